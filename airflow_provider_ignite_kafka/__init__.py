@@ -6,6 +6,9 @@ from typing import Any
 
 _INTEGRATION, _IGNITE, _KAFKA = "Apache Ignite and Kafka", "Apache Ignite", "Apache Kafka"
 _GUIDE = "/docs/airflow.md"
+_GUIDES = [_GUIDE, *(f"/docs/{name}.md" for name in ("airflow-deferrable", "airflow-lineage", "airflow-page", "connector-files"))]
+_THIN_CLIENTS = "https://ignite.apache.org/docs/latest/thin-clients/getting-started-with-thin-clients"
+_LOGO = "/docs/integration-logos/ignite-kafka.svg"
 _TLS_FILE = "Path of a PEM file; it must be at this path on the worker, the Spark driver and the executors."
 
 
@@ -21,11 +24,12 @@ def get_provider_info() -> dict[str, Any]:
         "name": "Apache Ignite and Kafka",
         "description": "Copies `Apache Ignite <https://ignite.apache.org/>`__ caches to Kafka topics, and topics to caches, on Spark.",
         "integrations": [
-            _integration(_INTEGRATION, "https://ignite.apache.org/docs/latest/thin-clients/getting-started-with-thin-clients"),
+            {**_integration(_INTEGRATION, _THIN_CLIENTS), "how-to-guide": _GUIDES, "logo": _LOGO},
             _integration(_IGNITE, "https://ignite.apache.org/"),
         ],
         "operators": _modules("operators.backlog_cleanup", "operators.ignite_to_kafka", "operators.kafka_to_ignite"),
         "transfers": [_transfer(_IGNITE, _KAFKA, "ignite_to_kafka"), _transfer(_KAFKA, _IGNITE, "kafka_to_ignite")],
+        "task-decorators": [_task_decorator("ignite_to_kafka"), _task_decorator("kafka_to_ignite")],
         "sensors": _modules("sensors.cache_watch", "sensors.connector_lag"),
         "triggers": _modules("triggers.cache_watch", "triggers.connector_lag", "triggers.connector_run"),
         "hooks": _modules("hooks.ignite"),
@@ -65,6 +69,10 @@ def _transfer(source: str, target: str, module: str) -> dict[str, Any]:
 
 def _modules(*names: str) -> list[dict[str, Any]]:
     return [{"integration-name": _INTEGRATION, "python-modules": [f"airflow_provider_ignite_kafka.{name}" for name in names]}]
+
+
+def _task_decorator(name: str) -> dict[str, str]:
+    return {"name": name, "class-name": f"{__name__}.decorators.{name}.{name}_task"}
 
 
 def _asset_uris() -> dict[str, Any]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException, BaseOperator
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, AirflowSkipException, BaseOperator
 from airflow.sdk import DAG
 from airflow.sdk.definitions.template import literal
 
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
+from airflow_provider_ignite_kafka.operators.spark_copy import connector_name
 from airflow_provider_ignite_kafka.parse_check import is_plain
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings.connector_files import BrokenConnector, DeclaredConnector, read_folder
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 TASK_ID = "copy"
 _START = datetime(2025, 1, 1, tzinfo=UTC)
 _SECONDS = "_s"
+_DAG_ID = re.compile(r"[\w.-]{1,250}", re.ASCII)
 _RESTARTS = {  # as Strimzi waits between restarts: 2, 6, 12 minutes and so on, an hour at most
     "retry_delay": timedelta(minutes=2),
     "retry_exponential_backoff": True,
@@ -61,8 +64,9 @@ def connector_dags(
     found = read_folder(folder)
     made = {}
     every: list[DeclaredConnector | BrokenConnector] = [*found.connectors, *found.broken]
-    for one in every:
-        with DAG(prefix + one.name, **_dag_arguments(one, dag_arguments or {})) as dag:
+    for each in every:
+        one, dag = _checked_dag(each, prefix, dag_arguments or {})
+        with dag:
             if isinstance(one, BrokenConnector):
                 log.error("Connector file %s, line %d: %s", one.file, one.line, one.error)
                 BrokenConnectorOperator(task_id=TASK_ID, message=str(one.error))
@@ -70,6 +74,24 @@ def connector_dags(
                 _add_task(one, {**(task_arguments or {}), **_task_arguments(one)})
         made[dag.dag_id] = dag
     return made
+
+
+def _checked_dag(
+    one: DeclaredConnector | BrokenConnector, prefix: str, given: Mapping[str, Any]
+) -> tuple[DeclaredConnector | BrokenConnector, DAG]:
+    """A connector's Dag without its task; of one whose Dag Airflow refuses, for a wrong schedule among others, a broken connector's."""
+    if isinstance(one, DeclaredConnector):
+        try:
+            dag = DAG(prefix + one.name, **_dag_arguments(one, given))
+            dag.validate()
+        except (ValueError, TypeError, AirflowException) as error:
+            where = f"{one.file}, line {one.line}"
+            wrong = SettingsError(f"Airflow refuses the Dag: {error}", "Correct the part dag of the file.", set_in=where)
+            one = BrokenConnector(one.file, one.line, one.name, wrong)
+        else:
+            return one, dag
+    name = prefix + one.name
+    return one, DAG(name if _DAG_ID.fullmatch(name) else connector_name(name), **_dag_arguments(one, given))
 
 
 def _add_task(one: DeclaredConnector, arguments: Mapping[str, Any]) -> None:

@@ -41,6 +41,7 @@ class FollowedRun:
     :param kafka_config: settings of Kafka clients without secrets; those of the connection override them.
     :param app_id: YARN application or driver pod; empty if spark-submit did not print it.
     :param namespace: of the driver pod.
+    :param ignite_conn_id: connection of the source's cluster, for the lag; empty: not known.
     """
 
     connector: str
@@ -62,9 +63,10 @@ class FollowedRun:
     spark_conn_id: str = "spark_default"
     app_id: str = ""
     namespace: str = ""
+    ignite_conn_id: str = ""
 
     @staticmethod
-    def of(request: Request, kafka_conn_id: str, spark_conn_id: str, start_s: float, namespace: str = "") -> FollowedRun:
+    def of(request: Request, kafka_conn_id: str, spark_conn_id: str, start_s: float, ignite_conn_id: str = "") -> FollowedRun:
         """The run of a request that is about to be submitted."""
         settings = request.settings
         report_s = settings.progress_interval_ms / 1000
@@ -83,7 +85,7 @@ class FollowedRun:
             secrets_file=str(request.secrets_file) if request.secrets_file else None,
             allow_insecure_connections=settings.allow_insecure_connections,
             spark_conn_id=spark_conn_id,
-            namespace=namespace,
+            ignite_conn_id=ignite_conn_id,
         )
 
     def time_is_up(self, now_ms: int) -> bool:

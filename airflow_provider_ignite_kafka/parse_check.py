@@ -14,7 +14,9 @@ _TEMPLATE_MARKS = ("{{", "{%", "{#")
 _OF_CONNECTIONS = ("ignite_addresses", "ignite_tls_", "bootstrap_servers")
 
 
-def check_settings(settings: object, direction: type[ConnectorSettings], arguments: Mapping[str, Any], *, dag: str, task: str) -> None:
+def check_settings(
+    settings: object, direction: type[ConnectorSettings], arguments: Mapping[str, Any], *, dag: str, task: str, complete: bool = True
+) -> None:
     """Check the settings of an operator as far as the Dag file has them.
 
     Names are always checked, values unless they are templates or come from other tasks, and settings that depend on one another if every
@@ -22,13 +24,14 @@ def check_settings(settings: object, direction: type[ConnectorSettings], argumen
     not checked, because the file is on the worker.
 
     :param arguments: arguments of the operator that override settings of the same name; None: not given.
+    :param complete: whether these are all settings of the task; False: no setting is compared with another.
     :raises SettingsError: a setting is unknown, with the closest known name, or wrong; the error names Dag and task.
     :raises NotAvailableYet: a value of a feature that this version does not have.
     """
     if not isinstance(settings, Mapping):
         return
     try:
-        _check({**settings, **{name: value for name, value in arguments.items() if value is not None}}, direction)
+        _check({**settings, **{name: value for name, value in arguments.items() if value is not None}}, direction, complete=complete)
     except IgniteKafkaError as error:
         error.where.update(dag=dag, task=task)
         raise
@@ -45,7 +48,12 @@ def is_plain(value: object) -> bool:
     return value is None or isinstance(value, (bool, int, float))
 
 
-def _check(given: Mapping[str, Any], direction: type[ConnectorSettings]) -> None:
+def is_of_connections(name: str) -> bool:
+    """Whether the connections decide a setting: addresses and TLS."""
+    return name.startswith(_OF_CONNECTIONS)
+
+
+def _check(given: Mapping[str, Any], direction: type[ConnectorSettings], *, complete: bool) -> None:
     if wrong := [name for name in given if not isinstance(name, str)]:
         raise SettingsError(f"the name of a setting is {wrong[0]!r}", "Names are texts")
     origin = dict.fromkeys(given, "operator")
@@ -58,6 +66,6 @@ def _check(given: Mapping[str, Any], direction: type[ConnectorSettings]) -> None
     with found.check():
         direction.refuse_empty(plain, origin)
     found.raise_all()
-    if len(plain) == len(given):
-        compared = {name: value for name, value in plain.items() if not name.startswith(_OF_CONNECTIONS)}
+    if complete and len(plain) == len(given):
+        compared = {name: value for name, value in plain.items() if not is_of_connections(name)}
         LoadedSettings({"name": "default", **compared}, origin, direction=direction).settings()

@@ -83,7 +83,9 @@ class KafkaRunRecords:
 
     def sink_lag(self, topics: Iterable[str]) -> Mapping[str, int]:
         """See :meth:`RunRecords.sink_lag`."""
-        return group_lag(Topics(self._clients), group_of(self._connector), topics)
+        record = self.owner()
+        group = group_of(self._connector, record.settings if record else {})
+        return group_lag(Topics(self._clients), group, topics)
 
 
 class RunMonitor:

@@ -43,7 +43,7 @@ def read_lag(request: Request, status: RunStatus) -> Mapping[str, int]:
     try:
         if isinstance(settings, SinkSettings):
             topics = {counts.topic for counts in status.caches.values()}
-            return lag.sink_lag(Topics(KafkaClients.of(settings, request.secrets)), settings.name, sorted(topics))
+            return lag.sink_lag(Topics(KafkaClients.of(settings, request.secrets)), settings.group_id, sorted(topics))
         if not isinstance(settings, SourceSettings) or settings.failover_policy != "BACKLOG":
             return {}
         quick = replace(settings, ignite_connect_timeout_ms=_NODE_MS, ignite_request_timeout_ms=_NODE_MS)

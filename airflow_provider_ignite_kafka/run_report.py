@@ -56,18 +56,19 @@ class RunReport:
         # a task that found its run already begun continues for a killed one, which has exported what was copied until then
         self._export(status, counted=status.started_ms < self._made_ms, lag=self._lag_due.due())
 
-    def ended(self, status: RunStatus | None, *, succeeded: bool) -> None:
+    def ended(self, status: RunStatus | None, *, succeeded: bool, counted: bool = False) -> None:
         """Report the end of the run.
 
         :param status: the run's last record; None if it is not known.
         :param succeeded: whether the task succeeds, too; asset events are made of such a task only.
+        :param counted: whether metrics have the counts of the record already.
         """
         self.copied = copied_of(self.request.settings, status)
         if succeeded:
             emit_asset_events(self._context, self._outlets, self.copied)
         report_hook_lineage(self, self.copied)
         if status is not None:
-            self._export(status, counted=False, lag=True)
+            self._export(status, counted=counted, lag=True)
             links.push(self._context, links.SparkLink, links.history_url(status.application_id))
             links.push(self._context, links.TopicLink, links.topic_url({one.topic: one.records for one in status.caches.values()}))
 

@@ -10,7 +10,7 @@ import contextvars
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ignite_kafka.common.deadline import Deadline
 
@@ -32,6 +32,30 @@ def in_thread(function: Callable[[], T], name: str) -> Future[T]:
 
     threading.Thread(target=call, name=name, daemon=True).start()
     return future
+
+
+class RepeatedCall(Generic[T]):
+    """A blocking call that is made again and again, each time in a thread of its own and never beside itself."""
+
+    def __init__(self, function: Callable[[], T], name: str) -> None:
+        self._function, self._name = function, name
+        self._running: Future[T] | None = None
+
+    async def ended(self, deadline: Deadline) -> Future[T] | None:
+        """The call after its end; None if it goes on at the deadline: the next await continues to wait for it."""
+        if self._running is None:
+            self._running = in_thread(self._function, self._name)
+        if not await has_ended(self._running, deadline):
+            return None
+        ended, self._running = self._running, None
+        return ended
+
+
+async def once(function: Callable[[], T], name: str) -> T:
+    """Result of a call in a thread of its own; whoever stops waiting does not cancel it."""
+    future = in_thread(function, name)
+    await asyncio.wait([waiting := asyncio.wrap_future(future)])
+    return waiting.result()
 
 
 async def has_ended(future: Future[Any], deadline: Deadline) -> bool:

@@ -1,4 +1,8 @@
-"""Snapshot of some caches every night; each run sends their entries once, over any number of retries."""
+"""Snapshot of some caches every night; each logical date sends their entries once, over any number of retries and runs.
+
+A snapshot has the entries of the time when it runs, whatever its logical date. So a backfill fills in nights without a snapshot, and sends
+nothing for the others.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,7 @@ with DAG(
 ) as dag:
     IgniteToKafkaOperator(
         task_id="copy",
+        snapshot_id="{{ ts | default(run_id) }}",  # a run without a logical date has no ts
         settings={
             "name": "nightly",
             "cache_whitelist": ["flights", "airlines", "airports", "planes", "weather"],

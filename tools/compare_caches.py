@@ -31,14 +31,13 @@ def compare(cluster: Cluster, cache: str, other: str) -> CacheComparison:
         result.entries += 1
         copy = found.pop(key, None)
         if copy is None:
-            result.missing += 1
-            result.note(f"missing: {_decoded(cluster, one, key, value)!r}")
+            result.note("missing", key, f"missing: {_decoded(cluster, one, key, value)!r}")
         elif copy != value and _decoded(cluster, one, key, value) != _decoded(cluster, two, key, copy):
-            result.different += 1
-            result.note(f"{_decoded(cluster, one, key, value)!r} is {_decoded(cluster, two, key, copy)!r}")
-    result.unexpected = len(found)
-    for key, value in list(found.items())[:EXAMPLES]:
-        result.note(f"only in {other}: {_decoded(cluster, two, key, value)!r}")
+            text = f"{_decoded(cluster, one, key, value)!r} is {_decoded(cluster, two, key, copy)!r}"
+            result.note("different", key, text)
+    for at, (key, value) in enumerate(sorted(found.items())):
+        shown = repr(_decoded(cluster, two, key, value)) if at < EXAMPLES else "an entry"
+        result.note("unexpected", key, f"only in {other}: {shown}")
     return result
 
 

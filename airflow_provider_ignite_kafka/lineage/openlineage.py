@@ -77,11 +77,16 @@ def _pairs(settings: ConnectorSettings, existing: Iterable[str] | None) -> list[
     :param existing: caches of the cluster; None: not known.
     """
     if isinstance(settings, SinkSettings):
-        return [(settings.cache_of(topic).name, topic) for topic in settings.topics]
+        from ignite_kafka.sink.planning import cache_of  # loads Arrow, which only a listener needs
+
+        return [(cache_of(topic, settings).name, topic) for topic in settings.topics]
     assert isinstance(settings, SourceSettings)
     names = [name for name in settings.cache_whitelist if _PLAIN_NAME.fullmatch(name)] if existing is None else existing
     chosen = select(names, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
-    return [(cache, settings.topic_of(cache).name) for cache in chosen]
+    from ignite_kafka.source.planning import topic_of
+
+    named = topic_of(settings)
+    return [(cache, named(cache).name) for cache in chosen]
 
 
 def _columns(cluster: Cluster, caches: Iterable[str]) -> Columns:

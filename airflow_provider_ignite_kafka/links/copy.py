@@ -7,7 +7,7 @@ and Airflow itself asks for links only when a task ends.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote, urlencode
 
 from airflow.providers.common.compat.sdk import BaseOperatorLink, XCom, conf
@@ -60,6 +60,15 @@ class ConnectorLink(_PushedLink):
 def push(context: Context, link: type[_PushedLink], url: str) -> None:
     """Push the URL of a link; an empty one removes the button."""
     context["ti"].xcom_push(key=link.key, value=url)
+
+
+def push_from_trigger(task: Any, link: type[_PushedLink], url: str) -> None:
+    """The same from a trigger, which has no context.
+
+    :param task: the task instance that is deferred.
+    """
+    names = {"dag_id": task.dag_id, "task_id": task.task_id, "run_id": task.run_id}
+    XCom.set(key=link.key, value=url, map_index=-1 if task.map_index is None else task.map_index, **names)
 
 
 def connector_url(kafka_conn_id: str, connector: str, internal_topic_prefix: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import BaseOperator
 
@@ -13,6 +13,7 @@ from airflow_provider_ignite_kafka.spark import run_result
 from airflow_provider_ignite_kafka.spark.request import Connections, merge_settings, resolve_secrets
 from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
+from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.fields import BOOLEAN
 from ignite_kafka.settings.source import SourceSettings
 
@@ -35,6 +36,7 @@ class BacklogCleanupOperator(TypedTemplates, BaseOperator):
     :param secrets_file: path of a secrets file on the worker, which overrides the connections' secrets. Templated.
     """
 
+    direction: ClassVar[type[ConnectorSettings]] = SourceSettings
     template_fields: Sequence[str] = ("connector", "force", "settings", "ignite_conn_id", "kafka_conn_id", "secrets_file")
     template_fields_renderers = {"settings": "json"}
     ui_color = "#f6dede"

@@ -59,6 +59,7 @@ class ResumableCopy(ResumableJobMixin):
     external_id_key = "ignite_kafka_run"
     monitor_of_run: Callable[[FollowedRun], RunMonitor] = staticmethod(monitor_of_run)
     monitor_of: Callable[[Request, FollowedRun], RunMonitor] = staticmethod(RunMonitor.of)
+    ignite_conn_id: str
     kafka_conn_id: str
     conn_id: str
     deferrable: bool
@@ -71,6 +72,7 @@ class ResumableCopy(ResumableJobMixin):
     _followed: ClusterRun | None = None
     _attached: FollowedRun | None = None
     _counts: dict[str, Any] | None = None
+    _exported = False  # whether metrics have the counts of the run's last record
     _unlogged: Sequence[str] = ()
 
     if TYPE_CHECKING:  # of Airflow's operator
@@ -101,7 +103,7 @@ class ResumableCopy(ResumableJobMixin):
         """
         task = context["ti"]
         duration_ms, retried = run_for.duration_ms(self.run_for, request.settings), task.try_number > 1
-        run = FollowedRun.of(request, self.kafka_conn_id, self.conn_id, self.start_timeout_ms / 1000)
+        run = FollowedRun.of(request, self.kafka_conn_id, self.conn_id, self.start_timeout_ms / 1000, self.ignite_conn_id)
         run = replace(run, max_tries=task.max_tries)
         monitor = self.monitor_of(request, run)
         if retried and (other := monitor.superseded_by(own_runs)) is not None:
@@ -201,6 +203,7 @@ class ResumableCopy(ResumableJobMixin):
         try:
             monitor = self.monitor_of_run(FollowedRun.from_dict(event["run"]))
             cluster = self._followed = ClusterRun(monitor, ClusterApp(monitor.run), ProgressLog(self.log, monitor.lag))
+            self._exported = bool(event.get("reported"))
             if "error" in event:
                 self._stop_followed()
                 kind = AirflowFailException if event.get("final") else AirflowException

@@ -20,6 +20,7 @@ from airflow.providers.common.compat.sdk import BaseOperator
 from airflow.providers.common.compat.sdk import conf as airflow_conf
 
 from airflow_provider_ignite_kafka import run_for
+from airflow_provider_ignite_kafka.allowed_caches import check_allowed_caches
 from airflow_provider_ignite_kafka.followed_run import FollowedRun
 from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID
 from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook, spark_master
@@ -63,6 +64,8 @@ class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator
 
     :param settings: settings of the connector by name, or the path of a ``.properties`` file on the worker. Templated.
     :param run_mode: ``once`` or ``continuous``; overrides the setting. Templated.
+    :param allowed_caches: regular expressions of the caches that a run may reach, whatever a form, a template or another task gives.
+        Default: any cache.
     :param ignite_conn_id: connection of type `ignite`.
     :param kafka_conn_id: connection of the Kafka provider; its extra holds librdkafka settings.
     :param registry_conn_id: connection of type `http` of the schema registry, for converters that have one; its extra holds Confluent's
@@ -119,6 +122,7 @@ class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator
         *,
         settings: Mapping[str, Any] | str,
         run_mode: str | None = None,
+        allowed_caches: Sequence[str] | None = None,
         ignite_conn_id: str = DEFAULT_CONN_ID,
         kafka_conn_id: str = "kafka_default",
         registry_conn_id: str | None = None,
@@ -143,7 +147,7 @@ class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator
         super().__init__(**kwargs)
         if self.max_active_tis_per_dag is None and _one_connector(settings):
             self.max_active_tis_per_dag = 1  # a newer run of a connector ends the older one
-        self.settings, self.run_mode = settings, run_mode
+        self.settings, self.run_mode, self.allowed_caches = settings, run_mode, allowed_caches
         self.ignite_conn_id, self.kafka_conn_id, self.registry_conn_id = ignite_conn_id, kafka_conn_id, registry_conn_id
         self.conn_id, self.secrets_file, self.ship_secrets_unprotected = conn_id, secrets_file, ship_secrets_unprotected
         self.conf, self.application, self.spark_submit = conf, application, spark_submit
@@ -151,8 +155,7 @@ class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator
         self.executor_cores, self.executor_memory, self.driver_memory = executor_cores, executor_memory, driver_memory
         if not isinstance(spark_submit, str) and (wrong := _wrong_arguments(spark_submit)):
             raise ValueError(wrong)
-        self.deferrable, self.run_for = deferrable, run_for
-        self.start_timeout_ms, self.stop_timeout_ms = start_timeout_ms, stop_timeout_ms
+        self.deferrable, self.run_for, self.start_timeout_ms, self.stop_timeout_ms = deferrable, run_for, start_timeout_ms, stop_timeout_ms
         self.openlineage_inject_parent_job_info = injects_parent_job(openlineage_inject_parent_job_info)
 
     def check_settings(self) -> None:
@@ -175,10 +178,11 @@ class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator
         return self._copy(context)
 
     def _copy(self, context: Context) -> dict[str, Any]:
+        self._exported = False
         folder = Path(tempfile.mkdtemp(prefix="ignite-kafka-"))
         try:
             names = RunNames.of(context)
-            request = self._request(names)
+            request = self._allowed_request(names)
             report = self._report = RunReport(context, request, self.outlets, self.kafka_conn_id)
             arguments = self._spark_arguments()
             arguments["conf"] = with_parent_job(arguments["conf"], context, inject=self.openlineage_inject_parent_job_info)
@@ -187,6 +191,8 @@ class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator
             self.check_clusters(request, ignite=not master.cluster_mode)
             over = self._begin_try(context, request, f"{names.snapshot_id}/")
             if over is not None:
+                self._exported = True  # by the try of that record
+                self._report_end(context, over, succeeded=True)
                 return run_result.to_xcom(over)
             report.started()
             if master.cluster_mode:
@@ -213,7 +219,13 @@ class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator
         self._stop_followed()
 
     def _lineage_request(self) -> Request:
-        return self._request(RunNames(connector_name(f"{self.dag_id}.{self.task_id}"), "", ""))
+        return self._allowed_request(RunNames(connector_name(f"{self.dag_id}.{self.task_id}"), "", ""))
+
+    def _allowed_request(self, names: RunNames) -> Request:
+        request = self._request(names)
+        if self.allowed_caches is not None:
+            check_allowed_caches(request.settings, self.allowed_caches)
+        return request
 
     @abstractmethod
     def _request(self, names: RunNames) -> Request:
@@ -256,7 +268,7 @@ class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator
     def _report_end(self, context: Context, status: RunStatus | None, *, succeeded: bool) -> None:
         if self._report is None:  # resumed in another process
             self._report = RunReport(context, self._request(RunNames.of(context)), self.outlets, self.kafka_conn_id)
-        self._report.ended(status, succeeded=succeeded)
+        self._report.ended(status, succeeded=succeeded, counted=self._exported)
 
     def _run_hook(self) -> AppExit:
         assert self._hook is not None

@@ -14,6 +14,7 @@ from ignite_kafka.admin.lag import sink_lag, source_lag
 from ignite_kafka.admin.overview import SINK, SOURCE, ConnectorOverview, read_overview
 from ignite_kafka.errors import BacklogMissing, BacklogRefused, IgniteKafkaError, SettingsError
 from ignite_kafka.kafka.topics import Topics
+from ignite_kafka.settings.sink import group_of
 
 _CONNECT_S = 4.0
 
@@ -49,7 +50,7 @@ def read_cluster(cluster: MonitoredCluster) -> ClusterReading:
     for name, connector in connectors.items():
         try:
             if connector.direction == SINK:
-                lags[name] = sink_lag(topics, name, _topics_of(connector))
+                lags[name] = sink_lag(topics, _group_of(connector), _topics_of(connector))
             elif has_backlog(connector):
                 if unreachable is not None:
                     raise unreachable
@@ -73,6 +74,11 @@ def has_backlog(connector: ConnectorOverview) -> bool:
 def _source_lag(cluster: MonitoredCluster, name: str) -> Mapping[str, int]:
     access = connector_access(cluster, name, ignite=True)
     return source_lag(backlog.status(access.settings, access.secrets))
+
+
+def _group_of(connector: ConnectorOverview) -> str:
+    record = connector.state.connector
+    return group_of(connector.name, record.settings if record else {})
 
 
 def _topics_of(connector: ConnectorOverview) -> set[str]:

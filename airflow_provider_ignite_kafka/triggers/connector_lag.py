@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from concurrent.futures import Future
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, TRANSIENT
 from airflow_provider_ignite_kafka.connector_lag import TIMEOUT_S, LagCondition, LagReader
-from airflow_provider_ignite_kafka.threads import has_ended, in_thread
+from airflow_provider_ignite_kafka.threads import RepeatedCall
 from airflow_provider_ignite_kafka.triggers.arguments import error_event, refuse_unknown, seconds
 from ignite_kafka.common.deadline import Deadline
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
@@ -60,7 +59,7 @@ class ConnectorLagTrigger(BaseTrigger):
         self.poll_interval = poll_interval
         self.poll_timeout = poll_timeout
         self.unknown = unknown
-        self._running: Future[ConnectorLag] | None = None
+        self._polls = RepeatedCall(lambda: self.reader.read(self.poll_timeout), f"connector-lag-{connector}")
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Class path and arguments; of the connections only their ids.
@@ -104,12 +103,9 @@ class ConnectorLagTrigger(BaseTrigger):
 
     async def _poll(self) -> ConnectorLag | None:
         """The lag now; None if it could not be read and may be later. A call that hangs is not repeated beside it."""
-        if self._running is None:
-            self._running = in_thread(lambda: self.reader.read(self.poll_timeout), f"connector-lag-{self.reader.connector}")
-        if not await has_ended(self._running, Deadline.after(self.poll_timeout)):
+        if (ended := await self._polls.ended(Deadline.after(self.poll_timeout))) is None:
             self.log.warning("The lag could not be read within %s s; next poll in %s s", self.poll_timeout, self.poll_interval)
             return None
-        ended, self._running = self._running, None
         try:
             return ended.result()
         except TRANSIENT as error:

@@ -11,23 +11,28 @@ from airflow.sdk.exceptions import AirflowRuntimeError
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_ignite_kafka.cluster_run import ClusterRun
-from airflow_provider_ignite_kafka.followed_run import TIMED_OUT, FollowedRun
+from airflow_provider_ignite_kafka.deferred_report import DeferredReport
+from airflow_provider_ignite_kafka.followed_run import SILENT, TIMED_OUT, FollowedRun
 from airflow_provider_ignite_kafka.hooks.cluster_app import ClusterApp
 from airflow_provider_ignite_kafka.kafka_access import monitor_of_run
+from airflow_provider_ignite_kafka.metrics import enabled
 from airflow_provider_ignite_kafka.run_progress import ProgressLog
+from airflow_provider_ignite_kafka.threads import RepeatedCall, once
+from ignite_kafka.common.deadline import Deadline
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.state.status import now_ms
 
 _DEFERRED = "deferred"
+_POLL_S = 60.0  # a poll that takes longer is awaited further, while time outs are observed
 _TRANSIENT = (IgniteKafkaError, OSError, AirflowException, AirflowRuntimeError)
 
 
 class ConnectorRunTrigger(BaseTrigger):
     """Follow a run to its end and fire one event.
 
-    The event is ``{"run": run, "reason": why, "attached": attached}``, with ``"error"`` if the trigger cannot work; the task reads the
-    result from the status topic. All state is in Kafka: a triggerer that restarts, or another one, continues. If a user clears the task or
-    sets its state, the run is asked to stop.
+    The event is ``{"run": run, "reason": why, "attached": attached}``, with ``"reported": True`` if metrics have the run's counts, and with
+    ``"error"`` if the trigger cannot work; the task reads the result from the status topic. All state is in Kafka: a triggerer that
+    restarts, or another one, continues. If a user clears the task or sets its state, the run is asked to stop.
 
     :param run: the run, as ``FollowedRun.to_dict`` makes it. It holds no secret.
     :param timeout_ms: time at which the task times out, in milliseconds since 1970.
@@ -47,6 +52,7 @@ class ConnectorRunTrigger(BaseTrigger):
         super().__init__()  # type: ignore[no-untyped-call]  # BaseTrigger has no annotations
         self.run_state = run
         self.timeout_ms, self.attached = timeout_ms, attached
+        self._cluster: ClusterRun | None = None
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Class path and arguments; of the connections only their ids."""
@@ -60,13 +66,17 @@ class ConnectorRunTrigger(BaseTrigger):
     async def _followed(self) -> dict[str, Any]:
         try:
             run = FollowedRun.from_dict(self.run_state)
-            cluster = await asyncio.to_thread(self._cluster_run, run)
+            polls, hangs = RepeatedCall(lambda: self._poll(run), f"follow-{run.connector}"), Deadline.after(run.silence_s)
             while True:
-                reason = await asyncio.to_thread(cluster.poll)
+                reason = None
+                if (ended := await polls.ended(Deadline.after(_POLL_S))) is not None:
+                    reason, hangs = ended.result(), Deadline.after(run.silence_s)
+                elif hangs.expired:
+                    reason = SILENT
                 if reason is None and self.timeout_ms is not None and now_ms() >= self.timeout_ms:
                     reason = TIMED_OUT
                 if reason is not None:
-                    return self._event(reason)
+                    return self._event(reason, reported=enabled())
                 await asyncio.sleep(run.poll_s)
         except (*_TRANSIENT, TypeError) as error:
             return self._event("error", error=f"{type(error).__name__}: {error}", final=isinstance(error, (SettingsError, TypeError)))
@@ -74,9 +84,13 @@ class ConnectorRunTrigger(BaseTrigger):
     def _event(self, reason: str, **more: Any) -> dict[str, Any]:
         return {"run": dict(self.run_state), "reason": reason, "attached": self.attached, **more}
 
-    def _cluster_run(self, run: FollowedRun) -> ClusterRun:
-        monitor = monitor_of_run(run)
-        return ClusterRun(monitor, ClusterApp(run), ProgressLog(self.log, monitor.lag))
+    def _poll(self, run: FollowedRun) -> str | None:
+        """One poll; the first one looks the connection up."""
+        if self._cluster is None:
+            monitor = monitor_of_run(run)
+            report = DeferredReport(monitor, self.task_instance)
+            self._cluster = ClusterRun(monitor, ClusterApp(run), ProgressLog(self.log, monitor.lag), report.progressed)
+        return self._cluster.poll()
 
     async def on_kill(self) -> None:
         """Ask the run to stop after a user has cleared the task or set its state; kill the app of a run that follows no target state.
@@ -85,10 +99,10 @@ class ConnectorRunTrigger(BaseTrigger):
         still deferred, and the run goes on.
         """
         try:
-            if await asyncio.to_thread(self._still_deferred):
+            if await once(self._still_deferred, "still-deferred"):
                 self.log.info("The task is still deferred: another triggerer follows the run.")
                 return
-            await asyncio.to_thread(self._stop)
+            await once(self._stop, "stop-run")
         except _TRANSIENT as error:
             self.log.error(
                 "The run could not be stopped and goes on; stop it with: ignite-kafka stop %s. %s", self.run_state.get("connector"), error

@@ -15,8 +15,10 @@ from pyspark.sql import DataFrame, Observation, SparkSession, functions
 
 from ignite_kafka.datasources import register
 from ignite_kafka.run import RunRequest, run_request, run_source
+from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.verification.connector import VerifyOptions, verify_connector
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, Jars
 
 from ..tables import SINK_CACHES, SINK_TOPICS
@@ -77,6 +79,17 @@ def copy(request: Mapping[str, Any]) -> Mapping[str, Any]:
         "entries": sum(cache.records + cache.filtered for cache in status.caches.values()),
         "bytes": sum(cache.bytes for cache in status.caches.values()),
     }
+
+
+def verify(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """One comparison of the topic of a copy with its cache, as by `ignite-kafka verify`.
+
+    :raises ValueError: they differ.
+    """
+    found = verify_connector(session(), source_settings(request), Secrets(), None, VerifyOptions(limit=1))
+    if not found.equal:
+        raise ValueError(f"a copy differs from its cache: {found.to_dict()}")
+    return {"entries": sum(one.result.entries for one in found.caches)}
 
 
 def sink(request: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -13,5 +13,6 @@ if __name__ == "__main__":
             "sink": session.sink,
             "two_sources": session.two_sources,
             "units": planning.run,
+            "verify": session.verify,
         }
     )

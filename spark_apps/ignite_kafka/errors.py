@@ -96,6 +96,10 @@ class UnsupportedType(IgniteKafkaError):
     """A converter or a column cannot hold a type."""
 
 
+class TransformFailed(IgniteKafkaError):
+    """A transform throws an exception for an entry or a record; `where` has its alias, its class and the exception's class."""
+
+
 class AmbiguousKeys(IgniteKafkaError):
     """A cache has keys of two types that can give the same Kafka key."""
 

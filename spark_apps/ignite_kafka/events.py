@@ -121,6 +121,13 @@ KEYS_NOT_READ_BACK = Event(
     "was removed while changes were not captured, its record stays in the topic",
     "Find them with `ignite-kafka verify`; the ignite-binary converter has no such keys.",
 )
+TRANSFORMED_KEYS = Event(
+    15196,
+    WARNING,
+    "transforms make the keys of records ({transforms}), which cannot be converted back to keys of caches: if an entry was removed while "
+    "changes were not captured, its record stays in the topic",
+    "Find them with `ignite-kafka verify`; transforms of values have no such keys.",
+)
 TOPIC_REPLACED = Event(
     15170,
     WARNING,
@@ -140,6 +147,7 @@ OFFSET_RESET = Event(
     "The records in between are lost: raise the topic's retention, or run more often.",
 )
 TOPICS_CHANGED = Event(15152, INFO, "connector {connector} adds {added}")
+TOPICS_AWAITED = Event(15156, INFO, "connector {connector} waits for topics that do not exist yet: {topics}")
 CACHES_MADE = Event(15153, INFO, "caches were created: {caches}")
 BACKUPS_BEHIND = Event(
     15154,

@@ -25,7 +25,7 @@ def sent_and_reply_withheld(proxy: KafkaProxy, slot_id: str) -> Rule:
 
 
 def answered(proxy: KafkaProxy, slot_id: str) -> Rule:
-    return proxy.watch_reply(Api.END_TXN, slot_id, PLACED)
+    return proxy.hold_next(Api.END_TXN, slot_id, PLACED)
 
 
 @pytest.mark.parametrize("place", [not_yet_sent, sent_and_reply_withheld, answered])

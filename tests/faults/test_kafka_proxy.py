@@ -60,6 +60,21 @@ def test_watched_reply_is_passed(broker: ProxiedBroker, topic: str, begun: Produ
     assert rule.wait().transactional_id == ID
 
 
+def test_what_follows_a_reply_is_held(broker: ProxiedBroker, topic: str, begun: Producer) -> None:
+    rule = broker.proxy.hold_next(Api.END_TXN, ID)
+    begun.commit_transaction(REQUEST_S)
+    rule.wait()
+    begun.begin_transaction()
+    begun.produce(topic, b"second")
+    with ThreadPoolExecutor(1) as pool:
+        commit = pool.submit(begun.commit_transaction, REQUEST_S)
+        assert len(read_committed(broker.bootstrap, topic).records) == 1
+        assert not commit.done()
+        rule.release()
+        commit.result()
+    assert len(read_committed(broker.bootstrap, topic).records) == 2
+
+
 def test_late_request_of_a_fenced_producer_changes_nothing(broker: ProxiedBroker, topic: str, begun: Producer) -> None:
     rule = broker.proxy.hold_request(Api.END_TXN, ID)
     with ThreadPoolExecutor(1) as pool:

@@ -30,6 +30,7 @@ _FINDINGS = (
     "putAll of 1,000: the node's buffer held at most",
     "Changes sent by each run: 5,000\n",
     "Changes against the snapshot",
+    "trades: verify against the copy",
     "Poll interval 2,000 ms: 99 of 100 records within",
     "Poll interval 100 ms: 99 of 100 records within",
 )

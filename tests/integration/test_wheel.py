@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -20,7 +21,8 @@ from tests.support.oracle import read_committed
 from tests.support.processes import output_tail
 from tools.servers import IgniteCluster, KafkaBroker
 
-CACHE = "wheel_people"
+CACHE = "weather"  # one of those that the example lists
+EXAMPLES = "airflow_provider_ignite_kafka/example_dags"
 ENTRIES = 1_000
 
 
@@ -47,7 +49,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sources(copy: Path) -> Path:
     copy.mkdir()
     files = [ROOT / name for name in ("pyproject.toml", "README.md", "LICENSE", "setup.cfg", "setup.py") if (ROOT / name).exists()]
-    files += [path for folder in ("airflow_provider_ignite_kafka", "spark_apps") for path in (ROOT / folder).rglob("*") if path.is_file()]
+    files += [
+        path for folder in ("airflow_provider_ignite_kafka", "dags", "spark_apps") for path in (ROOT / folder).rglob("*") if path.is_file()
+    ]
     for path in files:
         if "__pycache__" in path.parts or any(part.endswith(".egg-info") for part in path.parts):
             continue
@@ -88,6 +92,7 @@ def test_wheel_holds_both_packages_the_app_and_nothing_else(wheel: Path) -> None
     }
     sources = {str(path.relative_to(ROOT / "spark_apps")) for path in (ROOT / "spark_apps").rglob("*.py")}
     sources |= {str(path.relative_to(ROOT)) for path in (ROOT / "airflow_provider_ignite_kafka").rglob("*.py")}
+    sources |= {f"{EXAMPLES}/{path.name}" for path in (ROOT / "dags").glob("*.py")}
     assert sources <= set(names)
     assert {"ignite_kafka/runtime/log4j2.properties", "ignite_kafka/py.typed", "airflow_provider_ignite_kafka/py.typed"} <= set(names)
 
@@ -99,8 +104,8 @@ def test_a_plain_install_of_the_wheel_requires_no_airflow(wheel: Path) -> None:
         line.removeprefix("Requires-Dist: ") for line in archive.read(name).decode().splitlines() if line.startswith("Requires-Dist")
     ]
     plain = {re.split(r"[<>=!]", line)[0] for line in required if "extra ==" not in line}
-    assert plain == {"confluent-kafka", "numpy", "polars", "pyarrow"}
-    assert any(line.startswith("apache-airflow>=") and "airflow" in line.partition("extra ==")[2] for line in required)
+    assert plain == {"PyYAML", "confluent-kafka", "numpy", "polars", "pyarrow"}
+    assert any(re.match("apache-airflow[<>=]", line) and "airflow" in line.partition("extra ==")[2] for line in required)
 
 
 def test_everything_is_imported_from_the_wheel(installed: Path, tmp_path: Path) -> None:
@@ -120,10 +125,36 @@ def test_airflow_and_the_command_line_find_the_installed_package(installed: Path
     assert "validate" in done.stdout
 
 
+def test_airflow_finds_every_example_of_the_installed_package(installed: Path, tmp_path: Path) -> None:
+    code = """
+import json
+from airflow.dag_processing.bundles.manager import DagBundlesManager
+from airflow.dag_processing.dagbag import DagBag
+
+[bundle] = [found for found in DagBundlesManager().get_all_dag_bundles() if found.name.startswith("airflow-provider-ignite-kafka")]
+bag = DagBag(bundle.path, load_op_links=False)
+print(json.dumps([str(bundle.path), bag.import_errors, {dag.fileloc for dag in bag.dags.values()}], default=sorted))
+"""
+    environment = {**clean(), "AIRFLOW_HOME": str(tmp_path), "AIRFLOW__CORE__LOAD_EXAMPLES": "True"}
+    done = subprocess.run([installed, "-c", code], capture_output=True, text=True, env=environment, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    folder, errors, files = json.loads(done.stdout.splitlines()[-1])
+    assert folder == str(examples(installed))
+    assert errors == {}
+    assert {Path(file).name for file in files} == {path.name for path in (ROOT / "dags").glob("*.py")}
+
+
+def examples(installed: Path) -> Path:
+    """Folder of the examples of the installed wheel."""
+    [folder] = installed.parents[1].glob(f"lib/*/site-packages/{EXAMPLES}")
+    return folder
+
+
 def test_snapshot_runs_from_the_wheel(
     installed: Path, ignite: IgniteCluster, kafka: KafkaBroker, tmp_path: Path, unique: Callable[[str], str]
 ) -> None:
     with ignite.client() as client:
+        client.get_or_create_cache(CACHE).clear()
         client.get_or_create_cache(CACHE).put_all({key: f"person {key}" for key in range(ENTRIES)})
     host, port = ignite.address.split(":")
     connections: dict[str, dict[str, Any]] = {
@@ -131,10 +162,7 @@ def test_snapshot_runs_from_the_wheel(
         "kafka_default": {"conn_type": "kafka", "extra": kafka.client_config},
         "spark_default": {"conn_type": "spark", "host": "local[2]"},
     }
-    dags = tmp_path / "dags"
-    dags.mkdir()
-    (dags / "manual.py").write_bytes((ROOT / "dags" / "ignite_to_kafka_manual.py").read_bytes())
-    home = AirflowHome(tmp_path / "airflow", dags, connections, python=str(installed), python_path="").migrate()
+    home = AirflowHome(tmp_path / "airflow", examples(installed), connections, python=str(installed), python_path="").migrate()
     name = unique("wheel")
     output = home.run("ignite_to_kafka_manual", {"name": name, "cache_whitelist": [CACHE], "topic_prefix": f"{name}-"})
     assert home.states("ignite_to_kafka_manual") == ["success"], output_tail(output)

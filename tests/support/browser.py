@@ -8,7 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException, TimeoutException
+from selenium.common.exceptions import (
+    ElementClickInterceptedException,
+    NoSuchElementException,
+    StaleElementReferenceException,
+    TimeoutException,
+)
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
@@ -39,7 +44,7 @@ class Browser:
 
         :raises TimeoutException: never true; the message has what the page shows.
         """
-        ignored = (NoSuchElementException, StaleElementReferenceException)
+        ignored = (NoSuchElementException, StaleElementReferenceException, ElementClickInterceptedException)  # a message lies above it
         wait = WebDriverWait(self.driver, WAIT_S, 0.1, ignored_exceptions=ignored)
         try:
             found = wait.until(lambda _: probe())

@@ -185,7 +185,7 @@ def exact(value: Any, one: ConnectSchema) -> Any:
     if connect.scale_of(one) is not None:
         sign, digits, exponent = Decimal(value).as_tuple()
         return [str(int(Decimal((sign, digits, 0)))), -int(exponent)]
-    if one.name == connect.DATE:
+    if one.name == connect.DATE and one.type is ConnectType.INT32:
         return str(value * DAY_MS)
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()

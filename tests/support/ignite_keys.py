@@ -49,10 +49,15 @@ INNER = {"x": codes.INT, "label": codes.STRING, "size": codes.FLOAT, "left": cod
 INNER_SCHEMAS = (["x", "label"], ["label", "x"], ["size"], ["x", "left"])
 
 
-def key_types(seed: int = 0) -> Types:
-    """The types of the keys, as one node gives them: fields in an order of its own."""
+def key_types(seed: int = 0, *, grown: bool = False) -> Types:
+    """The types of the keys, as one node gives them: fields in an order of its own.
+
+    :param grown: the classes have got a field since the keys were made.
+    """
     pick, types = random.Random(seed), Types()
-    for name, fields, schemas in (("Order", FIELDS, SCHEMAS), ("Place", INNER, INNER_SCHEMAS)):
+    late = {"late": codes.STRING} if grown else {}
+    for name, old, known in (("Order", FIELDS, SCHEMAS), ("Place", INNER, INNER_SCHEMAS)):
+        fields, schemas = old | late, (*known, *([*one, "late"] for one in known if grown))
         shuffled = pick.sample(list(fields), len(fields))
         types.add(name, {one: fields[one] for one in shuffled}, *pick.sample(list(schemas), len(schemas)))
     types.add("Color", {}, enum=COLORS)

@@ -21,9 +21,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
+from tests.support.kafka_frames import read_frame, read_varint
 from tests.support.waiting import DEADLINE_S, REQUEST_S
-
-_CHUNK = 1 << 16
 
 
 class Api(IntEnum):
@@ -67,23 +66,13 @@ def parse_request(frame: bytes, connection: Connection) -> Request:
     if api in _FLEXIBLE_FROM and version >= (3 if api == Api.PRODUCE else 0):
         if version >= _FLEXIBLE_FROM[Api(api)]:
             # flexible header: an empty tag section, then a compact string whose length is stored plus one
-            length, position = _varint(frame, position + 1)
+            length, position = read_varint(frame, position + 1)
             length -= 1
         else:
             (length,) = struct.unpack_from(">h", frame, position)
             position += 2
         transactional_id = frame[position : position + length].decode() if length >= 0 else None
     return Request(api, version, correlation, transactional_id, connection)
-
-
-def _varint(data: bytes, position: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[position]
-        value |= (byte & 0x7F) << shift
-        position, shift = position + 1, shift + 7
-        if not byte & 0x80:
-            return value, position
 
 
 class Rule:
@@ -188,6 +177,10 @@ class KafkaProxy:
         """Pass a request and its reply; ``wait`` returns once the reply was sent to the client."""
         return self._add(Rule(api, transactional_id, nth, 1, "watch reply", 0))
 
+    def hold_next(self, api: Api, transactional_id: str | None = None, nth: int = 1) -> Rule:
+        """Pass a request and its reply, and keep what its connection sends next: the client is there, however late the test looks."""
+        return self._add(Rule(api, transactional_id, nth, 1, "hold next", 0))
+
     def delay_replies(self, api: Api, delay_s: float, transactional_id: str | None = None, nth: int = 1, count: int = 1) -> Rule:
         """Pass requests on and send each reply ``delay_s`` late."""
         return self._add(Rule(api, transactional_id, nth, count, "delay reply", delay_s))
@@ -269,6 +262,7 @@ class _Link:
     def __init__(self, proxy: KafkaProxy, client: socket.socket, broker: socket.socket, connection: Connection) -> None:
         self._proxy, self._client, self._broker, self._connection = proxy, client, broker, connection
         self._awaited: dict[int, tuple[Rule, Request]] = {}
+        self._held: tuple[Rule, Request] | None = None  # a rule whose request was answered, and that holds the next one
         self._threads = [
             threading.Thread(target=self._run, args=(pump,), name=f"kafka-proxy-{connection.client_port}", daemon=True)
             for pump in (self._requests, self._replies)
@@ -300,7 +294,10 @@ class _Link:
             self._proxy.forget(self)
 
     def _requests(self) -> None:
-        while (frame := _read_frame(self._client)) is not None:
+        while (frame := read_frame(self._client)) is not None:
+            held, self._held = self._held, None
+            if held is not None and not held[0].hold(held[1]):
+                return
             request = parse_request(frame, self._connection)
             rule = self._proxy.rule_of(request)
             if rule is not None and rule.kind == "hold request":
@@ -315,7 +312,7 @@ class _Link:
                 rule.answer.await_reached(REQUEST_S)
 
     def _replies(self) -> None:
-        while (frame := _read_frame(self._broker)) is not None:
+        while (frame := read_frame(self._broker)) is not None:
             (correlation,) = struct.unpack_from(">i", frame)
             rule, request = self._awaited.pop(correlation, (None, None))
             if rule is not None and request is not None:
@@ -326,21 +323,8 @@ class _Link:
                     time.sleep(rule.delay_s)
                 if rule.kind == "answer":
                     rule.reach(request)
+                if rule.kind == "hold next":
+                    self._held = rule, request
             self._client.sendall(struct.pack(">i", len(frame)) + frame)
-            if rule is not None and request is not None and rule.kind == "watch reply":
+            if rule is not None and request is not None and rule.kind in ("watch reply", "hold next"):
                 rule.reach(request)
-
-
-def _read_frame(source: socket.socket) -> bytes | None:
-    head = _read_exactly(source, 4)
-    return None if head is None else _read_exactly(source, struct.unpack(">i", head)[0])
-
-
-def _read_exactly(source: socket.socket, size: int) -> bytes | None:
-    data = bytearray()
-    while len(data) < size:
-        part = source.recv(min(_CHUNK, size - len(data)))
-        if not part:
-            return None
-        data += part
-    return bytes(data)

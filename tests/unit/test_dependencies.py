@@ -26,6 +26,7 @@ MODULES = {
     "apache-airflow-providers-apache-spark": {"airflow"},
     "apache-airflow-providers-common-compat": {"airflow"},
     "apache-airflow-providers-common-sql": {"airflow"},
+    "apache-airflow-providers-standard": {"airflow"},
 }
 # declared for their versions alone: the Spark provider requires them, see setup.cfg
 PINNED_ONLY = {"pandas", "pyspark", "pyspark-client"}

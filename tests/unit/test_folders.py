@@ -14,9 +14,10 @@ LIBRARY = ROOT / "spark_apps" / "ignite_kafka"
 PROVIDER = ROOT / "airflow_provider_ignite_kafka"
 # each imports only those before it; a module of the library's root stands for itself
 ORDER = (
-    "errors", "events", "common", "sql", "ignite.types", "ignite.binary", "ignite", "settings", "plan", "kafka", "registry",
-    "convert.rules", "convert.connect", "convert.avro", "convert.filter", "convert.to_kafka", "convert.to_ignite", "convert", "state",
-    "runtime", "source", "source.snapshot", "source.stream", "sink", "run", "admin", "preflight", "datasources", "app", "cli", "",
+    "errors", "events", "common", "sql", "ignite.types", "ignite.binary", "ignite", "settings", "migration", "plan", "kafka", "registry",
+    "convert.rules", "convert.connect", "convert.avro", "convert.filter", "convert.transforms", "convert.to_kafka", "convert.to_ignite",
+    "convert", "state", "runtime", "source", "source.snapshot", "source.stream", "sink", "run", "admin", "verification", "preflight",
+    "datasources", "app", "cli", "",
 )  # fmt: skip
 # modules without a test of their name, by the test that covers them through the module that uses them
 COVERED_BY = {
@@ -30,7 +31,19 @@ COVERED_BY = {
     "unit/convert/filter/test_entries.py": (
         "convert.filter.columns convert.filter.declared_types convert.filter.separate convert.filter.user_function"
     ),
+    "unit/sink/test_store.py": "sink.program_faults",
     "unit/sql/test_parser.py": "sql.literals sql.syntax sql.tokens",
+    "integration/convert/transforms/test_transforms.py": (
+        "convert.transforms.extract_field convert.transforms.flatten convert.transforms.headers convert.transforms.hoist_field"
+        " convert.transforms.insert_field convert.transforms.mask_field convert.transforms.predicates convert.transforms.regex_router"
+        " convert.transforms.replace_field convert.transforms.set_schema_metadata convert.transforms.structs"
+        " convert.transforms.timestamp_converter convert.transforms.timestamp_router convert.transforms.value_to_key"
+    ),
+    "unit/convert/transforms/test_cast.py": "convert.transforms.cast_columns",
+    "unit/convert/transforms/test_catalog.py": "convert.transforms.properties",
+    "unit/convert/transforms/test_chain.py": (
+        "convert.transforms.batch convert.transforms.filter convert.transforms.sides convert.transforms.thrown"
+    ),
     "integration/convert/test_connect_json.py": "convert.to_kafka.json convert.to_kafka.json_values",
     "integration/datasources/test_sources.py": "datasources.kafka_tx datasources.pushdown",
     "integration/ignite/test_binary_java.py": (
@@ -45,8 +58,11 @@ COVERED_BY = {
     ),
     "integration/source/test_stream.py": "source.stream.run source.stream.task",
     "unit/admin/test_verify.py": "admin.comparison admin.entry_reader",
+    "unit/verification/test_job.py": "verification.direction verification.source",
+    "integration/verification/test_connector.py": "verification.topic_batches",
     "integration/cli/test_local_run.py": "runtime.spark_conf",
-    "unit/cli/test_main.py": "cli.__main__ cli.arguments cli.tables settings.connector",
+    "unit/cli/test_main.py": "cli.__main__ cli.arguments cli.settings_table cli.tables settings.connector",
+    "unit/cli/test_replicate.py": "settings.both_directions",
     "unit/convert/test_converters.py": "convert.to_kafka.converter convert.to_kafka.entry_converter convert.to_kafka.ignite_binary",
     "unit/convert/avro/test_decode.py": "convert.avro.cursor convert.avro.decode_items convert.avro.decode_scalars",
     "unit/convert/avro/test_deserializer.py": "convert.avro.references",
@@ -103,6 +119,9 @@ COVERED_BY = {
         " source.stream.loader source.stream.node_watch source.stream.sender source.stream.state_lookup source.stream.topic_scan"
         " source.stream.unit_reader source.stream.unit_states"
     ),
+    "unit/migration/test_migrate.py": "migration.client_security migration.merge migration.node_settings migration.written",
+    "integration/settings/test_files.py": "settings.java_properties",
+    "unit/settings/test_connect_keys.py": "settings.key_table",
     "unit/test_app.py": "settings.secrets_file",
 }
 

@@ -58,6 +58,8 @@ def loaded(statement: str) -> set[str]:
 HOOK = "hooks.ignite"
 IMPORTED_BY_DAGS = (
     "connector_status",
+    "decorators.ignite_to_kafka",
+    "forms",
     "operators.backlog_cleanup",
     "operators.ignite_to_kafka",
     "sensors.cache_watch",

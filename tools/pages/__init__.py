@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from ignite_kafka.settings import file_schema
 
-from . import events, options, settings
+from . import connect_keys, events, options, settings
 
 PAGES = {
     "settings.md": settings.page,
     "options.md": options.page,
     "events.md": events.page,
+    "connect-keys.md": connect_keys.page,
     "connector.schema.json": file_schema.text,
     "../spark_apps/ignite_kafka/settings/connector.schema.json": file_schema.text,  # ships in the wheel
 }

@@ -3,21 +3,42 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 EXAMPLES = 5
 """Maximum number of differences described one by one; the others are only counted."""
 _EXAMPLE_CHARACTERS = 600
 
+Kind = Literal["missing", "different", "unexpected"]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One difference, described.
+
+    :param key: Kafka's, or Ignite's, by whose bytes differences are sorted; empty: none.
+    """
+
+    kind: Kind
+    key: bytes
+    text: str
+
 
 @dataclass(kw_only=True)
 class Comparison:
-    """Number of entries, and of keys by kind of difference."""
+    """Number of entries, and of keys by kind of difference.
+
+    :param limit: maximum number of differences that are described.
+    :param keys: every key that differs, by kind, to repair it; None: they are only counted.
+    """
 
     entries: int = 0
     missing: int = 0
     different: int = 0
     unexpected: int = 0
-    examples: list[str] = field(default_factory=list)
+    limit: int = EXAMPLES
+    found: list[Difference] = field(default_factory=list)
+    keys: dict[Kind, set[bytes]] | None = None
 
     @property
     def equal(self) -> bool:
@@ -25,11 +46,30 @@ class Comparison:
         return not (self.missing or self.different or self.unexpected)
 
     @property
+    def examples(self) -> list[str]:
+        """The first differences by key, described."""
+        return [one.text for one in _first(self.found, self.limit)]
+
+    @property
     def differences(self) -> str:
         """The counts and the examples, in a line."""
         return "; ".join([f"missing {self.missing}, different {self.different}, unexpected {self.unexpected}", *self.examples])
 
-    def note(self, example: str) -> None:
-        """Keep an example, shortened, if there is room."""
-        if len(self.examples) < EXAMPLES:
-            self.examples.append(example[:_EXAMPLE_CHARACTERS])
+    def note(self, kind: Kind, key: bytes, text: str) -> None:
+        """Count a difference, and keep its description, shortened, if it is among the first by key."""
+        setattr(self, kind, getattr(self, kind) + 1)
+        if self.keys is not None:
+            self.keys.setdefault(kind, set()).add(key)
+        self.found.append(Difference(kind, key, text[:_EXAMPLE_CHARACTERS]))
+        if len(self.found) > 2 * self.limit:
+            self.found = _first(self.found, self.limit)
+
+    def add(self, other: Comparison) -> None:
+        """Add the differences of other keys."""
+        for name in ("missing", "different", "unexpected"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.found = _first([*self.found, *other.found], self.limit)
+
+
+def _first(found: list[Difference], count: int) -> list[Difference]:
+    return sorted(found, key=lambda one: one.key)[:count]

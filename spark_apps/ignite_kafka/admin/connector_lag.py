@@ -71,8 +71,8 @@ def read_lag(clients: KafkaClients, prefix: str, connector: str, connect: Callab
     run = read_run(clients, prefix, connector, record.run_id)
     state = UNKNOWN if run is None else run.state
     if not record.is_source:
-        names = _chosen(_known(SinkSettings, record), topics)
-        return ConnectorLag(connector, state, True, _behind(sink_partitions(topics, connector, names)))
+        sink = _known(SinkSettings, record)
+        return ConnectorLag(connector, state, True, _behind(sink_partitions(topics, sink.group_id, _chosen(sink, topics))))
     settings = _known(SourceSettings, record)
     if not settings.streams:
         return ConnectorLag(connector, state, _completed(run))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from enum import Enum
 from typing import Any
 
 from ..common.redaction import in_message
-from ..convert import converter
+from ..convert import Converters
 from ..convert.rules.decimal_scales import declared_scales
 from ..convert.to_kafka.json_values import json_value, same_json
 from ..errors import DecodeError
@@ -21,6 +23,7 @@ from ..ignite.types import type_codes as codes
 from ..ignite.types.model import CacheInfo, Page
 from ..settings.converters import JSON
 from ..settings.source import EAGER, LAZY, SourceSettings
+from ..sql import parse_columns
 from .value_reader import ValueReader, of_first_value, of_older_class
 
 
@@ -35,15 +38,18 @@ class Form(Enum):
 class EntryReader:
     """Keys and expected values of the entries of one cache.
 
+    :param settings: those of the connector.
     :param decode: decodes keys and values of pages row by row.
     """
 
     def __init__(
         self, settings: SourceSettings, topic: str, cluster: Cluster, info: CacheInfo, decode: Callable[..., Iterable[tuple[Any, Any]]]
     ) -> None:
+        self._converter = Converters(settings).of(info.name)
+        settings = settings.of(info.name)
         self._settings, self._topic, self._cluster, self._info, self._decode = settings, topic, cluster, info, decode
-        self._converter = converter(settings)
         self._key_form, self._value_form = (_form(settings, side) for side in ("key", "value"))
+        self._selected = tuple(name.lower() for name in parse_columns(settings.select)) if settings.select else None
         self._values = functools.cache(lambda: ValueReader(settings, topic))
         eager = settings.field_nullability_policy == EAGER
         self._present = of_first_value if not settings.is_schema_dynamic else of_older_class if eager else _as_it_is
@@ -54,6 +60,11 @@ class EntryReader:
         return self._info.name
 
     @property
+    def by_rows(self) -> bool:
+        """Whether keys or values are compared with rows, which share no code with the converter."""
+        return self._key_form is not Form.BYTES or self._value_form is not Form.BYTES
+
+    @property
     def json_keys(self) -> bool:
         """Whether keys are JSON texts without schemas."""
         return self._key_form is Form.JSON
@@ -61,11 +72,16 @@ class EntryReader:
     def entries(self, page: Page) -> list[tuple[bytes, Any]]:
         """Key of the record, and what :meth:`same_values` compares its value with, of each entry of a page.
 
+        Entries that transforms drop have none.
+
         :raises DecodeError: an entry is broken, or the columns make another key of it than the rows.
+        :raises TransformFailed: a transform throws an exception for an entry.
         """
         by_rows = self._value_form is not Form.BYTES
         wanted = _without_values(page, self.cache) if by_rows and not self._settings.record_key else page
         records = self._converter.convert([wanted], self._info, self._cluster, topic=self._topic, in_order=True)
+        for _, error in records.refused:
+            raise error
         keys: list[bytes] = records.keys.to_pylist()
         if not by_rows and self._key_form is Form.BYTES:
             return list(zip(keys, records.values.to_pylist(), strict=True))
@@ -95,19 +111,55 @@ class EntryReader:
                 same[row] = None not in (entry, record) and repr(self._present(entry, record)) == repr(record)
         return same
 
+    def differing_fields(self, expected: Any, found: bytes | None) -> list[str]:
+        """The fields of an object that differ, each with both values; empty where a side is no object.
+
+        :param expected: a value of :meth:`entries`.
+        """
+        entry, record = expected, None
+        if self._value_form is Form.BYTES:
+            entry, record = (one and one[1] for one in self._values().read([expected, found]))
+        elif found is not None:
+            with suppress(ValueError):  # a record of another program
+                record = json.loads(found, parse_float=Decimal if _has_decimal(expected) else None)
+            if self._value_form is Form.PAYLOAD and isinstance(record, dict):
+                record = record.get("payload")
+        if not isinstance(entry, dict) or not isinstance(record, dict):
+            return []
+        names = dict.fromkeys([*entry, *record])
+        absent = object()
+        return [
+            f"{name} is {_shown(entry, name)} in the entry, {_shown(record, name)} in the record"
+            for name in names
+            if not same_json(*(values := (entry.get(name, absent), record.get(name, absent)))) and repr(values[0]) != repr(values[1])
+        ]
+
     def _row(self, value: Any, side: str) -> Any:
         is_key = side == "key"
         if (self._key_form if is_key else self._value_form) is Form.BYTES:
             return None
         scales = declared_scales(self._info, value.type_id if isinstance(value, Document) else None, key=is_key)
         forms = self._settings.converter_properties(side).get("decimal.format", self._settings.decimal_format), self._settings.enum_policy
+        if self._selected is not None and isinstance(value, Document) and not is_key:
+            value = _with_fields(value, self._selected)
         lazy = self._settings.field_nullability_policy == LAZY
         return json_value(value, *forms, scales, is_key=is_key, omit_nulls=lazy and not is_key)
 
 
+def _with_fields(value: Document, names: Sequence[str]) -> Document:
+    """An object with these of its fields, in lower case."""
+    known = {name.lower(): (name, item) for name, item in value.fields.items()}
+    fields = dict(known[name] for name in names if name in known)
+    return replace(value, fields=fields, own=len(fields))
+
+
+def _shown(fields: dict[str, Any], name: str) -> str:
+    return repr(fields[name]) if name in fields else "absent"
+
+
 def _form(settings: SourceSettings, side: str) -> Form:
-    made_of_fields = side == "key" and settings.record_key  # of which the decoder of rows does not know
-    if getattr(settings, f"{side}_converter") != JSON or made_of_fields:
+    made_of_fields = side == "key" and settings.record_key  # of which the decoder of rows does not know, as of transforms
+    if getattr(settings, f"{side}_converter") != JSON or made_of_fields or settings.transforms:
         return Form.BYTES
     return Form.PAYLOAD if settings.converter_properties(side)["schemas.enable"] == "true" else Form.JSON
 

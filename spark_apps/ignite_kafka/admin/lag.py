@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from confluent_kafka.admin import OffsetSpec
 
 from ..kafka.topics import Topics
-from ..settings.sink import group_of
 from .backlog import BacklogView
 
 
@@ -28,7 +27,7 @@ class PartitionLag:
     count: int
 
 
-def sink_partitions(topics: Topics, connector: str, names: Iterable[str]) -> list[PartitionLag]:
+def sink_partitions(topics: Topics, group: str, names: Iterable[str]) -> list[PartitionLag]:
     """Each partition of a sink's topics, transaction markers included; topics that do not exist are left out.
 
     A partition without a committed offset counts from its first record.
@@ -39,14 +38,14 @@ def sink_partitions(topics: Topics, connector: str, names: Iterable[str]) -> lis
     places = [(topic, number) for topic, count in counts.items() for number in range(count)]
     ends = topics.offsets(places, OffsetSpec.latest(), committed=True)
     starts = topics.offsets(places, OffsetSpec.earliest())
-    committed = topics.group_offsets(group_of(connector), places)
+    committed = topics.group_offsets(group, places)
     positions = {place: max(committed[place][0] if place in committed else 0, starts[place]) for place in places}
     return [PartitionLag(*place, positions[place], ends[place], max(0, ends[place] - positions[place])) for place in places]
 
 
-def sink_lag(topics: Topics, connector: str, names: Iterable[str]) -> dict[str, int]:
+def sink_lag(topics: Topics, group: str, names: Iterable[str]) -> dict[str, int]:
     """Records that a sink has not stored yet, by topic; see :func:`sink_partitions`."""
-    return _summed(sink_partitions(topics, connector, names))
+    return _summed(sink_partitions(topics, group, names))
 
 
 def source_partitions(backlog: BacklogView) -> list[PartitionLag]:

@@ -119,6 +119,7 @@ class _Hold:
     connector: str
     generation: int
     slots: int
+    group: str
 
     @staticmethod
     def take(settings: ConnectorSettings, secrets: Secrets, force: bool) -> _Hold:
@@ -130,7 +131,8 @@ class _Hold:
             raise unknown_connector(settings, known_connectors(clients, topics, prefix))
         if not newest.ended and not force:
             raise _not_ended(settings.name, newest)
-        return _Hold(clients, topics, prefix, settings.name, newest.connector.generation, newest.connector.slots)
+        group = group_of(settings.name, newest.connector.settings)
+        return _Hold(clients, topics, prefix, settings.name, newest.connector.generation, newest.connector.slots, group)
 
     @contextmanager
     def opened(self, slot: int) -> Iterator[tuple[TransactionalProducer, SlotState]]:
@@ -142,7 +144,7 @@ class _Hold:
             if state.owner.generation > self.generation:
                 raise fenced_by_newer(self.connector, slot, self.generation, state.owner.generation)
             if state.by_topic:
-                raise _of_group(self.connector)
+                raise _of_group(self.connector, self.group)
             yield producer, state
         except ProducerFenced as cause:
             found = read_connector(self.clients, self.topics, self.prefix, self.connector).connector
@@ -186,8 +188,7 @@ def _not_ended(connector: str, newest: NewestRun) -> NotStopped:
     )
 
 
-def _of_group(connector: str) -> SettingsError:
-    group = group_of(connector)
+def _of_group(connector: str, group: str) -> SettingsError:
     return SettingsError(
         f"the connector is a sink: its offsets are those of the consumer group {group}",
         f"Set them there: kafka-consumer-groups --bootstrap-server HOST:PORT --group {group} --topic TOPIC:PARTITION --reset-offsets "

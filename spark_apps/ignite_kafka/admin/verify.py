@@ -1,9 +1,11 @@
-"""Comparison of topics with caches: every committed record with its entry.
+"""Comparison of topics with caches in one process: every committed record with its entry.
 
 Keys are compared byte by byte with what the converter makes of the entries now. So are values, unless they are JSON: those are compared
 with rows that share no code with the converter, so that the comparison also finds errors of the codec; keys in JSON are compared in both
-ways. Values with schemas whose bytes differ are read and compared: since a record was written, its class may have got fields. The last
-record of each key is held in memory, so the comparison suits topics of some millions of records.
+ways. Values with schemas whose bytes differ are read and compared: since a record was written, its class may have got fields.
+
+The last record of each key is held in memory. :mod:`~ignite_kafka.verification` compares at any size, and judges by this module what
+differs by its bytes.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import Any
 from confluent_kafka import Message
 
 from ..common.redaction import in_message
+from ..convert import Converters
 from ..convert.to_kafka.bad_entries import ENTRY_ERRORS
 from ..errors import IgniteKafkaError
 from ..ignite.binary import decode_rows, entry_cuts
@@ -26,6 +29,7 @@ from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics, read_to_end
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.connector import STOP
+from ..source.entry_selection import EntrySelectors, Selection
 from .comparison import Comparison
 from .entry_reader import EntryReader
 
@@ -84,19 +88,35 @@ def compare(
         result.records += 1
         result.repeated += key in last
         last[key] = message.value()
+    compare_last(result, plan, cache, cluster, last, pages, decode)
+    return result
+
+
+def compare_last(
+    result: Verified,
+    plan: TransferPlan,
+    cache: CachePlan,
+    cluster: Cluster,
+    last: dict[bytes, bytes | None],
+    pages: Iterable[Page],
+    decode: Callable[..., Iterable[tuple[Any, Any]]] = decode_rows,
+) -> None:
+    """Compare the last records of keys with the entries that are sent, and add what is found to ``result``.
+
+    :param last: value of the last record of each key; what has an entry is removed.
+    """
     info = cluster.cache(cache.name)
-    reader = EntryReader(plan.settings.of(cache.name), cache.topic, cluster, info, decode)
-    seen: set[bytes] = set()
-    for batch in _batches(reader, pages, stop=plan.settings.error_handling_policy == STOP):
+    reader = EntryReader(plan.settings, cache.topic, cluster, info, decode)
+    selectors, seen = EntrySelectors(plan.settings, Converters(plan.settings), cluster), set[bytes]()
+    sent = (selectors.select(info, cache.topic, [page]) for page in pages)
+    for batch in _batches(reader, sent, stop=plan.settings.error_handling_policy == STOP):
         if isinstance(batch, IgniteKafkaError):
             result.entries += 1
-            result.missing += 1
-            result.note(f"an entry cannot be converted to a record: {batch}")
+            result.note("missing", b"", f"an entry cannot be converted to a record: {batch}")
         else:
             result.entries += len(batch)
             _compare(result, batch, last, seen, reader)
     _note_unexpected(result, [key for key, value in last.items() if value is not None], seen, reader)
-    return result
 
 
 def _compare(
@@ -106,39 +126,39 @@ def _compare(
     met: list[tuple[bytes, Any, bytes | None]] = []
     for key, expected in entries:
         if key not in last:
-            result.missing += 1
-            result.note(f"two entries have the same Kafka key {_shown(key)}" if key in seen else f"no record of key {_shown(key)}")
+            text = f"two entries have the same Kafka key {shown_key(key)}" if key in seen else f"no record of key {shown_key(key)}"
+            result.note("missing", key, text)
         else:
             met.append((key, expected, last.pop(key)))
         seen.add(key)
     same = reader.same_values([expected for _, expected, _ in met], [found for _, _, found in met])
     for (key, expected, found), equal in zip(met, same, strict=True):
         if not equal:
-            result.different += 1
             gives, is_now = in_message(repr(expected)), in_message(repr(found))
-            result.note(f"key {_shown(key)}: the entry gives {gives}, the record is {is_now}")
+            fields = "; ".join(reader.differing_fields(expected, found))
+            details = f"{in_message(fields)}: " if fields else ""
+            result.note("different", key, f"key {shown_key(key)}: {details}the entry gives {gives}, the record is {is_now}")
 
 
 def _note_unexpected(result: Verified, left: Sequence[bytes], seen: set[bytes], reader: EntryReader) -> None:
     """Count keys of the topic without an entry, and those of them that equal an entry's key but for their bytes."""
-    result.unexpected = len(left)
-    known = {fields: key for key in seen if left and reader.json_keys and (fields := _fields_of(key)) is not None}
+    known = {fields: key for key in seen if left and reader.json_keys and (fields := fields_of_key(key)) is not None}
     for key in left:
-        same = known.get(_fields_of(key) or "") if known else None
+        same = known.get(fields_of_key(key) or "") if known else None
         if same is not None:
             result.other_bytes += 1
-            result.note(
-                f"key {_shown(key)} is {_shown(same)} in other bytes, which Kafka does not compact together: send the cache to a new topic"
-            )
+            other = f"key {shown_key(key)} is {shown_key(same)} in other bytes, which Kafka does not compact together"
+            result.note("unexpected", key, f"{other}: send the cache to a new topic")
         else:
-            result.note(f"a record of key {_shown(key)} that the cache does not have")
+            result.note("unexpected", key, f"a record of key {shown_key(key)} that the cache does not have")
 
 
-def _shown(key: bytes) -> str:
+def shown_key(key: bytes) -> str:
+    """A key as text of messages."""
     return in_message(repr(key.decode(errors="backslashreplace")))
 
 
-def _fields_of(key: bytes) -> str | None:
+def fields_of_key(key: bytes) -> str | None:
     """A text that is equal for JSON objects with equal fields, ignoring order and nulls; None for other keys."""
     if not key.startswith(b"{"):
         return None
@@ -149,8 +169,14 @@ def _fields_of(key: bytes) -> str | None:
     return json.dumps(value, sort_keys=True)
 
 
-def _batches(reader: EntryReader, pages: Iterable[Page], *, stop: bool) -> Iterator[list[tuple[bytes, Any]] | IgniteKafkaError]:
-    """Keys and values of entries; the error of an entry that cannot be converted, unless the error policy is to stop."""
+def _batches(reader: EntryReader, sent: Iterable[Selection], *, stop: bool) -> Iterator[list[tuple[bytes, Any]] | IgniteKafkaError]:
+    """Keys and values of the entries that are sent; the error of an entry that cannot be, unless the error policy is to stop."""
+    for selection in sent:
+        yield from (bad.error for bad in selection.bad)
+        yield from _of_pages(reader, selection.pages, stop=stop)
+
+
+def _of_pages(reader: EntryReader, pages: Iterable[Page], *, stop: bool) -> Iterator[list[tuple[bytes, Any]] | IgniteKafkaError]:
     for page in pages:
         try:
             yield reader.entries(page)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import yaml
 from ..common.redaction import set_log_values
 from ..errors import SettingsError
 from ..settings import secrets
-from ..settings.connector_files import ConnectorFolder, DeclaredConnector, read_folder
+from ..settings.connector_files import BrokenConnector, ConnectorFolder, DeclaredConnector, read_folder
 from ..settings.secrets import Secrets
 from .tables import table
 
@@ -48,7 +49,18 @@ def validate(arguments: argparse.Namespace) -> int:
     for one in folder.connectors:
         for name, reason in one.loaded.ignored.items():
             print(f"{one.loaded.origin.get(name) or one.file}: {name} is ignored: {reason}")
-    return _show_broken(folder)
+    return _show_broken(replace(folder, broken=(*folder.broken, *_wrong_transforms(folder))))
+
+
+def _wrong_transforms(folder: ConnectorFolder) -> Iterator[BrokenConnector]:
+    """Connectors whose transforms cannot be made."""
+    from ..convert import check_transforms
+
+    for one in folder.connectors:
+        try:
+            check_transforms(one.settings())
+        except SettingsError as error:
+            yield BrokenConnector(one.file, one.line, one.name, error)
 
 
 def plan(arguments: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Run of a connector with a Spark session of this process, for `ignite-kafka run`."""
+"""Spark session of this process, and the run of a connector with it, for `ignite-kafka run`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.errors import PySparkRuntimeError
@@ -52,18 +54,31 @@ def run_locally(
     run_id = run_id or f"cli-{new_id()}"
     arguments = Arguments("", secrets, mounted_secrets, ship_secrets_unprotected)
     preflight(settings, arguments.read_secrets(allowed_kafka_options), run_id, snapshot_id)
+    with interrupts_raised(), local_session(settings.name, master) as spark:
+        secrets_file = find_secrets(spark, arguments, allowed_kafka_options)
+        request = RunRequest(settings, run_id, snapshot_id, secrets_file, show_progress, stop or threading.Event())
+        return run_request(spark, request)
+
+
+@contextmanager
+def local_session(name: str, master: str | None) -> Iterator[SparkSession]:
+    """A Spark session whose driver is this process, with the library on its executors.
+
+    :param name: of the connector.
+    :param master: Spark master; None: that of Spark's configuration, else ``local[*,4]``.
+    :raises SettingsError: Java is missing.
+    """
+    require_java()
     if master is None or master.startswith("local"):
         # workers must use the driver's Python; by default Spark takes `python3` of PATH
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    spark = _session(settings.name, master)
+    spark = _session(name, master)
     try:
-        with interrupts_raised(), tempfile.TemporaryDirectory(prefix="ignite-kafka-") as folder:
+        with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as folder:
             if not str(spark.sparkContext.master).startswith("local"):
                 spark.sparkContext.addPyFile(str(zip_library(Path(folder))))
-            secrets_file = find_secrets(spark, arguments, allowed_kafka_options)
-            request = RunRequest(settings, run_id, snapshot_id, secrets_file, show_progress, stop or threading.Event())
-            return run_request(spark, request)
+            yield spark
     finally:
         spark.stop()
 

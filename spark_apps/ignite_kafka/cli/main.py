@@ -8,7 +8,6 @@ JSON.
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import os
 import signal
@@ -31,11 +30,12 @@ from ..settings.source import SourceSettings
 from ..settings.transport_security import check_ignite, check_kafka
 from . import folder, render
 from .arguments import Parser, command_after_interrupt, whole
+from .migrate import add_connectors, add_migrate, run_all, validate_all
 from .replicate import add_replicate, replicate
-from .tables import table
+from .settings_table import settings_table, shown_settings
+from .verify import add_verify
 
 _COMMAND_LINE = "the command line"
-_ALWAYS_SHOWN = ("ignite_addresses", "bootstrap_servers")  # the default is a cluster of this machine, which is often not intended
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -68,12 +68,16 @@ def parser() -> argparse.ArgumentParser:
     top = Parser(prog="ignite-kafka", description="Copy data between Apache Ignite caches and Kafka topics.")
     top.add_argument("-q", "--quiet", action="store_true", help="log warnings and errors only")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    _add_file(commands, "validate", validate, "check a settings file and show its settings and addresses; connects to no cluster")
+    add_connectors(
+        _add_file(commands, "validate", validate, "check a settings file and show its settings and addresses; connects to no cluster")
+    )
+    add_migrate(commands)
     plan_parser = _add_file(commands, "plan", plan, "dry run: show what a run would copy and what is done already; writes nothing")
     plan_parser.add_argument("--snapshot-id", help="the snapshot to plan (default: the last unfinished one, else a new one)")
     plan_parser.add_argument("--json", action="store_true", help="print JSON")
     folder.add_apply(_add_file(commands, "apply", folder.apply, "bring states and offsets of a folder of connector files to Kafka"))
     run_parser = _add_file(commands, "run", run, "copy the caches to topics, or the topics to caches")
+    add_connectors(run_parser)
     run_parser.add_argument("--master", help="Spark master (default: that of spark-defaults.conf, else local[*,4])")
     run_parser.add_argument("--snapshot-id", help="the snapshot to begin or continue (default: the last unfinished one, else a new one)")
     run_parser.add_argument("--run-id", help="key of this run's status record (default: derived from the time)")
@@ -85,7 +89,7 @@ def parser() -> argparse.ArgumentParser:
         help="send --secrets to executors although Spark does not authenticate: anyone who reaches the driver's port can read them",
     )
     add_replicate(commands)
-    _add_file(commands, "verify", verify, "compare every record of the topics with its cache entry")
+    add_verify(_add_file(commands, "verify", verify, "compare topics with caches, key by key; repair what differs"))
     _add_name(commands, "status", status, "show a connector and its runs")
     _add_name(commands, "pause", pause, "pause a running connector until it is resumed")
     _add_name(commands, "resume", resume, "resume a paused connector")
@@ -166,17 +170,18 @@ def _add_common(added: argparse.ArgumentParser, command: Callable[[argparse.Name
 
 def validate(arguments: argparse.Namespace) -> int:
     """Check settings and, if given, the secrets file."""
+    from ..convert import check_transforms
+
+    if arguments.connectors:
+        return validate_all(arguments)
     settings, hidden = _settings(arguments), _secrets(arguments)
+    check_transforms(settings)
     check_kafka(settings, hidden)
     check_ignite(settings, hidden)
     settings.emit_warnings()
-    rows = [
-        (name, json.dumps(value), settings.origin.get(name, "default"))
-        for name, value in settings.to_dict().items()
-        if name in _ALWAYS_SHOWN or getattr(settings, name) != settings.defaults()[name]
-    ]
-    print(table(("setting", "value", "set in"), rows))
-    print(f"{arguments.file} is valid: connector {settings.name}, {len(settings.known()) - len(rows)} other settings have their defaults")
+    print(settings_table(settings))
+    others = len(settings.known()) - len(shown_settings(settings))
+    print(f"{arguments.file} is valid: connector {settings.name}, {others} other settings have their defaults")
     return 0
 
 
@@ -193,6 +198,8 @@ def plan(arguments: argparse.Namespace) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run a connector with a Spark session of this process."""
+    if arguments.connectors:
+        return run_all(arguments)
     settings = _settings(arguments)
     require_pyspark()
     from ..app import stop_on_sigterm
@@ -216,11 +223,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def verify(arguments: argparse.Namespace) -> int:
     """Compare topics with caches; returns 1 if they differ."""
-    from .views import verify_view
+    settings = _settings(arguments)
+    require_pyspark()
+    from .verify import verify_locally
 
-    equal, text = verify_view(_of_source(_settings(arguments)), _secrets(arguments))
-    print(text)
-    return 0 if equal else 1
+    return verify_locally(settings, _secrets(arguments), arguments)
 
 
 def status(arguments: argparse.Namespace) -> int:

@@ -23,6 +23,7 @@ from ..common.deadline import Deadline, Interval
 from ..errors import IgniteKafkaError, SettingsError
 from ..runtime import logs
 from ..settings import files, secrets
+from ..settings.both_directions import load_both
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
@@ -39,8 +40,10 @@ def add_replicate(commands: Any) -> None:
     """Add the command's arguments."""
     text = "copy caches of one Ignite cluster to another through Kafka: a source and a sink as one command"
     added = commands.add_parser("replicate", help=text, description=text)
-    added.add_argument("source", metavar="SOURCE", help="settings file of the source")
-    added.add_argument("sink", metavar="SINK", help="settings file of the sink")
+    added.add_argument(
+        "source", metavar="SOURCE", help="settings file of the source; alone: of both, where source. and sink. are before names of one"
+    )
+    added.add_argument("sink", metavar="SINK", nargs="?", help="settings file of the sink")
     added.add_argument("--master", help="Spark master of both (default: that of spark-defaults.conf, else local[*,4])")
     added.add_argument("--secrets", metavar="FILE", help="JSON file with secrets of the source")
     added.add_argument("--sink-secrets", metavar="FILE", help="JSON file with secrets of the sink (default: those of the source)")
@@ -49,7 +52,7 @@ def add_replicate(commands: Any) -> None:
 
 def replicate(arguments: argparse.Namespace) -> int:
     """Run a source and a sink until both end; the exit code is that of the first to fail."""
-    source, sink = settings_of_both(Path(arguments.source), Path(arguments.sink))
+    source, sink = settings_of_both(Path(arguments.source), Path(arguments.sink) if arguments.sink else None)
     sink_secrets = arguments.sink_secrets or arguments.secrets
     lag = Lag(source, _read(arguments.secrets), sink, _read(sink_secrets), Interval(sink.progress_interval_ms / 1000))
     _ensure_types_topic(source, lag.source_secrets)
@@ -79,12 +82,14 @@ def _ensure_types_topic(source: SourceSettings, hidden: Secrets) -> None:
     ensure_types_topic(source, Topics(kafka_clients(source, hidden)))
 
 
-def settings_of_both(source_file: Path, sink_file: Path) -> tuple[SourceSettings, SinkSettings]:
+def settings_of_both(source_file: Path, sink_file: Path | None = None) -> tuple[SourceSettings, SinkSettings]:
     """Settings of both directions. An empty ``types_topic`` of the sink is the source's types topic.
 
+    :param sink_file: None: the first file is of both (:func:`~ignite_kafka.settings.both_directions.load_both`).
     :raises SettingsError: a file is of the other direction, or the two do not fit.
     """
-    source, sink = files.load(source_file).settings_of(SourceSettings), files.load(sink_file).settings_of(SinkSettings)
+    of_source, of_sink = load_both(source_file) if sink_file is None else (files.load(source_file), files.load(sink_file))
+    source, sink = of_source.settings_of(SourceSettings), of_sink.settings_of(SinkSettings)
     if source.streams != sink.streams:
         what = f"run_mode of the source is {source.run_mode}, that of the sink {sink.run_mode}"
         raise SettingsError(what, "Set both to once, or both to continuous", setting="run_mode")

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from ..admin.target_state import NewestRun, known_connectors, unknown_connector
-from ..admin.verify import verify
 from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics
@@ -256,26 +255,6 @@ def offsets_table(settings: ConnectorSettings, secrets: Secrets) -> str:
 def _span(highest: Sequence[int]) -> str:
     """Lowest and highest of some numbers."""
     return "" if not highest else f"{min(highest):,}" if min(highest) == max(highest) else f"{min(highest):,} … {max(highest):,}"
-
-
-_NEW_TOPIC = "they are two keys for Kafka; send the cache to a new topic (docs/types.md, Keys that are objects)"
-
-
-def verify_view(settings: SourceSettings, secrets: Secrets) -> tuple[bool, str]:
-    """Whether every topic equals its cache, and a table of the comparison."""
-    clients = kafka_clients(settings, secrets)
-    clients.check()
-    with ignite_cluster(settings, secrets) as cluster:
-        found = verify(make_plan(settings, cluster, Topics(clients), _NEW, _UNDECIDED), cluster, clients)
-    head = ("cache", "topic", "entries", "records", "repeated", "missing", "different", "unexpected", "verified")
-    rows = [
-        (v.cache, v.topic, v.entries, v.records, v.repeated, v.missing, v.different, v.unexpected, "yes" if v.equal else "NO")
-        for v in found
-    ]
-    examples = [f"{v.cache}: {example}" for v in found for example in v.examples]
-    other = [v for v in found if v.other_bytes]
-    examples += [f"{v.cache}: {v.other_bytes} keys of {v.topic} are keys of the cache in other bytes: {_NEW_TOPIC}" for v in other]
-    return all(v.equal for v in found), "\n".join([table(head, rows), *examples])
 
 
 def run_table(run: RunStatus) -> str:

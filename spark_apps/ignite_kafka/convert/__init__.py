@@ -14,14 +14,32 @@ from ..settings.source import EAGER
 from .to_kafka.converter import Converter
 
 if TYPE_CHECKING:
+    from ..settings.connector import ConnectorSettings
     from ..settings.source import SourceSettings
     from .to_kafka.converter import KeyConverter
+    from .to_kafka.entry_converter import EntryConverter
 
-__all__ = ["Converter", "Converters", "converter"]
+__all__ = ["Converter", "Converters", "check_transforms", "converter"]
 
 
-def converter(settings: SourceSettings) -> Converter:
-    """The converter of entries to records."""
+def check_transforms(settings: ConnectorSettings) -> None:
+    """Check transforms and predicates of a connector and of its overrides, without either cluster.
+
+    :raises SettingsError: a class is unknown, its properties are wrong, or a source's transforms would give one cache several topics.
+    """
+    if any(one.transforms for one in settings.variants):
+        from .transforms.steps import check_steps  # which a run without transforms does not load
+
+        check_steps(settings)
+
+
+def converter(settings: SourceSettings, whole: SourceSettings | None = None) -> Converter:
+    """The converter of entries to records.
+
+    :param settings: those of the cache.
+    :param whole: those of the connector, which name the topic of each cache; None: `settings`.
+    :raises SettingsError: a transform's class is unknown, or its properties are wrong.
+    """
     # polars costs 0.13 s and 32 MB: imported where it is used
     if settings.key_converter == settings.value_converter == IGNITE_BINARY:
         from .to_kafka.ignite_binary import IgniteBinaryConverter
@@ -42,14 +60,30 @@ def converter(settings: SourceSettings) -> Converter:
 
         selected = SelectedFields(parse_columns(settings.select))
     sides = _side(settings, "key"), _side(settings, "value")
-    return EntryConverter(*sides, EnumPolicy(settings.enum_policy), settings.date_time_zone, fields, selected)
+    plain = EntryConverter(*sides, EnumPolicy(settings.enum_policy), settings.date_time_zone, fields, selected)
+    return _transforming(plain, settings, whole or settings) if settings.transforms else plain
+
+
+def _transforming(plain: EntryConverter, settings: SourceSettings, whole: SourceSettings) -> Converter:
+    from ..settings.transforms import chain_of
+    from .connect_converters import header_serializer
+    from .to_kafka.connect_side import ConnectSide
+    from .to_kafka.transforming_converter import Chain, TransformingConverter
+    from .transforms.steps import make_steps
+
+    headers = header_serializer(settings.header_converter, settings.converter_properties("header"))
+    chain = Chain(make_steps(settings), chain_of(settings), headers, lambda cache: whole.topic_of(cache).name)
+    key, value = (_side(settings, side, connect=True) for side in ("key", "value"))
+    assert isinstance(key, ConnectSide)
+    assert isinstance(value, ConnectSide)
+    return TransformingConverter(plain, key, value, chain)
 
 
 class Converters:
     """The converter of each cache, made once for all caches of the same settings."""
 
-    def __init__(self, settings: SourceSettings, make: Callable[[SourceSettings], Converter] = converter) -> None:
-        self._settings, self._make = settings, make
+    def __init__(self, settings: SourceSettings, make: Callable[[SourceSettings], Converter] | None = None) -> None:
+        self._settings, self._make = settings, make or (lambda own: converter(own, settings))
         self._made: dict[str | None, Converter] = {}
 
     def of(self, cache: str) -> Converter:
@@ -59,9 +93,17 @@ class Converters:
             self._made[override] = self._make(self._settings.of(cache))
         return self._made[override]
 
+    def of_keys(self, cache: str) -> Converter:
+        """What turns the keys of a cache's records back: its converter, without transforms where they do not make keys."""
+        found = self.of(cache)
+        return getattr(found, "of_keys", None) or found
 
-def _side(settings: SourceSettings, side: str) -> KeyConverter | None:
-    """The converter of keys or values; None: Ignite's binary format."""
+
+def _side(settings: SourceSettings, side: str, *, connect: bool = False) -> KeyConverter | None:
+    """The converter of keys or values; None: Ignite's binary format.
+
+    :param connect: JSON without schemas, too, is written from Connect columns, as transforms give them.
+    """
     name, properties = getattr(settings, f"{side}_converter"), settings.converter_properties(side)
     if name == IGNITE_BINARY:
         return None
@@ -77,6 +119,12 @@ def _side(settings: SourceSettings, side: str) -> KeyConverter | None:
         side, JsonFormat(properties.get("decimal.format", settings.decimal_format), omit_nulls=side == "value" and not eager)
     )
     made = serializer(name, side, properties)
+    if made is None and connect:
+        from .to_kafka.connect_json import ConnectJsonSerializer
+
+        made = ConnectJsonSerializer(
+            JsonFormat(properties["decimal.format"]), schemas=False, defaults=properties["replace.null.with.default"]
+        )
     if made is None:
         return plain
     first = None

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..errors import SettingsError
 from ..settings import converters
 
 if TYPE_CHECKING:
@@ -70,12 +71,20 @@ def _json_deserializer(side: str, properties: Mapping[str, Any]) -> Deserializer
     if schemas == "false":
         return None
     from .to_ignite.connect_json import ConnectJsonDeserializer
+    from .to_ignite.json_values import Refused
 
-    return ConnectJsonDeserializer(
-        plain=schemas == "auto",
-        defaults=properties["replace.null.with.default"],
-        kept=properties["schemas.cache.size"],
-    )
+    content = properties["schema.content"] if schemas == "true" else ""
+    try:
+        return ConnectJsonDeserializer(
+            plain=schemas == "auto",
+            defaults=properties["replace.null.with.default"],
+            kept=properties["schemas.cache.size"],
+            content=content,
+        )
+    except Refused as error:
+        remedy = 'Give a schema in the form of Kafka Connect, such as {"type":"string","optional":true}.'
+        what = f"the schema of all records describes none: {error.reason}"
+        raise SettingsError(what, remedy, setting=f"{side}_converter_config.schema.content") from error
 
 
 def _avro_serializer(side: str, properties: Mapping[str, Any]) -> Serializer:

@@ -140,6 +140,17 @@ class Cluster:
             return BinaryType(type_id, name) if name else None
         return replies.read_binary_type(self._request(protocol.BINARY_TYPE, struct.pack("<i", type_id)))
 
+    def size(self, name: str) -> int:
+        """Number of a cache's entries, without those of backups.
+
+        :raises CacheNotFound: the cluster has no such cache.
+        """
+        try:
+            reply = self._request(protocol.CACHE_GET_SIZE, struct.pack("<iBi", protocol.cache_id(name), 0, 0))
+        except ThinError as error:
+            raise _cache_error(name, error) from error
+        return int(struct.unpack_from("<q", reply)[0])
+
     def forget_types(self) -> None:
         """Request every binary type again when next needed: a type may have new fields and schemas."""
         self._types.clear()

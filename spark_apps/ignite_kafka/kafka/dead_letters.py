@@ -27,21 +27,22 @@ class DeadLetter:
 
 
 def context_headers(
-    error: IgniteKafkaError, stage: str, component: type, connector: str, task: int, place: Mapping[str, object]
+    error: IgniteKafkaError, stage: str, component: type | str, connector: str, task: int, place: Mapping[str, object]
 ) -> list[Header]:
     """Headers that describe the failure.
 
     :param stage: the failed stage, as Kafka Connect names it.
-    :param component: the class that failed.
+    :param component: the class that failed; of a transform, the name of its Java class or function.
     :param place: topic, partition and offset of a record; empty for an entry.
     """
-    exception = f"{type(error).__module__}.{type(error).__name__}"
+    exception = str(error.where.get("exception") or f"{type(error).__module__}.{type(error).__name__}")
+    failed = component if isinstance(component, str) else f"{component.__module__}.{component.__name__}"
     context = {
         **place,
         "connector.name": connector,
         "task.id": task,
         "stage": stage,
-        "class.name": f"{component.__module__}.{component.__name__}",
+        "class.name": failed,
         "exception.class.name": exception,
         "exception.message": error.what,
         "exception.stacktrace": f"{exception}: {error}",

@@ -32,6 +32,28 @@ def headers_of(counts: Int64Array, keys: pa.StringArray, values: pa.BinaryArray)
     return pa.ListArray.from_arrays(pa.array(starts), entries, mask=absent).cast(HEADERS)
 
 
+def same_headers(names: Sequence[str], values: Sequence[pa.BinaryArray], count: int) -> pa.ListArray:
+    """Headers of N records that have the same names in one order.
+
+    :param values: N values of each name.
+    """
+    number = len(names)
+    keys = pa.array(names, pa.string()).take(pa.array(np.tile(np.arange(number), count)))
+    flat = pa.concat_arrays(values) if number else pa.array([], pa.binary())
+    row_by_row = (np.arange(count)[:, None] + count * np.arange(number)[None, :]).ravel()
+    return headers_of(np.full(count, number, np.int64), keys, flat.take(pa.array(row_by_row)))
+
+
+def joined_headers(first: pa.ListArray | None, second: pa.ListArray | None) -> pa.ListArray | None:
+    """Headers of N records, and behind them further ones of the same records; None: no record has any."""
+    if first is None or second is None:
+        return second if first is None else first
+    sizes = list_sizes(first), list_sizes(second)
+    record = np.concatenate([np.repeat(np.arange(len(first)), size) for size in sizes])
+    flat = pa.concat_arrays([first.flatten(), second.flatten()]).take(pa.array(np.argsort(record, kind="stable")))
+    return headers_of((sizes[0] + sizes[1]).astype(np.int64), flat.field(0), flat.field(1))
+
+
 def pairs(headers: pa.ListArray) -> list[list[Header]]:
     """Headers of each record as confluent-kafka takes them; an empty list for a record without."""
     flat = headers.flatten()

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..common.arrays import Int64Array, Mask
-from ..errors import RecordTooLarge
+from ..common.arrays import Int64Array, Mask, RowIndex
+from ..errors import IgniteKafkaError, RecordTooLarge
 from ..ignite.types.model import TypeUse
-from .headers import header_bytes
+from .headers import HEADERS, header_bytes
 
 MOST_BYTES = 2**31 - 1  # an Arrow binary array has int32 offsets
 
@@ -38,6 +38,8 @@ class Records:
     :param headers: of type :data:`.headers.HEADERS`; None: no record has any.
     :param times_ms: N timestamps in milliseconds since 1970; None: all have the time of sending.
     :param uses: classes and types of what was decoded, which bytes of other formats do not have.
+    :param rows: row of each record's entry in the batch of entries, rising, where transforms drop some; None: each entry has a record.
+    :param refused: rows of entries for which a transform throws an exception, with the error; they have no records.
     """
 
     keys: pa.BinaryArray
@@ -48,11 +50,13 @@ class Records:
     headers: pa.ListArray | None = None
     times_ms: Int64Array | None = None
     uses: frozenset[TypeUse] = frozenset()
+    rows: RowIndex | None = None
+    refused: tuple[tuple[int, IgniteKafkaError], ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.keys) != len(self.values):
             raise ValueError(f"{len(self.keys)} keys and {len(self.values)} values")
-        for name, column in (("headers", self.headers), ("times", self.times_ms)):
+        for name, column in (("headers", self.headers), ("times", self.times_ms), ("rows", self.rows)):
             if column is not None and len(column) != len(self.keys):
                 raise ValueError(f"{len(self.keys)} keys and {len(column)} {name}")
         for array in (self.keys, self.values):
@@ -111,7 +115,8 @@ def take_rows(records: Records, rows: Int64Array) -> Records:
     index = pa.array(rows)
     headers = None if records.headers is None else records.headers.take(index)
     times = None if records.times_ms is None else records.times_ms[rows]
-    return replace(records, keys=records.keys.take(index), values=records.values.take(index), headers=headers, times_ms=times)
+    of = None if records.rows is None else records.rows[rows]
+    return replace(records, keys=records.keys.take(index), values=records.values.take(index), headers=headers, times_ms=times, rows=of)
 
 
 def concat_records(parts: Sequence[Records]) -> Records:
@@ -124,9 +129,11 @@ def concat_records(parts: Sequence[Records]) -> Records:
         frozenset[int]().union(*(part.type_ids for part in parts)),
         frozenset[tuple[int, ...]]().union(*(part.key_kinds for part in parts)),
         frozenset[KeyType]().union(*(part.key_types for part in parts)),
-        concat_present([part.headers for part in parts]),
+        _concat_headers(parts),
         _concat_times(parts),
         frozenset[TypeUse]().union(*(part.uses for part in parts)),
+        _concat_numbers([part.rows for part in parts]),
+        tuple(one for part in parts for one in part.refused),
     )
 
 
@@ -136,9 +143,23 @@ def concat_present(columns: Sequence[pa.ListArray | None]) -> pa.ListArray | Non
     return pa.concat_arrays(present) if present else None
 
 
+def _concat_headers(parts: Sequence[Records]) -> pa.ListArray | None:
+    """Headers of all records; of batches without any those of each record are null."""
+    if all(part.headers is None for part in parts):
+        return None
+    return pa.concat_arrays([pa.nulls(len(part), HEADERS) if part.headers is None else part.headers for part in parts])
+
+
 def _concat_times(parts: Sequence[Records]) -> Int64Array | None:
-    times = [part.times_ms for part in parts if part.times_ms is not None]
-    return np.concatenate(times) if times else None
+    """Timestamps of all records; 0, the time of sending, for those of batches without any."""
+    if all(part.times_ms is None for part in parts):
+        return None
+    return np.concatenate([np.zeros(len(part), np.int64) if part.times_ms is None else part.times_ms for part in parts])
+
+
+def _concat_numbers(columns: Sequence[Int64Array | None]) -> Int64Array | None:
+    present = [column for column in columns if column is not None]
+    return np.concatenate(present) if present else None
 
 
 def with_tombstones(records: Records, removed: Mask) -> Records:

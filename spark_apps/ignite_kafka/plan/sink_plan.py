@@ -18,6 +18,8 @@ class TopicPlan:
 
     :param ends: end offset of each partition at the start of a run that ends by itself.
     :param begins: first offset of each partition without any committed offset; empty: its first record.
+    :param routed: transforms give records of the topic several topics, whose caches are created with their first records; `cache` names
+        the counts only.
     """
 
     name: str
@@ -26,6 +28,7 @@ class TopicPlan:
     partitions: int
     ends: tuple[int, ...] = ()
     begins: tuple[int, ...] = ()
+    routed: bool = False
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,7 @@ class UnitOffset:
     :param bad: entries of a snapshot that were skipped or became dead letters.
     :param topic_id: id of the topic that holds the unit's records; the offset is void for a new topic of that name. Empty: unknown
         (0.1.0 wrote none).
+    :param dropped: entries of a snapshot that transforms dropped.
     """
 
     generation: int
@@ -69,12 +70,15 @@ class UnitOffset:
     topology: int = -1
     bad: int = 0
     topic_id: str = ""
+    dropped: int = 0
 
     def to_json(self) -> bytes:
         """Bytes of the record."""
         snapshot = None if self.snapshot_id is None else {"id": self.snapshot_id, "done": self.done, "records": self.records}
         if snapshot is not None and self.bad:
             snapshot["bad"] = self.bad
+        if snapshot is not None and self.dropped:
+            snapshot["dropped"] = self.dropped
         ranges = [(0, self.high)] if self.high >= 0 else []
         value = {"generation": self.generation, "incarnation": self.incarnation, "snapshot": snapshot, "ranges": ranges}
         if self.recent:
@@ -100,9 +104,10 @@ class UnitOffset:
         counts = snapshot["done"], snapshot["records"]
         reconcile = (value["sweep"][0], value["sweep"][1]) if "sweep" in value else None
         key_kinds, topology = tuple(map(tuple, value.get("key_kinds", ()))), value.get("topology", -1)
-        recent, bad, topic_id = value.get("recent", ""), snapshot.get("bad", 0), sys.intern(value.get("topic_id", ""))
+        recent, topic_id = value.get("recent", ""), sys.intern(value.get("topic_id", ""))
+        bad, dropped = snapshot.get("bad", 0), snapshot.get("dropped", 0)
         return UnitOffset(
-            value["generation"], incarnation, snapshot_id, *counts, high, recent, reconcile, key_kinds, topology, bad, topic_id
+            value["generation"], incarnation, snapshot_id, *counts, high, recent, reconcile, key_kinds, topology, bad, topic_id, dropped
         )
 
 

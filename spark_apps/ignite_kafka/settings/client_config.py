@@ -12,6 +12,7 @@ from typing import Any
 
 from .client_properties import COMMON, CONSUMER, PRODUCER, is_security, kept_from_settings
 from .fields import MAPPING, SettingType
+from .key_table import CLIENT_CONVERTED
 from .secrets import is_secret
 from .suggestions import did_you_mean
 
@@ -51,7 +52,7 @@ _INSTEAD = {
     "metric.reporters": "Java classes cannot run here",
     "max.block.ms": "use message.timeout.ms",
     "default.api.timeout.ms": "use socket.timeout.ms",
-    "ssl.truststore.location": "use ssl.ca.location with a PEM file",
+    "ssl.truststore.location": "use ssl.ca.location with a PEM file; ignite-kafka migrate converts it",
     "ssl.truststore.type": "use ssl.ca.location with a PEM file",
     "ssl.truststore.certificates": "use ssl.ca.pem",
     "ssl.keystore.type": "use ssl.keystore.location with a PKCS#12 file, or ssl.certificate.location and ssl.key.location with PEM files",
@@ -109,7 +110,8 @@ def librdkafka_settings(given: Mapping[str, str], known: frozenset[str], *, over
 def _add(result: dict[str, str], name: str, value: str, known: frozenset[str], *, override: bool) -> None:
     target, value = _renamed(name, value)
     if is_secret(name):
-        raise ValueError(f"{name} is a secret: put it into the kafka part of the secrets file or into the Airflow connection")
+        converted = "; ignite-kafka migrate converts it" if name in CLIENT_CONVERTED else ""
+        raise ValueError(f"{name} is a secret: put it into the kafka part of the secrets file or into the Airflow connection{converted}")
     if (reason := kept_from_settings(target, value)) is not None:
         raise ValueError(f"{name} {reason}: {_TRUSTED}")
     if override and is_security(target):
@@ -196,6 +198,8 @@ def _renamed(name: str, value: str) -> tuple[str, str]:
 def _instead(name: str, known: frozenset[str]) -> str:
     if name in _INSTEAD:
         return f"a setting of the Java clients: {_INSTEAD[name]}"
+    if name in CLIENT_CONVERTED:
+        return "a setting of the Java clients: ignite-kafka migrate converts it"
     hint = did_you_mean(name, known)
     return "not a setting of librdkafka for this kind of client" + (f". {hint}" if hint else "")
 

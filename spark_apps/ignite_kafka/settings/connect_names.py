@@ -11,12 +11,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import IgniteKafkaError, SettingsError
+from .connect_keys import prepare
 from .connector import DEAD_LETTER, LOG_ONLY, STOP, ConnectorSettings
+from .fields import TEXTS
 from .findings import Findings
 from .sink import SinkSettings
 from .source import SourceSettings
 from .suggestions import did_you_mean
 from .topic_groups import CONNECT_PREFIX, LISTED, from_connect
+from .transforms import CONFIGS
+from .transforms import from_connect as from_connect_aliases
 
 CLASSES: Mapping[str, type[ConnectorSettings]] = {
     "org.gridgain.kafka.source.IgniteSourceConnector": SourceSettings,
@@ -40,10 +44,11 @@ _ALL_CONNECT = {
     "value.converter": "value_converter",
     "header.converter": "header_converter",
     "transforms": "transforms",
+    "predicates": "predicates",
     "bootstrap.servers": "bootstrap_servers",
     "errors.deadletterqueue.topic.name": "dead_letter_topic",
     "errors.log.include.messages": "log_values",
-    "errors.deadletterqueue.topic.replication.factor": "replication_factor",
+    "errors.deadletterqueue.topic.replication.factor": "dead_letter_replication_factor",
 }
 _OF_CONNECT: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
     SourceSettings: {
@@ -80,7 +85,6 @@ _WORKER = "it is a setting of a Connect worker, and there is none here"
 _OTHERS = {SourceSettings: "it is a setting of the sink", SinkSettings: "it is a setting of the source"}
 _IGNORED = {
     "config.action.reload": "nothing is reloaded while a run lasts",
-    "predicates": "it is used only with transforms",
     "errors.log.enable": "errors are always logged",
     "errors.deadletterqueue.context.headers.enable": "dead letters always have the context headers",
     "errors.retry.timeout": "see retry_timeout_ms",
@@ -110,7 +114,6 @@ _IGNORED_BY: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
 _IGNORED_BEGINNINGS = {
     "admin.override.": "the admin client has the settings of kafka_config",
     "admin.": "the admin client has the settings of kafka_config",
-    "predicates.": "it is used only with transforms",
     "offset.": _WORKER,
     "config.storage.": _WORKER,
     "status.storage.": _WORKER,
@@ -154,9 +157,11 @@ def translate(
     direction = settings_class(given, origin)
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
-    ignored: dict[str, str] = {}
-    found = Findings()
-    done = {CLASS} | _groups(values, origins, given, origin, found, direction)
+    keys = prepare(given, origin, sink=direction.reads_records)
+    given, origin, ignored = keys.given, keys.origin, keys.ignored
+    origins |= {name: origin.get(name, "") for name in ignored}
+    found = Findings(keys.errors)
+    done = {CLASS} | _groups(values, origins, given, origin, found, direction) | _aliased(values, origins, given, origin, found)
     for name, value in given.items():
         if name in done:
             continue
@@ -177,10 +182,15 @@ def translate(
             _refuse_provider(name, value, origin)
             _put(values, target, item, value, name, origin.get(name))
             origins[target] = origin.get(name, "")
+    _default_schemas(values, given, origin)
+    return values, origins, ignored, direction, tuple(found.errors)
+
+
+def _default_schemas(values: dict[str, Any], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:
+    """Kafka's JsonConverter writes schemas unless a file says otherwise."""
     for side in ("key", "value", "header"):
         if given.get(f"{side}.converter") == _JSON_CLASS and f"{side}.converter.schemas.enable" not in given:
             _put(values, f"{side}_converter_config", "schemas.enable", "true", f"{side}.converter", origin.get(f"{side}.converter"))
-    return values, origins, ignored, direction, tuple(found.errors)
 
 
 def _groups(
@@ -204,10 +214,40 @@ def _groups(
     return {LISTED, *grouped}
 
 
+def _aliased(
+    values: dict[str, Any], origins: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str], found: Findings
+) -> set[str]:
+    """Translate the properties of transforms and predicates; returns their names."""
+    done: set[str] = set()
+    for kind, setting in CONFIGS.items():
+        try:
+            aliases: Any = TEXTS.parse(given.get(kind, ()))
+        except ValueError:  # the list itself is the error
+            aliases = ()
+        named = from_connect_aliases(given, kind, aliases)
+        done |= named.keys()
+        if not named:
+            continue
+        configs: dict[str, dict[str, Any]] = {}
+        for name, (alias, item) in named.items():
+            with found.check():
+                _refuse_provider(name, given[name], origin)
+            configs.setdefault(alias, {})[item] = given[name]
+            origins[name] = origin.get(name, "")
+        with found.check():
+            if setting in given:
+                remedy = f"Give the properties by {kind}.<alias>. or in {setting}"
+                raise SettingsError(f"{setting} is set twice", remedy, setting=setting, set_in=origin.get(setting))
+        values[setting] = configs
+        origins[setting] = origin.get(next(iter(named)), "")
+        done.add(setting)
+    return done
+
+
 def _refuse_provider(name: str, value: Any, origin: Mapping[str, str]) -> None:
     if isinstance(value, str) and _PROVIDED.search(value):
         remedy = "Write the value itself; put a secret into the secrets file"
-        raise SettingsError("configuration providers are not supported", remedy, setting=name, set_in=origin.get(name))
+        raise SettingsError("it is of configuration providers, which are not declared", remedy, setting=name, set_in=origin.get(name))
 
 
 def _tolerate(values: dict[str, Any], origins: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:
@@ -239,14 +279,25 @@ def _reason_to_ignore(name: str, direction: type[ConnectorSettings]) -> str | No
     return next((reason for beginning, reason in _IGNORED_BEGINNINGS.items() if name.startswith(beginning)), None)
 
 
+def target_of(name: str, direction: type[ConnectorSettings]) -> str:
+    """Where the translation puts a key, for people: a setting, or a name within one.
+
+    :raises SettingsError: there is no such setting.
+    """
+    if name == _TOLERANCE:
+        return "error_handling_policy"
+    if name.startswith(CONNECT_PREFIX) and not name.startswith(_CREATION):
+        return "topic_creation_groups"
+    setting, item = _target(name, None, direction)
+    return setting if item is None else f"{setting}.{item}"
+
+
 def _target(name: str, set_in: str | None, direction: type[ConnectorSettings]) -> tuple[str, str | None]:
     """Our setting, and the name within it if it is a mapping."""
     known, connect, reference = direction.known(), _OF_CONNECT[direction], _reference(direction)
     ours = connect.get(name) or reference.get(name) or (name if name in known else None)
     if ours is not None:
         return ours, None
-    if name.startswith("transforms."):
-        return "transforms", None
     if name.startswith(_SECURITY):
         return "kafka_config", name
     for beginning, mapping in _MAPPINGS.items():
@@ -258,9 +309,7 @@ def _target(name: str, set_in: str | None, direction: type[ConnectorSettings]) -
 
 
 def _put(values: dict[str, Any], target: str, item: str | None, value: Any, name: str, set_in: str | None) -> None:
-    if target == "transforms" and name != target:
-        values.setdefault(target, ())
-    elif item is not None:
+    if item is not None:
         values[target] = {**values.get(target, {}), item: value}
     elif values.setdefault(target, value) != value:
         raise SettingsError(

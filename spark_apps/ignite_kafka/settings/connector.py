@@ -22,6 +22,7 @@ from .fields import BOOLEAN, BROKERS, MAPPING, TEXT, TEXTS, TIME_ZONE, Setting, 
 from .findings import Findings
 from .overrides import OVERRIDES, NamedSettings
 from .topic_groups import COPIES
+from .transforms import PROPERTIES_BY_ALIAS, check_transforms, without_effect
 
 STREAM = "it is used only when run_mode is continuous or failover_policy is BACKLOG"
 CONTINUOUS = "it is used only when run_mode is continuous"
@@ -74,8 +75,26 @@ class ConnectorSettings(NamedSettings):
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     transforms: tuple[str, ...] = setting(
-        (), TEXTS, "Single message transforms", unsupported=None, fixed_in_snapshot=True, overridable=True
-    )
+        (), TEXTS,
+        "Aliases of single message transforms, in their order; their properties are in transform_config. A source transforms before "
+        "the converters write, a sink after they have read",
+        fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
+    transform_config: Mapping[str, Mapping[str, str]] = setting(
+        {}, PROPERTIES_BY_ALIAS,
+        "Properties of each transform, by their names in Kafka Connect without transforms.<alias>.: type (a class of Kafka Connect, or "
+        "package.module:function), predicate, negate, and those of the class",
+        fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
+    predicates: tuple[str, ...] = setting(
+        (), TEXTS, "Aliases of predicates, which transforms name; their properties are in predicate_config",
+        fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
+    predicate_config: Mapping[str, Mapping[str, str]] = setting(
+        {}, PROPERTIES_BY_ALIAS,
+        "Properties of each predicate, by their names in Kafka Connect without predicates.<alias>.: type, and those of the class",
+        fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
     overrides: Mapping[str, Mapping[str, Any]] = setting(
         {},
         OVERRIDES,
@@ -187,6 +206,11 @@ class ConnectorSettings(NamedSettings):
     dead_letter_topic: str = setting(
         "", PREFIX, "Topic of entries that cannot be sent and records that cannot be stored; created with one partition if missing"
     )
+    dead_letter_replication_factor: int | None = setting(
+        None,
+        whole_number(1, 32_767, besides=-1, optional=True),
+        "Replication factor of a dead-letter topic that the connector creates; -1: the broker's default; none: replication_factor",
+    )
 
     # Resources
     slots: int | None = setting(
@@ -219,6 +243,7 @@ class ConnectorSettings(NamedSettings):
             self._check_text("where", parse_condition)
         with found.check("select"):
             self._check_text("select", parse_columns)
+        check_transforms(self, found)
         with found.check("ignite_addresses"):
             self._check_addresses()
         for name in _TLS_FILES:
@@ -264,6 +289,12 @@ class ConnectorSettings(NamedSettings):
         """Properties of librdkafka for every client; without secrets."""
         return {**self.kafka_config, "bootstrap.servers": self.bootstrap_servers}
 
+    @property
+    def dead_letter_copies(self) -> int:
+        """Replication factor of a new dead-letter topic; -1: the broker's default."""
+        given = self.dead_letter_replication_factor
+        return self.replication_factor if given is None else given
+
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
         """Events that a start logs: settings without effect, and choices that can lose data, with the setting that prevents it."""
         defaults = self.defaults()
@@ -281,6 +312,8 @@ class ConnectorSettings(NamedSettings):
                 if known[name].ignored:
                     fields = {"reason": f"{name} has no effect: {known[name].ignored}", "setting": f"{setting}.{name}"}
                     found.append((CONFIG_CHANGED, {**fields, "set_in": self.origin.get(setting)}))
+        for name, reason, set_in in without_effect(self):
+            found.append((CONFIG_CHANGED, {"reason": f"{name} has no effect: {reason}", "setting": name, "set_in": set_in}))
         if self.ignite_tls_enabled and not self.ignite_tls_verify:
             found.append((TLS_NOT_VERIFIED, {"reason": "ignite_tls_verify is false", "setting": "ignite_tls_verify"}))
         if self.error_handling_policy == LOG_ONLY:

@@ -106,7 +106,8 @@ def read_folder(folder: str | Path) -> ConnectorFolder:
     folder = Path(folder)
     if not folder.is_dir():
         raise SettingsError("there is no such folder of connector files", "Check its path", folder=folder)
-    paths = sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES and path.is_file())
+    # a link to a file that is missing is a broken file, as one that may not be read
+    paths = sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES and (path.is_file() or not path.exists()))
     files = [path for path in paths if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
     read = [one for path in files for one in _read_file(path, path.relative_to(folder).as_posix())]
     maps = {strimzi.name_of(d.value): d.value for _, d in read if isinstance(d, Document) and strimzi.is_config_map(d.value)}

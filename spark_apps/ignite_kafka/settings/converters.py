@@ -5,6 +5,7 @@ A property has its name in Kafka Connect, without the prefix ``key.converter.`` 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -13,7 +14,7 @@ from ..errors import NotAvailableYet, SettingsError
 from . import avro_properties, json_schema_properties, registry_properties
 from .converter_property import Property
 from .encodings import ENCODING
-from .fields import BOOLEAN, choice, whole_number
+from .fields import BOOLEAN, TEXT, SettingType, choice, whole_number
 from .secrets import is_secret
 from .suggestions import did_you_mean
 
@@ -56,12 +57,27 @@ HEADER_CLASSES: Mapping[str, str] = MappingProxyType(
 
 
 _DECIMAL_FORMAT = Property(
-    choice("BASE64", "NUMERIC", ""), "", "Form of decimals: unscaled bytes in base64, or a number; empty: that of setting decimal_format"
+    choice("BASE64", "NUMERIC", "", any_case=True),
+    "",
+    "Form of decimals: unscaled bytes in base64, or a number; empty: that of setting decimal_format",
 )
 
+
+def _schema(value: object) -> str:
+    """JSON text of an object; empty text."""
+    text = str(value).strip()
+    if text and not isinstance(json.loads(text), dict):
+        raise ValueError("it is not a JSON object")
+    return text
+
+
+_SCHEMA = SettingType("string", 'a schema of Kafka Connect as JSON, such as {"type":"string","optional":true}', _schema)
+
+_SIDE = {"converter.type": Property(TEXT, "", "Side of the records", ignored="it follows from the setting that names the converter")}
 PROPERTIES: Mapping[str, Mapping[str, Property]] = MappingProxyType(
     {
         JSON: {
+            **_SIDE,
             "schemas.enable": Property(
                 choice("true", "false", "auto"),
                 "false",
@@ -74,6 +90,9 @@ PROPERTIES: Mapping[str, Mapping[str, Property]] = MappingProxyType(
             "replace.null.with.default": Property(
                 BOOLEAN, True, "Whether a null in a field with a default is the default, with schemas.enable"
             ),
+            "schema.content": Property(
+                _SCHEMA, "", "Schema of all records that a sink reads, as JSON, with schemas.enable=true: they are payloads alone"
+            ),
         },
         IGNITE_BINARY: {},
         SIMPLE: {},
@@ -82,10 +101,11 @@ PROPERTIES: Mapping[str, Mapping[str, Property]] = MappingProxyType(
             {**registry_properties.PROPERTIES, **json_schema_properties.PROPERTIES, "decimal.format": _DECIMAL_FORMAT}
         ),
         STRING: {
+            **_SIDE,
             "converter.encoding": Property(ENCODING, "UTF-8", "Encoding of the text"),
         },
-        BYTES: {},
-        **dict.fromkeys(PRIMITIVES, MappingProxyType({})),
+        BYTES: _SIDE,
+        **dict.fromkeys(PRIMITIVES, MappingProxyType(_SIDE)),
     }
 )
 """Properties of each converter."""

@@ -202,13 +202,16 @@ def whole_number(low: int, high: int | None = None, *, besides: int | None = Non
     )
 
 
-def choice(*values: str, aliases: Mapping[str, str] | None = None) -> SettingType:
-    """One of several texts, or an alias of one."""
+def choice(*values: str, aliases: Mapping[str, str] | None = None, any_case: bool = False) -> SettingType:
+    """One of several texts, or an alias of one.
+
+    :param any_case: the values are in upper case, and accepted in any case.
+    """
     known = dict(aliases or {})
 
     def parse(value: object) -> str:
         text = _text(value).strip()
-        text = known.get(text, text)
+        text = known.get(text, text.upper() if any_case else text)
         if text not in values:
             raise ValueError("it is none of these")
         return text

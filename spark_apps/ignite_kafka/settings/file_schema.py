@@ -63,7 +63,9 @@ def of_type(value_type: SettingType) -> dict[str, Any]:
     if value_type.type_name == "list":
         return {"type": ["array", "string"], "items": _SCALAR}
     if value_type.type_name == "mapping":
-        return {"type": ["object", "string"]} if value_type.ordered else {"type": "object", "additionalProperties": _SCALAR}
+        if value_type.ordered or limits:
+            return {"type": ["object", "string"], **limits}
+        return {"type": "object", "additionalProperties": _SCALAR}
     if "enum" in limits:
         return {"enum": [*limits["enum"], *(alias for alias in value_type.aliases if alias not in limits["enum"])]}
     return {"type": "string", **limits}
@@ -88,7 +90,7 @@ def _config(directions: Iterable[type[ConnectorSettings]]) -> dict[str, Any]:
             properties.setdefault(name, {"$ref": f"#/definitions/{_key(name, direction)}"})
             if setting.reference:
                 properties.setdefault(setting.reference, {"description": f"{setting.help}."})
-    unnamed: dict[str, Any] = {"predicates": {}, "listeners": {}}
+    unnamed: dict[str, Any] = {"listeners": {}}
     return {
         "type": "object",
         "properties": dict(sorted({**unnamed, **properties}.items())),

@@ -1,38 +1,26 @@
-"""Settings files: JSON, and Java `.properties` files as ``java.util.Properties.load(InputStream)`` reads them.
-
-Source: the specification of ``java.util.Properties.load`` (Java 17): ISO 8859-1, natural and logical lines, escapes, separators.
-"""
+"""Settings files: JSON, and Java `.properties` files."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from ..errors import IgniteKafkaError, SettingsError
+from ..errors import IgniteKafkaError, NotAvailableYet, SettingsError
 from ..events import CONFIG_CHANGED, emit
-from .connect_names import is_connect, settings_class, translate
+from .config_providers import DECLARED, declared, is_declaration, references, resolved
+from .connect_names import is_connect, settings_class, target_of, translate
 from .connector import ConnectorSettings
 from .findings import Findings
+from .java_properties import parse
 from .source import SourceSettings
 
 S = TypeVar("S", bound=ConnectorSettings)
-_BLANK = " \t\f"
-_NATURAL_LINE = re.compile(r"\r\n|\r|\n")
-_ESCAPES = {"t": "\t", "r": "\r", "n": "\n", "f": "\f"}
-_FOUR_HEX = re.compile(r"[0-9a-fA-F]{4}")
-
-
-@dataclass(frozen=True)
-class Property:
-    """A key and its value; ``line`` is the number of the natural line, from 1, in which the key begins."""
-
-    line: int
-    key: str
-    value: str
+PROVIDED = ", by a config provider"
+"""End of the origin of a value that a config provider gave, which is never shown."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +54,12 @@ class LoadedSettings:
         found = Findings(self.findings)
         with found.check():
             self.direction.refuse_empty(self.values, self.origin)
-        return self.direction.from_dict(self.values, self.origin, found.errors)
+        try:
+            return self.direction.from_dict(self.values, self.origin, found.errors)
+        except (SettingsError, NotAvailableYet) as error:
+            shown = Findings(_without_provided(error.findings or (error,)))
+            shown.raise_all()
+            raise
 
     def settings_of(self, direction: type[S]) -> S:
         """:meth:`settings`, which must be of that direction.
@@ -87,29 +80,88 @@ def load(path: str | Path) -> LoadedSettings:
 
     :raises SettingsError: the file cannot be read, has another type, or holds an unknown name.
     """
+    content, file = read(path)
+    return from_properties(content, file) if is_properties(file) else from_json(content, file)
+
+
+def is_properties(file: str) -> bool:
+    """Whether a file that :func:`read` accepts is a `.properties` file; others are JSON."""
+    return file.endswith(".properties")
+
+
+def read(path: str | Path) -> tuple[bytes, str]:
+    """The bytes and the name of a `.properties` or `.json` file; the same errors as :func:`load`."""
     path = Path(path)
     try:
         content = path.read_bytes()
     except OSError as error:
         raise SettingsError(f"the settings file cannot be read: {error.strerror}", "Check its path", file=path) from error
-    if path.suffix == ".properties":
-        return from_properties(content, path.name)
-    if path.suffix == ".json":
-        return from_json(content, path.name)
-    raise SettingsError("a settings file of unknown type", "Name it .properties or .json, by its content", file=path)
+    if path.suffix not in (".properties", ".json"):
+        raise SettingsError("a settings file of unknown type", "Name it .properties or .json, by its content", file=path)
+    return content, path.name
 
 
 def from_properties(content: bytes, file: str) -> LoadedSettings:
     """Read settings from the bytes of a `.properties` file; the last value of a key counts, as in Java."""
+    return of_connect(*properties_of(content, file))
+
+
+def of_connect(given: Mapping[str, Any], origin: dict[str, str]) -> LoadedSettings:
+    """Settings of values by Kafka Connect's names, with their config providers.
+
+    :param origin: where each was set.
+    """
+    return _with_providers(given, origin) if DECLARED in given else LoadedSettings(*translate(given, origin))
+
+
+def properties_of(content: bytes, file: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Values by key of a `.properties` file, and where each was set.
+
+    :raises SettingsError: the file has a wrong escape.
+    """
     try:
         entries = list(parse(content.decode("iso-8859-1")))
     except ValueError as error:
         raise SettingsError(f"the file is no properties file: {error}", "Write a backslash twice where it is meant", file=file) from error
-    return LoadedSettings(*translate({entry.key: entry.value for entry in entries}, {e.key: f"{file}, line {e.line}" for e in entries}))
+    return {entry.key: entry.value for entry in entries}, {entry.key: f"{file}, line {entry.line}" for entry in entries}
 
 
-def from_json(content: bytes, file: str) -> LoadedSettings:
-    """Read settings from the bytes of a `.json` file."""
+def _with_providers(given: Mapping[str, str], origin: dict[str, str]) -> LoadedSettings:
+    values, errors = resolve(given, origin)
+    loaded = LoadedSettings(*translate(values, origin))
+    provided = {}
+    for name in values:
+        if origin[name].endswith(PROVIDED):
+            with suppress(SettingsError):  # an unknown name is a finding already
+                provided[target_of(name, loaded.direction).partition(".")[0]] = origin[name]
+    return replace(loaded, origin={**loaded.origin, **provided}, findings=(*errors, *loaded.findings))
+
+
+def resolve(given: Mapping[str, str], origin: dict[str, str]) -> tuple[dict[str, str], list[IgniteKafkaError]]:
+    """The values without declarations of config providers and with their references replaced, and errors.
+
+    :param origin: gets :data:`PROVIDED` at the end of the origin of each value that a provider gave.
+    """
+    found, values, providers = Findings(), {}, {}
+    with found.check():
+        providers = declared(given, origin)
+    for name, value in given.items():
+        if is_declaration(name):
+            continue
+        if not references(value):
+            values[name] = value
+            continue
+        with found.check():
+            values[name] = resolved(name, value, providers, origin.get(name))
+            origin[name] = origin.get(name, "") + PROVIDED
+    return values, found.errors
+
+
+def json_of(content: bytes, file: str) -> dict[str, Any]:
+    """Values by key of a `.json` file: its object, or that of ``config`` with the name.
+
+    :raises SettingsError: it is no JSON object.
+    """
     try:
         data = json.loads(content)
     except ValueError as error:
@@ -118,73 +170,28 @@ def from_json(content: bytes, file: str) -> LoadedSettings:
         raise SettingsError("the file holds no JSON object", 'Its form is {"name": …, "cache_whitelist": […], …}', file=file)
     if isinstance(data.get("config"), dict) and data.keys() <= {"name", "config"}:
         data = {**({"name": data["name"]} if "name" in data else {}), **data["config"]}
-    origin = dict.fromkeys(data, file)
-    return (
-        LoadedSettings(*translate(data, origin))
-        if is_connect(data)
-        else LoadedSettings(data, origin, direction=settings_class(data, origin))
-    )
+    return data
 
 
-def parse(text: str) -> Iterator[Property]:
-    """Parse the properties of a text, in order.
-
-    :raises ValueError: a Unicode escape without four hexadecimal digits; the message names the line.
-    """
-    for line, logical in _logical_lines(text):
-        key, value = _split(logical)
-        try:
-            yield Property(line, _unescaped(key), _unescaped(value))
-        except ValueError as error:
-            raise ValueError(f"line {line}: {error}") from error
+def from_json(content: bytes, file: str) -> LoadedSettings:
+    """Read settings from the bytes of a `.json` file."""
+    data = json_of(content, file)
+    return of_json(data, dict.fromkeys(data, file))
 
 
-def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines joined with their continuations; blank lines and comments, which are never continued, are dropped."""
-    held: list[str] = []
-    first = 0
-    naturals = _NATURAL_LINE.split(text)
-    for number, natural in enumerate(naturals if naturals[-1] else naturals[:-1], 1):
-        line = natural.lstrip(_BLANK)
-        if not any(held):  # no logical line has begun, not even by an empty continued line
-            held, first = [], number
-            if not line or line[0] in "#!":
-                continue
-        if (len(line) - len(line.rstrip("\\"))) % 2:
-            held.append(line[:-1])
-            continue
-        yield first, "".join([*held, line])
-        held = []
-    if any(held):
-        yield first, "".join(held)
+def of_json(data: Mapping[str, Any], origin: Mapping[str, str]) -> LoadedSettings:
+    """Settings of a JSON object's values, by Kafka Connect's names or ours."""
+    if is_connect(data):
+        return LoadedSettings(*translate(data, origin))
+    return LoadedSettings(data, origin, direction=settings_class(data, origin))
 
 
-def _split(logical: str) -> tuple[str, str]:
-    """Key and value, still escaped: the key ends before the first unescaped `=`, `:` or blank."""
-    end = 0
-    while end < len(logical) and logical[end] not in "=:" + _BLANK:
-        end += 2 if logical[end] == "\\" else 1
-    key, rest = logical[:end], logical[end:].lstrip(_BLANK)
-    return key, rest[1:].lstrip(_BLANK) if rest[:1] in ("=", ":") else rest
-
-
-def _unescaped(text: str) -> str:
-    if "\\" not in text:
-        return text
-    result, position = [], 0
-    while position < len(text):
-        character = text[position]
-        position += 1
-        if character == "\\" and position < len(text):
-            character = text[position]
-            position += 1
-            if character == "u":
-                digits = text[position : position + 4]
-                if not _FOUR_HEX.fullmatch(digits):
-                    raise ValueError(f"\\u{digits} is not four hexadecimal digits")
-                character, position = chr(int(digits, 16)), position + 4
-            else:
-                character = _ESCAPES.get(character, character)
-        result.append(character)
-    # Java's characters are UTF-16 units, two of which can form one character here
-    return "".join(result).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+def _without_provided(errors: Iterable[IgniteKafkaError]) -> list[IgniteKafkaError]:
+    """The errors; one about a value that a config provider gave does not show it."""
+    what = "the value that a config provider gave is wrong"
+    return [
+        SettingsError(what, setting=error.where.get("setting"), allowed=error.where.get("allowed"), set_in=error.where["set_in"])
+        if str(error.where.get("set_in", "")).endswith(PROVIDED) and "no such setting" not in error.what
+        else error
+        for error in errors
+    ]

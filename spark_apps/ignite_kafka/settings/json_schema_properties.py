@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from .converter_property import Property
-from .fields import BOOLEAN, whole_number
+from .fields import BOOLEAN, TEXT, whole_number
+
+_JAVA_OBJECTS = "documents are neither made of Java objects nor read into them"
 
 PROPERTIES: Mapping[str, Property] = MappingProxyType(
     {
@@ -25,8 +27,23 @@ PROPERTIES: Mapping[str, Property] = MappingProxyType(
             BOOLEAN, False, "Names of enumerations in Connect schemas", refused=(True,), remedy="Leave it out"
         ),
         "ignore.modern.dialects": Property(BOOLEAN, False, "Read any draft as draft 7", ignored="every draft is read alike"),
-        "schemas.cache.size": Property(
-            whole_number(0), 1_000, "Maximum number of schemas kept", "max.schemas.per.subject and the schema cache settings limit them"
+        "flatten.singleton.unions": Property(
+            BOOLEAN, True, "Read a choice of one type as that type", refused=(False,), remedy="Leave it out: it always is"
         ),
+        **{
+            name: Property(whole_number(0), 1_000, "Maximum number of schemas kept", ignored="max.schemas.per.subject limits them")
+            for name in ("schemas.cache.config", "schemas.cache.size")
+        },
+        **{
+            f"json.{name}": Property(TEXT, default, "Form of Java objects", ignored=_JAVA_OBJECTS)
+            for name, default in {
+                "fail.unknown.properties": "true",
+                "schema.spec.version": "draft_7",
+                "default.property.inclusion": "",
+                "key.type": "",
+                "value.type": "",
+            }.items()
+        },
+        "type.property": Property(TEXT, "javaType", "Member that names a Java class", ignored=_JAVA_OBJECTS),
     }
 )

@@ -106,6 +106,10 @@ _SCHEMAS: Mapping[str, Property] = {
     "enable.headers": Property(
         BOOLEAN, False, "Write ids into headers", refused=None, remedy="Leave it out: the id is the first five bytes of keys and values"
     ),
+    "schema.format": Property(
+        TEXT, "", "Form in which the registry gives schemas", refused=None, remedy="Leave it out: schemas are read as they were registered"
+    ),
+    "schema.reflection": Property(BOOLEAN, False, "Schemas of Java classes", ignored="no Java object is written or read"),
     "rule.service.loader.enable": Property(BOOLEAN, True, "Load rules from the class path", ignored="rules of the registry are Java code"),
     **{
         f"missing.{name}": Property(_TTL, -1, "Cache of what is missing", ignored="what is missing is asked again")

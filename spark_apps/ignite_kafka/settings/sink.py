@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ..errors import NotAvailableYet, SettingsError
@@ -25,9 +26,12 @@ def _one_or_none(*values: str) -> SettingType:
     return text_like(f"({'|'.join(values)})?", f"{' or '.join(values)}; when empty the template's, else the cluster's default")
 
 
-def group_of(connector: str) -> str:
-    """Name of a sink's consumer group."""
-    return f"connect-{connector}"
+def group_of(connector: str, settings: Mapping[str, Any] = MappingProxyType({})) -> str:
+    """Name of a sink's consumer group.
+
+    :param settings: settings of its last run, as they are stored.
+    """
+    return settings.get("consumer_group") or f"connect-{connector}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +49,9 @@ class SinkSettings(ConnectorSettings):
         "Action if the next record has been deleted from the topic. none: stop the run; earliest, latest: skip what is lost. The first "
         "start reads from the topics' ends with latest, else from their beginnings",
     )  # fmt: skip
+    consumer_group: str = setting(
+        "", TEXT, "Consumer group of the offsets, as consumer.override.group.id of Kafka Connect; empty: connect-<name>"
+    )
     types_topic: str = setting(
         "", TEXT,
         "Topic in which a source describes its caches and their types; empty: <internal_topic_prefix>-types, which a source with the same "
@@ -72,7 +79,7 @@ class SinkSettings(ConnectorSettings):
     )  # fmt: skip
     key_fields: tuple[str, ...] = setting(
         (), TEXTS,
-        "Fields of the record's key or value that make up the cache key; empty: the whole key. With key_policy kafka: names for topic, "
+        "Fields of the record's key or value that make up the cache key; empty: all of them. With key_policy kafka: names for topic, "
         "partition and offset; with header: the header's name",
         reference="keyFields", overridable=True,
     )  # fmt: skip
@@ -132,8 +139,8 @@ class SinkSettings(ConnectorSettings):
 
     @property
     def group_id(self) -> str:
-        """Consumer group of the offsets, equal to that of a Kafka Connect sink of the same name."""
-        return group_of(self.name)
+        """Consumer group of the offsets; by default that of a Kafka Connect sink of the same name."""
+        return group_of(self.name, {"consumer_group": self.consumer_group})
 
     def check_own_name(self, name: object, set_in: str) -> None:
         """Check the cache in an override; raises SettingsError."""
@@ -185,11 +192,11 @@ class SinkSettings(ConnectorSettings):
             raise self.wrong("key_fields", "with key_policy kafka they name a record's topic, partition and offset", remedy)
         if self.key_policy == HEADER and len(self.key_fields) != 1:
             raise self.wrong("key_fields", "with key_policy header it names the header that is the key", "Name one")
-        if self.key_policy == VALUE and not self.key_fields:
-            raise self.wrong("key_fields", "with key_policy value they are the fields that make the key", "Name them")
         read = {KEY: self.key_converter, VALUE: self.value_converter}.get(self.key_policy)
         if self.key_fields and read in FIELDLESS:
             raise self.wrong("key_fields", f"converter {read} reads no fields", "Use json, or leave them out")
+        if self.key_policy == VALUE and read in FIELDLESS:
+            raise self.wrong("key_policy", f"fields of the value make the key, and converter {read} reads no fields", "Use json")
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
         """Events of both directions, and of updates and records that are not stored."""

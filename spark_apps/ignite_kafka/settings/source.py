@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..errors import SettingsError
-from ..events import CONFIG_CHANGED, NOTHING_TO_SEND, REMOVALS_NOT_SENT, UPDATES_NOT_CAPTURED, Event
+from ..events import CONFIG_CHANGED, NOTHING_TO_SEND, REMOVALS_NOT_SENT, TRANSFORMED_KEYS, UPDATES_NOT_CAPTURED, Event
 from . import topic_names
 from .base import setting
 from .connector import PREFIX, STREAM, TIME, ConnectorSettings
@@ -17,6 +17,7 @@ from .findings import Findings
 from .name_rules import NamedBy
 from .overrides import values_of
 from .topic_groups import EXCLUDE, GROUPS, INCLUDE, PARTITION_COUNT, NewTopicSettings, new_topic, with_values
+from .transforms import chain_of, touches
 
 LAZY, EAGER = "LAZY", "EAGER"
 PROVENANCE = ("connector", "run", "cache", "partition", "update_counter", "time")
@@ -301,6 +302,9 @@ class SourceSettings(ConnectorSettings):
                 found.append((CONFIG_CHANGED, {"reason": reason, "setting": setting, "set_in": self.origin.get(setting)}))
         if self.failover_policy == "NONE":
             found.append((UPDATES_NOT_CAPTURED, {"reason": "failover_policy is NONE", "setting": "failover_policy"}))
+        makers = {one.alias for own in self.variants for one in chain_of(own) if touches([one], "key")}
+        if makers and self.streams and self.process_removals:
+            found.append((TRANSFORMED_KEYS, {"transforms": ", ".join(sorted(makers)), "setting": "transforms"}))
         if not self.process_removals:
             found.append((REMOVALS_NOT_SENT, {"reason": "process_removals is false", "setting": "process_removals"}))
         if not self.streams and not self.load_initial_data:

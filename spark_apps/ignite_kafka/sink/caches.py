@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from .. import events
@@ -32,7 +33,7 @@ def ensure_caches(plan: SinkPlan, cluster: Cluster, carried: Carried) -> list[st
     :raises WriteFailed: the cluster did not create a cache.
     """
     existing = set(cluster.cache_names())
-    topics = {topic.cache: topic.name for topic in plan.topics}
+    topics = {topic.cache: topic.name for topic in plan.topics if not topic.routed}
     settings = {name: plan.settings.of(topic) for name, topic in topics.items()}
     wanted = {name: carried(topic) if settings[name].cache_as_source else None for name, topic in topics.items()}
     for name in topics:
@@ -44,6 +45,20 @@ def ensure_caches(plan: SinkPlan, cluster: Cluster, carried: Carried) -> list[st
     if templates:
         events.emit(events.CACHES_MADE, caches=", ".join(templates))
     return list(templates)
+
+
+def routed_cache(cluster: Cluster, name: str, settings: SinkSettings) -> CacheInfo:
+    """The cache of a topic that transforms make, created if it is missing.
+
+    :param settings: of the topic that is read.
+    :raises CacheNotFound: cache_template is no cache of the cluster.
+    :raises WriteFailed: the cluster did not create the cache.
+    """
+    with suppress(CacheNotFound):
+        return cluster.cache(name)
+    made = get_or_create_cache(cluster, new_cache(name, settings, _template(name, settings, cluster)))
+    events.emit(events.CACHES_MADE, caches=name)
+    return made
 
 
 def missing_caches(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from confluent_kafka.admin import OffsetSpec
 
+from ..convert import check_transforms
 from ..convert.filter import Filters
 from ..errors import SettingsError, TopicError
 from ..kafka.clients import KafkaClients
@@ -27,18 +28,23 @@ _SHOWN_TOPICS = 20
 def make_plan(settings: SinkSettings, topics: Topics, slots: int) -> SinkPlan:
     """Plan a run, before a generation is claimed.
 
-    :raises TopicError: a topic does not exist, or no topic matches and the run is not continuous.
+    :raises TopicError: a topic does not exist or no topic matches, and the run is not continuous; or there is no ``types_topic``.
     :raises SettingsError: two topics go to one cache, or a filter's function cannot be imported.
     """
     if settings.types_topic and not topics.exists(settings.types_topic):
         remedy = "Set types_topic to the types topic of the source, or leave it empty."
         raise TopicError("the topic of binary types does not exist", remedy, setting="types_topic", topic=settings.types_topic)
+    check_transforms(settings)
     names = chosen_topics(settings, known_topics(settings, topics))
     caches, filters = cache_names(names, settings), Filters(settings)
     for name in names:
         filters.of(name)  # a function that cannot be imported fails here, and not in each task
     states = topics.describe(names)
-    plans = tuple(TopicPlan(name, states[name].topic_id, caches[name], states[name].partitions) for name in names if name in states)
+    plans = tuple(
+        TopicPlan(name, states[name].topic_id, caches[name], states[name].partitions, routed=_is_routed(settings, name))
+        for name in names
+        if name in states
+    )
     if not settings.streams:
         plans = _with_ends(plans, topics)
     return SinkPlan(settings.name, 0, slots, settings, plans)
@@ -53,17 +59,19 @@ def known_topics(settings: SinkSettings, topics: Topics) -> Iterable[str]:
 def chosen_topics(settings: SinkSettings, existing: Iterable[str]) -> list[str]:
     """Names of the topics to read, sorted. An expression chooses no internal topic and not the dead-letter topic.
 
+    A continuous run reads listed topics as soon as they exist, as Kafka Connect does.
+
     :raises TopicError: see :func:`make_plan`.
     """
     known = set(existing)
     missing = [topic for topic in settings.topics if topic not in known]
-    if missing:
+    if missing and not settings.streams:
         hints = dict.fromkeys(hint for topic in missing if (hint := did_you_mean(topic, known)))
         one = len(missing) == 1
         what = "a topic that is to be read does not exist" if one else f"{len(missing)} topics that are to be read do not exist"
         raise TopicError(what, " ".join([*hints, "Create it, or leave it out of topics."]), topic=", ".join(missing))
     if settings.topics:
-        return sorted(set(settings.topics))
+        return sorted(set(settings.topics) - set(missing))
     found = [
         topic
         for topic in sorted(known)
@@ -85,7 +93,7 @@ def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]
     caches: dict[str, str] = {}
     taken: dict[str, tuple[str, NamedBy]] = {}
     for topic in topics:
-        cache = settings.cache_of(topic)
+        cache = cache_of(topic, settings)
         if not cache.name:
             remedy = "Choose another topic_prefix, or a cache_prefix" if cache.rule == "topic_prefix" else "Correct the replacement"
             raise SettingsError("a topic's name leaves none for its cache", remedy, topic=topic, named_by=cache.rule)
@@ -98,6 +106,25 @@ def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]
             raise SettingsError(what, f"{remedy}one topic only.", cache=cache.name, topic=topic)
         caches[topic] = cache.name
     return caches
+
+
+def cache_of(topic: str, settings: SinkSettings) -> NamedBy:
+    """The cache of a topic's records: that of the topic that RegexRouters make of it."""
+    own = settings.of(topic)
+    if not own.transforms:
+        return settings.cache_of(topic)
+    from ..convert.transforms.steps import routed_topic
+
+    return settings.cache_of(routed_topic(own, topic))
+
+
+def _is_routed(settings: SinkSettings, topic: str) -> bool:
+    own = settings.of(topic)
+    if not own.transforms:
+        return False
+    from ..convert.transforms.steps import routes_records
+
+    return routes_records(own)
 
 
 def partitions_of(plans: Iterable[TopicPlan]) -> list[TopicPartition]:

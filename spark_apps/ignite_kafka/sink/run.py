@@ -74,6 +74,7 @@ class SinkRun(EpochRun[SinkSettings]):
         self._adopt_target()
         events.emit(events.RUN_STARTED, connector=settings.name, run_id=self._request.run_id, generation=self._plan.generation)
         self._status = replace(self._status, generation=self._plan.generation, caches=planned(self._plan), state=self._target)
+        self._report_awaited()
         self._retry(self._publish)
         self._close_run(status.COMPLETED if self._epochs(ends=not settings.streams) else status.STOPPED)
 
@@ -89,7 +90,7 @@ class SinkRun(EpochRun[SinkSettings]):
         name = self._settings.dead_letter_topic
         if not name:
             return plan
-        self._topics.ensure([TopicSpec(name, 1, self._settings.replication_factor)])
+        self._topics.ensure([TopicSpec(name, 1, self._settings.dead_letter_copies)])
         return with_batch_bytes(plan, self._topics.describe([name]))
 
     @property
@@ -135,6 +136,12 @@ class SinkRun(EpochRun[SinkSettings]):
     def _changed(self) -> bool:
         return self._plan_now() != self._plan
 
+    def _report_awaited(self) -> None:
+        """Report listed topics that do not exist; called when the plan changed."""
+        missing = sorted(set(self._settings.topics) - {topic.name for topic in self._plan.topics})
+        if missing:
+            events.emit(events.TOPICS_AWAITED, connector=self._settings.name, topics=", ".join(missing))
+
     def _refresh_plan(self, epoch: int) -> None:
         if not self._settings.streams:
             return
@@ -146,6 +153,7 @@ class SinkRun(EpochRun[SinkSettings]):
         events.emit(events.TOPICS_CHANGED, connector=self._settings.name, added=", ".join(added) or "none")
         self._ensure_caches(now)
         self._plan = now
+        self._report_awaited()
         self._status = replace(self._status, caches={**planned(now), **self._status.caches})
 
 

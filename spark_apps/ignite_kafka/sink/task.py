@@ -28,7 +28,7 @@ from ..runtime.memory import tune_allocation
 from ..runtime.task_loop import TaskLoop, TaskServices
 from ..settings.connector import DEAD_LETTER
 from ..settings.secrets import Secrets
-from ..settings.sink import HEADER, NONE
+from ..settings.sink import NONE
 from .dead_letters import dead_letters
 from .slots import SinkSlots
 from .store import Store, Stored
@@ -99,11 +99,8 @@ class SinkTask(TaskLoop):
             closing(Store(self._plan, cluster, self._clients, in_order=self._in_order)) as store,
         ):
             starts = slots.starts()
-            group, settings = self._settings.group_id, self._settings
-            headers = any(settings.of(topic.name).key_policy == HEADER for topic in self._plan.topics)
-            with closing(
-                RecordReader(self._clients, group, starts.offsets, ends, limits, timed=store.needs_times, headers=headers)
-            ) as reader:
+            needed = {"timed": store.needs_times, "headers": store.needs_headers}
+            with closing(RecordReader(self._clients, self._settings.group_id, starts.offsets, ends, limits, **needed)) as reader:
                 slots.commit({place: starts.offsets[place] for place in starts.unrecorded}, {}, reader.group_metadata)
                 self._batches(reader, store, slots, end)
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..common.arrays import Mask, RowIndex
-from ..convert import Converter
+from ..convert import Converter, Converters
+from ..convert.filter import Filters
 from ..convert.filter.entries import EntryFilter
 from ..convert.filter.separate import ROW_ERRORS, each_row
 from ..convert.rules.stage import Stage
@@ -16,6 +17,8 @@ from ..convert.to_kafka.bad_entries import BadEntry, bad_entry
 from ..errors import IgniteKafkaError
 from ..ignite.binary import entry_bounds, kept_rows, with_nulls
 from ..ignite.types.model import CacheInfo, Page, TypeSource
+from ..settings.connector import STOP
+from ..settings.source import SourceSettings
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,11 @@ class Selection:
     removed: Mask | None = None
     bad: tuple[BadEntry, ...] = ()
     filtered: RowIndex = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @property
+    def count(self) -> int:
+        """Number of the entries that are sent, as far as they can be converted."""
+        return sum(page.rows for page in self.pages)
 
     def positions(self, rows: RowIndex) -> RowIndex:
         """The positions among all entries of some of these."""
@@ -99,3 +107,30 @@ class EntrySelector:
 
     def _bad(self, pages: Sequence[Page], row: int, error: IgniteKafkaError) -> BadEntry:
         return bad_entry(self._converter, pages, self._info, self._types, self._topic, row, error, Stage.TRANSFORMATION)
+
+
+class EntrySelectors:
+    """Selects the entries of a connector's caches that are sent, by the filter of each.
+
+    :param settings: those of the connector.
+    :param converters: those of its caches, which name the keys of bad entries.
+    """
+
+    def __init__(self, settings: SourceSettings, converters: Converters, types: TypeSource) -> None:
+        self._settings, self._converters, self._types, self._filters = settings, converters, types, Filters(settings)
+
+    def select(self, info: CacheInfo, topic: str, pages: Sequence[Page], removed: Mask | None = None) -> Selection:
+        """The entries of a cache that are sent; all where it has no filter.
+
+        :param topic: of the cache's records.
+        :param removed: as in :meth:`EntrySelector.select`.
+        :raises DecodeError, UnsupportedType: of an entry for which the filter fails, if the error policy is to stop.
+        """
+        entry_filter = self._filters.of(info.name)
+        if entry_filter is None:
+            return Selection(pages, removed=removed)
+        converter, tombstones = self._converters.of(info.name), self._settings.process_removals
+        found = EntrySelector(entry_filter, converter, info, self._types, topic, tombstones=tombstones).select(pages, removed)
+        if found.bad and self._settings.error_handling_policy == STOP:
+            raise found.bad[0].error
+        return found

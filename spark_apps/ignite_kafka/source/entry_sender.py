@@ -12,14 +12,15 @@ import numpy.typing as npt
 from .. import events
 from ..common.arrays import Int64Array
 from ..convert import Converters
-from ..convert.filter import Filters
+from ..convert.filter.entries import EntryFilter
 from ..convert.rules.stage import Stage
 from ..convert.to_kafka.bad_entries import ENTRY_ERRORS, BadEntry, Conversion, separate_bad_entries
 from ..convert.to_kafka.key_types import key_types_in
-from ..errors import AmbiguousKeys, IgniteKafkaError, UnsupportedType
+from ..errors import AmbiguousKeys, IgniteKafkaError
 from ..ignite.cluster import Cluster
 from ..ignite.types.model import CacheInfo, Page
 from ..kafka.dead_letters import DeadLetter, context_headers, entry_headers
+from ..kafka.headers import joined_headers
 from ..kafka.producer import TransactionalProducer
 from ..kafka.records import KeyType, Records, with_tombstones
 from ..plan.source_plan import CachePlan, TransferPlan
@@ -27,23 +28,26 @@ from ..settings.connector import DEAD_LETTER, STOP
 from ..settings.topic_names import types_topic
 from ..state.slot_writer import SlotWriter
 from ..state.types import write_uses
-from .entry_selection import EntrySelector, Selection
+from .entry_selection import EntrySelectors
 from .provenance import Origin, Provenance
 
 REFUSE = "REFUSE"
+_NONE: Int64Array = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
 class Sent:
-    """What became of some entries.
+    """What became of the N entries of a batch.
 
-    :param bad: positions of the entries that were skipped or became dead letters.
-    :param filtered: positions of the entries that the filter left out.
+    :param bad: rows of those that cannot be sent, which are skipped or become dead letters.
+    :param filtered: rows of those that the filter leaves out.
+    :param dropped: rows of those that transforms drop.
     """
 
     records: Records
     bad: Int64Array
     filtered: Int64Array
+    dropped: Int64Array
 
 
 class EntrySender:
@@ -57,7 +61,7 @@ class EntrySender:
         self._connector, self._generation, self._settings, self._cluster = plan.connector, plan.generation, settings, cluster
         self._types_topic = types_topic(settings.internal_topic_prefix)
         self._converters = converters or Converters(settings)
-        self._filters = Filters(settings)
+        self._selectors = EntrySelectors(settings, self._converters, cluster)
         self._provenance = Provenance(plan)
 
     def send(
@@ -76,37 +80,28 @@ class EntrySender:
         :param partitions: N Ignite partitions.
         :param removed: N flags: the entry is a tombstone; None: none is, and the order of the entries does not count.
         :param changes: N update counters and N capture times (milliseconds) of changes; None: the entries were read from the cache.
-        :returns: the records, and the positions of the bad entries and of those that the filter left out.
         :raises AmbiguousKeys: keys of two types can give the same Kafka key, and setting `coinciding_keys` refuses that.
-        :raises DecodeError, UnsupportedType, RecordTooLarge: of a bad entry if the policy is to stop; whatever the policy, of a page whose
-            entry boundaries cannot be found.
+        :raises DecodeError, UnsupportedType, TransformFailed, RecordTooLarge: of a bad entry if the policy is to stop; whatever the policy,
+            of a page whose entry boundaries cannot be found.
         """
-        chosen = self._select(cache, info, pages, removed)
+        chosen = self._selectors.select(info, cache.topic, pages, removed)
         conversion = self._convert_batch(writer, cache, info, chosen.pages, in_order=removed is not None or bool(self._provenance))
         records, rows = conversion.records, np.array([bad.row for bad in conversion.bad], np.int64)
-        if chosen.removed is not None:
-            records = with_tombstones(records, np.delete(chosen.removed, rows))
-        every_bad = np.concatenate(([bad.row for bad in chosen.bad], chosen.positions(rows))).astype(np.int64)
+        sent = np.delete(np.arange(chosen.count), rows) if records.rows is None else records.rows
+        if chosen.removed is not None and records.rows is None:  # transforms have got the null of a removed entry, and may have replaced it
+            records = with_tombstones(records, chosen.removed[sent])
         if self._provenance:
-            origin = Origin(cache, partitions, *(changes or (None, None))).without(np.union1d(every_bad, chosen.filtered))
-            records = replace(records, headers=self._provenance.headers(origin, cache.topic))
+            origin = Origin(cache, partitions, *(changes or (None, None))).of_rows(chosen.positions(sent))
+            records = replace(records, headers=joined_headers(records.headers, self._provenance.headers(origin, cache.topic)))
         self.note_key_types(cache.name, records.key_types)
         write_uses(writer, self._types_topic, cache.topic, records, self._cluster)
         writer.send(cache.topic, cache.topic_partitions, records, cache.topic_id)
+        every_bad = np.concatenate([np.array([bad.row for bad in chosen.bad], np.int64), chosen.positions(rows)])
         for bad, partition in zip((*chosen.bad, *conversion.bad), partitions[every_bad].tolist(), strict=True):
             self._skip(writer, slot, cache, partition, bad)
-        return Sent(records, every_bad, chosen.filtered)
-
-    def _select(self, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], removed: npt.NDArray[np.bool_] | None) -> Selection:
-        """The entries to send; all where the cache has no filter."""
-        entry_filter = self._filters.of(cache.name)
-        if entry_filter is None:
-            return Selection(pages, removed=removed)
-        converter, tombstones = self._converters.of(cache.name), self._settings.process_removals
-        found = EntrySelector(entry_filter, converter, info, self._cluster, cache.topic, tombstones=tombstones).select(pages, removed)
-        if found.bad and self._settings.error_handling_policy == STOP:
-            raise found.bad[0].error
-        return found
+        every_one = len(sent) + len(rows) == chosen.count
+        dropped = _NONE if every_one else np.setdiff1d(np.arange(chosen.count), np.concatenate([sent, rows]))
+        return Sent(records, every_bad, chosen.filtered, chosen.positions(dropped))
 
     def note_key_types(self, cache: str, types: Iterable[KeyType]) -> None:
         """Note types of a cache's keys. Report or refuse a type that can give the same Kafka key as an earlier one of this run.
@@ -134,23 +129,25 @@ class EntrySender:
 
         try:
             records = self._converters.of(cache.name).convert(pages, info, self._cluster, topic=cache.topic, in_order=in_order)
-            if not refuses(records):
+            if not records.refused and not refuses(records):
                 return Conversion(records)
         except ENTRY_ERRORS:
             pass
         return separate_bad_entries(self._converters.of(cache.name), pages, info, self._cluster, refuses, cache.topic)
 
     def _all_or_none(self, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Records:
-        """Convert the whole batch; an error that does not name its entry is raised as the error of the first bad entry."""
+        """Convert the whole batch; an error that does not name its entry by the key is raised as the error of the first bad entry."""
         try:
-            return self._converters.of(cache.name).convert(pages, info, self._cluster, topic=cache.topic, in_order=in_order)
-        except UnsupportedType as error:
-            if "partition" in error.where:
+            records = self._converters.of(cache.name).convert(pages, info, self._cluster, topic=cache.topic, in_order=in_order)
+            if not records.refused:
+                return records
+            cause: IgniteKafkaError = records.refused[0][1]
+        except ENTRY_ERRORS as error:
+            if "key" in error.where:
                 raise
-            found = separate_bad_entries(self._converters.of(cache.name), pages, info, self._cluster, lambda _: {}, cache.topic)
-            if not found.bad:
-                raise
-            raise found.bad[0].error from error
+            cause = error
+        found = separate_bad_entries(self._converters.of(cache.name), pages, info, self._cluster, lambda _: {}, cache.topic)
+        raise (found.bad[0].error if found.bad else cause) from cause
 
     def _skip(self, writer: SlotWriter, slot: int, cache: CachePlan, partition: int, bad: BadEntry) -> None:
         """Send a bad entry to the dead-letter topic, or report it by an event only."""
@@ -158,7 +155,13 @@ class EntrySender:
         if self._settings.error_handling_policy != DEAD_LETTER:
             events.emit(events.CONVERTER_FAILED, reason=error.what, stage=str(bad.stage), **error.where)
             return
-        component = TransactionalProducer if bad.stage == Stage.PRODUCE else self._converters.of(cache.name).component(bad.stage)
+        component = self._component(cache, bad)
         context = context_headers(error, bad.stage, component, self._connector, slot, {})
         headers = [*context, *entry_headers(cache.name, partition, cache.topic)]
         writer.send_dead_letters([DeadLetter(self._settings.dead_letter_topic, bad.key, bad.value, headers)])
+
+    def _component(self, cache: CachePlan, bad: BadEntry) -> type | str:
+        """What failed at an entry, for the headers of its dead letter."""
+        if bad.stage == Stage.TRANSFORMATION:
+            return str(bad.error.where["transform_class"]) if "transform_class" in bad.error.where else EntryFilter
+        return TransactionalProducer if bad.stage == Stage.PRODUCE else self._converters.of(cache.name).component(bad.stage)

@@ -5,11 +5,11 @@ Only :func:`ensure_topics` and :func:`register_schemas` write.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from ..convert import Converters
+from ..convert import Converters, check_transforms
 from ..convert.filter import Filters
 from ..errors import CacheNotFound, SnapshotConflict, TopicError, UnsupportedType
 from ..ignite.cache_configuration import CacheConfiguration
@@ -19,6 +19,7 @@ from ..kafka.topics import COMPACTED, Topics, TopicSpec
 from ..plan.routing import routes, select
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.java_patterns import matches_whole
+from ..settings.name_rules import NamedBy
 from ..settings.source import SourceSettings
 from ..settings.suggestions import did_you_mean
 from ..settings.topic_names import types_topic
@@ -41,7 +42,7 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
     existing = topics.existing()
     caches = []
     copied = chosen if settings.load_initial_data or settings.streams else ()
-    topic_names = routes(copied, settings.topic_of, settings.internal_topic_prefix)
+    topic_names = routes(copied, topic_of(settings), settings.internal_topic_prefix)
     _check_dead_letter_topic(settings, topic_names.values())
     for name, topic in topic_names.items():
         info = cluster.cache(name)
@@ -57,6 +58,19 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
         )  # 0: the broker's default, known once the topic exists
         caches.append(CachePlan(name, info.cache_id, topic, info.partitions, partitions, info.incarnation))
     return TransferPlan(settings.name, snapshot_id, 0, slots, settings, tuple(caches))
+
+
+def topic_of(settings: SourceSettings) -> Callable[[str], NamedBy]:
+    """Names the topic of a cache.
+
+    :raises SettingsError: a transform is unknown, its properties are wrong, or it would give a cache's records several topics.
+    """
+    if not any(one.transforms for one in settings.variants):
+        return settings.topic_of
+    from ..convert.transforms.steps import routed_topics  # which a run without transforms does not load
+
+    check_transforms(settings)
+    return routed_topics(settings)
 
 
 def chosen_caches(settings: SourceSettings, names: Sequence[str]) -> list[str]:
@@ -161,7 +175,7 @@ def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
     settings, dead_letters = plan.settings, plan.settings.dead_letter_topic
     specs = [_spec(cache, settings) for cache in plan.caches]
     if dead_letters:
-        specs.append(TopicSpec(dead_letters, 1, settings.replication_factor))
+        specs.append(TopicSpec(dead_letters, 1, settings.dead_letter_copies))
     counts = topics.ensure(specs)
     states = topics.describe([cache.topic for cache in plan.caches] + ([dead_letters] if dead_letters else []))
     for cache in plan.caches:

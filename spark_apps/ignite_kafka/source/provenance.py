@@ -15,7 +15,7 @@ from ..common.arrays import Int64Array
 from ..convert.connect.columns import ConnectColumn, Serializer
 from ..convert.connect.schema import ConnectSchema, ConnectType, timestamp
 from ..convert.connect_converters import header_serializer
-from ..kafka.headers import headers_of
+from ..kafka.headers import same_headers
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.source import PROVENANCE
 
@@ -37,12 +37,12 @@ class Origin:
     counters: Int64Array | None = None
     times_ms: Int64Array | None = None
 
-    def without(self, rows: Int64Array) -> Origin:
-        """The origin of the other records."""
-        if not rows.size:
+    def of_rows(self, rows: Int64Array) -> Origin:
+        """The origin of some records."""
+        if rows.size == len(self.partitions):
             return self
-        counters, times = (None if one is None else np.delete(one, rows) for one in (self.counters, self.times_ms))
-        return Origin(self.cache, np.delete(self.partitions, rows), counters, times)
+        counters, times = (None if one is None else one[rows] for one in (self.counters, self.times_ms))
+        return Origin(self.cache, self.partitions[rows], counters, times)
 
 
 class Provenance:
@@ -62,12 +62,9 @@ class Provenance:
     def headers(self, origin: Origin, topic: str) -> pa.ListArray:
         """Headers of N records, in the order of :data:`~ignite_kafka.settings.source.PROVENANCE`."""
         columns = self._columns(origin)
-        count, number = len(origin.partitions), len(columns)
-        names = pa.array([PREFIX + name for name in columns], pa.string()).take(pa.array(np.tile(np.arange(number), count)))
         assert self._serializer is not None
-        values = pa.concat_arrays([self._serializer.serialize(column, topic) for column in columns.values()] or [pa.array([], pa.binary())])
-        row_by_row = (np.arange(count)[:, None] + count * np.arange(number)[None, :]).ravel()
-        return headers_of(np.full(count, number, np.int64), names, values.take(pa.array(row_by_row)))
+        values = [self._serializer.serialize(column, topic) for column in columns.values()]
+        return same_headers([PREFIX + name for name in columns], values, len(origin.partitions))
 
     def _columns(self, origin: Origin) -> Mapping[str, ConnectColumn]:
         count = len(origin.partitions)

@@ -171,16 +171,19 @@ class SlotWriter:
         bad: int = 0,
         topic_id: str = "",
         key_kinds: Iterable[KeyKind] = (),
+        dropped: int = 0,
     ) -> None:
         """Queue the offset record that marks a unit done; the highest update counter sent is kept.
 
         :param bad: number of entries skipped.
+        :param dropped: number of entries that transforms dropped.
         :param topic_id: id of the topic that holds the unit's records.
         :param key_kinds: kinds of the keys sent of the cache.
         """
         high, kinds = self.state.high(cache, partition), tuple(sorted(key_kinds))
+        counts = True, records, high
         offset = UnitOffset(
-            self._claim.owner.generation, incarnation, snapshot_id, True, records, high, key_kinds=kinds, bad=bad, topic_id=topic_id
+            self._claim.owner.generation, incarnation, snapshot_id, *counts, key_kinds=kinds, bad=bad, topic_id=topic_id, dropped=dropped
         )
         self.unit_offset(cache, partition, offset)
 

@@ -14,7 +14,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import asdict, fields
-from typing import Any
+from typing import Any, Protocol
 
 from confluent_kafka import Message
 
@@ -26,13 +26,22 @@ from ..kafka.clients import KafkaClients
 from ..kafka.records import Records
 from ..kafka.topics import Topics, read_to
 from .cache_records import cache_from_json, use_from_record, use_key, use_to_json
-from .slot_writer import SlotWriter
 
 _FIELDS = frozenset(one.name for one in fields(BinaryType))
 _FIELD_FIELDS = frozenset(one.name for one in fields(BinaryField))
 
 
-def write_types(writer: SlotWriter, topic: str, type_ids: Set[int], types: TypeSource) -> None:
+class ControlWriter(Protocol):
+    """Queues records of the types topic, and remembers what it has queued."""
+
+    types_sent: dict[int, BinaryType]
+    uses_sent: dict[str, set[TypeUse]]
+
+    def send_control(self, topic: str, key: bytes, value: bytes) -> None:
+        """Queue a record."""
+
+
+def write_types(writer: ControlWriter, topic: str, type_ids: Set[int], types: TypeSource) -> None:
     """Queue the metadata of the types whose current form this writer has not sent yet."""
     for type_id in sorted(type_ids):
         kind = types.binary_type(type_id)
@@ -41,7 +50,7 @@ def write_types(writer: SlotWriter, topic: str, type_ids: Set[int], types: TypeS
             writer.types_sent[type_id] = kind
 
 
-def write_uses(writer: SlotWriter, types_topic: str, topic: str, records: Records, types: TypeSource) -> None:
+def write_uses(writer: ControlWriter, types_topic: str, topic: str, records: Records, types: TypeSource) -> None:
     """Queue the types of records, and which class or type the records' topic has where, if this writer has not sent them yet."""
     named = {use.type_id for use in records.uses} - {0}
     known = {type_id for type_id in named if _is_held(types, type_id)}

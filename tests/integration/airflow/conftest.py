@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ from tools.servers import IgniteCluster, Jars, KafkaBroker
 
 use_private_home()
 ENTRIES = 3_000
+CACHES = ["people", "places"]
 PREFIX, SLOTS = SourceSettings.internal_topic_prefix, 2
 WriteRun = Callable[..., str]
 DAGS = Path(__file__).with_name("dags")
@@ -57,7 +59,7 @@ def secured(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
             client.sql(f"ALTER USER \"ignite\" WITH PASSWORD '{passwords[0]}'")
         ignite.password = passwords[0]
         with ignite.client() as client:
-            for name in ("people", "places"):
+            for name in CACHES:
                 cache = client.create_cache(name)
                 cache.put_all({key: f"{name} {key}" for key in range(ENTRIES)})
         yield Secured(ignite, kafka, passwords)
@@ -69,6 +71,10 @@ def airflow(secured: Secured, tmp_path_factory: pytest.TempPathFactory) -> Airfl
     dags = tmp_path_factory.mktemp("dags")
     for folder in (ROOT / "dags", DAGS):
         shutil.copytree(folder, dags, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    manual = dags / "ignite_to_kafka_manual.py"
+    listed = re.sub(r"^CACHES = .*$", f"CACHES = {CACHES}", manual.read_text(), count=1, flags=re.MULTILINE)
+    assert str(CACHES) in listed
+    manual.write_text(listed)  # as an author lists the caches that the form offers
     return AirflowHome(tmp_path_factory.mktemp("airflow"), dags, secured.connections()).migrate()
 
 

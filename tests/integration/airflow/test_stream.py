@@ -6,7 +6,8 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 import psutil
 import pytest
@@ -29,7 +30,7 @@ from tests.support.processes import ManagedProcess, alive, output_tail
 from tests.support.servers import destroy, fill
 from tests.support.waiting import wait_until
 
-STREAM, CLEAN_UP = "stream_once_tried", "ignite_backlog_cleanup"
+STREAM, CLEAN_UP, TEMPORARY = "stream_once_tried", "clean_up_backlog", "ignite_to_kafka_temporary"
 
 
 @pytest.fixture
@@ -76,15 +77,34 @@ def test_killed_started_again_stopped_and_cleaned_up(
     assert {cache: counts["records"] for cache, counts in result["caches"].items()} == {cache: 10, f"{cache}-2": 20}
     assert read_committed(secured.kafka.client_config, topic).counts() == {str(key).encode(): 2 + (key >= 90) for key in range(100)}
 
-    output = airflow.run(CLEAN_UP, {"name": name, "force": False})
+    output = airflow.run(CLEAN_UP, {"connector": name, "force": False})
     assert airflow.states(CLEAN_UP) == ["success"], output_tail(output)
     removed = {"service": f"kafka-connect-backlog-service-{name}", "cache": f"kafka-connect-backlog-{name}"}
     assert airflow.results(CLEAN_UP) == [{"connector": name, **removed}]
 
 
+def test_temporary_stream_is_torn_down(secured: Secured, airflow: AirflowHome, unique: Callable[[str], str]) -> None:
+    cache, clients = unique("flights"), KafkaClients(secured.kafka.client_config)
+    fill(secured.ignite, cache, dict.fromkeys(range(100), "entry"))
+    try:
+        with started(airflow, TEMPORARY, {"cache_whitelist": ["flights.*"]}) as process:
+            await_records(secured, process, f"temporary-{cache}", 100)
+            write_target(clients, Topics(clients), PREFIX, "temporary", STOPPED)
+            process.wait()
+        assert airflow.states(TEMPORARY) == ["success", "success"], process.output_tail()
+        removed = {"service": "kafka-connect-backlog-service-temporary", "cache": "kafka-connect-backlog-temporary"}
+        assert airflow.results(TEMPORARY)[-1] == {"connector": "temporary", **removed}
+    finally:
+        destroy(secured.ignite, cache)
+
+
+def running(home: AirflowHome, name: str, cache: str) -> AbstractContextManager[ManagedProcess]:
+    return started(home, STREAM, {"name": name, "cache": cache})
+
+
 @contextmanager
-def running(home: AirflowHome, name: str, cache: str) -> Iterator[ManagedProcess]:
-    process = home.start(STREAM, {"name": name, "cache": cache})
+def started(home: AirflowHome, dag: str, conf: dict[str, Any]) -> Iterator[ManagedProcess]:
+    process = home.start(dag, conf)
     try:
         yield process
     finally:

@@ -89,6 +89,10 @@ def test_a_file_of_the_reference_from_dry_run_to_offsets(
     differs = command("verify", str(file))
     assert differs.returncode == 1
     assert "another value" in differs.stdout
+    repaired = command("verify", str(file), "--repair", "--json")
+    assert repaired.returncode == 0, repaired.stderr
+    assert {one["cache"]: one["repaired"] for one in json.loads(repaired.stdout)["caches"]} == {f"{name}-empty": 0, f"{name}-many": 1}
+    assert command("verify", str(file), "--sample", "50").returncode == 0
 
 
 def test_a_sink_s_file_of_the_reference_from_dry_run_to_offsets(
@@ -118,6 +122,8 @@ def test_a_sink_s_file_of_the_reference_from_dry_run_to_offsets(
     ran = command("run", str(file), "--master", "local[2]", "--run-id", "r1")
     assert ran.returncode == 0, ran.stderr
     assert "the run is complete" in ran.stdout
+    compared = command("verify", str(file))
+    assert compared.returncode == 0, compared.stderr
     with ignite.client() as client:
         assert client.get_cache(name).get_size() == 100
         client.get_cache(name).destroy()

@@ -91,6 +91,30 @@ def test_what_is_read(
         assert _as_java(exact(value, read_schema), read_schema) == _as_java(real_value, read_schema), text
 
 
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data(), schemas(), st.sampled_from(FORMATS))
+def test_what_is_read_with_one_schema_for_all(
+    connect: ConnectConverters, data: st.DataObject, schema: ConnectSchema, decimals: str
+) -> None:
+    rows: list[Any] = data.draw(st.lists(values(schema), max_size=4))
+    texts = ConnectJsonSerializer(JsonFormat(decimals), schemas=False, defaults=False).serialize(column(rows, schema), "t")
+    texts = pa.array([b"null" if text is None else text for text in texts.to_pylist()], pa.binary())
+    content = schema_json(schema, JsonFormat(decimals))
+    found = ConnectJsonDeserializer(content=content).deserialize(texts, "t")
+    assert not found.bad
+    ours = {
+        row: (part.column.schema, value)
+        for part in found.parts
+        for row, value in zip(part.rows.tolist(), raw(part.column.data), strict=True)
+    }
+    for row, text in enumerate(texts.to_pylist()):
+        real_schema, real_value = connect.read(JSON, text, config(decimals) | {"schema.content": content})
+        read_schema, value = ours[row]
+        assert read_schema is not None
+        assert _lost_defaults(described(read_schema)) == _lost_defaults(real_schema)
+        assert _as_java(exact(value, read_schema), read_schema) == _as_java(real_value, read_schema), text
+
+
 _POINT = ConnectSchema(ConnectType.STRUCT, fields=(ConnectField("x", ConnectSchema(ConnectType.INT32)),))
 
 

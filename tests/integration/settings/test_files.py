@@ -8,7 +8,7 @@ import random
 import subprocess
 from pathlib import Path
 
-from ignite_kafka.settings.files import parse
+from ignite_kafka.settings.java_properties import parse
 
 JAVA = Path(__file__).parents[2] / "java" / "PropertiesReader.java"
 ALPHABET = ["a", "b", "=", ":", " ", "\t", "\f", "\\", "\\", "\n", "\r", "\r\n", "#", "!", "\\u0041", "\\u00e9", "\\n", "é", "\0"]

@@ -165,6 +165,18 @@ def test_the_name_of_a_source_is_refused(sink: Sink) -> None:
         sink.run()
 
 
+def test_a_continuous_run_waits_for_a_listed_topic(sink: Sink) -> None:
+    there, late = f"{sink.name}.there", f"{sink.name}.late"
+    named = {"topics": (there, late), "topic_prefix": f"{sink.name}.", "cache_prefix": f"{sink.cache}-"}
+    sink.make_topic(there, 1)
+    with Running(sink, **named) as running:
+        sink.send([trade(1)], partition=0, topic=there)
+        running.awaits({1}, f"{sink.cache}-there")
+        sink.make_topic(late, 1)
+        sink.send([trade(2)], partition=0, topic=late)
+        running.awaits({2}, f"{sink.cache}-late")
+
+
 def test_a_continuous_run_adds_partitions_and_topics_and_stops(sink: Sink) -> None:
     sink.make_topic(f"{sink.name}.a", 1)
     regex = {"topics": (), "topics_regex": rf"{sink.name}\..*", "topic_prefix": f"{sink.name}.", "cache_prefix": f"{sink.cache}-"}

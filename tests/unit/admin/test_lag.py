@@ -33,7 +33,7 @@ class FakeTopics:
 
 def lag(**committed: int) -> dict[str, int]:
     topics = FakeTopics({int(name[1:]): offset for name, offset in committed.items()})
-    return sink_lag(cast(Topics, topics), "c", ["t", "deleted"])
+    return sink_lag(cast(Topics, topics), "connect-c", ["t", "deleted"])
 
 
 def test_lag_of_a_sink_counts_from_its_groups_offsets() -> None:

@@ -36,6 +36,11 @@ spec:
   autoRestart: {enabled: true, maxRestarts: 7}
   config: {topics: flights, shallProcessUpdates: true}
 """
+ONE_CALL = """\
+from pathlib import Path
+from airflow_provider_ignite_kafka.connector_dags import connector_dags
+connector_dags(Path(__file__).parent)
+"""
 
 
 @pytest.fixture
@@ -125,6 +130,36 @@ def test_a_broken_file_breaks_its_own_dag_alone(folder: Path, text: str, name: s
     assert "It is broken" in (dags[name].doc_md or "")
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name: broken\ndag: {schedule: '61 * * * *'}\n", r"Airflow refuses the Dag: .*out of range .*bad.yaml, line 1"),
+        ("name: broken\ndag: {schedule: every day}\n", "Airflow refuses the Dag: .*columns"),
+        ("name: broken\ndag: {tags: [" + "x" * 101 + "]}\n", "Airflow refuses the Dag: tag cannot be longer"),
+        ("name: broken\nconfig: {run_mode: continuous}\ndag: {max_active_runs: 5}\n", "Airflow refuses the Dag: .*max_active_runs"),
+        ("name: not a name\n", "name is wrong"),
+        ("name: " + "x" * 300 + "\n", "name is wrong"),
+    ],
+)
+def test_what_only_airflow_refuses_breaks_its_own_dag_alone(folder: Path, text: str, message: str) -> None:
+    (folder / "bad.yaml").write_text(text)
+    (folder / "a file (new).yaml").write_text("- 1\n")
+    (folder / "connectors.py").write_text(ONE_CALL)
+    bag = DagBag(folder)
+    assert bag.import_errors == {}
+    assert len(bag.dags) == 4
+    wrong: Any = {dag_id: dag for dag_id, dag in connector_dags(folder).items() if "bad.yaml" in (dag.doc_md or "")}
+    [(dag_id, dag)] = wrong.items()
+    assert ("broken" in text) is (dag_id == "broken")
+    with pytest.raises(AirflowFailException, match=message):
+        copy(dag).execute({})
+
+
+def test_arguments_of_the_dag_file_that_airflow_refuses_are_its_import_error(folder: Path) -> None:
+    with pytest.raises(TypeError, match="no_such_argument"):
+        connector_dags(folder, dag_arguments={"no_such_argument": 1})
+
+
 def test_two_connectors_of_one_name_are_both_broken(folder: Path) -> None:
     (folder / "again.yaml").write_text("name: nightly\n")
     dags = connector_dags(folder)
@@ -135,11 +170,7 @@ def test_two_connectors_of_one_name_are_both_broken(folder: Path) -> None:
 
 def test_one_call_in_a_dag_file_is_enough(folder: Path) -> None:
     (folder / "bad.yaml").write_text("name: bad\nconfig: {tasks_max: 0}\n")
-    (folder / "connectors.py").write_text(
-        "from pathlib import Path\n"
-        "from airflow_provider_ignite_kafka.connector_dags import connector_dags\n"
-        "connector_dags(Path(__file__).parent)\n"
-    )
+    (folder / "connectors.py").write_text(ONE_CALL)
     bag = DagBag(folder)
     assert bag.import_errors == {}
     assert sorted(bag.dags) == ["back", "bad", "nightly"]

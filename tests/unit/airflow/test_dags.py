@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from airflow.providers.common.compat.sdk import AirflowSkipException, ParamValidationError
 from airflow.sdk import DAG
+from airflow.sdk.definitions.mappedoperator import MappedOperator
 from airflow.serialization.serialized_objects import DagSerialization
 
 from airflow_provider_ignite_kafka.operators.backlog_cleanup import BacklogCleanupOperator
@@ -31,8 +32,10 @@ NAMES = [
     "ignite_cache_watch",
     "ignite_replicate",
     "ignite_to_kafka_manual",
+    "ignite_to_kafka_mapped",
     "ignite_to_kafka_snapshot",
     "ignite_to_kafka_stream",
+    "ignite_to_kafka_temporary",
     "kafka_to_ignite_manual",
     "kafka_to_ignite_scheduled",
 ]
@@ -63,6 +66,8 @@ def test_dag_is_read_without_connections(name: str, monkeypatch: pytest.MonkeyPa
     dag.check_cycle()
     assert dag.dag_id == name
     task = dag.get_task("copy")
+    if isinstance(task, MappedOperator):
+        task = task.unmap({"op_kwargs": {"group": "flights"}})
     assert isinstance(task, KafkaToIgniteOperator if name.startswith("kafka") else IgniteToKafkaOperator)
     assert (task.ignite_conn_id, task.kafka_conn_id, task.conn_id) == ("ignite_default", "kafka_default", "spark_default")
 
@@ -78,13 +83,14 @@ def rendered(dag: DAG, task_id: str, **context: Any) -> Any:
 def test_stream_runs_on_with_settings_of_its_form() -> None:
     task = rendered(read("ignite_to_kafka_stream"), "copy")
     assert isinstance(task, IgniteToKafkaOperator)
-    assert (task.run_mode, task.failover_policy) == ("continuous", "BACKLOG")
     watch = read("ignite_to_kafka_stream", "watch_dag").get_task("watch")
     assert isinstance(watch, IgniteCacheWatchSensor)
     assert isinstance(task.settings, dict)
     assert watch.cache_whitelist == task.settings["cache_whitelist"]
     assert task.settings == {
         "name": "stream",
+        "run_mode": "continuous",
+        "failover_policy": "BACKLOG",
         "cache_whitelist": ["flights.*", "air.*"],
         "topic_prefix": "stream-",
         "process_removals": True,
@@ -155,11 +161,10 @@ def test_form_of_the_manual_dag_fills_every_setting_with_its_type(name: str, dir
     dag = read(name)
     params = dag.params.validate()
     task = rendered(dag, "copy")
-    converters = {"key_converter": "json", "value_converter": "json"}
     assert isinstance(task, SparkCopyOperator)
     assert isinstance(task.settings, dict)
-    filled = {name: "" if value is None else value for name, value in params.items() if name != "converter"}
-    assert task.settings == filled | converters
+    filled = {name: "" if value is None else value for name, value in params.items()}
+    assert {**task.settings, "run_for": task.run_for} == filled
     direction.from_dict(task.settings)
     assert isinstance(task.settings[listed], list)
     assert isinstance(task.settings["tasks_max"], int)
@@ -187,14 +192,15 @@ def test_emptied_fields_are_empty_texts(name: str) -> None:
     task = rendered(dag, "copy")
     assert isinstance(task, SparkCopyOperator)
     assert isinstance(task.settings, dict)
-    assert {task.settings[field] for field in emptied} == {""}
+    assert {task.settings[field] for field in emptied if field not in ("run_for", "tasks_max")} == {""}
+    assert (task.run_for, task.settings.get("tasks_max")) == ("", None)
 
 
 DEAD_LETTERS: list[dict[str, object]] = [{"error_handling_policy": "IGNORE"}, {"dead_letter_topic": "a b"}]
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"name": "a b"}, {"cache_whitelist": []}, {"tasks_max": 0}, {"converter": "xml"}, {"topic_prefix": "a/b"}, *DEAD_LETTERS]
+    "wrong", [{"name": "a b"}, {"cache_whitelist": []}, {"tasks_max": 0}, {"key_converter": "xml"}, {"topic_prefix": "a/b"}, *DEAD_LETTERS]
 )
 def test_form_refuses_what_no_setting_can_be(wrong: dict[str, object]) -> None:
     params = read("ignite_to_kafka_manual").params
@@ -222,10 +228,6 @@ def test_text_that_looks_like_a_literal_stays_text(name: str) -> None:
         settings = rendered(dag, "copy").settings
         assert {field: settings[field] for field in fields} == {field: dag.params[field] for field in fields}
         assert isinstance(settings.get("tasks_max", 1), int)
-    cleanup = read("ignite_to_kafka_stream", "cleanup_dag")
-    if re.fullmatch(cleanup.params.get_param("name").schema["pattern"], name):
-        cleanup.params["name"] = name
-    assert rendered(cleanup, "clean_up").connector == cleanup.params["name"]
 
 
 def test_connector_that_is_watched_is_the_one_that_streams(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,10 +240,25 @@ def test_connector_that_is_watched_is_the_one_that_streams(monkeypatch: pytest.M
     assert asked == [rendered(stream, "copy").settings["name"]]
 
 
-@pytest.mark.parametrize("name", ["ignite_to_kafka_snapshot", "kafka_to_ignite_scheduled", "ignite_cache_watch", "ignite_to_kafka_stream"])
+ONE_AT_A_TIME = ["ignite_cache_watch", "ignite_to_kafka_snapshot", "ignite_to_kafka_stream", "ignite_to_kafka_temporary"]
+
+
+@pytest.mark.parametrize("name", [*ONE_AT_A_TIME, "kafka_to_ignite_scheduled"])
 def test_runs_of_one_connector_wait_for_each_other_in_a_backfill_too(name: str) -> None:
     as_the_scheduler_reads_it = DagSerialization.from_dict(DagSerialization.to_dict(read(name)))
     assert as_the_scheduler_reads_it.get_task("copy").max_active_tis_per_dag == 1
+
+
+@pytest.mark.parametrize(("ts", "snapshot"), [({"ts": "2025-01-01T02:00:00+00:00"}, "2025-01-01T02:00:00+00:00"), ({}, "backfill__1")])
+def test_backfill_sends_nothing_for_a_logical_date_that_has_its_snapshot(ts: dict[str, str], snapshot: str) -> None:
+    """A backfill's run has another run id than the scheduled run of the same logical date."""
+    assert rendered(read("ignite_to_kafka_snapshot"), "copy", run_id="backfill__1", **ts).snapshot_id == snapshot
+
+
+def test_backfill_of_a_dag_that_ignores_the_logical_date_is_refused() -> None:
+    as_the_scheduler_reads_it = DagSerialization.from_dict(DagSerialization.to_dict(read("kafka_to_ignite_scheduled")))
+    allowed: Any = as_the_scheduler_reads_it.allowed_run_types
+    assert {kind.value for kind in allowed} == {"manual", "scheduled"}
 
 
 @dataclass(frozen=True)
@@ -287,7 +304,7 @@ def test_asset_dag_notes_what_it_copied_after_the_copy() -> None:
     assert noted.extra == {"last_event": 7}
 
 
-@pytest.mark.parametrize("name", ["ignite_to_kafka_snapshot", "kafka_to_ignite_scheduled"])
+@pytest.mark.parametrize("name", ["ignite_to_kafka_snapshot", "ignite_to_kafka_mapped", "kafka_to_ignite_scheduled"])
 def test_scheduled_dag_never_runs_twice_at_once(name: str) -> None:
     assert read(name).max_active_runs == 1
 

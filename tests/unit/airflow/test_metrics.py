@@ -1,15 +1,21 @@
-"""Metrics of runs: what Airflow's own Stats sends to a StatsD socket."""
+"""Metrics of runs: what Airflow's own Stats sends to a StatsD socket and to a collector of OpenTelemetry."""
 
 from __future__ import annotations
 
+import atexit
+import gzip
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 from airflow.sdk.observability import stats
 from airflow.sdk.observability.metrics import stats_utils
+from opentelemetry.metrics import get_meter_provider
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
 from airflow_provider_ignite_kafka import run_report
 from airflow_provider_ignite_kafka.metrics import RunMetrics, counted_before
@@ -102,6 +108,68 @@ def test_tags_go_to_statsd_that_knows_them(statsd: Received, monkeypatch: pytest
         "ignite_kafka.lag,connector=a.b,topic=t-flights:5|g",
         "ignite_kafka.records,connector=a.b,cache=flights:8|c",
         "ignite_kafka.skipped,connector=a.b,cache=flights:2|c",
+    ]
+
+
+@pytest.fixture
+def otel(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], list[str]]]:
+    """A collector of OpenTelemetry; the call flushes and returns ``name{tags} value`` of all that it has received last."""
+    bodies: list[bytes] = []
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            bodies.append(gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body)
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Collector) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("AIRFLOW__METRICS__OTEL_ON", "True")
+        monkeypatch.setenv("AIRFLOW__METRICS__OTEL_HOST", "127.0.0.1")
+        monkeypatch.setenv("AIRFLOW__METRICS__OTEL_PORT", str(server.server_address[1]))
+        monkeypatch.setattr(atexit, "register", lambda function, *_: function)  # Airflow flushes at the end, when there is no collector
+        initialize()
+
+        def received() -> list[str]:
+            provider: Any = get_meter_provider()
+            assert provider.force_flush(30_000)
+            return sorted(_points(bodies[-1]))
+
+        yield received
+        provider: Any = get_meter_provider()
+        provider.shutdown()
+        server.shutdown()
+    _LOGGERS.clear()
+    monkeypatch.undo()
+    initialize()
+
+
+def _points(body: bytes) -> Iterator[str]:
+    for resource in ExportMetricsServiceRequest.FromString(body).resource_metrics:
+        for metric in (metric for scope in resource.scope_metrics for metric in scope.metrics if ".ignite_kafka." in metric.name):
+            for point in [*metric.sum.data_points, *metric.gauge.data_points]:
+                tags = ",".join(f"{tag.key}={tag.value.string_value}" for tag in sorted(point.attributes, key=lambda tag: tag.key))
+                yield f"{metric.name}{{{tags}}} {point.as_int or point.as_double:g}"
+
+
+def test_opentelemetry_gets_the_same_with_tags(otel: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW__METRICS__LEGACY_NAMES_ON", "False")
+    metrics = RunMetrics(to_kafka=True)
+    metrics.update(replace(RUN, caches={"flights": CACHE, "air traffic": replace(CACHE, records=3, bad=0)}))
+    metrics.lag("a.b", {"flights": 5})
+    assert otel() == [
+        "airflow.ignite_kafka.bytes{cache=air traffic,connector=a.b} 1000",
+        "airflow.ignite_kafka.bytes{cache=flights,connector=a.b} 1000",
+        "airflow.ignite_kafka.events{connector=a.b,event=15070} 2",
+        "airflow.ignite_kafka.events{connector=a.b,event=15100} 1",
+        "airflow.ignite_kafka.lag{cache=flights,connector=a.b} 5",
+        "airflow.ignite_kafka.records{cache=air traffic,connector=a.b} 3",
+        "airflow.ignite_kafka.records{cache=flights,connector=a.b} 10",
+        "airflow.ignite_kafka.skipped{cache=flights,connector=a.b} 2",
     ]
 
 

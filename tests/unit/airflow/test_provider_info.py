@@ -8,6 +8,7 @@ import json
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import airflow
 import jsonschema
@@ -75,8 +76,14 @@ def test_transfers_go_between_known_integrations_and_guides_exist() -> None:
     top = Path(__file__).parents[3]
     guides = {transfer["how-to-guide"] for transfer in INFO["transfers"]}
     guides |= {guide for entry in INFO["integrations"] for guide in entry["how-to-guide"]}
-    assert guides
+    guides_of_airflow = {f"/docs/{path.name}" for path in (top / "docs").glob("airflow*.md")}
+    assert guides_of_airflow <= guides, "a guide that Airflow does not name"
     assert all((top / guide.removeprefix("/")).is_file() for guide in guides)
+
+
+def test_own_integration_has_a_logo() -> None:
+    [logo] = [entry["logo"] for entry in INFO["integrations"] if "logo" in entry]
+    assert ElementTree.parse(Path(__file__).parents[3] / logo.removeprefix("/")).getroot().tag.endswith("}svg")
 
 
 def test_parts_follow_the_schema_of_provider_yaml() -> None:

@@ -26,8 +26,8 @@ def request(settings: ConnectorSettings) -> Request:
 
 
 def test_lag_of_a_sink_is_by_topic(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lag, "sink_lag", lambda _topics, connector, names: {f"{connector} {name}": 3 for name in names})
-    assert read_lag(request(SINK), RUN) == {"c t-air": 3}
+    monkeypatch.setattr(lag, "sink_lag", lambda _topics, group, names: {f"{group} {name}": 3 for name in names})
+    assert read_lag(request(SINK), RUN) == {"connect-c t-air": 3}
 
 
 def test_lag_of_a_stream_is_that_of_its_backlog_and_other_sources_have_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,19 @@ def test_a_broken_file_is_named_with_its_line_and_ends_with_2(folder: Path, caps
     assert "a.yaml, line 1" in out
 
 
+def test_transforms_are_made_in_both_forms(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    form = "config:\n  transforms: a\n"
+    (folder / "c.yaml").write_text(f"name: c\n{form}  transforms.a.type: MaskField$Value\n  transforms.a.fields: x,y\n")
+    (folder / "d.yaml").write_text(f"name: d\n{form}  transform_config: {{a: {{type: MaskField$Value, fields: [x, y]}}}}\n")
+    assert cli.main(["-q", "validate", str(folder)]) == 0
+    (folder / "c.yaml").write_text(f"name: c\n{form}  transforms.a.type: MaskField$Value\n  transforms.a.feilds: x\n")
+    (folder / "d.yaml").write_text(f"name: d\n{form}  transform_config: {{a: {{type: MaskFeild$Value}}}}\n")
+    assert cli.main(["-q", "validate", str(folder)]) == 2
+    lines = capsys.readouterr().out.splitlines()
+    assert any("setting transforms.a.feilds, set in c.yaml, line 5" in line and "Did you mean fields?" in line for line in lines)
+    assert any(line.startswith("d.yaml, line 1: d: ") and "Did you mean MaskField$Value?" in line for line in lines)
+
+
 def test_a_folder_that_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["-q", "apply", "/not/here"]) == 2
     assert "there is no such folder of connector files" in capsys.readouterr().err

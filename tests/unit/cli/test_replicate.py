@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -53,6 +54,48 @@ def test_each_file_is_of_its_direction(tmp_path: Path) -> None:
     source, sink = files(tmp_path)
     with pytest.raises(SettingsError, match="the other direction"):
         settings_of_both(sink, source)
+
+
+BOTH = """bootstrap_servers=broker:9092
+key.converter=org.apache.kafka.connect.storage.StringConverter
+tasks_max=3
+source.name=a
+source.ignite_addresses=a1:10800
+source.cache_whitelist=x
+sink.name=b
+sink.ignite_addresses=b1:10800
+sink.topics=ignite-x
+sink.tasks_max=1
+"""
+AS_JSON = {
+    "bootstrap_servers": "broker:9092", "key_converter": "string", "tasks_max": 3,
+    "source": {"name": "a", "ignite_addresses": ["a1:10800"], "cache_whitelist": ["x"]},
+    "sink": {"name": "b", "ignite_addresses": ["b1:10800"], "topics": ["ignite-x"], "tasks_max": 1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text"), [("both.properties", BOTH), ("both.json", json.dumps(AS_JSON))])
+def test_one_file_has_the_settings_of_both(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    source, sink = settings_of_both(tmp_path / name)
+    assert (source.name, source.ignite_addresses, source.cache_whitelist, source.tasks_max) == ("a", ("a1:10800",), ("x",), 3)
+    assert (sink.name, sink.ignite_addresses, sink.topics, sink.tasks_max) == ("b", ("b1:10800",), ("ignite-x",), 1)
+    for one in (source, sink):
+        assert (one.bootstrap_servers, one.key_converter) == ("broker:9092", "string")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("sink.", "", r"the file has no settings of the sink.*Put sink\. before the names"),
+        ("sink.tasks_max", "sink.tasks_maxx", r"both\.properties, line 10"),
+        ("sink.topics=ignite-x", "sink.name=b", "settings of the other direction"),
+    ],
+)
+def test_one_file_that_is_not_of_both_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    (tmp_path / "both.properties").write_text(BOTH.replace(old, new))
+    with pytest.raises(SettingsError, match=message):
+        settings_of_both(tmp_path / "both.properties")
 
 
 def part(name: str, program: str) -> Part:

@@ -8,14 +8,20 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from ignite_kafka.convert.avro.deserializer import AvroDeserializer
+from ignite_kafka.convert.avro.options import AvroOptions
 from ignite_kafka.convert.connect.columns import ConnectColumn
 from ignite_kafka.convert.connect.schema import ConnectSchema, ConnectType
-from ignite_kafka.convert.connect_converters import CONVERTERS, header_serializer
+from ignite_kafka.convert.connect_converters import CONVERTERS, deserializer, header_serializer
 from ignite_kafka.convert.to_ignite import ConversionRules, Entries, SideRules, Stage
+from ignite_kafka.convert.to_ignite.json_schema import JsonSchemaDeserializer
+from ignite_kafka.convert.to_ignite.record_converter import RecordConverter
 from ignite_kafka.convert.to_kafka import connect_json
+from ignite_kafka.errors import RegistryUnavailable, SettingsError
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo
 from ignite_kafka.settings.converters import HEADER_NAMES, IGNITE_BINARY, NAMES, PROPERTIES, parse_properties
+from tests.support.registry import MemoryClient, memory_registry
 from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded, record_converter
 
 FREE = CacheInfo("free", 2)
@@ -107,3 +113,58 @@ def test_headers_in_json_keep_as_many_schemas_as_their_property_says(monkeypatch
         for column in (texts, numbers, texts, numbers):
             writer.serialize(column, "t")
         assert len(made) == asked
+
+
+PAIR = '{"type":"struct","name":"Pair","fields":[{"type":"int32","field":"id"},{"type":"string","optional":true,"field":"text"}]}'
+
+
+def test_a_sink_reads_payloads_with_the_one_schema_that_its_property_has() -> None:
+    given = {"schemas.enable": "true", "schema.content": f" {PAIR} "}
+    rules = ConversionRules(SideRules("string"), SideRules("json", parse_properties("", "json", given)))
+    texts = [
+        b'{"id":1,"text":"a"}',
+        b'{"id":1.5}',
+        b'{"id":1},"payload":{"id":2}',
+        b'{"id":1},"x":{"id":2}',
+        b"",
+        b'{"text":null,"id":2}',
+        None,
+    ]
+    found = record_converter(FREE, TYPES, rules).convert(consumed(texts, [b"%d" % row for row in range(len(texts))]))
+    assert [bad.row for bad in found.bad] == [1, 2, 3, 4]
+    assert [(key, value and value.fields) for key, value in decoded(found, TYPES)] == [
+        ("0", {"id": 1, "text": "a"}), ("5", {"id": 2, "text": None}), ("6", None)
+    ]  # fmt: skip
+    assert decoded(found, TYPES)[0][1].type_name == "Pair"
+
+
+def test_without_schemas_the_one_schema_has_no_effect_as_in_kafka() -> None:
+    given = parse_properties("", "json", {"schemas.enable": "false", "schema.content": PAIR})
+    found = record_converter(FREE, TYPES, ConversionRules(SideRules("string"), SideRules("json", given))).convert(consumed([b"5"], [b"k"]))
+    assert decoded(found, TYPES) == [("k", 5)]
+
+
+@pytest.mark.parametrize("content", ['{"type":"int33"}', '{"fields":[]}'])
+def test_a_text_that_describes_no_schema_is_refused_by_its_setting(content: str) -> None:
+    given = parse_properties("", "json", {"schemas.enable": "true", "schema.content": content})
+    with pytest.raises(SettingsError, match=r"describes none: .*chema.*value_converter_config\.schema\.content"):
+        deserializer("value", SideRules("json", given))
+
+
+@pytest.mark.parametrize("made", [AvroDeserializer, lambda registry, _: JsonSchemaDeserializer(registry)], ids=["avro", "json-schema"])
+def test_an_unknown_id_is_a_bad_record_and_a_registry_that_is_away_ends_the_attempt(made: Any) -> None:
+    class Away(MemoryClient):
+        def get_schema(self, _id: int) -> Any:
+            raise RegistryUnavailable("away")
+
+    def converted(client: MemoryClient) -> Entries:
+        registry = memory_registry(client, retry_s=0.0)
+        sides: Any = {"key": None, "value": made(registry, AvroOptions())}
+        converter = RecordConverter(FREE, TYPES, deserializers=lambda side, _: sides[side])
+        return converter.convert(consumed([b"\0\0\0\0\x63{}", b"{}"]))
+
+    found = converted(MemoryClient())
+    assert [(bad.row, bad.stage) for bad in found.bad] == [(0, Stage.VALUE), (1, Stage.VALUE)]
+    assert "99" in found.bad[0].reason
+    with pytest.raises(RegistryUnavailable):
+        converted(Away())

@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ignite_kafka.kafka.headers import HEADERS, Header, header_bytes, headers_of, last_values, pairs
+from ignite_kafka.kafka.headers import HEADERS, Header, header_bytes, headers_of, joined_headers, last_values, pairs, same_headers
 from ignite_kafka.kafka.records import Records, concat_records, record_sizes, take_rows
 
 NAMES = st.sampled_from(["a", "b", "é", ""])
@@ -55,3 +55,33 @@ def test_headers_and_times_stay_with_their_records() -> None:
     assert record_sizes(records).tolist() == [4, 2, 5]
     assert records.nbytes == 11
     assert concat_records([Records(keys, keys), Records(keys, keys)]).headers is None
+
+
+@given(ROWS, st.data())
+def test_further_headers_follow_those_of_their_record(rows: list[list[tuple[str, bytes | None]]], data: st.DataObject) -> None:
+    more = data.draw(
+        st.lists(st.lists(st.tuples(NAMES, st.none() | st.binary(max_size=5)), max_size=3), min_size=len(rows), max_size=len(rows))
+    )
+    joined = joined_headers(built(rows), built(more))
+    assert joined is not None
+    assert pairs(joined) == [[*first, *second] for first, second in zip(rows, more, strict=True)]
+    assert joined_headers(None, None) is None
+    for one in (joined_headers(built(rows), None), joined_headers(None, built(rows))):
+        assert one is not None
+        assert pairs(one) == rows
+
+
+def test_records_with_the_same_names() -> None:
+    values = [pa.array([b"1", None], pa.binary()), pa.array([b"x", b"y"], pa.binary())]
+    assert pairs(same_headers(["a", "b"], values, 2)) == [[("a", b"1"), ("b", b"x")], [("a", None), ("b", b"y")]]
+    assert same_headers([], [], 2).to_pylist() == [None, None]
+
+
+def test_batches_with_headers_and_without_are_joined() -> None:
+    one = Records(pa.array([b"k"], pa.binary()), pa.array([b"v"], pa.binary()))
+    with_headers = Records(one.keys, one.values, headers=built([[("a", b"1")]]), times_ms=np.array([5]))
+    joined = concat_records([one, with_headers])
+    assert joined.headers is not None
+    assert pairs(joined.headers) == [[], [("a", b"1")]]
+    assert joined.times_ms is not None
+    assert joined.times_ms.tolist() == [0, 5]

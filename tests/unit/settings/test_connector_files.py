@@ -198,6 +198,18 @@ def test_hidden_and_other_files_are_left_out(tmp_path: Path) -> None:
     assert read(tmp_path, "name: c\n").file == "c.yaml"
 
 
+def test_a_link_to_a_missing_file_is_a_broken_file(tmp_path: Path) -> None:
+    (tmp_path / "gone.yaml").symlink_to(tmp_path / "nowhere.yaml")
+    (tmp_path / "folder.yaml").mkdir()
+    (tmp_path / "linked.yaml").symlink_to(tmp_path / "c.txt")
+    (tmp_path / "c.txt").write_text("name: c\n")
+    found = read_folder(tmp_path)
+    assert [one.name for one in found.connectors] == ["c"]
+    [broken] = found.broken
+    assert (broken.file, broken.name) == ("gone.yaml", "gone")
+    assert "the file cannot be read: No such file or directory" in str(broken.error)
+
+
 def test_a_missing_folder_is_an_error() -> None:
     with pytest.raises(SettingsError, match="no such folder"):
         read_folder("/not/here")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ignite_kafka.errors import SettingsError
+from ignite_kafka.settings.converters import PROPERTIES
+from ignite_kafka.settings.registry_properties import SECRETS, canonical
 from tests.support.source_settings import build
 
 
@@ -33,3 +35,35 @@ def test_a_registry_has_no_records_without_a_schema() -> None:
     with pytest.raises(SettingsError, match="is_schemaless is wrong: value_converter avro writes values with a schema alone"):
         build(value_converter="avro", value_converter_config=registry, is_schemaless=True)
     assert build(key_converter="string", is_schemaless=True).is_schemaless
+
+
+# of Confluent's classes of version 7.9 by their names: AbstractKafkaSchemaSerDeConfig and SchemaRegistryClientConfig, AvroDataConfig,
+# KafkaAvroSerializerConfig and KafkaAvroDeserializerConfig, JsonSchemaDataConfig, KafkaJsonSchemaSerializerConfig and its Deserializer's
+REGISTRY = """
+schema.registry.url max.schemas.per.subject normalize.schemas auto.register.schemas use.schema.id id.compatibility.strict use.latest.version
+use.latest.with.metadata latest.compatibility.strict latest.cache.size latest.cache.ttl.sec schema.format schema.reflection
+rule.service.loader.enable basic.auth.credentials.source basic.auth.user.info schema.registry.basic.auth.user.info
+bearer.auth.credentials.source bearer.auth.token bearer.auth.issuer.endpoint.url bearer.auth.client.id bearer.auth.client.secret
+bearer.auth.scope bearer.auth.scope.claim.name bearer.auth.sub.claim.name bearer.auth.logical.cluster bearer.auth.identity.pool.id
+bearer.auth.cache.expiry.buffer.seconds bearer.auth.custom.provider.class context.name.strategy key.subject.name.strategy
+value.subject.name.strategy proxy.host proxy.port http.connect.timeout.ms http.read.timeout.ms schema.registry.ssl.truststore.location
+schema.registry.ssl.truststore.password schema.registry.ssl.keystore.location schema.registry.ssl.keystore.password
+schema.registry.ssl.key.password
+"""
+OF_BOTH = "ignore.default.for.nullables generalized.sum.type.support schemas.cache.config flatten.singleton.unions"
+AVRO = """
+enhanced.avro.schema.support scrub.invalid.names connect.meta.data allow.optional.map.keys discard.type.doc.default
+avro.remove.java.properties avro.reflection.allow.null avro.use.logical.type.converters specific.avro.reader specific.avro.key.type
+specific.avro.value.type
+"""
+JSON_SCHEMA = """
+object.additional.properties use.optional.for.nonrequired ignore.modern.dialects decimal.format json.fail.unknown.properties
+json.fail.invalid.schema json.write.dates.iso8601 json.schema.spec.version json.oneof.for.nullables json.default.property.inclusion
+json.indent.output json.key.type json.value.type type.property
+"""
+
+
+@pytest.mark.parametrize(("converter", "names"), [("avro", AVRO), ("json-schema", JSON_SCHEMA)])
+def test_each_property_of_confluents_converters_is_known(converter: str, names: str) -> None:
+    wanted = [canonical(name) for name in (REGISTRY + OF_BOTH + names).split()]
+    assert [name for name in wanted if name not in PROPERTIES[converter] and name not in SECRETS] == []

@@ -12,12 +12,13 @@ from ignite_kafka import events
 from ignite_kafka.errors import NotAvailableYet, SettingsError
 from ignite_kafka.settings import files as properties
 from ignite_kafka.settings.connector import ConnectorSettings
+from ignite_kafka.settings.java_properties import parse
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 
 
 def read(text: str) -> dict[str, str]:
-    return {entry.key: entry.value for entry in properties.parse(text)}
+    return {entry.key: entry.value for entry in parse(text)}
 
 
 def load(text: str) -> SourceSettings:
@@ -177,13 +178,13 @@ def test_connect_s_dead_letters_become_a_policy(head: str) -> None:
 
     topic = "errors.deadletterqueue.topic.name=bad\nerrors.deadletterqueue.topic.replication.factor=1\n"
     found = settings(f"{topic}errors.tolerance=all\nerrors.deadletterqueue.context.headers.enable=false")
-    assert (found.error_handling_policy, found.dead_letter_topic, found.replication_factor) == ("DEAD_LETTER", "bad", 1)
+    assert (found.error_handling_policy, found.dead_letter_topic) == ("DEAD_LETTER", "bad")
+    assert (found.dead_letter_copies, found.replication_factor) == (1, -1)
     assert settings("errors.tolerance=all").error_handling_policy == "LOG_ONLY"
     assert settings("errors.tolerance=none").error_handling_policy == "STOP_TASK"
-    with pytest.raises(SettingsError, match="Set both"):
-        settings(f"{topic}errors.tolerance=none")
-    with pytest.raises(SettingsError, match="error_handling_policy is set twice"):
-        settings("errorHandlingPolicy=STOP_TASK\nerrors.tolerance=all")
+    for allowed in (f"{topic}errors.tolerance=none", topic):
+        found = settings(allowed)
+        assert (found.error_handling_policy, found.dead_letter_topic) == ("STOP_TASK", "")
     with pytest.raises(SettingsError, match=r"errors\.tolerance is wrong.*none or all"):
         settings("errors.tolerance=some")
 
@@ -211,11 +212,9 @@ def test_the_direction_is_that_of_the_class_or_of_the_topics(tmp_path: Path) -> 
 
 def test_ignored_names_are_logged_with_their_place(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "ignite_kafka.events")
-    load(
-        "name=c\nconnector.class=IgniteSource\ntopics=a,b\noffset.storage.topic=o\nerrors.log.enable=true\nkeyPolicy=key\npredicates.p.type=x"
-    )
+    load("name=c\nconnector.class=IgniteSource\ntopics=a,b\noffset.storage.topic=o\nerrors.log.enable=true\nkeyPolicy=key")
     logged = {record.__dict__["event_fields"]["setting"]: record for record in caplog.records}
-    assert set(logged) == {"topics", "offset.storage.topic", "errors.log.enable", "keyPolicy", "predicates.p.type"}
+    assert set(logged) == {"topics", "offset.storage.topic", "errors.log.enable", "keyPolicy"}
     assert logged["topics"].__dict__["event_id"] == events.CONFIG_CHANGED.id == 15001
     assert logged["topics"].__dict__["event_fields"]["set_in"] == "c.properties, line 3"
 
@@ -254,7 +253,7 @@ def test_connect_s_class_has_connect_s_default() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("transforms=a", "transforms .* is not available yet"),
+        ("where=a > 1", "where 'a > 1' is not available yet"),
         ("cacheFilter=com.acme.F", "cache_filter 'com.acme.F' is not available yet"),
     ],
 )

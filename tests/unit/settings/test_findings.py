@@ -33,7 +33,8 @@ FOUND = {
     "transaction_max_ms": "below transaction_timeout_ms",
     "topic.creation.groups": "names a group twice",
     "ignite_tls_key_file": "no effect without TLS",
-    "producer_override": "Did you mean acks?; transactional.id is not yours to set",
+    "producer_override": "Did you mean acks?",
+    "producer.override.transactional.id": "which fence its former runs",
     "run_mode": "none of these",
 }
 
@@ -75,6 +76,6 @@ def test_what_follows_from_another_finding_is_not_told() -> None:
 
 def test_findings_of_settings_that_are_built_are_told_at_once_too() -> None:
     with pytest.raises(SettingsError) as caught:
-        SinkSettings(name="c", topics=("a b", "c/d"), key_policy="value", ignite_addresses=())
+        SinkSettings(name="c", topics=("a b", "c/d"), key_policy="header", ignite_addresses=())
     assert [error.where["setting"] for error in caught.value.findings] == ["ignite_addresses", "topics", "topics", "key_fields"]
     assert str(caught.value).startswith("4 settings are wrong: (1) ignite_addresses is wrong: it is empty")

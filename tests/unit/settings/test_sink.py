@@ -23,7 +23,7 @@ def build(**values: object) -> SinkSettings:
         ({"topics": "", "topics_regex": "*"}, "topics_regex", "no regular expression"),
         ({"topics": "a b"}, "topics", "'a b' is no topic name"),
         ({"key_policy": "kafka", "key_fields": "id"}, "key_fields", "Name three"),
-        ({"key_policy": "value"}, "key_fields", "Name them"),
+        ({"key_policy": "value", "value_converter": "string"}, "key_policy", "converter string reads no fields"),
         ({"key_fields": "id", "key_converter": "ignite-binary", "value_converter": "ignite-binary"}, "key_fields", "reads no fields"),
         ({"cache_mode": "LOCAL"}, "cache_mode", "another form"),
         ({"error_handling_policy": "DEAD_LETTER"}, "dead_letter_topic", "Set both"),

@@ -13,6 +13,7 @@ from ignite_kafka.convert.rules.stage import Stage
 from ignite_kafka.convert.to_ignite import BadRecord
 from ignite_kafka.errors import RecordsOvertaken
 from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.dead_letters import DeadLetter
 from ignite_kafka.kafka.records import Consumed
 from ignite_kafka.sink.dead_letters import dead_letters
 
@@ -29,8 +30,8 @@ class Partition:
                 offset=lambda at=at: at,
                 headers=lambda: None,
                 timestamp=lambda: (0, 0),
-                key=lambda: b"k",
-                value=lambda: b"v",
+                key=lambda at=at: b"\0\0\0\0\1k%d" % at,
+                value=lambda at=at: b"\xff v%d" % at,
             )
             for at in offsets
         ]
@@ -39,20 +40,23 @@ class Partition:
         return SimpleNamespace(assign=lambda _: None, consume=lambda *_: self._messages, close=lambda: None)
 
 
-def count_of_dead_letters(clients: Partition) -> int:
+def dead_letters_of(clients: Partition) -> list[DeadLetter]:
     values = pa.array([b"v"] * 3, pa.binary())
     consumed = Consumed("t", 0, values, values, np.array([5, 6, 7]))
     bad = [BadRecord(row, Stage.VALUE, "broken JSON \ud83d") for row in (0, 1)]
-    return len(dead_letters(cast(KafkaClients, clients), "dead", "c", 1, consumed, bad))
+    return dead_letters(cast(KafkaClients, clients), "dead", "c", 1, consumed, bad)
 
 
-def test_each_bad_record_becomes_a_dead_letter() -> None:
-    assert count_of_dead_letters(Partition(5, 6, 7)) == 2
+def test_each_bad_record_becomes_a_dead_letter_with_its_bytes() -> None:
+    letters = dead_letters_of(Partition(5, 6, 7))
+    assert [(letter.topic, letter.key, letter.value) for letter in letters] == [
+        ("dead", b"\0\0\0\0\1k%d" % at, b"\xff v%d" % at) for at in (5, 6)
+    ]
 
 
 def test_a_compacted_bad_record_is_a_passing_error() -> None:
     """The next attempt reads from the committed offset on and does not meet the record."""
     with pytest.raises(RecordsOvertaken, match="not in the topic any more") as gone:
-        count_of_dead_letters(Partition(6, 7))
+        dead_letters_of(Partition(6, 7))
     assert gone.value.where == {"topic": "t", "partition": 0, "offset": 5}
     assert not gone.value.final

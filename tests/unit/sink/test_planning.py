@@ -14,7 +14,8 @@ from ignite_kafka.plan.sink_plan import SinkPlan, TopicPlan
 from ignite_kafka.plan.slots import slot_of
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.sink.caches import new_cache, query_entities
-from ignite_kafka.sink.planning import cache_names, chosen_topics, with_batch_bytes
+from ignite_kafka.sink.planning import cache_names, chosen_topics, make_plan, with_batch_bytes
+from tests.support.fake_topics import described
 
 
 def settings(**values: object) -> SinkSettings:
@@ -26,6 +27,13 @@ def test_listed_topics_must_exist() -> None:
     with pytest.raises(TopicError, match="does not exist") as missing:
         chosen_topics(settings(topics="b,x"), ["a", "b"])
     assert missing.value.where["topic"] == "x"
+
+
+def test_a_continuous_run_waits_for_listed_topics() -> None:
+    continuous = settings(topics="b,x,a", run_mode="continuous")
+    assert chosen_topics(continuous, ["a", "b", "c"]) == ["a", "b"]
+    assert chosen_topics(continuous, ["x"]) == ["x"]
+    assert chosen_topics(continuous, []) == []
 
 
 def test_an_expression_matches_whole_names_but_no_internal_topics() -> None:
@@ -99,3 +107,22 @@ def test_several_key_fields_are_columns_of_the_key() -> None:
     assert [(one.name, one.is_key) for one in query_entities(several)[0].fields] == [("branch", True), ("number", True), ("owner", False)]
     one = replace(several, key_fields=("number",), cache_key_type="java.lang.Long")
     assert not any(field.is_key for field in query_entities(one)[0].fields)
+
+
+ROUTER = {"type": "org.apache.kafka.connect.transforms.RegexRouter", "regex": "ignite-(.*)-v1", "replacement": "$1"}
+
+
+def test_a_cache_is_named_by_the_topic_that_routers_make() -> None:
+    chosen = settings(transforms="route", transform_config={"route": ROUTER}, cache_names={"b": "named"})
+    assert cache_names(["ignite-a-v1", "ignite-b-v1", "ignite-c"], chosen) == {"ignite-a-v1": "a", "ignite-b-v1": "named", "ignite-c": "c"}
+    with pytest.raises(SettingsError, match=r"topics ignite-a-v1 .* and a .* go to one cache"):
+        cache_names(["ignite-a-v1", "a"], chosen)
+
+
+def test_topics_whose_records_are_routed_by_time_have_no_cache_at_plan_time() -> None:
+    day = {"type": "org.apache.kafka.connect.transforms.TimestampRouter"}
+    chosen = settings(transforms="day", transform_config={"day": day}, overrides={"t": {"transforms": []}}, topics="s,t")
+    topics = described({"s": {}, "t": {}})
+    plan = make_plan(replace(chosen, run_mode="continuous"), topics, 4)
+    assert [(topic.name, topic.routed) for topic in plan.topics] == [("s", True), ("t", False)]
+    assert SinkPlan.from_json(plan.to_json()) == plan

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from ignite_kafka.convert.to_ignite import Entries
-from ignite_kafka.errors import IgniteKafkaError, ProgramFault, TypeClash
+from ignite_kafka.errors import CacheNotFound, IgniteKafkaError, ProgramFault, TypeClash
 from ignite_kafka.ignite.binary.row_values import EnumValue
+from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo
 from ignite_kafka.kafka.records import Consumed
 from ignite_kafka.plan.sink_plan import SinkPlan, TopicPlan
 from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.sink.dead_letters import error_of, record_headers
 from ignite_kafka.sink.store import Store
 from ignite_kafka.state.types import write_uses
 from tests.support.converters import converter
@@ -107,6 +111,18 @@ def test_a_filter_leaves_entries_out_before_they_are_put(monkeypatch: pytest.Mon
     assert not store.needs_times
 
 
+def test_what_is_compared_with_a_cache_is_what_the_filter_keeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    log, caches = TypesLog(), Caches()
+    monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", caches.writer)
+    monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: caches.types)
+    monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: log.topic)
+    settings = SinkSettings(name="c", topics=("topic",), types_topic=NAME, where="n >= 2")
+    store = Store(SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),)), cast(Any, caches), cast(Any, None))
+    made = store.converted(consumed([b'{"n":1}', None, b'{"n":2}', b'{"n":', b'{"n":3}']))
+    assert (made.rows.tolist(), made.values.null_count, [bad.row for bad in made.bad]) == ([1, 2, 4], 1, [3])
+    assert caches.put == []
+
+
 def test_a_stream_takes_the_class_that_the_source_saw_later(monkeypatch: pytest.MonkeyPatch) -> None:
     types, log, caches = Types(), TypesLog(), Caches()
     color = types.add("Color", {}, enum=("RED", "BLUE"))
@@ -129,3 +145,122 @@ def test_a_stream_takes_the_class_that_the_source_saw_later(monkeypatch: pytest.
     reads = log.reads
     store.store([consumed(records.values.to_pylist(), records.keys.to_pylist())])
     assert (reads, log.reads) == (3, 3)
+
+
+KAFKA = "org.apache.kafka.connect.transforms."
+BY_DAY = {
+    "transforms": "day,mask",
+    "transform_config": {
+        "day": {"type": f"{KAFKA}TimestampRouter", "timestamp.format": "yyyyMMdd"},
+        "mask": {"type": f"{KAFKA}MaskField$Value", "fields": "x"},
+    },
+}
+
+
+class RoutedCaches(Caches):
+    """A cluster on which caches are created, and the entries that were put in each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.by_cache: dict[str, list[bytes]] = {}
+
+    def cache(self, name: str) -> CacheInfo:
+        if name not in self.names:
+            raise CacheNotFound("no cache", cache=name)
+        return CacheInfo(name, 1 + self.names.index(name))
+
+    def create(self, _: Any, wanted: CacheConfiguration) -> CacheInfo:
+        self.names.append(wanted.name)
+        return self.cache(wanted.name)
+
+    def writer(self, _: Any, cache: CacheInfo, **__: Any) -> Any:
+        put = self.by_cache.setdefault(cache.name, [])
+        return SimpleNamespace(put=lambda keys, _: put.extend(keys.to_pylist()), remove=lambda _: None, flush=lambda: None)
+
+
+@pytest.mark.parametrize("policy", ["STOP_TASK", "DEAD_LETTER"])
+def test_records_are_stored_in_the_caches_of_their_routed_topics(monkeypatch: pytest.MonkeyPatch, policy: str) -> None:
+    caches, log = RoutedCaches(), TypesLog()
+    monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", caches.writer)
+    monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: caches.types)
+    monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: log.topic)
+    monkeypatch.setattr("ignite_kafka.sink.caches.get_or_create_cache", caches.create)
+    dead = {"dead_letter_topic": "dead"} if policy == "DEAD_LETTER" else {}
+    settings = SinkSettings.from_dict({"name": "c", "topics": "topic", "error_handling_policy": policy, **BY_DAY, **dead})
+    plan = SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4, routed=True),))
+    store = Store(plan, cast(Any, caches), cast(Any, None))
+    values = [b'{"x":1}', b'{"x":2}', b'{"x":3}', b"7", b'{"x":4}']
+    given = replace(consumed(values, [b"1", b"2", b"3", b"4", b"5"]), times_ms=np.array([0, 86_400_000, 0, 0, 0]))
+    stored = store.store([given])
+    keys = {name: [number(codes.LONG, key) for key in found] for name, found in {"topic-19700101": [1, 3], "topic-19700102": [2]}.items()}
+    if policy == "STOP_TASK":
+        error = stored.stopped["topic", 3]
+        assert (error.where["offset"], error.where["stage"], error.where["transform"]) == (103, "TRANSFORMATION", "mask")
+    else:
+        keys["topic-19700101"].append(number(codes.LONG, 5))
+        ((_, bad),) = stored.skipped
+        assert [one.row for one in bad] == [3]
+        headers = dict(record_headers("c", 1, error_of(given, bad[0])))
+        assert headers["__connect.errors.stage"] == b"TRANSFORMATION"
+        assert headers["__connect.errors.class.name"] == f"{KAFKA}MaskField$Value".encode()
+        assert headers["__connect.errors.exception.class.name"] == b"org.apache.kafka.connect.errors.DataException"
+    assert caches.by_cache == keys
+    assert stored.entries == {("topic", 3): sum(map(len, keys.values()))}
+
+
+def routed_store(monkeypatch: pytest.MonkeyPatch, **more: Any) -> tuple[Store, RoutedCaches]:
+    caches, log = RoutedCaches(), TypesLog()
+    monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", caches.writer)
+    monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: caches.types)
+    monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: log.topic)
+    monkeypatch.setattr("ignite_kafka.sink.caches.get_or_create_cache", caches.create)
+    settings = SinkSettings.from_dict({"name": "c", "topics": "topic", **BY_DAY, **more})
+    plan = SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4, routed=True),))
+    return Store(plan, cast(Any, caches), cast(Any, None)), caches
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+def test_the_filter_sees_the_entries_that_transforms_make_and_the_record_that_was_read(
+    monkeypatch: pytest.MonkeyPatch, in_order: bool
+) -> None:
+    """MaskField makes x 0, and offset 102 is left out by its number, whatever topic it is routed to."""
+    where = "x = 0 AND _offset <> 102 AND _topic = 'topic'"
+    store, caches = routed_store(monkeypatch, where=where, error_handling_policy="LOG_ONLY")
+    store._in_order = in_order
+    values = [b'{"x":1}', b'{"x":2}', b'{"x":3}', b"7", b'{"x":4}']
+    given = replace(consumed(values, [b"1", b"2", b"3", b"4", b"5"]), times_ms=np.array([0, 86_400_000, 0, 0, 0]))
+    stored = store.store([given])
+    expected = {"topic-19700101": [1, 5], "topic-19700102": [2]}
+    assert caches.by_cache == {name: [number(codes.LONG, key) for key in keys] for name, keys in expected.items()}
+    assert (stored.entries, stored.filtered) == ({("topic", 3): 3}, {("topic", 3): 1})
+    assert [[bad.row for bad in records] for _, records in stored.skipped] == [[3]]
+    assert (store.needs_times, store.needs_headers) == (True, False)
+
+
+def test_what_is_compared_is_in_the_order_of_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, caches = routed_store(monkeypatch, where="_key <> 3")
+    given = replace(
+        consumed([b'{"x":1}', b'{"x":2}', b'{"x":3}', b"7", b'{"x":4}'], [b"1", b"2", b"3", b"4", b"5"]),
+        times_ms=np.array([0, 86_400_000, 0, 0, 0]),
+    )
+    made = store.converted(given)
+    assert (made.rows.tolist(), [bad.row for bad in made.bad]) == ([0, 1, 4], [3])
+    assert made.keys.to_pylist() == [number(codes.LONG, key) for key in (1, 2, 5)]
+    assert all(put == [] for put in caches.by_cache.values())
+
+
+def test_a_record_for_which_the_filter_fails_is_a_bad_one_with_the_class_of_filters(monkeypatch: pytest.MonkeyPatch) -> None:
+    log, caches = TypesLog(), Caches()
+    monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", caches.writer)
+    monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: caches.types)
+    monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: log.topic)
+    settings = SinkSettings(name="c", topics=("topic",), where="_value > 1", error_handling_policy="DEAD_LETTER", dead_letter_topic="dead")
+    store = Store(SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),)), cast(Any, caches), cast(Any, None))
+    given = consumed([b"1", b'"text"', b"3"])
+    stored = store.store([given])
+    assert (stored.entries, stored.filtered) == ({("topic", 3): 1}, {("topic", 3): 1})
+    (((_, (bad,))),) = stored.skipped
+    headers = dict(record_headers("c", 1, error_of(given, bad)))
+    assert headers["__connect.errors.stage"] == b"TRANSFORMATION"
+    assert headers["__connect.errors.class.name"] == b"ignite_kafka.convert.filter.entries.EntryFilter"

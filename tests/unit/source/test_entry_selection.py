@@ -71,6 +71,8 @@ def test_an_entry_for_which_the_filter_fails_is_bad_and_no_other() -> None:
     writer = Writer()
     sent = send(writer, entries, error_handling_policy="DEAD_LETTER", dead_letter_topic="dead")
     assert (writer.sent, sent.bad.tolist(), sent.filtered.tolist()) == ([(b"0", b"5")], [1, 3], [2])
+    components = {dict(letter.headers)["__connect.errors.class.name"] for letter in writer.dead_letters}
+    assert components == {b"ignite_kafka.convert.filter.entries.EntryFilter"}
     stages = [dict(letter.headers)["__connect.errors.stage"] for letter in writer.dead_letters]
     assert [letter.key for letter in writer.dead_letters] == [long(1), long(3)]
     assert {str(stage, "utf-8") if isinstance(stage, bytes) else str(stage) for stage in stages} == {str(Stage.TRANSFORMATION)}
@@ -87,6 +89,45 @@ def test_a_page_without_bounds_is_no_bad_entry() -> None:
     broken = Page(3, 4, memoryview(bytes(ENTRIES.data[:-1])), True)
     with pytest.raises(DecodeError):
         send(Writer(), broken, error_handling_policy="LOG_ONLY")
+
+
+KAFKA = "org.apache.kafka.connect.transforms."
+
+
+def with_transforms(transforms: dict[str, dict[str, str]], predicates: dict[str, dict[str, str]] | None = None) -> dict[str, Any]:
+    own = {"transforms": tuple(transforms), "transform_config": transforms, "overrides": {".*": {"topic": PLAN.topic}}}
+    return own | {"predicates": tuple(predicates or ()), "predicate_config": predicates or {}}
+
+
+def test_transforms_get_what_the_filter_keeps_and_each_count_names_entries_of_the_whole_batch() -> None:
+    values = [number(codes.INT, 1), string("no number"), number(codes.INT, 5), NULL, number(codes.INT, 1), number(codes.INT, 7)]
+    entries = page([(long(at), value) for at, value in enumerate(values)], 3)
+    gone = {"gone": {"type": f"{KAFKA}predicates.RecordIsTombstone"}}
+    chain = {"live": {"type": f"{KAFKA}Filter", "predicate": "gone"}, "cast": {"type": f"{KAFKA}Cast$Value", "spec": "string"}}
+    writer = Writer()
+    removed = [False, False, False, True, False, False]
+    sent = send(writer, entries, removed, error_handling_policy="LOG_ONLY", **with_transforms(chain, gone))
+    assert writer.sent == [(b"2", b'"5"'), (b"5", b'"7"')]
+    assert (sent.bad.tolist(), sent.filtered.tolist(), sent.dropped.tolist()) == ([1], [0, 4], [3])
+
+
+def test_an_entry_that_a_transform_refuses_keeps_its_place_among_all() -> None:
+    entries = page([(long(0), string("skipped")), (long(1), string("x")), (long(2), string("2")), (long(3), string("3"))], 3)
+    writer = Writer()
+    chain = with_transforms({"cast": {"type": f"{KAFKA}Cast$Value", "spec": "int32"}})
+    sent = send(writer, entries, [False] * 4, where="_key > 0", error_handling_policy="DEAD_LETTER", dead_letter_topic="dead", **chain)
+    assert writer.sent == [(b"2", b"2"), (b"3", b"3")]
+    assert (sent.bad.tolist(), sent.filtered.tolist(), sent.dropped.tolist()) == ([1], [0], [])
+    assert [dict(letter.headers)["__connect.errors.class.name"] for letter in writer.dead_letters] == [f"{KAFKA}Cast$Value".encode()]
+
+
+def test_an_update_that_leaves_the_filter_passes_the_transforms_as_a_removal_does() -> None:
+    changes = page([(long(1), number(codes.INT, 9)), (long(1), number(codes.INT, 1)), (long(2), NULL)], 3)
+    writer = Writer()
+    chain = with_transforms({"hoist": {"type": f"{KAFKA}HoistField$Value", "field": "v"}})
+    sent = send(writer, changes, [False, False, True], process_removals=True, **chain)
+    assert writer.sent == [(b"1", b'{"v":9}'), (b"1", b'{"v":null}'), (b"2", b'{"v":null}')]
+    assert (sent.filtered.size, sent.dropped.size) == (0, 0)
 
 
 def test_all_entries_of_a_filter_that_keeps_all_are_the_same_pages() -> None:

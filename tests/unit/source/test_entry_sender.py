@@ -12,9 +12,22 @@ import pytest
 
 from ignite_kafka import events
 from ignite_kafka.convert import Converters
+from ignite_kafka.convert.avro.options import AvroOptions
+from ignite_kafka.convert.avro.serializer import AvroSerializer
+from ignite_kafka.convert.to_kafka.connect_side import ConnectSide, SchemaPolicy
 from ignite_kafka.convert.to_kafka.entry_converter import EntryConverter
 from ignite_kafka.convert.to_kafka.json import JsonConverter
-from ignite_kafka.errors import AmbiguousKeys, RecordTooLarge, UnsupportedType
+from ignite_kafka.errors import (
+    AmbiguousKeys,
+    DecodeError,
+    IgniteKafkaError,
+    RecordTooLarge,
+    RegistryError,
+    RegistryUnavailable,
+    TransformFailed,
+    UnknownBinaryType,
+    UnsupportedType,
+)
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo, Page, QueryEntity, QueryField
 from ignite_kafka.kafka.dead_letters import DeadLetter
@@ -23,7 +36,8 @@ from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.entry_sender import EntrySender
 from tests.support.bad_entries import NULL_KEY, OF_UNKNOWN_TYPE, long
-from tests.support.ignite_bytes import CACHE, NULL, Types, binary, decimal, number, page, string
+from tests.support.ignite_bytes import CACHE, NULL, Types, binary, decimal, number, page, string, wrapped
+from tests.support.registry import MemoryClient, memory_registry
 
 PLAN = CachePlan("tested", 1, "topic", 8, 2, topic_bytes=4_000)
 GOOD = page([(long(1), string("a")), (long(2), string("b"))], 3)
@@ -65,13 +79,21 @@ def send(
     cache: CacheInfo = CACHE,
     types: Types | None = None,
     value_converter: EntryConverter | None = None,
+    transforms: dict[str, dict[str, str]] | None = None,
+    predicates: dict[str, dict[str, str]] | None = None,
+    dropped: tuple[int, ...] = (),
 ) -> tuple[Records, list[int]]:
     dead_letter_topic = "dead" if policy == "DEAD_LETTER" else ""
-    settings = SourceSettings(name="c", error_handling_policy=policy, dead_letter_topic=dead_letter_topic)
+    settings = SourceSettings(
+        name="c", error_handling_policy=policy, dead_letter_topic=dead_letter_topic, transforms=tuple(transforms or ()),
+        transform_config=transforms or {}, predicates=tuple(predicates or ()), predicate_config=predicates or {},
+        overrides={".*": {"topic": PLAN.topic}},
+    )  # fmt: skip
     converters = Converters(settings, lambda _: value_converter) if value_converter else None
     sender = EntrySender(TransferPlan("c", "s", 1, 16, settings, (PLAN,)), cast(Any, types or Types()), converters)
     gone = None if removed is None else np.array(removed)
     sent = sender.send(cast(Any, writer), 9, PLAN, cache, [entries], PARTITIONS[: entries.rows], gone)
+    assert tuple(sent.dropped.tolist()) == dropped
     return sent.records, sent.bad.tolist()
 
 
@@ -93,6 +115,30 @@ def test_an_error_of_a_value_names_its_entry() -> None:
     with pytest.raises(UnsupportedType, match=r"field d holds 1\.234.*declared scale 2.*partition 3, key b'1'"):
         send(Writer(), "STOP_TASK", entries, cache=cache, types=types)
     assert send(Writer(), "LOG_ONLY", entries, cache=cache, types=types)[1] == [1]
+
+
+BOXES = Types()
+BOX = BOXES.add("Box", {"text": codes.STRING})
+CUT_SHORT = binary(BOX, {"text": bytes([codes.STRING]) + (99).to_bytes(4, "little")})
+"""An object whose own length is sound, and that of its text is not."""
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [(NULL_KEY, UnsupportedType), (OF_UNKNOWN_TYPE, UnknownBinaryType), (wrapped(CUT_SHORT), DecodeError)],
+    ids=["a null key of a map", "a type without metadata", "broken bytes"],
+)
+def test_the_error_of_a_stopped_run_names_the_entry_by_its_key(value: bytes, error: type[IgniteKafkaError]) -> None:
+    entries = page([(long(1), string("a")), (long(2), value), (long(3), string("c"))], 3)
+    with pytest.raises(error) as stopped:
+        send(Writer(), "STOP_TASK", entries, types=BOXES)
+    assert {name: stopped.value.where[name] for name in ("cache", "partition", "key")} == {"cache": "tested", "partition": 3, "key": "b'2'"}
+
+
+def test_a_page_whose_entries_cannot_be_told_apart_stops_with_its_partition() -> None:
+    cut = Page(3, GOOD.rows, GOOD.data[:-1], True)
+    with pytest.raises(DecodeError, match=r"cache tested, partition 3"):
+        send(Writer(), "STOP_TASK", cut)
 
 
 def test_a_bad_entry_is_skipped_with_an_event_that_names_it(caplog: pytest.LogCaptureFixture) -> None:
@@ -172,3 +218,62 @@ def test_key_types_that_may_coincide_are_refused_by_the_setting() -> None:
     for _ in range(2):  # and by every slot after it
         with pytest.raises(AmbiguousKeys, match=r"of long \(such as 1\) and of byte \(such as 1\), which can give the same Kafka key"):
             of_keys("refused", "REFUSE", number(codes.BYTE, 1))
+
+
+@pytest.mark.parametrize("policy", ["STOP_TASK", "LOG_ONLY", "DEAD_LETTER"])
+@pytest.mark.parametrize("error", [RegistryUnavailable("away"), RegistryError("refused", status=409)], ids=["away", "refusing"])
+def test_a_registry_that_gives_no_id_makes_no_bad_entry_and_no_record(policy: str, error: IgniteKafkaError) -> None:
+    class Refusing(MemoryClient):
+        def register_schema(self, *_: Any) -> int:
+            raise error
+
+    side = ConnectSide(
+        "value", AvroSerializer(memory_registry(Refusing(), retry_s=0.0), AvroOptions()), SchemaPolicy(), JsonConverter("value")
+    )
+    writer = Writer()
+    with pytest.raises(type(error)):
+        send(writer, policy, GOOD, value_converter=EntryConverter(JsonConverter("key"), side))
+    assert (writer.sent, writer.dead_letters) == ([], [])
+
+
+KAFKA = "org.apache.kafka.connect.transforms."
+HOIST = {"hoist": {"type": f"{KAFKA}HoistField$Value", "field": "v"}}
+TO_FLOAT = {"cast": {"type": f"{KAFKA}Cast$Value", "spec": "int32"}}
+NUMBERS = page([(long(1), string("1")), (long(2), string("x")), (long(3), string("3")), (long(4), NULL)], 6)
+
+
+def test_a_transform_that_replaces_the_null_of_a_removal_is_obeyed() -> None:
+    writer = Writer()
+    records, bad = send(writer, "STOP_TASK", NUMBERS, [False, False, False, True], transforms=HOIST)
+    assert (len(records), bad) == (4, [])
+    assert writer.sent[0] == (b"1", b'{"v":"1"}')
+    assert writer.sent[3] == (b"4", b'{"v":null}')
+
+
+def test_a_removal_passes_as_a_tombstone_and_filtered_entries_are_dropped() -> None:
+    writer = Writer()
+    predicate = {"gone": {"type": f"{KAFKA}predicates.RecordIsTombstone"}}
+    live = {"live": {"type": f"{KAFKA}Filter", "predicate": "gone", "negate": "true"}}
+    records, _ = send(writer, "STOP_TASK", NUMBERS, [False, False, False, True], transforms=live, predicates=predicate, dropped=(0, 1, 2))
+    assert len(records) == 1
+    assert writer.sent == [(b"4", None)]
+
+
+def test_an_exception_of_a_transform_stops_the_task_and_names_the_entry() -> None:
+    with pytest.raises(TransformFailed, match=r"transform cast throws org.apache.kafka.connect.errors.DataException") as caught:
+        send(Writer(), "STOP_TASK", NUMBERS, transforms=TO_FLOAT)
+    where = caught.value.where
+    assert {name: where[name] for name in ("cache", "key", "transform")} == {"cache": "tested", "key": "b'2'", "transform": "cast"}
+
+
+def test_an_exception_of_a_transform_makes_a_dead_letter_with_the_class_of_the_transform() -> None:
+    writer = Writer()
+    records, bad = send(writer, "DEAD_LETTER", NUMBERS, [False, False, False, True], transforms=TO_FLOAT)
+    assert (len(records), bad) == (3, [1])
+    assert writer.sent == [(b"1", b"1"), (b"3", b"3"), (b"4", None)]
+    (letter,) = writer.dead_letters
+    assert (letter.key, letter.value) == (long(2), string("x"))
+    headers = dict(letter.headers)
+    assert headers["__connect.errors.stage"] == b"TRANSFORMATION"
+    assert headers["__connect.errors.class.name"] == f"{KAFKA}Cast$Value".encode()
+    assert headers["__connect.errors.exception.class.name"] == b"org.apache.kafka.connect.errors.DataException"

@@ -8,13 +8,13 @@ from typing import Any, cast
 import pytest
 from confluent_kafka import KafkaError
 
-from ignite_kafka.errors import KafkaUnavailable
+from ignite_kafka.errors import KafkaUnavailable, SettingsError
 from ignite_kafka.kafka.record_size import SizeLimit
 from ignite_kafka.plan.slots import Owner
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.runtime.clients import slot_opener
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.source.planning import ensure_topics
+from ignite_kafka.source.planning import ensure_topics, topic_of
 from tests.support.fake_topics import described, refused
 from tests.unit.kafka.test_record_size import RECORDS
 
@@ -53,3 +53,13 @@ def test_no_limit_is_guessed_where_a_broker_does_not_answer() -> None:
 def test_a_stored_limit_is_dropped_without_the_right_to_see_it() -> None:
     plan = replace(PLAN, caches=tuple(replace(cache, topic_bytes=1) for cache in PLAN.caches))
     assert {cache.topic_bytes for cache in ensure_topics(plan, described({**dict.fromkeys(("a", "b", "dead"), HIDDEN)})).caches} == {None}
+
+
+def test_the_topic_of_a_plan_is_that_of_the_routers_and_the_chain_is_checked() -> None:
+    package = "org.apache.kafka.connect.transforms."
+    route = {"type": f"{package}RegexRouter", "regex": "(.*)", "replacement": "$1-v2"}
+    settings = SourceSettings(name="c", transforms=("a",), transform_config={"a": route}, overrides={"plain": {"transforms": []}})
+    assert [topic_of(settings)(cache).name for cache in ("flights", "plain")] == ["flights-v2", "plain"]
+    wrong = replace(settings, transform_config={"a": {"type": f"{package}TimestampRouter"}})
+    with pytest.raises(SettingsError, match="several topics, by their times"):
+        topic_of(wrong)

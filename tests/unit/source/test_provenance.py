@@ -43,7 +43,7 @@ def test_headers_of_each_record_in_one_order_whatever_the_settings_have() -> Non
 
 
 def test_scanned_entries_have_no_update_counter_and_bad_ones_no_headers() -> None:
-    origin = Origin(CACHE, np.array([5, 6, 7])).without(np.array([1]))
+    origin = Origin(CACHE, np.array([5, 6, 7])).of_rows(np.array([0, 2]))
     assert pairs(made("update_counter", "partition").headers(origin, "t")) == [
         [("ignite_kafka.partition", b"5")], [("ignite_kafka.partition", b"7")]
     ]  # fmt: skip

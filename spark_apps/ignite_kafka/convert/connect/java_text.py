@@ -83,7 +83,7 @@ def _dates(array: pa.Array) -> pa.StringArray:
     """``Thu Jan 01 00:00:00 UTC 1970``."""
     ms = _milliseconds(array)
     days, of_day = np.floor_divide(ms, _DAY_MS), np.mod(ms, _DAY_MS) // 1000
-    year, month, day = _civil(days)
+    year, month, day = civil(days)
     numbers = (day, of_day // 3600, of_day // 60 % 60, of_day % 60)
     two_digits = [pc.utf8_lpad(pa.array(number).cast(pa.string()), 2, "0") for number in numbers]
     clock = pc.binary_join_element_wise(*two_digits[1:], ":")
@@ -99,7 +99,7 @@ def _milliseconds(array: pa.Array) -> Int64Array:
     return np.asarray(pc.fill_null(array.cast(pa.int64()), 0))
 
 
-def _civil(days: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
+def civil(days: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Year, month and day of days since 1970-01-01: Gregorian from 1582-10-15, Julian before; a year before 1 is that of its era.
 
     Years are counted from March, so that a leap day is a year's last. Source: H. Hinnant, chrono-compatible low-level date algorithms.

@@ -65,17 +65,28 @@ class ConnectJsonDeserializer:
     :param defaults: read a null of a field with a default as the default (``replace.null.with.default``).
     :param kept: number of schemas that are kept (``schemas.cache.size``).
     :param schema_of: the schema that the JSON text of the member ``schema`` refers to; raises Refused. None: it describes one.
+    :param content: JSON text of the schema of all records, which are payloads alone (``schema.content``); empty: each has its own.
+    :raises Refused: the content describes no schema.
     """
 
     name = JSON
 
-    def __init__(self, *, plain: bool = False, defaults: bool = True, kept: int = 1_000, schema_of: SchemaOf | None = None) -> None:
+    def __init__(
+        self, *, plain: bool = False, defaults: bool = True, kept: int = 1_000, schema_of: SchemaOf | None = None, content: str = ""
+    ) -> None:
         self._schema_of = schema_of or self._described
         self.plain, self.defaults, self._most = plain, defaults, max(kept, 1)
         self._kept: OrderedDict[str, _Known | str] = OrderedDict()
+        self._begin: pa.Scalar | None = None
+        if content:
+            if self.known(content).schema is None:
+                raise Refused("null is no schema")
+            self._begin = pa.scalar(b'{"schema":%s,"payload":' % content.encode(), _BINARY)
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
         """Values of the records; a null payload without a schema is a null without one."""
+        if self._begin is not None:
+            data = pc.binary_join_element_wise(self._begin, data, pa.scalar(_CLOSE, _BINARY), pa.scalar(b"", _BINARY))
         return _Batch(self, data).read()
 
     def known(self, text: str) -> _Known:

@@ -38,7 +38,7 @@ class ConversionRules:
     """Rules of the conversion.
 
     :param key_policy: source of a key: the record's `key`, fields of its `value`, a `header`, or `kafka`: topic, partition, offset.
-    :param key_fields: for `key` and `value` the names of the key's fields, empty for the whole key; for `kafka` names for its three fields;
+    :param key_fields: for `key` and `value` the key's fields, empty for the whole key or value; for `kafka` names for its three fields;
         for `header` the header's name.
     :param zone: time zone of java.sql.Date and java.sql.Time.
     :raises SettingsError: an option has another value, or the options contradict each other.
@@ -58,8 +58,6 @@ class ConversionRules:
         for side in (self.key, self.value):
             _one_of("decimal_format", side.json_format.decimal_format, ("BASE64", "NUMERIC"))
         read = {"key": self.key.converter, "value": self.value.converter}.get(self.key_policy)
-        if self.key_policy == "value" and not self.key_fields:
-            raise SettingsError("key_policy is 'value', and no key_fields are given", "Name the fields of the value.", setting="key_fields")
         if self.key_policy == "kafka" and len(self.key_fields) not in (0, 3):
             what = f"key_policy is 'kafka', and there are {len(self.key_fields)} key_fields"
             raise SettingsError(what, "Name three: of topic, partition and offset; or none.", setting="key_fields")

@@ -16,11 +16,15 @@ from ..rules.stage import Stage
 
 @dataclass(frozen=True)
 class BadRecord:
-    """A record that cannot be converted: its row in the :class:`Consumed`, and the reason with the field's name."""
+    """A record that cannot be converted: its row in the :class:`Consumed`, and the reason with the field's name.
+
+    :param where: of a record that a transform refuses: alias and class of the transform, and the exception's class.
+    """
 
     row: int
     stage: Stage
     reason: str
+    where: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

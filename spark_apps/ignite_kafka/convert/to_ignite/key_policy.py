@@ -113,6 +113,11 @@ def keys_by_policy(policy: str, names: tuple[str, ...], readers: Readers) -> Key
         return HeaderKeys(readers.key("header", root), names[0])
     if policy == "kafka":
         return _kafka_keys(names or KAFKA_FIELDS, root, objects)
+    if not names and is_a(root, OBJECT):  # keys of a declared type have its fields
+        names = tuple(one.name for one in objects.fields(str(root.metadata[TYPE_NAME], "utf-8")))
+    if plain and not names:
+        what = f"key_policy is 'value' without key_fields, and the cache's keys are of {root.type}, which has no fields"
+        raise SettingsError(what, "Name the one field that holds the key.", setting="key_fields")
     if plain and len(names) > 1:
         what = f"there are {len(names)} key_fields, and the cache's keys are of {root.type}"
         raise SettingsError(what, "Name the one field that holds the key.", setting="key_fields")

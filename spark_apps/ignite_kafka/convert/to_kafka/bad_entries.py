@@ -6,13 +6,13 @@ Entries are separated by their bounds. If the entries of a page do not fill it e
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...common.redaction import in_message
-from ...errors import DecodeError, IgniteKafkaError, UnsupportedType
+from ...errors import DecodeError, IgniteKafkaError, TransformFailed, UnsupportedType
 from ...ignite.binary import entry_bounds, entry_cuts
 from ...ignite.types import type_codes as codes
 from ...ignite.types.model import CacheInfo, Page, TypeSource
@@ -22,7 +22,7 @@ from ..rules.stage import Stage
 if TYPE_CHECKING:
     from .converter import Converter
 
-ENTRY_ERRORS = (DecodeError, UnsupportedType)
+ENTRY_ERRORS = (DecodeError, UnsupportedType, TransformFailed)
 """Errors of a whole batch that a single entry can cause."""
 
 Refuses = Callable[[Records], Mapping[int, IgniteKafkaError]]
@@ -64,7 +64,7 @@ def separate_bad_entries(
     """
     bisection = _Bisection(converter, pages, cache, types, refuses, topic)
     bisection.convert(0, bisection.count)
-    return Conversion(concat_records(bisection.parts), tuple(bisection.bad))
+    return Conversion(concat_records(bisection.parts), tuple(sorted(bisection.bad, key=lambda bad: bad.row)))
 
 
 def bad_entry(
@@ -99,9 +99,12 @@ class _Bisection:
             self.convert(first, middle)
             self.convert(middle, last)
             return
+        rows = np.arange(len(records)) if records.rows is None else records.rows
+        self.bad += [self.bad_entry(first + row, error, Stage.TRANSFORMATION) for row, error in records.refused]
         refused = self._refuses(records)
-        self.bad += [self.bad_entry(first + row, refused[row], Stage.PRODUCE) for row in sorted(refused)]
-        self.parts.append(take_rows(records, np.delete(np.arange(len(records)), list(refused))) if refused else records)
+        self.bad += [self.bad_entry(first + int(rows[at]), refused[at], Stage.PRODUCE) for at in sorted(refused)]
+        kept = replace(records, rows=None if records.rows is None else rows + first, refused=())
+        self.parts.append(take_rows(kept, np.delete(np.arange(len(records)), list(refused))) if refused else kept)
 
     def _convert(self, pages: Sequence[Page]) -> Records:
         return self._converter.convert(pages, self._cache, self._types, topic=self._topic, in_order=True)
@@ -135,4 +138,4 @@ class _Bisection:
             alone = self._convert([Page(page.partition, 1, memoryview(bytes(page.data[:end]) + bytes([codes.NULL])), True)])
         except ENTRY_ERRORS:
             return key, Stage.KEY
-        return alone.keys[0].as_py(), Stage.VALUE
+        return (alone.keys[0].as_py() or key) if len(alone) else key, Stage.VALUE  # transforms may drop it, or make another key

@@ -108,13 +108,28 @@ class ConnectSide:
             gather(made).take(pa.array(np.argsort(np.concatenate([part.rows for part in parts])))) if parts else pa.array([], pa.binary())
         )
 
+    def columns(self, values: pa.Array, kind: TypeRef, context: SideContext) -> list[ConnectPart]:
+        """Connect columns of the values, as transforms take them; the errors of :meth:`convert`, without those of the serializer."""
+        with naming_cache(context.cache):
+            parts = self._parts(values, kind, context, sparse=False)
+        return [part for part in parts if isinstance(part, ConnectPart)]
+
+    def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
+        """Bytes of a column's values; null for a null without a schema.
+
+        :raises UnsupportedType: a value that the format cannot hold.
+        """
+        if column.schema is None and column.data.null_count == len(column.data):
+            return pa.nulls(len(column.data), pa.binary())
+        return self._serializer.serialize(column, topic)
+
     def _serialized(self, part: ConnectPart | SparsePart, topic: str) -> pa.BinaryArray:
         if isinstance(part, ConnectPart):
             return self._serializer.serialize(part.column, topic)
         assert isinstance(self._serializer, SparseSerializer)
         return self._serializer.serialize_sparse(part.column, topic)
 
-    def _parts(self, values: pa.Array, kind: TypeRef, context: SideContext) -> Sequence[ConnectPart | SparsePart]:
+    def _parts(self, values: pa.Array, kind: TypeRef, context: SideContext, *, sparse: bool = True) -> Sequence[ConnectPart | SparsePart]:
         if self._policy.schemaless:
             texts = self._plain.convert(values, kind, context)
             return [ConnectPart(np.arange(len(values)), ConnectColumn(texts, None))]
@@ -122,7 +137,8 @@ class ConnectSide:
         field = with_scales(_field(values, kind), declared_scales(context.cache, kind.type_id, key=key))
         rules = SchemaRules(context.types, whole=key or self._policy.eager, neighbours=not key)
         first = None if key or kind.type_id is None else self._policy.first
-        if first is None and not rules.whole and pa.types.is_struct(values.type) and isinstance(self._serializer, SparseSerializer):
+        sparse = sparse and not rules.whole and isinstance(self._serializer, SparseSerializer)
+        if first is None and sparse and pa.types.is_struct(values.type):
             return sparse_parts(values, field, rules, self._policy.zone)
         parts = connect_parts(values, field, rules, self._policy.zone)
         if first is None:

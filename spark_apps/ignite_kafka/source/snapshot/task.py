@@ -146,6 +146,7 @@ class SlotCopy:
         self._unit_rows: dict[int, int] = {}  # entries so far of units that continue in the next batch
         self._unit_bad: Counter[int] = Counter()  # bad ones of them
         self._unit_filtered: Counter[int] = Counter()  # those that the filter left out
+        self._unit_dropped: Counter[int] = Counter()  # those that passed the filter, and that transforms drop
         self._key_kinds: set[KeyKind] = set()  # of the cache that is copied
         self._batch_bytes = self._settings.page_bytes * _BATCH_PAGES  # of pages
         self._begun: tuple[CacheInfo, Scan] | None = None  # requested before the slot had its turn
@@ -186,7 +187,7 @@ class SlotCopy:
     def _attempt(self) -> dict[str, CacheCount]:
         if self._turn.stop.is_set():
             raise _Stopped
-        self._unit_rows, self._unit_bad, self._unit_filtered = {}, Counter(), Counter()
+        self._unit_rows, self._unit_bad, self._unit_filtered, self._unit_dropped = {}, Counter(), Counter(), Counter()
         # the last try is no longer than the time that is left
         opener, plan = self._turn.opener, self._plan
         clients = replace(opener.clients, patience_s=min(opener.clients.patience_s, max(BRIEF_S, self._budget.remaining())))
@@ -240,7 +241,8 @@ class SlotCopy:
         done = writer.state.done(self._plan.snapshot_id, cache.name, cache.incarnation)
         bad = sum(unit.bad for unit in done.values())
         records = sum(unit.records for unit in done.values())
-        count = CacheCount(entries=records + bad, records=records, units=len(done), bad=bad)
+        read = records + bad + sum(unit.dropped for unit in done.values())
+        count = CacheCount(entries=read, records=records, units=len(done), bad=bad)
         left = self._left(writer, cache)
         if left:
             count.started = time.time()
@@ -264,6 +266,7 @@ class SlotCopy:
             records = sent.records
             self._unit_bad.update(partitions[sent.bad].tolist())
             self._unit_filtered.update(partitions[sent.filtered].tolist())
+            self._unit_dropped.update(partitions[sent.dropped].tolist())
             if records.key_kinds and not self._key_kinds:  # the topic may hold keys of former snapshots
                 self._key_kinds = kinds_of_keys(writer.state.by_cache.get(cache.name, {}).values())
             self._key_kinds |= records.key_kinds
@@ -273,11 +276,11 @@ class SlotCopy:
             self._unit_rows[page.partition] = self._unit_rows.get(page.partition, 0) + page.rows
             if page.last:
                 rows, skipped = self._unit_rows.pop(page.partition), self._unit_bad.pop(page.partition, 0)
-                filtered = self._unit_filtered.pop(page.partition, 0)
+                filtered, dropped = self._unit_filtered.pop(page.partition, 0), self._unit_dropped.pop(page.partition, 0)
                 rows -= filtered
-                unit = cache.name, page.partition, cache.incarnation, self._plan.snapshot_id
-                writer.unit_done(*unit, rows - skipped, skipped, cache.topic_id, self._key_kinds)
-                count.add(CacheCount(entries=rows, records=rows - skipped, units=1, bad=skipped, filtered=filtered))
+                unit, records_sent = (cache.name, page.partition, cache.incarnation, self._plan.snapshot_id), rows - skipped - dropped
+                writer.unit_done(*unit, records_sent, skipped, cache.topic_id, self._key_kinds, dropped)
+                count.add(CacheCount(entries=rows, records=records_sent, units=1, bad=skipped, filtered=filtered))
         if writer.past_limits and not self._unit_rows:
             self._commit(writer)
 

@@ -129,7 +129,7 @@ class Reconciler:
     def _keys(self, cache: CachePlan) -> TopicKeys:
         info = self._infos.of(cache)
         return TopicKeys(
-            self._converters.of(cache.name),
+            self._converters.of_keys(cache.name),
             cache,
             info,
             self._client.cluster,

@@ -152,7 +152,8 @@ class SlotsSender:
         sent = self._entries.send(self._writers[slot], slot, cache, self._infos.of(cache), pages, partitions, removed, changes)
         records = sent.records
         self._key_kinds[cache.name] |= records.key_kinds
-        np.subtract.at(self._records, units[np.concatenate((sent.bad, sent.filtered))], 1)  # :meth:`_send_offset` adds all
+        for rows in (sent.bad, sent.filtered, sent.dropped):
+            np.subtract.at(self._records, units[rows], 1)  # :meth:`_send_offset` adds all
         count.bad += sent.bad.size
         count.filtered += sent.filtered.size
         count.records += len(records)

@@ -7,6 +7,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,12 @@ from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
 from openlineage.client.naming.dataset import Kafka
 from openlineage.client.transport.file import FileConfig, FileTransport
 
+from airflow_provider_ignite_kafka.followed_run import FollowedRun
 from airflow_provider_ignite_kafka.lineage import openlineage
 from ignite_kafka.errors import CacheNotFound, IgniteUnreachable, KafkaUnavailable
 from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.ignite.types.model import QueryEntity, QueryField
-from ignite_kafka.state.status import FAILED
+from ignite_kafka.state.status import FAILED, STOPPED
 from tests.unit.airflow.bench import Bench, context, operator, run_status, sink
 
 ENTITY = QueryEntity(
@@ -139,6 +141,21 @@ def test_completion_has_columns_and_counts(bench: Bench, caches: Any, tmp_path: 
     task = operator()
     task.execute(context())
     assert found(DefaultExtractor(task).extract_on_complete(None), tmp_path) == {
+        "inputs": [(NODE, "flights", SCHEMA, None, None)],
+        "outputs": [(BROKER, "t-flights", [], 10, 1000)],
+    }
+
+
+@pytest.mark.parametrize("state", [STOPPED, FAILED])
+def test_end_of_a_deferred_run_has_its_counts(bench: Bench, caches: Any, tmp_path: Path, state: str) -> None:
+    """Airflow continues the task in a process that has not submitted the run."""
+    bench.status = lambda: run_status(state, KafkaUnavailable("gone") if state == FAILED else None)
+    task = operator(run_mode="continuous")
+    run = FollowedRun("c", "r", streams=True, continuous=True)
+    with suppress(AirflowException):
+        task.execute_complete(context(), {"run": run.to_dict(), "reason": "ended"})
+    extract = DefaultExtractor(task).extract_on_failure if state == FAILED else DefaultExtractor(task).extract_on_complete
+    assert found(extract(None), tmp_path) == {
         "inputs": [(NODE, "flights", SCHEMA, None, None)],
         "outputs": [(BROKER, "t-flights", [], 10, 1000)],
     }

@@ -9,14 +9,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from airflow.sdk import AssetAlias
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowTaskTimeout, TaskDeferred
+from airflow.sdk.execution_time.context import OutletEventAccessors
 
 from airflow_provider_ignite_kafka.followed_run import SILENT, TIMED_OUT, FollowedRun
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
+from airflow_provider_ignite_kafka.run_report import RunReport
 from airflow_provider_ignite_kafka.triggers.connector_run import ConnectorRunTrigger
 from ignite_kafka.errors import TopicError
 from ignite_kafka.state.status import COMPLETED, FAILED, RUNNING, STOPPED, RunStatus, now_ms
-from tests.unit.airflow.bench import PASSWORDS, Bench, context, operator, run_status
+from tests.unit.airflow.bench import PASSWORDS, Bench, context, looked_up, operator, run_status
 
 APP = "application_17_0001"
 STREAM: dict[str, Any] = {"run_mode": "continuous", "failover_policy": "BACKLOG"}
@@ -63,6 +66,17 @@ def test_run_is_followed_beyond_the_end_of_spark_submit(on_yarn: Bench) -> None:
     assert operator().execute(given(store))["state"] == COMPLETED
     assert "spark.yarn.submit.waitAppCompletion=false" in on_yarn.seen["argv"]
     assert store == {}, "a task that is cleared after its success runs again"
+
+
+@pytest.mark.parametrize("deferrable", [True, False])
+def test_each_connection_is_looked_up_once_in_cluster_mode(on_yarn: Bench, monkeypatch: pytest.MonkeyPatch, deferrable: bool) -> None:
+    on_yarn.status = records(None, active(), run_status(COMPLETED))
+    asked = looked_up(monkeypatch)
+    if deferrable:
+        deferred(operator(deferrable=True), given())
+    else:
+        operator().execute(given())
+    assert sorted(asked) == ["ignite_default", "kafka_default", "spark_default"]
 
 
 def test_submission_that_fails_has_its_reason(on_yarn: Bench) -> None:
@@ -143,6 +157,25 @@ def test_run_that_is_given_up_is_asked_to_stop(on_yarn: Bench, event: dict[str, 
     assert failed.type is kind
     assert requested == ["r"]
     assert (on_yarn.folder / "yarn").exists() is (event["reason"] == SILENT)
+
+
+def test_counts_that_the_trigger_has_exported_are_not_exported_again(on_yarn: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[bool] = []
+    monkeypatch.setattr(RunReport, "ended", lambda _report, _status, *, succeeded, counted=False: ended.append(counted))
+    on_yarn.status = lambda: run_status(STOPPED)
+    event = {"run": FollowedRun("c", "r", streams=True, continuous=True, app_id=APP).to_dict(), "reason": "ended"}
+    for reported in ({}, {"reported": False}, {"reported": True}):  # the first one is of an older triggerer
+        operator(**STREAM).execute_complete(given(), {**event, **reported})
+    assert ended == [False, False, True]
+
+
+def test_what_a_stream_has_copied_before_its_time_was_up_is_an_asset_event(on_yarn: Bench) -> None:
+    on_yarn.tries = [run_status(FAILED, TopicError("x"))]
+    alias = AssetAlias("copies")
+    retry: Any = {**given(try_number=2), "outlet_events": OutletEventAccessors()}
+    operator(run_for=60, outlets=[alias], **STREAM).execute(retry)
+    [event] = retry["outlet_events"][alias].asset_alias_events
+    assert (event.dest_asset_key.uri, event.extra["records"], event.extra["state"]) == ("kafka://broker:9092/t-flights", 10, FAILED)
 
 
 def stored(**changes: Any) -> Store:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,12 +15,13 @@ import pytest
 from airflow.triggers.base import TriggerEvent
 
 from airflow_provider_ignite_kafka import kafka_access
-from airflow_provider_ignite_kafka.followed_run import ENDED, TIMED_OUT, FollowedRun
+from airflow_provider_ignite_kafka.followed_run import ENDED, SILENT, TIMED_OUT, FollowedRun
 from airflow_provider_ignite_kafka.hooks.cluster_app import ClusterApp
 from airflow_provider_ignite_kafka.run_monitor import KafkaRunRecords
 from airflow_provider_ignite_kafka.triggers import connector_run
 from airflow_provider_ignite_kafka.triggers.connector_run import ConnectorRunTrigger
 from ignite_kafka.errors import KafkaUnavailable
+from ignite_kafka.settings.secrets import Secrets, dump
 from ignite_kafka.state.status import COMPLETED, RUNNING, RunStatus
 from tests.unit.airflow.bench import Bench, FakeMonitor, make_bench, run_status
 
@@ -49,11 +53,44 @@ def fired(one: ConnectorRunTrigger) -> dict[str, Any]:
 def test_event_at_the_end_of_the_run_over_a_broker_that_is_away(bench: Bench) -> None:
     polls: list[Callable[[], RunStatus]] = [active, unavailable, lambda: run_status(COMPLETED)]
     bench.status = lambda: polls.pop(0)()
-    assert fired(trigger(attached=True)) == {"run": RUN.to_dict(), "reason": ENDED, "attached": True}
+    assert fired(trigger(attached=True)) == {"run": RUN.to_dict(), "reason": ENDED, "attached": True, "reported": False}
 
 
 def unavailable() -> RunStatus:
     raise KafkaUnavailable("no broker answers")
+
+
+def test_poll_that_hangs_blocks_no_other_trigger_and_is_given_up(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All triggers of a triggerer share one executor, which hanging calls would use up."""
+    answers = threading.Event()
+    monkeypatch.setattr(connector_run, "_POLL_S", 0.05)
+    bench.status = lambda: run_status(COMPLETED) if answers.wait(60) else active()
+    hanging = ConnectorRunTrigger(run=replace(RUN, silence_s=0.2).to_dict())
+
+    async def follow() -> dict[str, Any]:
+        asyncio.get_running_loop().set_default_executor(Forbidden())
+        return await hanging._followed()
+
+    try:
+        assert asyncio.run(follow())["reason"] == SILENT
+        assert [thread.daemon for thread in threading.enumerate() if thread.name == "follow-c"] == [True], "no poll is made beside it"
+        assert fired(ConnectorRunTrigger(run=RUN.to_dict(), timeout_ms=1))["reason"] == TIMED_OUT
+    finally:
+        answers.set()
+
+
+class Forbidden(ThreadPoolExecutor):
+    def submit(self, *call: Any, **_: Any) -> Any:
+        raise AssertionError(f"{call} runs in the executor that all triggers share")
+
+
+def test_task_is_told_whether_metrics_have_its_counts(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[RunStatus] = []
+    monkeypatch.setattr(connector_run, "DeferredReport", lambda _monitor, _task: SimpleNamespace(progressed=seen.append))
+    monkeypatch.setattr(connector_run, "enabled", lambda: True)
+    bench.status = lambda: run_status(COMPLETED)
+    assert fired(trigger())["reported"] is True
+    assert seen == [run_status(COMPLETED)]
 
 
 def test_event_at_the_time_out_of_the_task(bench: Bench) -> None:
@@ -149,6 +186,14 @@ def test_monitor_uses_the_connection_and_what_it_does_not_name(bench: Bench, mon
     assert clients.common["client.id"] == "mine"
     assert clients.common["sasl.password"] == "kafka-sesame"
     assert isinstance(kafka_access.monitor_of_run(run)._records, KafkaRunRecords)
+
+
+def test_monitor_uses_the_secrets_file_of_the_run(bench: Bench, tmp_path: Path) -> None:
+    path = tmp_path / "secrets.json"
+    dump(Secrets(kafka={"sasl.username": "app", "sasl.password": "mellon"}), path)
+    records = kafka_access.monitor_of_run(replace(RUN, secrets_file=str(path), allow_insecure_connections=True))._records
+    assert isinstance(records, KafkaRunRecords)
+    assert records._clients.common["sasl.password"] == "mellon"
 
 
 def test_yarn_says_whether_an_app_has_ended(bench: Bench) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,12 +25,20 @@ from tests.support import connect_data as cases
 from tests.support.registry import MemoryClient, memory_registry
 
 ENUM = "io.confluent.connect.json.Enum"
+_NAN = re.compile("[7f]f(?!80{5}$)[89a-f][0-9a-f]{5}|[7f]ff(?!0{13}$)[0-9a-f]{13}")  # bits of a float or double
 LONG, FLOAT, TEXT = (ConnectSchema(one) for one in (ConnectType.INT64, ConnectType.FLOAT64, ConnectType.STRING))
 
 
 def has_float(one: ConnectSchema) -> bool:
     inner = [field.schema for field in one.fields] + [item for item in (one.key_schema, one.value_schema) if item]
     return one.type in (ConnectType.FLOAT32, ConnectType.FLOAT64) or any(map(has_float, inner))
+
+
+def _one_nan(value: Any) -> Any:
+    """A value without the sign and the payload of NaN, which its text does not have."""
+    if isinstance(value, (list, tuple)):
+        return [_one_nan(one) for one in value]
+    return "NaN" if isinstance(value, str) and _NAN.fullmatch(value) else value
 
 
 @given(st.data(), st.sampled_from(["BASE64", "NUMERIC"]))
@@ -49,7 +58,7 @@ def test_what_is_written_is_read_and_fits_its_schema(data: st.DataObject, decima
         value if value is not None or one.default is None else cases.raw(connect.default_array(one))[0] for value in cases.raw(column.data)
     ]
     if not has_default(one):
-        assert rows == [cases.exact(value, one) for value in filled]
+        assert _one_nan(rows) == _one_nan([cases.exact(value, one) for value in filled])
     schema = json.loads(client.schemas[0][1].schema_str or "")
     jsonschema.Draft7Validator.check_schema(schema)
     if decimals == "NUMERIC" and not has_float(one):  # NaN and base64 are texts where the schema says number, as in Confluent's

@@ -46,6 +46,17 @@ def test_several_fields_are_an_object() -> None:
     assert bad == []
 
 
+def test_without_names_all_fields_of_the_value_are_the_key() -> None:
+    values = [b'{"id":7,"name":"a"}', b'{"id":8,"name":"b"}', b"5"]
+    made, bad = keys(FREE, "value", values=values)
+    assert [(key.type_name, key.fields) for key in made] == [("free.Key", {"id": n, "name": t}) for n, t in ((7, "a"), (8, "b"))]
+    assert bad == [(2, "it is a JSON number where an object is due")]
+    made, _ = keys(entity("KeyType", ("ID", "java.lang.Integer"), ("NAME", "java.lang.String")), "value", values=values)
+    assert [(key.type_name, key.fields) for key in made] == [("KeyType", {"ID": n, "NAME": t}) for n, t in ((7, "a"), (8, "b"))]
+    with pytest.raises(SettingsError, match="which has no fields"):
+        keys(entity("java.lang.Long"), "value", values=values)
+
+
 def test_fields_of_the_key() -> None:
     given = [b'{"a":1,"b":"x","c":null}', b'{"b":"y","a":2}']
     assert keys(FREE, "key", "a", keys=given) == ([1, 2], [])

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import pytest
 
+from ignite_kafka.convert.avro.options import AvroOptions
+from ignite_kafka.convert.avro.serializer import AvroSerializer
+from ignite_kafka.convert.connect_converters import serializer
 from ignite_kafka.convert.rules.stage import Stage
 from ignite_kafka.convert.to_kafka.bad_entries import ENTRY_ERRORS, separate_bad_entries
+from ignite_kafka.convert.to_kafka.connect_side import ConnectSide, SchemaPolicy
+from ignite_kafka.convert.to_kafka.converter import KeyConverter
+from ignite_kafka.convert.to_kafka.entry_converter import EntryConverter
+from ignite_kafka.convert.to_kafka.json import JsonConverter
+from ignite_kafka.convert.to_kafka.json_schema import JsonSchemaSerializer
 from ignite_kafka.errors import DecodeError, IgniteKafkaError, RecordTooLarge, UnknownBinaryType, UnsupportedType
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import Page
 from ignite_kafka.kafka.records import Records
+from ignite_kafka.settings.converters import SCALARS, parse_properties
 from tests.support.converters import converter
-from tests.support.ignite_bytes import CACHE, NULL, Types, binary, mapping, number, page, string, wrapped
+from tests.support.ignite_bytes import CACHE, NULL, Types, binary, boolean, mapping, number, page, string, wrapped
+from tests.support.registry import memory_registry
 
 TYPES = Types()
 POINT = TYPES.add("Point", {"name": codes.STRING, "x": codes.LONG})
@@ -147,3 +159,40 @@ def entry_size(data: bytes) -> int:
     key = len(long(0))
     fits = [value for value in (*VALUES, *(good(number)[1] for number in range(30))) if data[key:].startswith(value)]
     return key + len(max(fits, key=len))
+
+
+def connect_side(part: str, name: str, **properties: str) -> ConnectSide:
+    made = serializer(name, part, {**parse_properties("c", name, properties), "decimal.format": "BASE64"})
+    assert made is not None
+    return ConnectSide(part, made, SchemaPolicy(), JsonConverter(part))
+
+
+GOOD_OF = {"float": number(codes.FLOAT, 1.5), "double": number(codes.DOUBLE, 1.5), "bytes": struct.pack("<Bi", codes.BYTE_ARRAY, 1) + b"x",
+           "integer": number(codes.INT, 1), "short": number(codes.SHORT, 1), "boolean": boolean(True)}  # fmt: skip
+SIDES: dict[str, Callable[[str], KeyConverter | None]] = {
+    "json": lambda part: JsonConverter(part),
+    "json with schemas": lambda part: connect_side(part, "json", **{"schemas.enable": "true"}),
+    "avro": lambda part: ConnectSide(part, AvroSerializer(memory_registry(side=part), AvroOptions()), SchemaPolicy(), JsonConverter(part)),
+    "json-schema": lambda part: ConnectSide(part, JsonSchemaSerializer(memory_registry(side=part)), SchemaPolicy(), JsonConverter(part)),
+    "ignite-binary": lambda _: None,
+    **{name: partial(connect_side, name=name) for name in SCALARS},
+}
+
+
+@pytest.mark.parametrize("part", ["key", "value"])
+@pytest.mark.parametrize("name", SIDES)
+def test_a_bad_entry_has_its_bytes_and_place_whatever_the_converter(name: str, part: str) -> None:
+    side, whole, other = SIDES[name](part), GOOD_OF.get(name, long(1)), JsonConverter("value" if part == "key" else "key")
+    made = EntryConverter(side, other) if part == "key" else EntryConverter(other, side)
+    pairs = [(whole, OF_UNKNOWN_TYPE if row == 1 else whole) if part == "value" else (OF_UNKNOWN_TYPE if row == 1 else whole, long(row))
+             for row in range(3)]  # fmt: skip
+    found = separate_bad_entries(made, [page([(_wrap(key), _wrap(value)) for key, value in pairs], 6)], CACHE, TYPES, nothing_refused, "t")
+    [bad] = found.bad
+    assert (bad.row, bad.key, bad.value, bad.stage) == (1, *pairs[1], Stage.KEY if part == "key" else Stage.VALUE)
+    assert {"cache", "partition", "key"} <= bad.error.where.keys()
+    assert (bad.error.where["cache"], bad.error.where["partition"]) == ("tested", 6)
+    assert len(found.records) == 2
+
+
+def _wrap(data: bytes) -> bytes:
+    return wrapped(data) if data[0] == codes.OBJECT else data

@@ -1,4 +1,7 @@
-"""Bytes of a key in Kafka depend on its bytes in Ignite and its own schema alone: not on its batch, its page, or the node asked."""
+"""Bytes of a key in Kafka depend on its bytes in Ignite and its own schema alone.
+
+Not on its batch, its page, the node asked, the process, or what its class got later.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +31,12 @@ def keys_of(name: str, keys: Sequence[bytes], types: Types, pages: int = 1) -> l
 
 @pytest.mark.parametrize("name", KEY_CONVERTERS)
 @settings(max_examples=60, deadline=None)
-@given(st.lists(any_key(), min_size=1, max_size=8), st.integers(1, 4), st.integers(0, 9))
-def test_a_key_has_the_bytes_that_it_has_alone(name: str, keys: list[bytes], pages: int, node: int) -> None:
+@given(st.lists(any_key(), min_size=1, max_size=8), st.integers(1, 4), st.integers(0, 9), st.booleans())
+def test_a_key_has_the_bytes_that_it_has_alone(name: str, keys: list[bytes], pages: int, node: int, grown: bool) -> None:
+    """Each conversion is that of a new process: it has a converter of its own."""
     alone = [_one(name, key, key_types()) for key in keys]
     good = [key for key, found in zip(keys, alone, strict=True) if found is not None]
-    together = keys_of(name, good, key_types(node), pages) if good else []
+    together = keys_of(name, good, key_types(node, grown=grown), pages) if good else []
     assert together == [found for found in alone if found is not None]
 
 

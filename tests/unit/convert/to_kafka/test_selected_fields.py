@@ -107,3 +107,28 @@ def test_whole_values_and_sinks_do_not_have_it() -> None:
         SinkSettings.from_dict({"name": "c", "topics": "t", "select": "a"})
     with pytest.raises(NotAvailableYet, match="select is not available yet for a sink"):
         SinkSettings.from_dict({"name": "c", "topics": "t", "overrides": {"t": {"select": "a"}}})
+
+
+def test_transforms_see_the_selected_fields_alone() -> None:
+    renamed = {"type": "org.apache.kafka.connect.transforms.ReplaceField$Value", "renames": "qty:count,amount:total"}
+    found = sent("symbol, qty", FULL, OLD, transforms=["rename"], transform_config={"rename": renamed})
+    assert found == [(0, {"symbol": "A", "count": 7}), (1, {"symbol": "B", "count": 8})]
+
+
+def test_transforms_get_times_and_keys_of_fields_that_are_not_selected() -> None:
+    types = Types()
+    timed = types.add("Timed", {"at": codes.LONG, "id": codes.INT, "n": codes.INT})
+    value = wrapped(binary(timed, {"at": long(5_000), "id": number(codes.INT, 4), "n": number(codes.INT, 1)}))
+    hoist = {"type": "org.apache.kafka.connect.transforms.HoistField$Value", "field": "v"}
+    made = converter(settings("n", transforms=["hoist"], transform_config={"hoist": hoist}, record_key=["id"], record_timestamp_field="at"))
+    records = made.convert([page([(long(0), value)])], CACHE, types)
+    assert (records.keys.to_pylist(), records.values.to_pylist()) == ([b"4"], [b'{"v":{"n":1}}'])
+    assert records.times_ms is not None
+    assert records.times_ms.tolist() == [5_000]
+
+
+def test_names_are_checked_also_where_transforms_make_the_values() -> None:
+    hoist = {"type": "org.apache.kafka.connect.transforms.HoistField$Value", "field": "v"}
+    cache = replace(CACHE, query_entities=(ENTITY,))
+    with pytest.raises(UnsupportedType, match="select names column pricee"):
+        converter(settings("pricee", transforms=["hoist"], transform_config={"hoist": hoist})).check(cache, TYPES)

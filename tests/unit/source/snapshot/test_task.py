@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from ignite_kafka.common.retry import GROWING
@@ -102,6 +104,7 @@ class CountingWriter:
         self.state: Any = SimpleNamespace(by_cache={})
         self.sent: list[bytes] = []
         self.units: dict[int, tuple[int, int]] = {}
+        self.dropped: dict[int, int] = {}
         self.past_limits, self.types_sent, self.uses_sent = False, dict[int, Any](), dict[str, Any]()
 
     def send_control(self, *_: Any) -> None:
@@ -113,8 +116,9 @@ class CountingWriter:
     def too_large(self, *_: Any) -> dict[int, IgniteKafkaError]:
         return {}
 
-    def unit_done(self, cache: str, partition: int, incarnation: str, snapshot: str, records: int, bad: int, *_: Any) -> None:
+    def unit_done(self, cache: str, partition: int, incarnation: str, snapshot: str, records: int, bad: int, *more: Any) -> None:
         self.units[partition] = records, bad
+        self.dropped[partition] = more[-1]
 
 
 def test_filtered_entries_are_counted_and_wholly_filtered_partitions_are_done() -> None:
@@ -134,3 +138,27 @@ def test_filtered_entries_are_counted_and_wholly_filtered_partitions_are_done() 
     assert writer.sent == [b"1", b"2", b"1"]
     assert writer.units == {1: (2, 0), 2: (0, 0), 3: (1, 1), 4: (0, 0)}
     assert (count.entries, count.records, count.bad, count.filtered, count.units) == (4, 3, 1, 6, 4)
+
+
+def test_entries_that_transforms_drop_are_counted_beside_filtered_ones() -> None:
+    """Of partition 1 the filter leaves one entry out, transforms drop another one and refuse a third one."""
+    chain = {
+        "drop": {"type": f"{__name__}:without_two"},
+        "cast": {"type": "org.apache.kafka.connect.transforms.Cast$Value", "spec": "int32"},
+    }
+    settings = SourceSettings(
+        name="c", where="_value <> '1'", error_handling_policy="LOG_ONLY", transforms=tuple(chain), transform_config=chain,
+        overrides={".*": {"topic": "topic"}},
+    )  # fmt: skip
+    cache, writer, count = CachePlan("tested", 1, "topic", 8, 2), CountingWriter(), CacheCount()
+    copy = SlotCopy(TransferPlan("c", "s", 1, 16, settings, (cache,)), 0, Turn(cast(Any, Types()), cast(Any, None)))
+    entries = page([(number(codes.LONG, at), string(value)) for at, value in enumerate("12x34")], 1)
+    copy._copy_batch(cast(Any, writer), cache, CACHE, [entries], count)
+    assert writer.sent == [b"3", b"4"]
+    assert (writer.units, writer.dropped) == ({1: (2, 1)}, {1: 1})
+    assert (count.entries, count.records, count.bad, count.filtered, count.units) == (4, 2, 1, 1, 1)
+
+
+def without_two(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Drop the records of value 2."""
+    return batch.filter(pc.not_equal(batch["value"], "2"))

@@ -1,0 +1,53 @@
+"""Limit of the caches that a run may reach, set by the author of a Dag whatever a form or another task gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ignite_kafka.errors import SettingsError
+from ignite_kafka.settings.connector import ConnectorSettings
+from ignite_kafka.settings.java_patterns import matches_whole
+from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.settings.source import SourceSettings
+
+_SPECIAL = frozenset("\\.[]{}()*+?^$|")
+_REMEDY = "Choose allowed caches, or ask the author of the Dag to extend allowed_caches."
+
+
+def check_allowed_caches(settings: ConnectorSettings, allowed: Sequence[str]) -> None:
+    """Check that no cache outside the author's list can be copied or written.
+
+    An item of a source's ``cache_whitelist`` must be in the list as it is, or be a plain name that an expression of the list matches,
+    because no check of two expressions can say which names they share. A sink must name its topics, and the cache of each must match.
+
+    :param allowed: regular expressions (Java's) of whole cache names.
+    :raises SettingsError: another cache can be reached; the error names setting, value and list.
+    """
+    if isinstance(settings, SourceSettings):
+        if not settings.cache_whitelist:
+            raise _refused("cache_whitelist is not given, so all caches would be copied", "cache_whitelist", None, allowed)
+        for pattern in settings.cache_whitelist:
+            if pattern not in allowed and not (_is_plain_name(pattern) and _matches(pattern, allowed)):
+                raise _refused("cache_whitelist would reach caches that the Dag does not allow", "cache_whitelist", pattern, allowed)
+    elif isinstance(settings, SinkSettings):
+        if settings.topics_regex:
+            raise _refused("which caches topics_regex would reach is not known", "topics_regex", settings.topics_regex, allowed)
+        for topic in settings.topics:
+            if not _matches(cache := settings.cache_of(topic).name, allowed):
+                raise _refused(f"topic {topic} would be stored in a cache that the Dag does not allow", "topics", cache, allowed)
+
+
+def _is_plain_name(pattern: str) -> bool:
+    """Whether an expression matches its own text alone."""
+    return not _SPECIAL & set(pattern)
+
+
+def _matches(cache: str, allowed: Sequence[str]) -> bool:
+    try:
+        return any(matches_whole(cache, pattern) for pattern in allowed)
+    except ValueError as error:
+        raise SettingsError(f"allowed_caches has an expression that cannot be used: {error}", setting="allowed_caches") from error
+
+
+def _refused(what: str, setting: str, value: str | None, allowed: Sequence[str]) -> SettingsError:
+    return SettingsError(what, _REMEDY, setting=setting, value=value, allowed_caches=list(allowed))

@@ -1,0 +1,184 @@
+"""The command `migrate`, and `validate` and `run` of a worker's file with connectors' files.
+
+Several connectors of one `run` are processes of their own, side by side, each with its own Spark driver, because in one session the job of
+a stream would hold the cores that the others wait for. The first that fails ends the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import events
+from ..common.redaction import set_log_values
+from ..errors import IgniteKafkaError, SettingsError
+from ..migration.merge import GivenFile
+from ..migration.migrate import Migrated
+from ..migration.migrate import migrate as migrated_of
+from ..migration.written import SECRETS_ENDING, text
+from ..settings import secrets
+from ..settings.findings import Findings
+from ..settings.secrets import Secrets
+from .arguments import Parser
+from .replicate import Part, run_together
+
+_THIS = (sys.executable, "-m", "ignite_kafka.cli")
+
+
+def add_migrate(commands: Any) -> None:
+    """Add the command's arguments."""
+    text = "convert files of Kafka Connect: write a settings file, and a secrets file if there are passwords, for each connector"
+    added: Parser = commands.add_parser("migrate", help=text, description=text)
+    added.add_argument("file", metavar="WORKER", help="a worker's .properties file; or the first connector's, if there is no worker's")
+    added.add_argument("connectors", metavar="CONNECTOR", nargs="*", help="connectors' files: .properties, or .json of the REST interface")
+    added.add_argument("--output", metavar="FOLDER", default=".", help="existing folder of the new files (default: this one)")
+    added.add_argument("--ignite", metavar="HOST:PORT,…", help="client connectors of Ignite nodes: ignite_addresses")
+    added.set_defaults(command=migrate)
+
+
+def add_connectors(added: argparse.ArgumentParser) -> None:
+    """Add the argument of further files to `run` and `validate`."""
+    text = "further connectors' files of Kafka Connect; FILE is then a worker's file or a connector's"
+    added.add_argument("connectors", metavar="CONNECTOR", nargs="*", help=text)
+
+
+def migrate(arguments: argparse.Namespace) -> int:
+    """Write new files; nothing is written if a key is refused or a new file would replace another one."""
+    folder = Path(arguments.output)
+    if not folder.is_dir():
+        raise SettingsError("there is no such folder", "Create it", folder=folder)
+    with tempfile.TemporaryDirectory(prefix=".ignite-kafka-", dir=folder) as work:
+        done = _migrated(arguments, Path(work))
+        _show(done)
+        made = [path for one in done for path in _write(one, Path(work))]
+        stores = [path for path in Path(work).iterdir() if path not in made]
+        for path in (*made, *stores):
+            if (folder / path.name).exists():
+                raise SettingsError("a file of that name is there already", "Give --output another folder", file=folder / path.name)
+        for path in made:  # a converted store is named in a settings file by where it goes to
+            path.write_text(path.read_text().replace(str(work), str(folder.resolve())))
+        for path in (*stores, *made):
+            path.rename(folder / path.name)
+    for path in (*stores, *made):
+        print(f"written: {folder / path.name}")
+    for one in done:
+        given = f" --secrets {shlex.quote(str(folder / (one.name + SECRETS_ENDING)))}" if _has_secrets(one.secrets) else ""
+        print(f"{one.name} runs by: ignite-kafka run {shlex.quote(str(folder / (one.name + '.properties')))}{given}")
+    return 0
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """Files of a connector as `run` takes them."""
+
+    name: str
+    settings: Path
+    secrets: Path | None
+
+
+def validate_all(arguments: argparse.Namespace) -> int:
+    """Check a worker's file with connectors' files, all findings at once."""
+    with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as work:
+        done = _migrated(arguments, Path(work))
+        for one in done:
+            one.loaded.settings()
+            for place, name, became in one.became:
+                print(f"{place}: {name}: {became}")
+            for warning in one.warnings:
+                print(f"{one.file}: to be checked: {warning}")
+            print(f"{one.file} is valid: connector {one.name}, run_mode {one.loaded.values['run_mode']}")
+    return 0
+
+
+def run_all(arguments: argparse.Namespace) -> int:
+    """Run the connectors of a worker's file and connectors' files, each in a process of its own, until all have ended."""
+    if arguments.run_id or arguments.snapshot_id or arguments.mounted_secrets:
+        raise SettingsError("--run-id, --snapshot-id and --mounted-secrets are of one connector", "Give one settings file")
+    given = secrets.load(Path(arguments.secrets), tuple(arguments.allow_kafka_option)) if arguments.secrets else Secrets()
+    with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as work:
+        done = _migrated(arguments, Path(work))
+        _show(done)
+        parts = [Part(one.name, _command(arguments, _run_files(one, given, Path(work)))) for one in done]
+        return run_together(parts, lambda: None)
+
+
+def _run_files(one: Migrated, given: Secrets, work: Path) -> RunFiles:
+    joined = _joined(one.secrets, given)
+    settings = work / f"{one.name}.properties"
+    settings.write_text(text(one), encoding="ascii")
+    if not _has_secrets(joined):
+        return RunFiles(one.name, settings, None)
+    path = work / f"{one.name}{SECRETS_ENDING}"
+    secrets.dump(joined, path)
+    return RunFiles(one.name, settings, path)
+
+
+def _joined(found: Secrets, given: Secrets) -> Secrets:
+    """Secrets of the files; those of the secrets file win."""
+    ignite = {**vars(found.ignite), **{name: value for name, value in vars(given.ignite).items() if value is not None}}
+    return Secrets(type(found.ignite)(**ignite), {**found.kafka, **given.kafka}, {**found.registry, **given.registry})
+
+
+def _command(arguments: argparse.Namespace, files: RunFiles) -> tuple[str, ...]:
+    options = {"--master": arguments.master, "--kafka": arguments.kafka, "--secrets": files.secrets}
+    given = [str(part) for name, value in options.items() if value for part in (name, value)]
+    allowed = [part for one in arguments.allow_kafka_option for part in ("--allow-kafka-option", one)]
+    unprotected = ["--ship-secrets-unprotected"] if arguments.ship_secrets_unprotected else []
+    quiet = ["--quiet"] if arguments.quiet else []
+    return (*_THIS, *quiet, "run", str(files.settings), *given, *allowed, *unprotected)
+
+
+def _migrated(arguments: argparse.Namespace, work: Path) -> list[Migrated]:
+    """The connectors; emits event 15000 and raises all findings of all files at once."""
+    read = [GivenFile.read(path) for path in (arguments.file, *arguments.connectors)]
+    worker = read[0] if read[0].is_worker else None
+    connectors = read[1:] if worker else read
+    if not connectors:
+        raise SettingsError("there is no connector's file", "Give the connectors' files after the worker's", file=arguments.file)
+    done = [migrated_of(worker, one, work, arguments.ignite) for one in connectors]
+    found = Findings(error for one in done for error in one.findings)
+    names = [one.name for one in done]
+    for one in done:
+        with found.check():
+            if names.count(one.name) > 1 and not one.findings:
+                raise SettingsError("two connectors have one name", "Give each its own", setting="name", value=one.name, file=one.file)
+    found.errors = _once(found.errors)
+    if found.errors:
+        events.emit(events.MISCONFIGURED, reason=f"{len(found.errors)} settings are wrong")
+    found.raise_all()
+    set_log_values(all(one.loaded.values.get("log_values", True) not in (False, "false") for one in done))
+    return done
+
+
+def _once(errors: Sequence[IgniteKafkaError]) -> list[IgniteKafkaError]:
+    """Errors of a worker's key are those of each connector."""
+    return list({str(error): error for error in errors}.values())
+
+
+def _show(done: Sequence[Migrated]) -> None:
+    for one in done:
+        for warning in one.warnings:
+            print(f"{one.file}: to be checked: {warning}")
+        print(f"{one.file}: connector {one.name}, run_mode {one.loaded.values['run_mode']}, {_counts(one)}")
+
+
+def _counts(one: Migrated) -> str:
+    ignored = sum(became.startswith("ignored") for _, _, became in one.became)
+    return f"{len(one.became)} keys, of which {ignored} are ignored"
+
+
+def _has_secrets(given: Secrets) -> bool:
+    return bool(given.kafka or given.registry or any(value is not None for value in vars(given.ignite).values()))
+
+
+def _write(one: Migrated, work: Path) -> list[Path]:
+    files = _run_files(one, Secrets(), work)
+    os.chmod(files.settings, 0o644)
+    return [files.settings, *([files.secrets] if files.secrets else [])]

@@ -1,0 +1,44 @@
+"""Progress of a long command: a bar on a terminal, a line from time to time elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TextIO
+
+from ..common.deadline import Clock, Interval
+
+log = logging.getLogger(__name__)
+_WIDTH = 40
+_LINE_S = 10.0
+
+
+class ProgressBar:
+    """Shows how many parts are done. It shows nothing if it is quiet."""
+
+    def __init__(self, stream: TextIO, *, quiet: bool = False, clock: Clock = time.monotonic) -> None:
+        self._stream, self._quiet, self._clock = stream, quiet, clock
+        self._terminal, self._shown = stream.isatty(), False
+        self._lines = Interval(_LINE_S, clock)
+        self._started = clock()
+
+    def show(self, what: str, done: int, count: int) -> None:
+        """Show that ``done`` of ``count`` parts of ``what`` are done."""
+        share = min(1.0, done / count) if count else 1.0
+        seconds = self._clock() - self._started
+        if self._quiet:
+            return
+        if self._terminal:
+            bar = "=" * int(share * _WIDTH)
+            self._stream.write(f"\r{what} [{bar:<{_WIDTH}}] {share:4.0%} {seconds:.0f} s\x1b[K")
+            self._stream.flush()
+            self._shown = True
+        elif self._lines.due():
+            log.info("%s: %d of %d tasks after %.0f s", what, done, count, seconds)
+
+    def end(self) -> None:
+        """Remove the bar."""
+        if self._shown:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+            self._shown = False

@@ -1,0 +1,27 @@
+"""The settings that `validate` shows."""
+
+from __future__ import annotations
+
+import json
+
+from ..settings.connector import ConnectorSettings
+from ..settings.files import PROVIDED
+from .tables import table
+
+_ALWAYS_SHOWN = ("ignite_addresses", "bootstrap_servers")  # the default is a cluster of this machine, which is often not intended
+
+
+def shown_settings(settings: ConnectorSettings) -> list[str]:
+    """Names of the settings that differ from their defaults, and of the clusters' addresses."""
+    defaults = settings.defaults()
+    return [name for name in settings.known() if name in _ALWAYS_SHOWN or getattr(settings, name) != defaults[name]]
+
+
+def settings_table(settings: ConnectorSettings) -> str:
+    """Values of these settings and where each was set; a value that a config provider gave is hidden."""
+    values = settings.to_dict()
+    rows = []
+    for name in shown_settings(settings):
+        set_in = settings.origin.get(name, "default")
+        rows.append((name, "(hidden)" if set_in.endswith(PROVIDED) else json.dumps(values[name]), set_in))
+    return table(("setting", "value", "set in"), rows)

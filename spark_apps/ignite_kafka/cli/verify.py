@@ -1,0 +1,81 @@
+"""The command `verify`: arguments, and results as text."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from ..settings.connector import ConnectorSettings
+from ..settings.secrets import Secrets
+from .arguments import whole
+from .progress_bar import ProgressBar
+from .tables import table
+
+if TYPE_CHECKING:
+    from ..admin.verify import Verified
+    from ..verification.connector import VerifyResult
+
+_NEW_TOPIC = "they are two keys for Kafka; send the cache to a new topic (docs/types.md, Keys that are objects)"
+
+
+def add_verify(added: argparse.ArgumentParser) -> None:
+    """Add the arguments of `verify`, besides those that all commands of a file have."""
+    added.add_argument("--master", help="Spark master (default: that of spark-defaults.conf, else local[*,4])")
+    added.add_argument("--sample", type=_percent, default=100.0, metavar="PERCENT", help="compare about so many percent of the keys only")
+    thorough = "decode every entry by rows too, not one of 256, to find errors of the codec (JSON only; slow)"
+    added.add_argument("--thorough", action="store_true", help=thorough)
+    added.add_argument("--differences", type=whole, default=5, metavar="N", help="differences to show of each cache (default: 5)")
+    added.add_argument("--repair", action="store_true", help="send again, or put again, what differs; only while no run is active")
+    added.add_argument("--force", action="store_true", help="repair although the newest run has not ended: its driver is dead")
+    added.add_argument("--json", action="store_true", help="print JSON")
+    added.add_argument("--mounted-secrets", metavar="FILE", help="secrets file at this path on every executor")
+    unprotected = "send --secrets to executors although Spark does not authenticate"
+    added.add_argument("--ship-secrets-unprotected", action="store_true", help=unprotected)
+
+
+def _percent(text: str) -> float:
+    number = float(text.removesuffix("%"))
+    if not 0 < number <= 100:
+        raise argparse.ArgumentTypeError(f"{text} is not above 0 and at most 100")
+    return number
+
+
+def verify_locally(settings: ConnectorSettings, secrets: Secrets, arguments: argparse.Namespace) -> int:
+    """Compare with a Spark session of this process, and print the result; 1 if something differs and was not repaired."""
+    from ..app import Arguments, find_secrets
+    from ..runtime.interrupts import interrupts_raised
+    from ..verification.connector import VerifyOptions, verify_connector
+    from .local_run import local_session
+
+    given = Arguments("", arguments.secrets, arguments.mounted_secrets, arguments.ship_secrets_unprotected)
+    options = VerifyOptions(arguments.sample, arguments.thorough, arguments.differences, arguments.repair, arguments.force)
+    bar = ProgressBar(sys.stderr, quiet=arguments.quiet)
+    with interrupts_raised(), local_session(settings.name, arguments.master) as spark:
+        source = find_secrets(spark, given, tuple(arguments.allow_kafka_option))
+        try:
+            found = verify_connector(spark, settings, secrets, source, options, bar.show)
+        finally:
+            bar.end()
+    print(json.dumps(found.to_dict(), indent=2) if arguments.json else text_of(found, repair=arguments.repair))
+    return 0 if found.equal else 1
+
+
+def text_of(found: VerifyResult, *, repair: bool) -> str:
+    """A table of the caches, and the first differences of each by key."""
+    head = ("cache", "topic", "entries", "records", "repeated", "missing", "different", "unexpected", *(("repaired",) if repair else ()))
+    rows = [
+        (*_counts(one.result), *((one.repaired,) if repair else ()), "yes" if one.result.equal else "repaired" if one.equal else "NO")
+        for one in found.caches
+    ]
+    results = [one.result for one in found.caches]
+    examples = [f"{one.cache}: {example}" for one in results for example in one.examples]
+    other = [one for one in results if one.other_bytes]
+    examples += [f"{one.cache}: {one.other_bytes} keys of {one.topic} are keys of the cache in other bytes: {_NEW_TOPIC}" for one in other]
+    sample = [f"a sample of {found.sample:g} % of the keys"] if found.sample < 100 else []
+    return "\n".join([table((*head, "verified"), rows), *sample, *examples])
+
+
+def _counts(one: Verified) -> tuple[object, ...]:
+    return one.cache, one.topic, one.entries, one.records, one.repeated, one.missing, one.different, one.unexpected

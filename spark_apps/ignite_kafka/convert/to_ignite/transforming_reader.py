@@ -1,0 +1,296 @@
+"""Records of a topic through Kafka Connect's transforms, ready for :class:`.record_converter.RecordConverter`.
+
+The sides that transforms read or change become Connect columns, pass the chain, and are given on as references: the bytes of a transformed
+record name its place in the columns, and :class:`References` is the deserializer that finds it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...common.arrays import RowIndex
+from ...common.arrow_layout import list_sizes
+from ...common.redaction import in_message
+from ...kafka.headers import same_headers
+from ...kafka.records import Consumed
+from ...settings.converters import JSON
+from ...settings.transforms import TransformSettings, touches
+from ..connect.columns import ConnectColumn, ConnectPart, Deserialized, Deserializer
+from ..rules.stage import Stage
+from ..transforms.batch import NO_TIME, BadRow, ConnectBatch, Header, Position
+from ..transforms.chain import Step, apply_chain
+from ..transforms.steps import asks_for_tombstones, reads_headers
+from .conversion_rules import ConversionRules, SideRules
+from .entries import BadRecord
+from .json_rows import parse
+from .json_values import Refused
+
+Deserializers = Callable[[str, SideRules], Deserializer | None]
+_NULL_JSON = pa.scalar(b"null", pa.binary())
+_BINARY = pa.binary()
+
+
+class References:
+    """Reads bytes that name places in columns."""
+
+    name = "references"
+
+    def __init__(self) -> None:
+        self._columns: list[ConnectColumn] = []
+
+    def clear(self) -> None:
+        """Forget the columns of the batch before."""
+        self._columns = []
+
+    def add(self, column: ConnectColumn) -> pa.BinaryArray:
+        """Eight bytes for each value of a column; null for null."""
+        number, count = len(self._columns), len(column.data)
+        self._columns.append(column)
+        places = (np.int64(number) << 32) + np.arange(count)
+        offsets = np.arange(count + 1, dtype=np.int32) * 8
+        made = pa.Array.from_buffers(_BINARY, count, [None, pa.py_buffer(offsets), pa.py_buffer(places.tobytes())])
+        return pc.if_else(column.data.is_valid(), made, pa.scalar(None, _BINARY)) if column.data.null_count else made
+
+    def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
+        """The values at these places."""
+        places = np.frombuffer(b"".join(data.to_pylist()), np.int64)
+        numbers, rows = places >> 32, places & 0xFFFFFFFF
+        parts = []
+        for number in np.unique(numbers).tolist():
+            mine, column = np.flatnonzero(numbers == number), self._columns[number]
+            parts.append(ConnectPart(mine, replace(column, data=column.data.take(pa.array(rows[mine])))))
+        return Deserialized(tuple(parts))
+
+
+class PlainJson:
+    """Reads JSON texts as values without a schema."""
+
+    name = JSON
+
+    def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
+        """The texts themselves; one that is not JSON is bad, and the text null is null."""
+        bad = []
+        for row, text in enumerate(data.to_pylist()):
+            try:
+                parse(text)
+            except Refused as error:
+                bad.append((row, error.reason))
+        rows = np.delete(np.arange(len(data)), [row for row, _ in bad])
+        texts = data.take(pa.array(rows)) if bad else data
+        there = pc.not_equal(texts, _NULL_JSON)
+        column = ConnectColumn(pc.if_else(there, texts, pa.scalar(None, _BINARY)), None)
+        return Deserialized((ConnectPart(rows, column),), tuple(bad))
+
+
+@dataclass(frozen=True)
+class Routed:
+    """Records of one batch that have one topic after the transforms.
+
+    :param rows: rows of the batch, one for each record, rising.
+    :param consumed: the records, for a converter made with :attr:`TransformingReader.deserializers`.
+    """
+
+    topic: str
+    rows: RowIndex
+    consumed: Consumed
+
+
+class TransformingReader:
+    """Applies the transforms of one topic's records. For one thread.
+
+    :param settings: of the steps, in the same order.
+    :param deserializers: makes the deserializer of a side.
+    """
+
+    def __init__(
+        self, steps: Sequence[Step], settings: Sequence[TransformSettings], rules: ConversionRules, deserializers: Deserializers
+    ) -> None:
+        self._steps, self._classes = tuple(steps), {one.alias: one.type for one in settings}
+        self._makes, self._header_key = deserializers, rules.key_policy == "header"
+        sides = {"key": rules.key, "value": rules.value, "header": rules.header}
+        wanted = {
+            "key": touches(settings, "key"),
+            "value": touches(settings, "value") or asks_for_tombstones(settings),
+            "header": self._header_key or reads_headers(settings),
+        }
+        self._readers = {side: deserializers(side, sides[side]) or PlainJson() for side, used in wanted.items() if used}
+        self._references: Mapping[str, References] = {side: References() for side in self._readers}
+
+    def deserializers(self, side: str, rules: SideRules) -> Deserializer | None:
+        """The deserializer of a side of :attr:`Routed.consumed`: of references, or of the bytes of a side that no transform touches."""
+        found = self._references.get(side)
+        return found if found is not None else self._makes(side, rules)
+
+    @property
+    def with_headers(self) -> bool:
+        """Whether it needs the records' headers."""
+        return "header" in self._readers
+
+    def read(self, consumed: Consumed) -> tuple[list[Routed], list[BadRecord]]:
+        """The records of a batch by their topics after the transforms, without those that were dropped, and the bad ones by row.
+
+        References are valid until the next call.
+        """
+        for references in self._references.values():
+            references.clear()
+        bad: dict[int, BadRecord] = {}
+        keys = self._side("key", consumed.keys, consumed.topic, Stage.KEY, bad)
+        values = self._side("value", consumed.values, consumed.topic, Stage.VALUE, bad)
+        headers = self._headers(consumed, bad)
+        made: dict[str, list[tuple[RowIndex, Consumed]]] = {}
+        for batch in _batches(consumed, keys, values, headers, sorted(bad)):
+            result = apply_chain(batch, self._steps)
+            for one in result.bad:
+                bad.setdefault(one.row, self._refused(one))
+            for done in result.batches:
+                for topic, part in _by_topic(done):
+                    made.setdefault(topic, []).append((part.rows, self._given_on(part, topic, consumed)))
+        return [_joined(topic, parts) for topic, parts in made.items()], [bad[row] for row in sorted(bad)]
+
+    def _refused(self, one: BadRow) -> BadRecord:
+        what = f"transform {one.transform} throws {one.exception}: {in_message(one.reason)}"
+        where = {"transform": one.transform, "transform_class": self._classes[one.transform], "exception": one.exception}
+        return BadRecord(one.row, Stage.TRANSFORMATION, what, where)
+
+    def _side(self, side: str, data: pa.BinaryArray, topic: str, stage: Stage, bad: dict[int, BadRecord]) -> list[ConnectPart]:
+        """Connect columns of a side; of one that no transform touches a placeholder for each value."""
+        reader, rows = self._readers.get(side), np.flatnonzero(np.asarray(data.is_valid()))
+        if reader is None:
+            return [ConnectPart(np.arange(len(data)), ConnectColumn(data, None))]
+        whole = rows.size == len(data)
+        found = reader.deserialize(data if whole else data.take(pa.array(rows)), topic)
+        for row, why in found.bad:
+            bad.setdefault(int(rows[row]), BadRecord(int(rows[row]), stage, why))
+        parts = [ConnectPart(rows[part.rows], part.column) for part in found.parts if part.rows.size]
+        if not whole:
+            nulls = np.setdiff1d(np.arange(len(data)), rows)
+            parts.append(ConnectPart(nulls, ConnectColumn(pa.nulls(nulls.size, _BINARY), None)))
+        return parts
+
+    def _headers(self, consumed: Consumed, bad: dict[int, BadRecord]) -> list[tuple[RowIndex, tuple[Header, ...]]]:
+        """Rows with the same headers, by name, order and schema, and their headers."""
+        count = len(consumed)
+        if not self.with_headers or consumed.headers is None:
+            return [(np.arange(count), ())]
+        sizes, flat = list_sizes(consumed.headers), consumed.headers.flatten()
+        of_row, names = np.repeat(np.arange(count), sizes), flat.field(0).to_pylist()
+        part_of, place = np.full(len(flat), -1), np.zeros(len(flat), np.int64)
+        there = np.flatnonzero(np.asarray(flat.field(1).is_valid()))
+        found = self._readers["header"].deserialize(flat.field(1).take(pa.array(there)), consumed.topic)
+        for number, part in enumerate(found.parts):
+            part_of[there[part.rows]], place[there[part.rows]] = number, np.arange(part.rows.size)
+        for at, why in found.bad:
+            row = int(of_row[there[at]])
+            bad.setdefault(row, BadRecord(row, Stage.HEADER, f"header {names[there[at]]}: {why}"))
+        forms: dict[tuple[tuple[str, int], ...], list[int]] = {}
+        ends = np.cumsum(sizes)
+        for row, (start, end) in enumerate(zip((ends - sizes).tolist(), ends.tolist(), strict=True)):
+            forms.setdefault(tuple(zip(names[start:end], part_of[start:end].tolist(), strict=True)), []).append(row)
+        made = []
+        for form, mine in forms.items():
+            rows = np.array(mine, np.int64)
+            first = (ends - sizes)[rows]
+            columns = [_header(found, number, place[first + at]) for at, (_, number) in enumerate(form)]
+            made.append((rows, tuple(Header(name, column) for (name, _), column in zip(form, columns, strict=True))))
+        return made
+
+    def _given_on(self, batch: ConnectBatch, topic: str, consumed: Consumed) -> Consumed:
+        """The records of a transformed batch, as references where a side is not as it was read."""
+        keys = self._references["key"].add(batch.key) if "key" in self._references else batch.key.data
+        values = self._references["value"].add(batch.value) if "value" in self._references else batch.value.data
+        headers = None
+        if self._header_key:
+            written = [self._references["header"].add(one.column) for one in batch.headers]
+            headers = same_headers([one.name for one in batch.headers], written, len(batch))
+        assert batch.position is not None
+        return Consumed(topic, consumed.partition, keys, values, batch.position.offsets, batch.times_ms, headers)
+
+
+def _header(found: Deserialized, number: int, places: RowIndex) -> ConnectColumn:
+    if number < 0:
+        return ConnectColumn(pa.nulls(places.size, _BINARY), None)
+    column = found.parts[number].column
+    return replace(column, data=column.data.take(pa.array(places)))
+
+
+def _batches(
+    consumed: Consumed,
+    keys: Sequence[ConnectPart],
+    values: Sequence[ConnectPart],
+    headers: Sequence[tuple[RowIndex, tuple[Header, ...]]],
+    bad: Sequence[int],
+) -> Iterable[ConnectBatch]:
+    """Batches of the good records, each with one schema of keys, one of values, and the same headers."""
+    count = len(consumed)
+    good = np.ones(count, bool)
+    good[list(bad)] = False
+    of_key, key_at = _places(keys, count)
+    of_value, value_at = _places(values, count)
+    of_headers, header_at = _places([ConnectPart(rows, ConnectColumn(pa.nulls(rows.size), None)) for rows, _ in headers], count)
+    form = (of_key * (len(values) + 1) + of_value) * (len(headers) + 1) + of_headers
+    times = np.full(count, NO_TIME, np.int64) if consumed.times_ms is None else consumed.times_ms
+    for number in np.unique(form[good]).tolist():
+        rows = np.flatnonzero(good & (form == number))
+        first = int(rows[0])
+        at = header_at[rows]
+        yield ConnectBatch(
+            rows,
+            _taken(keys[of_key[first]].column, key_at[rows]),
+            _taken(values[of_value[first]].column, value_at[rows]),
+            pa.repeat(pa.scalar(consumed.topic), rows.size),
+            times[rows],
+            tuple(Header(one.name, _taken(one.column, at)) for one in headers[of_headers[first]][1]),
+            Position(np.full(rows.size, consumed.partition, np.int32), consumed.offsets[rows]),
+        )
+
+
+def _places(parts: Sequence[ConnectPart], count: int) -> tuple[RowIndex, RowIndex]:
+    """Part of each row, and its place there."""
+    part_of, place = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    for number, part in enumerate(parts):
+        part_of[part.rows], place[part.rows] = number, np.arange(part.rows.size)
+    return part_of, place
+
+
+def _taken(column: ConnectColumn, rows: RowIndex) -> ConnectColumn:
+    if rows.size == len(column.data) and np.array_equal(rows, np.arange(rows.size)):
+        return column
+    return replace(column, data=column.data.take(pa.array(rows)))
+
+
+def _by_topic(batch: ConnectBatch) -> Iterable[tuple[str, ConnectBatch]]:
+    names = batch.topics.unique().to_pylist()
+    if len(names) == 1:
+        yield names[0], batch
+        return
+    for name in names:
+        at = np.flatnonzero(np.asarray(pc.equal(batch.topics, name)))
+        assert batch.position is not None
+        yield name, ConnectBatch(
+            batch.rows[at], _taken(batch.key, at), _taken(batch.value, at), batch.topics.take(pa.array(at)), batch.times_ms[at],
+            tuple(Header(one.name, _taken(one.column, at)) for one in batch.headers),
+            Position(batch.position.partitions[at], batch.position.offsets[at]),
+        )  # fmt: skip
+
+
+def _joined(topic: str, parts: Sequence[tuple[RowIndex, Consumed]]) -> Routed:
+    """Records of one topic, in their order."""
+    rows = np.concatenate([rows for rows, _ in parts])
+    order = np.argsort(rows)
+    index = pa.array(order)
+    made = [one for _, one in parts]
+    headers = [one.headers for one in made if one.headers is not None]
+    consumed = Consumed(
+        topic,
+        made[0].partition,
+        pa.concat_arrays([one.keys for one in made]).take(index),
+        pa.concat_arrays([one.values for one in made]).take(index),
+        np.concatenate([one.offsets for one in made])[order],
+        headers=pa.concat_arrays(headers).take(index) if headers else None,
+    )
+    return Routed(topic, rows[order], consumed)

@@ -1,0 +1,235 @@
+"""Converts entries through Kafka Connect's transforms: decoded columns, Connect columns, transforms, the converters' bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...common.arrays import Int64Array, RowIndex
+from ...common.redaction import in_message
+from ...errors import IgniteKafkaError, SettingsError, TransformFailed, UnsupportedType
+from ...ignite.types.key_kind import KeyKind
+from ...ignite.types.model import CacheInfo, Page, TypeSource, TypeUse
+from ...kafka.headers import same_headers
+from ...kafka.records import KeyType, Records, concat_present, gather, take_rows
+from ...settings.converters import SIMPLE, STRING
+from ...settings.transforms import TransformSettings, touches
+from ..connect.columns import ConnectColumn, ConnectPart, Serializer
+from ..rules.stage import Stage
+from ..transforms.batch import NO_TIME, BadRow, ConnectBatch
+from ..transforms.chain import Step, apply_chain
+from .connect_side import ConnectSide
+from .converter import SideContext, naming_cache
+from .entry_converter import DecodedGroup, EntryConverter
+from .type_uses import uses_of
+
+_REMEDY = "Correct the entry or the transform; to skip such entries set error_handling_policy to DEAD_LETTER."
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The transforms of a cache.
+
+    :param settings: of the steps, in the same order.
+    :param headers: writes the values of headers.
+    :param topic_of: the topic that a cache's records have before the first transform.
+    """
+
+    steps: tuple[Step, ...]
+    settings: tuple[TransformSettings, ...]
+    headers: Serializer
+    topic_of: Callable[[str], str]
+
+    def class_of(self, alias: str) -> str:
+        """Java class or function of a transform."""
+        return next((one.type for one in self.settings if one.alias == alias), "")
+
+
+@dataclass
+class _Made:
+    """Records of the groups so far, in no order."""
+
+    keys: list[pa.Array] = field(default_factory=list)
+    values: list[pa.Array] = field(default_factory=list)
+    headers: list[pa.ListArray] = field(default_factory=list)
+    times: list[Int64Array] = field(default_factory=list)
+    rows: list[RowIndex] = field(default_factory=list)
+    bad: list[BadRow] = field(default_factory=list)
+    kinds: set[KeyKind] = field(default_factory=set)
+    key_types: set[KeyType] = field(default_factory=set)
+    uses: set[TypeUse] = field(default_factory=set)
+
+
+class TransformingConverter:
+    """The converter of a cache that has transforms.
+
+    A side that no transform reads or changes has the bytes of the converter without transforms, and its keys can be turned back.
+
+    :param plain: the converter without transforms, of whose sides none is ignite-binary.
+    :param key: writes the keys that transforms change; `value` likewise.
+    """
+
+    def __init__(self, plain: EntryConverter, key: ConnectSide, value: ConnectSide, chain: Chain) -> None:
+        self._plain, self._key, self._value, self._chain = plain, key, value, chain
+        self._touched = {side: touches(chain.settings, side) for side in ("key", "value")}
+
+    @property
+    def key_name(self) -> str:
+        """Name of the converter of keys in the settings."""
+        return self._plain.key_name
+
+    @property
+    def of_keys(self) -> EntryConverter | None:
+        """The converter of keys that turns them back; None: transforms make keys, which cannot be turned back."""
+        return None if self._touched["key"] else self._plain
+
+    def component(self, stage: Stage) -> type:
+        """The class that converts the side of a stage."""
+        return self._plain.component(stage)
+
+    def check(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
+        """Check the sides that no transform changes; raises UnsupportedType."""
+        self._plain.check_sides(self._untouched, cache, types, topic)
+
+    def register(self, cache: CacheInfo, types: TypeSource, topic: str) -> None:
+        """Register the declared schemas of the sides that no transform changes; see :meth:`.converter.Converter.register`."""
+        self._plain.register_sides(self._untouched, cache, types, topic)
+
+    @property
+    def _untouched(self) -> tuple[str, ...]:
+        return tuple(side for side, touched in self._touched.items() if not touched)
+
+    def convert(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = False) -> Records:
+        """Records of the entries, in their order, without those that transforms drop; `refused` has those for which one throws.
+
+        :raises DecodeError: bytes that do not decode.
+        :raises UnsupportedType: a value that Kafka Connect or its converter has no form for.
+        :raises SettingsError: a transform gives a record another topic than the plan has.
+        """
+        context, made = self._plain.context(cache, types, topic), _Made()
+        for decoded in self._plain.decoded(pages, cache, types):
+            with naming_cache(cache):
+                self._convert(decoded, context, made)
+        rows = np.concatenate([np.zeros(0, np.int64), *made.rows])
+        times = np.concatenate([np.zeros(0, np.int64), *made.times])
+        headers = concat_present(made.headers)
+        records = Records(
+            gather(made.keys),
+            gather(made.values),
+            key_kinds=frozenset(made.kinds),
+            key_types=frozenset(made.key_types),
+            headers=headers if headers is not None and headers.null_count < len(headers) else None,
+            times_ms=np.maximum(times, 0) if (times != NO_TIME).any() else None,
+            uses=frozenset(made.uses),
+            rows=rows,
+            refused=tuple((bad.row, self._error(bad)) for bad in sorted(made.bad, key=lambda bad: bad.row)),
+        )
+        return records if np.array_equal(rows, np.sort(rows)) else take_rows(records, np.argsort(rows))
+
+    def _convert(self, decoded: DecodedGroup, context: SideContext, made: _Made) -> None:
+        """Convert the entries of one key type and one value type."""
+        group, count = decoded.group, len(decoded.group.rows)
+        plain_key, plain_value = self._plain_bytes(decoded, context, made)
+        keys = _placeholders(count) if plain_key is not None else self._key.columns(decoded.key, decoded.key_type, context)
+        removed = pa.types.is_null(group.value.type)
+        nothing = removed or plain_value is not None
+        values = _placeholders(count, there=not removed) if nothing else self._value.columns(group.value, group.value_type, context)
+        times = np.where(decoded.times_ms > 0, decoded.times_ms, NO_TIME)
+        for rows, key_column, value_column in _shared(keys, values, count):
+            topics = pa.repeat(pa.scalar(self._chain.topic_of(context.cache.name)), len(rows))
+            batch = ConnectBatch(group.rows[rows], key_column, value_column, topics, times[rows])
+            result = apply_chain(batch, self._chain.steps)
+            made.bad += result.bad
+            for one in result.batches:
+                if len(one):
+                    self._add(one, group.rows, plain_key, plain_value, context.topic, made)
+
+    def _plain_bytes(self, decoded: DecodedGroup, context: SideContext, made: _Made) -> tuple[pa.Array | None, pa.Array | None]:
+        """Bytes of the sides that no transform touches, for each entry of a group; None for the others."""
+        keys, values, group = None, None, decoded.group
+        if not self._touched["key"]:
+            keys, kinds, key_types = self._plain.keys(decoded, context)
+            made.kinds |= kinds
+            made.key_types |= key_types
+            made.uses.update(uses_of("key", group.key, group.key_type))
+        if not self._touched["value"]:
+            values = self._plain.values(group, context)
+            made.uses.update(uses_of("value", group.value, group.value_type))
+        return keys, values
+
+    def _add(
+        self, batch: ConnectBatch, of_group: RowIndex, keys: pa.Array | None, values: pa.Array | None, topic: str, made: _Made
+    ) -> None:
+        """Add the records of a transformed batch."""
+        if topic:
+            self._check_topics(batch, topic)
+        at = pa.array(np.searchsorted(of_group, batch.rows))
+        made.keys.append(self._key.serialize(batch.key, topic) if keys is None else keys.take(at))
+        made.values.append(self._value.serialize(batch.value, topic) if values is None else values.take(at))
+        written = [_written(self._chain.headers, one.column, topic) for one in batch.headers]
+        made.headers.append(same_headers([one.name for one in batch.headers], written, len(batch)))
+        made.times.append(batch.times_ms)
+        made.rows.append(batch.rows)
+
+    def _check_topics(self, batch: ConnectBatch, topic: str) -> None:
+        other = batch.topics.filter(pc.not_equal(batch.topics, topic))
+        if len(other):
+            what = f"a transform gives a record topic {other[0].as_py()!r}, and all records of a cache go to one topic, {topic!r}"
+            raise SettingsError(what, "Route at the sink, or name topics by RegexRouter, topic_names or overrides", setting="transforms")
+
+    def _error(self, bad: BadRow) -> IgniteKafkaError:
+        return failed(bad, self._chain.class_of(bad.transform), _REMEDY)
+
+    def key_forms(
+        self, keys: Sequence[bytes], kinds: Collection[KeyKind], cache: CacheInfo, types: TypeSource, *, topic: str = ""
+    ) -> list[list[bytes]]:
+        """For the key of each record the keys of Ignite that it may be of; none where transforms make keys."""
+        if self._touched["key"]:
+            return [[] for _ in keys]
+        return self._plain.key_forms(keys, kinds, cache, types, topic=topic)
+
+
+def failed(bad: BadRow, class_name: str, remedy: str) -> TransformFailed:
+    """The error of a record for which a transform throws."""
+    what = f"transform {bad.transform} throws {bad.exception}: {in_message(bad.reason)}"
+    return TransformFailed(what, remedy, transform=bad.transform, transform_class=class_name, exception=bad.exception)
+
+
+def _written(serializer: Serializer, column: ConnectColumn, topic: str) -> pa.BinaryArray:
+    """Bytes of a header's values. Values without a schema, JSON texts, are written as ``Values.convertToString`` does: texts unquoted."""
+    if column.schema is not None or serializer.name not in (SIMPLE, STRING):
+        return serializer.serialize(column, topic)
+    if column.data.null_count == len(column.data):
+        return pa.nulls(len(column.data), pa.binary())
+    texts = column.data.to_pylist()
+    if serializer.name == STRING and any(text is not None and text[:1] in (b"{", b"[") for text in texts):
+        raise UnsupportedType("header converter string has no form for an object or a list", "Use header_converter simple or json.")
+    return pa.array([json.loads(text).encode() if text is not None and text[:1] == b'"' else text for text in texts], pa.binary())
+
+
+def _placeholders(count: int, *, there: bool = False) -> list[ConnectPart]:
+    """A column for values that no transform looks into: nulls, or texts where transforms may ask whether there is a value."""
+    data = pa.repeat(pa.scalar(b"0", pa.binary()), count) if there else pa.nulls(count, pa.binary())
+    return [ConnectPart(np.arange(count), ConnectColumn(data, None))]
+
+
+def _shared(keys: Sequence[ConnectPart], values: Sequence[ConnectPart], count: int) -> list[tuple[RowIndex, ConnectColumn, ConnectColumn]]:
+    """Rows that share a schema of keys and one of values, with their columns."""
+    if len(keys) == len(values) == 1:
+        return [(np.arange(count), keys[0].column, values[0].column)]
+    found = []
+    for key in keys:
+        for value in values:
+            rows, key_at, value_at = np.intersect1d(key.rows, value.rows, assume_unique=True, return_indices=True)
+            if rows.size:
+                found.append((rows, _taken(key.column, key_at), _taken(value.column, value_at)))
+    return found
+
+
+def _taken(column: ConnectColumn, rows: RowIndex) -> ConnectColumn:
+    return replace(column, data=column.data.take(pa.array(rows)))

@@ -1,0 +1,95 @@
+"""Batches of records between converter and cache, on which transforms work, and what a transform makes of one.
+
+A batch is the counterpart of Kafka Connect's ``ConnectRecord`` for many records that have the same schemas and the same names of headers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from ...common.arrays import Int32Array, Int64Array, Mask, RowIndex
+from ..connect.columns import ConnectColumn
+
+NO_TIME = -1
+"""The timestamp of a record that has none."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """A header that each of N records has, with its N values."""
+
+    name: str
+    column: ConnectColumn
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where N records of a sink were read: partitions and offsets. A source's records have no position yet."""
+
+    partitions: Int32Array
+    offsets: Int64Array
+
+
+@dataclass(frozen=True)
+class ConnectBatch:
+    """N records with one schema of keys, one of values, and the same headers by name, order and schema.
+
+    Values without a schema are JSON texts (``pa.binary()``), as in :class:`~..connect.columns.ConnectColumn`; an Arrow null is Java's null.
+    A column of nulls alone may be of any type: its schema is None for Kafka Connect's null schema.
+
+    :param rows: N rows (int64, rising) of the first batch, by which the results of a chain are put in order again.
+    :param topics: N names (``pa.string()``).
+    :param times_ms: N timestamps in milliseconds since 1970, :data:`NO_TIME` where there is none.
+    """
+
+    rows: RowIndex
+    key: ConnectColumn
+    value: ConnectColumn
+    topics: pa.StringArray
+    times_ms: Int64Array
+    headers: tuple[Header, ...] = ()
+    position: Position | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A record for which a transform throws an exception.
+
+    :param row: its row of the first batch.
+    :param exception: name of the Java class, such as ``org.apache.kafka.connect.errors.DataException``.
+    :param reason: Kafka Connect's message.
+    :param transform: alias of the transform in the settings; empty until the chain sets it.
+    """
+
+    row: int
+    exception: str
+    reason: str
+    transform: str = ""
+
+
+@dataclass(frozen=True)
+class Transformed:
+    """What a transform made: each row of its batch is in one of `batches`, or in `bad`, or was dropped."""
+
+    batches: tuple[ConnectBatch, ...]
+    bad: tuple[BadRow, ...] = ()
+
+
+class Transform(Protocol):
+    """A transform with its configuration (``org.apache.kafka.connect.transforms.Transformation``). A pure function of the batch."""
+
+    def apply(self, batch: ConnectBatch) -> Transformed:
+        """Transform all records of a batch. It raises nothing for a record: what Kafka Connect throws is in `bad`."""
+
+
+class Predicate(Protocol):
+    """A predicate with its configuration (``org.apache.kafka.connect.transforms.predicates.Predicate``)."""
+
+    def test(self, batch: ConnectBatch) -> Mask:
+        """N flags: the record satisfies the predicate."""

@@ -1,0 +1,111 @@
+"""Transforms and predicates by Kafka Connect's class names, long and short."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ...errors import SettingsError
+from ...settings.suggestions import did_you_mean
+from . import (
+    cast,
+    extract_field,
+    flatten,
+    headers,
+    hoist_field,
+    insert_field,
+    mask_field,
+    predicates,
+    regex_router,
+    replace_field,
+    set_schema_metadata,
+    timestamp_converter,
+    timestamp_router,
+    value_to_key,
+)
+from .batch import Predicate, Transform
+from .filter import Filter
+from .properties import Owner, Properties, read_properties
+from .sides import Side
+
+_T = TypeVar("_T")
+_PACKAGE = "org.apache.kafka.connect.transforms."
+_PREDICATES = f"{_PACKAGE}predicates."
+
+
+@dataclass(frozen=True)
+class _Entry:
+    properties: Properties
+    make: Callable[[Owner, bool], Transform]
+
+
+def _sided(name: str, properties: Properties, make: Callable[[Owner, Side, bool], Transform]) -> dict[str, _Entry]:
+    """The entries of a transform that has a class for keys and one for values."""
+
+    def entry(side: Side) -> _Entry:
+        return _Entry(properties, lambda given, sink: make(given, side, sink))
+
+    return {f"{name}${side.value}": entry(side) for side in Side}
+
+
+_TRANSFORMS: Mapping[str, _Entry] = {
+    **_sided("Cast", cast.PROPERTIES, lambda given, side, _: cast.cast(given, side)),
+    **_sided("ExtractField", extract_field.PROPERTIES, lambda given, side, _: extract_field.extract_field(given, side)),
+    **_sided("InsertField", insert_field.PROPERTIES, lambda given, side, sink: insert_field.insert_field(given, side, sink=sink)),
+    **_sided("ReplaceField", replace_field.PROPERTIES, lambda given, side, _: replace_field.replace_field(given, side)),
+    **_sided("Flatten", flatten.PROPERTIES, lambda given, side, _: flatten.flatten(given, side)),
+    **_sided("HeaderFrom", headers.HEADER_FROM, lambda given, side, _: headers.header_from(given, side)),
+    **_sided("HoistField", hoist_field.PROPERTIES, lambda given, side, _: hoist_field.hoist_field(given, side)),
+    **_sided("MaskField", mask_field.PROPERTIES, lambda given, side, _: mask_field.mask_field(given, side)),
+    **_sided(
+        "SetSchemaMetadata", set_schema_metadata.PROPERTIES, lambda given, side, _: set_schema_metadata.set_schema_metadata(given, side)
+    ),
+    **_sided(
+        "TimestampConverter", timestamp_converter.PROPERTIES, lambda given, side, _: timestamp_converter.timestamp_converter(given, side)
+    ),
+    "DropHeaders": _Entry(headers.DROP_HEADERS, lambda given, _: headers.drop_headers(given)),
+    "InsertHeader": _Entry(headers.INSERT_HEADER, lambda given, _: headers.insert_header(given)),
+    "TimestampRouter": _Entry(timestamp_router.PROPERTIES, lambda given, _: timestamp_router.timestamp_router(given)),
+    "ValueToKey": _Entry(value_to_key.PROPERTIES, lambda given, _: value_to_key.value_to_key(given)),
+    "RegexRouter": _Entry(regex_router.PROPERTIES, lambda given, _: regex_router.regex_router(given)),
+    "Filter": _Entry({}, lambda given, _: Filter()),
+}
+_TESTS: Mapping[str, tuple[Properties, Callable[[Owner], Predicate]]] = {
+    "TopicNameMatches": (predicates.TOPIC_NAME_MATCHES, predicates.topic_name_matches),
+    "HasHeaderKey": (predicates.HAS_HEADER_KEY, predicates.has_header_key),
+    "RecordIsTombstone": ({}, predicates.record_is_tombstone),
+}
+TRANSFORMS = tuple(f"{_PACKAGE}{name}" for name in _TRANSFORMS)
+"""Class names of all transforms."""
+PREDICATES = tuple(f"{_PREDICATES}{name}" for name in _TESTS)
+"""Class names of all predicates."""
+
+
+def make_transform(class_name: str, properties: Mapping[str, str], *, sink: bool) -> Transform:
+    """A transform with its configuration.
+
+    :param class_name: the name of Kafka's class with or without its package, such as ``Cast$Value``.
+    :param properties: without the prefix ``transforms.<alias>.``, and without `type`, `predicate` and `negate`.
+    :raises SettingsError: there is no such class, or a property is unknown, missing or not allowed.
+    """
+    entry = _found("transform", class_name, _PACKAGE, _TRANSFORMS)
+    return entry.make(read_properties(class_name, entry.properties, properties), sink)
+
+
+def make_predicate(class_name: str, properties: Mapping[str, str]) -> Predicate:
+    """A predicate with its configuration.
+
+    :param properties: without the prefix ``predicates.<alias>.``, and without `type`.
+    :raises SettingsError: there is no such class, or a property is unknown, missing or not allowed.
+    """
+    definitions, make = _found("predicate", class_name, _PREDICATES, _TESTS)
+    return make(read_properties(class_name, definitions, properties))
+
+
+def _found(kind: str, class_name: str, package: str, known: Mapping[str, _T]) -> _T:
+    found = known.get(class_name.removeprefix(package))
+    if found is None:
+        remedy = f"{did_you_mean(class_name.rpartition('.')[2], known)} There are: {', '.join(sorted(known))}."
+        raise SettingsError(f"There is no {kind} {class_name}", remedy.strip(), setting="type")
+    return found

@@ -1,0 +1,52 @@
+"""A connector's transforms one after another, each with its predicate. Source: TransformationChain and TransformationStage (4.3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .batch import BadRow, ConnectBatch, Predicate, Transform, Transformed
+from .sides import selected
+
+
+@dataclass(frozen=True)
+class Step:
+    """A transform of a connector.
+
+    :param alias: its name in setting `transforms`.
+    :param predicate: which records it works on; None: all.
+    :param negate: it works on those that do not satisfy the predicate.
+    """
+
+    alias: str
+    transform: Transform
+    predicate: Predicate | None = None
+    negate: bool = False
+
+
+def apply_chain(batch: ConnectBatch, steps: Sequence[Step]) -> Transformed:
+    """Apply transforms to the records of a batch.
+
+    :returns: batches in no order, in each of which the rows rise; records of equal schemas may be in several.
+    """
+    batches: tuple[ConnectBatch, ...] = (batch,) if len(batch) else ()
+    bad: list[BadRow] = []
+    for step in steps:
+        made = [_applied(one, step) for one in batches]
+        batches = tuple(one for transformed in made for one in transformed.batches if len(one))
+        bad += [replace(one, transform=step.alias) for transformed in made for one in transformed.bad]
+    return Transformed(batches, tuple(sorted(bad, key=lambda one: one.row)))
+
+
+def _applied(batch: ConnectBatch, step: Step) -> Transformed:
+    if step.predicate is None:
+        return step.transform.apply(batch)
+    mask = step.predicate.test(batch) ^ np.bool_(step.negate)
+    if not mask.any():
+        return Transformed((batch,))
+    if mask.all():
+        return step.transform.apply(batch)
+    made = step.transform.apply(selected(batch, mask))
+    return Transformed((selected(batch, ~mask), *made.batches), made.bad)

@@ -1,0 +1,91 @@
+"""ExtractField: a field instead of the struct or map. Source: org.apache.kafka.connect.transforms.ExtractField (4.3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...settings.fields import SettingType
+from ..connect.columns import ConnectColumn
+from ..connect.schema import ConnectSchema, ConnectType
+from .batch import ConnectBatch, Transformed
+from .field_path import path_of
+from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .schemaless import class_of, parsed, row_by_row, written
+from .sides import Side, changed
+from .structs import field_values, refuse_others
+from .thrown import ILLEGAL_ARGUMENT, Failures, Thrown
+
+_PURPOSE, _NESTED = "field extraction", "nested field access"
+_NO_FIELDS = "Cannot look up fields on non-struct type"
+_SYNTAX = "field.syntax.version"
+
+
+def _version(value: object) -> str:
+    if not isinstance(value, str) or value.upper() not in ("V1", "V2"):
+        raise ValueError("it is neither V1 nor V2")
+    return value.upper()
+
+
+PROPERTIES: Properties = {"field": Property(), _SYNTAX: Property(SettingType("string", "V1 or V2", _version), "V1"), **REPLACE_NULL}
+
+
+@dataclass(frozen=True)
+class ExtractField:
+    """A field, by its path, instead of the struct or map."""
+
+    side: Side
+    field: str
+    path: tuple[str, ...]
+    use_default: bool
+
+    def apply(self, batch: ConnectBatch) -> Transformed:
+        """Nulls stay null, with the schema of the field."""
+        return changed(batch, self._changed)
+
+    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+        column = self.side.of(batch)
+        made = self._without_schema(column, failures) if column.schema is None else self._with_schema(column, failures)
+        return self.side.replaced(batch, made)
+
+    def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        refuse_others(column, _PURPOSE, failures, null_reason=_NO_FIELDS)
+        for step in self.path:
+            column = self._inner(column, step)
+        return column
+
+    def _inner(self, column: ConnectColumn, step: str) -> ConnectColumn:
+        schema = column.schema
+        assert isinstance(schema, ConnectSchema)
+        if schema.type is not ConnectType.STRUCT:
+            raise Thrown(_NO_FIELDS)
+        number = next((number for number, one in enumerate(schema.fields) if one.name == step), None)
+        if number is None:
+            raise Thrown(f"Unknown field: {self.field}", ILLEGAL_ARGUMENT)
+        return ConnectColumn(field_values(column, number, use_default=self.use_default), schema.fields[number].schema)
+
+    def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        def change(_: int, value: Any) -> Any:
+            for step, purpose in zip(self.path, (_PURPOSE, *[_NESTED] * len(self.path)), strict=False):
+                if value is None:
+                    return None
+                if not isinstance(value, dict):
+                    raise Thrown(f"Only Map objects supported in absence of schema for [{purpose}], found: {class_of(value)}")
+                value = value.get(step)
+            return value
+
+        return written(row_by_row(parsed(column), change, failures))
+
+
+def extract_field(given: Owner, side: Side) -> ExtractField:
+    """The transform with its properties.
+
+    :raises SettingsError: the path of syntax V2 cannot be read.
+    """
+    try:
+        path = path_of(given["field"]) if given[_SYNTAX] == "V2" else (given["field"],)
+    except ValueError as error:
+        raise given.refused("field", str(error)) from None
+    if not path:
+        raise given.refused("field", "it is empty")
+    return ExtractField(side, given["field"], path, given[WITH_DEFAULT])

@@ -1,0 +1,40 @@
+"""Paths to fields within structs and maps, as ``field.syntax.version`` V2 has them.
+
+Source: org.apache.kafka.connect.transforms.field.SingleFieldPath (4.3.1).
+"""
+
+from __future__ import annotations
+
+
+def path_of(text: str) -> tuple[str, ...]:
+    r"""Names of the fields on the way: separated by dots; a name between backticks may have dots, and a backtick as ``\```.
+
+    :raises ValueError: a backtick has no other.
+    """
+    steps: list[str] = []
+    at = 0
+    while at < len(text):
+        if text[at] == "`":
+            step, at = _quoted(text, at)
+        else:
+            end = text.find(".", at)
+            step, at = (text[at:], len(text)) if end < 0 else (text[at:end], end + 1)
+        steps.append(step)
+    return (*steps, "") if text.endswith(".") else tuple(steps)
+
+
+def _quoted(text: str, opened: int) -> tuple[str, int]:
+    """The name behind a backtick, and the position behind its end and the dot."""
+    name, start, at = "", opened + 1, opened + 1
+    while True:
+        at = text.find("`", at)
+        escaped = at > 0 and text[at - 1] == "\\"
+        if at < 0 or (at == len(text) - 1 and escaped):
+            raise ValueError(f"the backtick at position {opened} has no other; \\` is a backtick in a name")
+        if at == len(text) - 1:
+            return name + text[start:at], at + 1
+        if text[at + 1] == "." and not escaped:
+            return name + text[start:at], at + 2
+        if text[at + 1] == ".":
+            name, start = f"{name}{text[start : at - 1]}`", at + 1
+        at += 1

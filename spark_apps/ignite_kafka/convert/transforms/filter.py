@@ -1,0 +1,16 @@
+"""Filter: drops records. Source: org.apache.kafka.connect.transforms.Filter (4.3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .batch import ConnectBatch, Transformed
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Drops each record that reaches it; its predicate says which do."""
+
+    def apply(self, batch: ConnectBatch) -> Transformed:
+        """No record is left."""
+        return Transformed(())

@@ -1,0 +1,108 @@
+"""Flatten: fields of nested structs and maps beside the others. Source: org.apache.kafka.connect.transforms.Flatten (4.3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..connect.columns import ConnectColumn
+from ..connect.schema import ConnectField, ConnectSchema, ConnectType
+from .batch import ConnectBatch, Transformed
+from .properties import Owner, Properties, Property
+from .schemaless import in_hash_order, parsed, require_map, row_by_row, written
+from .sides import Side, changed_where, present
+from .structs import basics, check_names, field_values, put, struct_column
+from .thrown import Failures, Thrown, java_class
+
+_PURPOSE = "flattening"
+PROPERTIES: Properties = {"delimiter": Property(default=".")}
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """A field of the flat struct, and the numbers of the fields on the way to it."""
+
+    field: ConnectField
+    path: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Flatten:
+    """Names each leaf by the names on the way to it, with a delimiter between them."""
+
+    side: Side
+    delimiter: str
+
+    def apply(self, batch: ConnectBatch) -> Transformed:
+        """Nulls pass."""
+        return changed_where(batch, present(self.side.of(batch)), self._changed)
+
+    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+        column = self.side.of(batch)
+        made = self._without_schema(column, failures) if column.schema is None else self._with_schema(column, failures)
+        return self.side.replaced(batch, made)
+
+    def _name(self, prefix: str, name: str) -> str:
+        return f"{prefix}{self.delimiter}{name}" if prefix else name
+
+    def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        schema = column.schema
+        assert schema is not None
+        if schema.type is not ConnectType.STRUCT:
+            raise Thrown(f"Only Struct objects supported for [{_PURPOSE}], found: {java_class(schema)}")
+        leaves = list(self._leaves(schema, "", schema.optional, schema.default, ()))
+        check_names([leaf.field for leaf in leaves])
+        columns = []
+        for leaf in leaves:
+            values = column
+            for number in leaf.path:
+                assert values.schema is not None
+                values = ConnectColumn(field_values(values, number, use_default=True), values.schema.fields[number].schema)
+            put(leaf.field.name, leaf.field.schema, values.data, failures)
+            columns.append(values.data)
+        return struct_column([leaf.field for leaf in leaves], columns, basics(schema), len(column.data))
+
+    def _leaves(self, schema: ConnectSchema, prefix: str, optional: bool, default: Any, path: tuple[int, ...]) -> Iterator[_Leaf]:
+        """Leaves in order.
+
+        :param optional: whether a struct on the way may be null.
+        :param default: that of the nearest struct on the way which has one, as a dict.
+        """
+        for number, one in enumerate(schema.fields):
+            name = self._name(prefix, one.name)
+            may_be_null = optional or one.schema.optional
+            own = one.schema.default if one.schema.default is not None or default is None else default.get(one.name)
+            if one.schema.type is ConnectType.STRUCT:
+                yield from self._leaves(one.schema, name, may_be_null, own, (*path, number))
+            elif one.schema.type is ConnectType.MAP:
+                raise Thrown(f"Flatten transformation does not support MAP for record with schemas (for field {name}).")
+            else:
+                leaf = replace(one.schema, optional=may_be_null, default=own)
+                yield _Leaf(ConnectField(name, leaf), (*path, number))
+
+    def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        def change(_: int, value: Any) -> dict[str, Any]:
+            items = list(self._items(require_map(value, _PURPOSE), ""))
+            if len({name for name, _ in items}) < len(items):  # two have one name: the last in the order of Java's maps counts
+                items = list(self._items(_in_hash_order(value), ""))
+            return dict(items)
+
+        return written(row_by_row(parsed(column), change, failures))
+
+    def _items(self, items: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+        for name, item in items.items():
+            full = self._name(prefix, name)
+            if isinstance(item, dict):
+                yield from self._items(item, full)
+            else:
+                yield full, item
+
+
+def _in_hash_order(value: Any) -> Any:
+    return {name: _in_hash_order(value[name]) for name in in_hash_order(value)} if isinstance(value, dict) else value
+
+
+def flatten(given: Owner, side: Side) -> Flatten:
+    """The transform with its properties."""
+    return Flatten(side, given["delimiter"])

@@ -1,0 +1,181 @@
+"""InsertHeader, HeaderFrom and DropHeaders. Source: org.apache.kafka.connect.transforms (4.3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from ...settings.fields import TEXTS, choice
+from ..connect.columns import ConnectColumn
+from ..connect.parse_string import parse_string
+from ..connect.schema import ConnectField, ConnectSchema, ConnectType, arrow_type, scale_of
+from .batch import ConnectBatch, Header, Transformed
+from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .schemaless import members, parsed, require_map, row_by_row, written
+from .sides import Side, changed
+from .structs import basics, field_values, put, struct_column
+from .thrown import NULL_POINTER, Failures, Thrown, java_class
+
+INSERT_HEADER: Properties = {"header": Property(), "value.literal": Property()}
+HEADER_FROM: Properties = {
+    "fields": Property(TEXTS, not_empty=True),
+    "headers": Property(TEXTS, not_empty=True),
+    "operation": Property(choice("move", "copy")),
+    **REPLACE_NULL,
+}
+DROP_HEADERS: Properties = {"headers": Property(TEXTS, not_empty=True)}
+
+
+@dataclass(frozen=True)
+class InsertHeader:
+    """Adds a header with a constant value behind the others."""
+
+    name: str
+    schema: ConnectSchema | None
+    value: pa.Scalar
+
+    def apply(self, batch: ConnectBatch) -> Transformed:
+        """Keys and values stay."""
+        return changed(batch, self._changed)
+
+    def _changed(self, batch: ConnectBatch, _: Failures) -> ConnectBatch:
+        column = ConnectColumn(pa.repeat(self.value, len(batch)), self.schema)
+        return replace(batch, headers=(*batch.headers, Header(self.name, column)))
+
+
+@dataclass(frozen=True)
+class DropHeaders:
+    """Removes all headers of some names."""
+
+    names: frozenset[str]
+
+    def apply(self, batch: ConnectBatch) -> Transformed:
+        """Keys and values stay."""
+        return changed(batch, self._changed)
+
+    def _changed(self, batch: ConnectBatch, _: Failures) -> ConnectBatch:
+        return replace(batch, headers=tuple(one for one in batch.headers if one.name not in self.names))
+
+
+@dataclass(frozen=True)
+class HeaderFrom:
+    """Copies or moves fields of the key or value into headers behind the others.
+
+    :param pairs: name of the field, and of the header.
+    """
+
+    side: Side
+    pairs: tuple[tuple[str, str], ...]
+    moves: bool
+    use_default: bool
+
+    def apply(self, batch: ConnectBatch) -> Transformed:
+        """A null has no fields, and fails."""
+        return changed(batch, self._changed)
+
+    @property
+    def _purpose(self) -> str:
+        return f"header {'move' if self.moves else 'copy'}"
+
+    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+        column = self.side.of(batch)
+        made = self._without_schema if column.schema is None else self._with_schema
+        column, added = made(column, failures)
+        headers = tuple(Header(name, values) for (_, name), values in zip(self.pairs, added, strict=True))
+        return replace(self.side.replaced(batch, column), headers=(*batch.headers, *headers))
+
+    def _with_schema(self, column: ConnectColumn, failures: Failures) -> tuple[ConnectColumn, list[ConnectColumn]]:
+        schema = column.schema
+        assert schema is not None
+        failures.add(column.data.is_null(), f"Only Struct objects supported for [{self._purpose}], found: null")
+        if schema.type is not ConnectType.STRUCT:
+            raise Thrown(f"Only Struct objects supported for [{self._purpose}], found: {java_class(schema)}")
+        values = [field_values(column, number, use_default=self.use_default) for number in range(len(schema.fields))]
+        numbers = {one.name: number for number, one in enumerate(schema.fields)}
+        moved = {field for field, _ in self.pairs} if self.moves else set()
+        made = self._moved(schema, values, moved, len(column.data), failures) if self.moves else column
+        added = []
+        for name, _ in self.pairs:
+            if name not in numbers:
+                what = '"org.apache.kafka.connect.data.Schema.field(String)" is null'
+                raise Thrown(
+                    f'Cannot invoke "org.apache.kafka.connect.data.Field.schema()" because the return value of {what}', NULL_POINTER
+                )
+            added.append(ConnectColumn(values[numbers[name]], schema.fields[numbers[name]].schema))
+        return made, added
+
+    def _moved(self, schema: ConnectSchema, values: list[pa.Array], moved: set[str], count: int, failures: Failures) -> ConnectColumn:
+        kept: list[ConnectField] = []
+        columns = []
+        for one, data in zip(schema.fields, values, strict=True):
+            if one.name not in moved:
+                put(one.name, one.schema, data, failures)
+                kept.append(one)
+                columns.append(data)
+        return struct_column(kept, columns, basics(schema), count)
+
+    def _without_schema(self, column: ConnectColumn, failures: Failures) -> tuple[ConnectColumn, list[ConnectColumn]]:
+        maps = row_by_row(parsed(column), lambda _, value: dict(require_map(value, self._purpose)), failures)
+        added = [written(members(maps, field)) for field, _ in self.pairs]
+        return self._rest(column, maps), added
+
+    def _rest(self, column: ConnectColumn, maps: list[Any]) -> ConnectColumn:
+        if not self.moves:
+            return column
+        moved = {field for field, _ in self.pairs}
+        return written([None if one is None else {name: item for name, item in one.items() if name not in moved} for one in maps])
+
+
+def insert_header(given: Owner) -> InsertHeader:
+    """The transform with its properties.
+
+    :raises SettingsError: the value is an array or map whose items have no common type.
+    """
+    found = parse_string(given["value.literal"])
+    if found.schema is None:
+        return InsertHeader(given["header"], None, pa.scalar(None, pa.binary()))
+    if not _is_whole(found.schema):
+        raise given.refused("value.literal", "it is an array or map whose items have no common type", "Give items of one type.")
+    return InsertHeader(given["header"], found.schema, _scalar(found.value, found.schema))
+
+
+def _is_whole(schema: ConnectSchema) -> bool:
+    """Whether the content of all arrays and maps has a schema."""
+    inner = {ConnectType.ARRAY: (schema.value_schema,), ConnectType.MAP: (schema.key_schema, schema.value_schema)}
+    return all(one is not None and _is_whole(one) for one in inner.get(schema.type, ()))
+
+
+def _scalar(value: Any, schema: ConnectSchema) -> pa.Scalar:
+    try:
+        return pa.array([_for_arrow(value, schema)], arrow_type(schema))[0]
+    except pa.ArrowException:
+        if scale_of(schema) is None:
+            raise
+        return pa.array([str(value)], pa.string())[0]  # a decimal of more digits
+
+
+def _for_arrow(value: Any, schema: ConnectSchema) -> Any:
+    """A value whose pairs of maps are tuples."""
+    if schema.type is ConnectType.MAP and schema.key_schema and schema.value_schema:
+        return [(_for_arrow(key, schema.key_schema), _for_arrow(item, schema.value_schema)) for key, item in value]
+    if schema.type is ConnectType.ARRAY and schema.value_schema:
+        return [_for_arrow(item, schema.value_schema) for item in value]
+    return str(value) if pa.types.is_string(arrow_type(schema)) and scale_of(schema) is not None else value
+
+
+def header_from(given: Owner, side: Side) -> HeaderFrom:
+    """The transform with its properties.
+
+    :raises SettingsError: there are more fields than headers, or fewer.
+    """
+    if len(given["fields"]) != len(given["headers"]):
+        raise given.refused("headers", "there are not as many as fields")
+    pairs = tuple(zip(given["fields"], given["headers"], strict=True))
+    return HeaderFrom(side, pairs, given["operation"] == "move", given[WITH_DEFAULT])
+
+
+def drop_headers(given: Owner) -> DropHeaders:
+    """The transform with its properties."""
+    return DropHeaders(frozenset(given["headers"]))

@@ -1,0 +1,45 @@
+"""HoistField: a struct or map with the value as its only field. Source: org.apache.kafka.connect.transforms.HoistField (4.3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..connect.columns import ConnectColumn
+from ..connect.schema import ConnectField, ConnectSchema, ConnectType
+from .batch import ConnectBatch, Transformed
+from .properties import Owner, Properties, Property
+from .schemaless import parsed, written
+from .sides import Side, changed
+from .structs import check_names, put, struct_column
+from .thrown import Failures
+
+PROPERTIES: Properties = {"field": Property()}
+
+
+@dataclass(frozen=True)
+class HoistField:
+    """Wraps each value, null as well."""
+
+    side: Side
+    field: str
+
+    def apply(self, batch: ConnectBatch) -> Transformed:
+        """A null becomes a struct or map whose field is null."""
+        return changed(batch, self._changed)
+
+    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+        column = self.side.of(batch)
+        return self.side.replaced(batch, self._wrapped(column, failures))
+
+    def _wrapped(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        if column.schema is None:
+            return written([{self.field: value} for value in parsed(column)])
+        fields = [ConnectField(self.field, column.schema)]
+        check_names(fields)
+        put(self.field, column.schema, column.data, failures)
+        return struct_column(fields, [column.data], ConnectSchema(ConnectType.STRUCT), len(column.data))
+
+
+def hoist_field(given: Owner, side: Side) -> HoistField:
+    """The transform with its properties."""
+    return HoistField(side, given["field"])

@@ -1,0 +1,138 @@
+"""InsertField: adds topic, partition, offset, timestamp or a text. Source: org.apache.kafka.connect.transforms.InsertField (4.3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from ..connect.columns import ConnectColumn
+from ..connect.schema import ConnectField, ConnectSchema, ConnectType, timestamp
+from .batch import NO_TIME, ConnectBatch, Transformed
+from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .schemaless import parsed, require_map, row_by_row, written
+from .sides import Side, changed_where, present
+from .structs import basics, check_names, constant, field_values, put, struct_column, struct_schema
+from .thrown import Failures, Thrown
+
+_PURPOSE = "field insertion"
+_SOURCE_RECORD = "org.apache.kafka.connect.source.SourceRecord"
+TOPIC, PARTITION, OFFSET, TIMESTAMP, STATIC, STATIC_VALUE = (
+    "topic.field", "partition.field", "offset.field", "timestamp.field", "static.field", "static.value",
+)  # fmt: skip
+_PLACES = (TOPIC, PARTITION, OFFSET, TIMESTAMP, STATIC)
+PROPERTIES: Properties = {name: Property(default=None) for name in (*_PLACES, STATIC_VALUE)} | {**REPLACE_NULL}
+_SCHEMAS = {
+    TOPIC: ConnectSchema(ConnectType.STRING), PARTITION: ConnectSchema(ConnectType.INT32), OFFSET: ConnectSchema(ConnectType.INT64),
+    TIMESTAMP: timestamp(), STATIC: ConnectSchema(ConnectType.STRING),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Insertion:
+    """A field that is inserted.
+
+    :param what: the property that names it.
+    """
+
+    what: str
+    name: str
+    optional: bool
+
+    @property
+    def field(self) -> ConnectField:
+        """The field with its schema."""
+        return ConnectField(self.name, _SCHEMAS[self.what].as_optional(self.optional))
+
+
+@dataclass(frozen=True)
+class InsertField:
+    """Adds fields to structs and maps, in the order topic, partition, offset, timestamp, text."""
+
+    side: Side
+    insertions: tuple[Insertion, ...]
+    text: str | None
+    use_default: bool
+
+    def apply(self, batch: ConnectBatch) -> Transformed:
+        """Nulls pass."""
+        return changed_where(batch, present(self.side.of(batch)), self._changed)
+
+    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+        column = self.side.of(batch)
+        made = self._without_schema(column, batch, failures) if column.schema is None else self._with_schema(column, batch, failures)
+        return self.side.replaced(batch, made)
+
+    def _with_schema(self, column: ConnectColumn, batch: ConnectBatch, failures: Failures) -> ConnectColumn:
+        schema = struct_schema(column, _PURPOSE)
+        fields = [*schema.fields, *(one.field for one in self.insertions)]
+        check_names(fields)
+        columns = []
+        for number, one in enumerate(schema.fields):
+            values = field_values(column, number, use_default=self.use_default)
+            put(one.name, one.schema, values, failures)
+            columns.append(values)
+        columns += [self._inserted(one, batch) for one in self.insertions]
+        return struct_column(fields, columns, basics(schema), len(batch))
+
+    def _inserted(self, one: Insertion, batch: ConnectBatch) -> pa.Array:
+        if one.what == TOPIC:
+            return batch.topics
+        if one.what == STATIC:
+            return constant(self.text, one.field.schema, len(batch))
+        if one.what == TIMESTAMP:
+            return pa.array(batch.times_ms, mask=batch.times_ms == NO_TIME).cast(pa.timestamp("ms", "UTC"))
+        if one.what == PARTITION:
+            return (
+                constant(None, one.field.schema, len(batch)) if batch.position is None else pa.array(batch.position.partitions, pa.int32())
+            )
+        return pa.array(self._offsets(batch), pa.int64())
+
+    def _offsets(self, batch: ConnectBatch) -> Any:
+        if batch.position is None:
+            raise Thrown(f"Only SinkRecord supported for [{_PURPOSE}], found: {_SOURCE_RECORD}")
+        return batch.position.offsets
+
+    def _without_schema(self, column: ConnectColumn, batch: ConnectBatch, failures: Failures) -> ConnectColumn:
+        def change(row: int, value: Any) -> dict[str, Any]:
+            made = dict(require_map(value, _PURPOSE))
+            for one in self.insertions:
+                item = self._item(one, batch, row)
+                if item is not None:
+                    made[one.name] = item
+            return made
+
+        return written(row_by_row(parsed(column), change, failures))
+
+    def _item(self, one: Insertion, batch: ConnectBatch, row: int) -> Any:
+        if one.what == TOPIC:
+            return batch.topics[row].as_py()
+        if one.what == STATIC:
+            return self.text
+        if one.what == TIMESTAMP:
+            return None if batch.times_ms[row] == NO_TIME else int(batch.times_ms[row])
+        if one.what == PARTITION:
+            return None if batch.position is None else int(batch.position.partitions[row])
+        return int(self._offsets(batch)[row])
+
+
+def insert_field(given: Owner, side: Side, *, sink: bool) -> InsertField:
+    """The transform with its properties.
+
+    :raises SettingsError: nothing is inserted, a text without its field or a field without its text, or an offset at a source.
+    """
+    insertions = tuple(_insertion(what, given[what]) for what in _PLACES if given[what] is not None)
+    if not insertions:
+        raise given.refused(STATIC, "no field is inserted", f"Give one of {', '.join(_PLACES)}.")
+    if given[STATIC] is not None and given[STATIC_VALUE] is None:
+        raise given.refused(STATIC_VALUE, f"it is not given, and {STATIC} is")
+    if given[OFFSET] is not None and not sink:
+        raise given.refused(OFFSET, "records of a source have no offset", "Leave it out.")
+    return InsertField(side, insertions, given[STATIC_VALUE], given[WITH_DEFAULT])
+
+
+def _insertion(what: str, text: str) -> Insertion:
+    """A name, with ``!`` behind it for a required field or ``?`` for an optional one."""
+    name = text[:-1] if text.endswith(("?", "!")) else text
+    return Insertion(what, name, not text.endswith("!"))

@@ -1,0 +1,87 @@
+"""Java's conversions of numbers in numpy, and the numbers that its ``parse`` methods read from texts."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+_BLANKS = "".join(map(chr, range(33)))
+_INTEGER = re.compile(r"[+-]?\d+")
+_DECIMAL = re.compile(r"([+-]?)(?:(NaN|Infinity)|((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?)")
+_HEXADECIMAL = re.compile(r"([+-]?)0[xX]([0-9a-fA-F]*)\.?([0-9a-fA-F]*)[pP]([+-]?[0-9]+)[fFdD]?")
+_MOST_EXPONENT = 20_000  # beyond it a double is infinite or zero whatever the digits
+
+
+def narrowed(numbers: npt.NDArray[Any], kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Integers or floats as ``Number.byteValue`` and the like give them: integers wrap, floats are cut and bounded."""
+    if numbers.dtype.kind in "iu":
+        return numbers.astype(kind)
+    wide = np.dtype(np.int64) if kind.itemsize == 8 else np.dtype(np.int32)  # a byte is cut from an int
+    limits = np.iinfo(wide)
+    with np.errstate(invalid="ignore"):
+        whole = np.where(np.isnan(numbers), 0, numbers).astype(np.float64)
+        high, low = whole >= float(limits.max), whole <= float(limits.min)
+        inside = np.where(high | low, 0, whole).astype(wide)
+    return np.where(high, limits.max, np.where(low, limits.min, inside)).astype(wide).astype(kind)
+
+
+def wrapped(number: int, bits: int) -> int:
+    """The low bits of an integer, with their sign."""
+    half = 1 << (bits - 1)
+    return (number + half & (1 << bits) - 1) - half
+
+
+def parsed_integer(text: str, bits: int) -> int | None:
+    """``Byte.parseByte`` and the like; None: a NumberFormatException."""
+    if not _INTEGER.fullmatch(text):
+        return None
+    number = int(text)
+    return number if -(1 << (bits - 1)) <= number < 1 << (bits - 1) else None
+
+
+def parsed_float(text: str, bits: int) -> float | None:
+    """``Float.parseFloat`` or ``Double.parseDouble``; None: a NumberFormatException."""
+    text = text.strip(_BLANKS)
+    if found := _DECIMAL.fullmatch(text):
+        sign, word, digits = found.groups()
+        value = float(word) if word else nearest_float(digits, bits)
+    elif (found := _HEXADECIMAL.fullmatch(text)) and (found[2] or found[3]):
+        sign = found[1]
+        exponent = max(-_MOST_EXPONENT, min(_MOST_EXPONENT, int(found[4]))) - 4 * len(found[3])
+        mantissa = int(found[2] + found[3], 16)
+        value = rounded(Fraction(mantissa) * (Fraction(2) ** exponent), bits)
+    else:
+        return None
+    return -value if sign == "-" else value
+
+
+def nearest_float(digits: str, bits: int) -> float:
+    """The float nearest to a number without a sign."""
+    double = float(digits)
+    if bits == 64 or double == 0 or not np.isfinite(double):
+        return double
+    return rounded(Fraction(Decimal(digits)), bits)
+
+
+def rounded(exact: Fraction, bits: int) -> float:
+    """The nearest float of 32 or 64 bits, half to even, as a double: one that is rounded twice may be another."""
+    try:
+        double = exact.numerator / exact.denominator
+    except OverflowError:
+        return float("-inf") if exact < 0 else float("inf")
+    if bits == 64:
+        return double
+    with np.errstate(over="ignore"):
+        near = np.float32(double)
+    if not np.isfinite(near):
+        return float(near)
+    around = [np.nextafter(near, np.float32(-np.inf)), near, np.nextafter(near, np.float32(np.inf))]
+    finite = [float(one) for one in around if np.isfinite(one)]
+    best = min(abs(Fraction(one) - exact) for one in finite)
+    ties = [one for one in finite if abs(Fraction(one) - exact) == best]
+    return ties[0] if len(ties) == 1 else float(near)

@@ -1,0 +1,146 @@
+"""MaskField: nothing, or a replacement, instead of values. Source: org.apache.kafka.connect.transforms.MaskField (4.3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..connect.columns import ConnectColumn
+from ..connect.schema import ConnectSchema, arrow_type
+from .batch import ConnectBatch, Transformed
+from .java_numbers import wrapped
+from .properties import FIELDS, REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .schemaless import class_of, in_hash_order, parsed, require_map, row_by_row, written
+from .sides import Side, changed
+from .structs import field_values, put, struct_column, struct_schema
+from .thrown import Failures, Thrown, java_class
+
+_PURPOSE = "mask fields"
+PROPERTIES: Properties = {"fields": FIELDS, "replacement": Property(default=None, not_empty=True), **REPLACE_NULL}
+_BITS = {"java.lang.Byte": 8, "java.lang.Short": 16, "java.lang.Integer": 32, "java.lang.Long": 64}
+_FLOATS = {"java.lang.Float": 32, "java.lang.Double": 64}
+_NOTHING: Mapping[str, Any] = {
+    **dict.fromkeys(_BITS, 0), **dict.fromkeys(_FLOATS, 0.0), "java.lang.Boolean": False, "java.lang.String": "",
+    "java.math.BigDecimal": 0, "java.util.Date": 0,
+}  # fmt: skip
+_CONTAINERS = {"java.util.ArrayList": list, "java.util.HashMap": dict}
+
+
+@dataclass(frozen=True)
+class MaskField:
+    """Hides the values of fields; null stays."""
+
+    side: Side
+    fields: frozenset[str]
+    replacement: str | None
+    use_default: bool
+
+    def apply(self, batch: ConnectBatch) -> Transformed:
+        """A null has no fields, and fails."""
+        return changed(batch, self._changed)
+
+    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+        column = self.side.of(batch)
+        made = self._without_schema(column, failures) if column.schema is None else self._with_schema(column, failures)
+        return self.side.replaced(batch, made)
+
+    def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        if column.data.null_count:
+            failures.add(column.data.is_null(), f"Only Struct objects supported for [{_PURPOSE}], found: null")
+        if column.data.null_count == len(column.data):
+            return column
+        schema = struct_schema(column, _PURPOSE)
+        columns = []
+        for number, one in enumerate(schema.fields):
+            values = field_values(column, number, use_default=self.use_default)
+            if one.name in self.fields:
+                values = self._masked_column(values, one.schema, failures)
+            else:
+                put(one.name, one.schema, values, failures)
+            columns.append(values)
+        return struct_column(schema.fields, columns, schema, len(column.data))
+
+    def _masked_column(self, values: pa.Array, schema: ConnectSchema, failures: Failures) -> pa.Array:
+        there = np.asarray(values.is_valid())
+        if not there.any():
+            return values
+        name = java_class(schema)
+        try:
+            mask = self._mask(name)
+        except Thrown as error:
+            failures.add(there, error.reason, error.exception)
+            return values
+        if name in _CONTAINERS:
+            mask = []
+        if name == "java.math.BigDecimal":
+            return _decimals(Decimal(mask), there, values.type)
+        kind = arrow_type(schema)
+        if pa.types.is_float32(kind):
+            with np.errstate(over="ignore"):
+                mask = float(np.float32(mask))
+        return pa.array([mask, None], kind).take(pa.array(np.where(there, 0, 1)))
+
+    def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        def change(_: int, value: Any) -> dict[str, Any]:
+            made = dict(require_map(value, _PURPOSE))
+            for name in in_hash_order(self.fields):
+                item = made.get(name)
+                made[name] = None if item is None else self._mask(class_of(item))
+            return made
+
+        return written(row_by_row(parsed(column), change, failures))
+
+    def _mask(self, name: str) -> Any:
+        """The value that hides one of a Java class.
+
+        :raises Thrown: there is none.
+        """
+        if self.replacement is not None:
+            return _replacement(self.replacement, name)
+        if name in _CONTAINERS:
+            return _CONTAINERS[name]()
+        if name not in _NOTHING:
+            raise Thrown(f"Cannot mask value of type: class {name}")
+        return _NOTHING[name]
+
+
+def _replacement(text: str, name: str) -> Any:
+    if name == "java.lang.String":
+        return text
+    if name not in _BITS and name not in _FLOATS and name != "java.math.BigDecimal":
+        raise Thrown(f"Cannot mask value of type class {name} with custom replacement.")
+    found = _decimal(text)
+    if found is None:
+        kind = "number" if name == "java.math.BigDecimal" else "a number"
+        raise Thrown(f"Unable to convert {text} (class java.lang.String) to {kind}")
+    if name in _BITS:
+        return wrapped(int(found), _BITS[name])
+    return found if name not in _FLOATS else float(found)
+
+
+def _decimal(text: str) -> Decimal | None:
+    """``new BigDecimal``: no blanks, underscores or names."""
+    if not text or text.strip() != text or "_" in text or text.lstrip("+-")[:1].isalpha():
+        return None
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return None
+
+
+def _decimals(mask: Decimal, there: Any, kind: pa.DataType) -> pa.Array:
+    """The decimal where there is a value; as text if the column's type has another scale."""
+    places = pa.array(np.where(there, 0, 1))
+    if pa.types.is_decimal(kind) and -int(mask.as_tuple().exponent) == kind.scale:
+        return pa.array([mask, None], kind).take(places)
+    return pa.array([str(mask), None], pa.string()).take(places)
+
+
+def mask_field(given: Owner, side: Side) -> MaskField:
+    """The transform with its properties."""
+    return MaskField(side, frozenset(given["fields"]), given["replacement"], given[WITH_DEFAULT])

@@ -1,0 +1,204 @@
+"""Transforms of the user's own: a Python function of an Arrow record batch, named ``package.module:function``.
+
+The function gets a ``pyarrow.RecordBatch`` of N records, and the transform's other properties as keyword arguments:
+
+=========  ===============================================================================================================
+column     content
+=========  ===============================================================================================================
+row        int64, the record's row; what the function returns names records by it
+key        the key in the Arrow type of its schema; without a schema: binary, its JSON text
+value      the value, likewise
+topic      string
+timestamp  int64, milliseconds since 1970; null where there is none
+headers    struct with one field for each header, in the Arrow type of its schema
+=========  ===============================================================================================================
+
+It returns a batch of these columns. A record whose row is not in it is dropped; a column that is left out stays as it was. Without
+``row`` the batch has all records in their order. A column of the same Arrow type keeps its schema; another type gives it a schema of
+optional fields.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...errors import SettingsError
+from ..connect.columns import ConnectColumn
+from ..connect.schema import ConnectField, ConnectSchema, ConnectType, arrow_type, date, decimal, time, timestamp
+from .batch import NO_TIME, BadRow, ConnectBatch, Header, Transformed
+
+OwnFunction = Callable[..., Any]
+ROW, KEY, VALUE, TOPIC, TIMESTAMP, HEADERS = "row", "key", "value", "topic", "timestamp", "headers"
+_COLUMNS = (ROW, KEY, VALUE, TOPIC, TIMESTAMP, HEADERS)
+_PLAIN = {
+    pa.int8(): ConnectType.INT8, pa.int16(): ConnectType.INT16, pa.int32(): ConnectType.INT32, pa.int64(): ConnectType.INT64,
+    pa.float32(): ConnectType.FLOAT32, pa.float64(): ConnectType.FLOAT64, pa.bool_(): ConnectType.BOOLEAN,
+    pa.string(): ConnectType.STRING, pa.large_string(): ConnectType.STRING,
+    pa.binary(): ConnectType.BYTES, pa.large_binary(): ConnectType.BYTES,
+}  # fmt: skip
+
+
+def own_transform(name: str, properties: Mapping[str, str]) -> OwnTransform:
+    """The transform of a function.
+
+    :param name: ``package.module:function``.
+    :raises SettingsError: there is no such module or function, or it does not take these properties.
+    """
+    module, _, attribute = name.partition(":")
+    remedy = "Name package.module:function, and ship the package with the app: py_files, or installed on driver and executors."
+    try:
+        function = getattr(importlib.import_module(module), attribute, None)
+    except ImportError as error:
+        raise SettingsError(f"module {module} of transform {name} cannot be imported: {error}", remedy, value=name) from error
+    except ValueError as error:  # an empty name
+        raise SettingsError(f"{name} names no module", remedy, value=name) from error
+    if not callable(function):
+        raise SettingsError(f"module {module} has no function {attribute!r}", remedy, value=name)
+    try:
+        inspect.signature(function).bind(None, **properties)
+    except TypeError as error:
+        takes = "It takes a record batch, and the transform's properties as keyword arguments."
+        raise SettingsError(f"function {name} cannot be called: {error}", takes, value=name) from error
+    return OwnTransform(function, properties)
+
+
+class OwnTransform:
+    """A function as a transform. A record for which it raises an exception is bad; its neighbours are kept."""
+
+    def __init__(self, function: OwnFunction, properties: Mapping[str, str]) -> None:
+        self._function, self._properties = function, dict(properties)
+
+    def apply(self, batch: ConnectBatch) -> Transformed:
+        """Call the function; where it raises, with halves of the batch, down to single records.
+
+        A result of the wrong form refuses all records of the call.
+        """
+        try:
+            found = self._function(_arguments(batch), **self._properties)
+        except Exception as error:  # noqa: BLE001  # whatever foreign code raises is the record's error, as in Kafka Connect
+            if len(batch) == 1:
+                return _refused(batch, error)
+            half = len(batch) // 2
+            parts = [self.apply(_rows_of(batch, np.arange(*span))) for span in ((0, half), (half, len(batch)))]
+            return Transformed(parts[0].batches + parts[1].batches, parts[0].bad + parts[1].bad)
+        try:
+            made = _result(batch, found)
+        except (TypeError, ValueError, NotImplementedError) as error:  # Arrow's own are among them
+            return _refused(batch, error)
+        return Transformed((made,) if len(made) else ())
+
+
+def _refused(batch: ConnectBatch, error: Exception) -> Transformed:
+    name = f"{type(error).__module__}.{type(error).__qualname__}"
+    return Transformed((), tuple(BadRow(row, name, str(error)) for row in batch.rows.tolist()))
+
+
+def _arguments(batch: ConnectBatch) -> pa.RecordBatch:
+    fields = [pa.field(header.name, header.column.data.type) for header in batch.headers]
+    nothing = pa.array([{}] * len(batch), pa.struct([]))
+    headers = pa.StructArray.from_arrays([one.column.data for one in batch.headers], fields=fields) if fields else nothing
+    times = pa.array(batch.times_ms, mask=batch.times_ms == NO_TIME)
+    return pa.RecordBatch.from_arrays(
+        [pa.array(batch.rows), batch.key.data, batch.value.data, batch.topics, times, headers], names=list(_COLUMNS)
+    )
+
+
+def _result(batch: ConnectBatch, found: Any) -> ConnectBatch:
+    if not isinstance(found, pa.RecordBatch | pa.Table):
+        raise TypeError(f"the function returned {type(found).__name__}, which is no pyarrow.RecordBatch")
+    columns = {name: _whole(found.column(name)) for name in found.schema.names}
+    if unknown := [name for name in columns if name not in _COLUMNS]:
+        raise ValueError(f"the function returned column {unknown[0]!r}: the columns are {', '.join(_COLUMNS)}")
+    rows = np.asarray(columns[ROW].cast(pa.int64())) if ROW in columns else batch.rows
+    if len(rows) != found.num_rows:
+        raise ValueError(f"the function returned {found.num_rows} of {len(batch)} records without column {ROW}, which says which they are")
+    places = np.searchsorted(batch.rows, rows).clip(0, len(batch) - 1)
+    if len(np.unique(rows)) != len(rows) or not np.array_equal(batch.rows[places], rows):
+        raise ValueError(f"the function returned a {ROW} twice, or one that it did not get")
+    order = np.argsort(rows)
+    kept = _rows_of(batch, places[order])
+    given = {name: column.take(pa.array(order)) for name, column in columns.items()}
+    headers = kept.headers
+    if HEADERS in given:
+        headers = _headers(given[HEADERS], kept.headers)
+    return replace(
+        kept,
+        key=_column(given[KEY], kept.key) if KEY in given else kept.key,
+        value=_column(given[VALUE], kept.value) if VALUE in given else kept.value,
+        topics=given[TOPIC].cast(pa.string()) if TOPIC in given else kept.topics,
+        times_ms=np.asarray(given[TIMESTAMP].cast(pa.int64()).fill_null(NO_TIME)) if TIMESTAMP in given else kept.times_ms,
+        headers=headers,
+    )
+
+
+def _headers(column: pa.Array, before: tuple[Header, ...]) -> tuple[Header, ...]:
+    known = {one.name: one.column for one in before}
+    return tuple(
+        Header(field.name, _column(array, known.get(field.name, ConnectColumn(pa.nulls(0), None))))
+        for field, array in zip(column.type, column.flatten(), strict=True)
+    )
+
+
+def _column(data: pa.Array, before: ConnectColumn) -> ConnectColumn:
+    """A returned column with its schema: the one it had, or by its Arrow type."""
+    if data.type == before.data.type:
+        return ConnectColumn(data, before.schema)
+    if pa.types.is_null(data.type):
+        return ConnectColumn(data, None)
+    schema = _schema(data.type, before.schema)
+    return ConnectColumn(data.cast(arrow_type(schema)), schema)
+
+
+def _schema(kind: pa.DataType, before: ConnectSchema | None) -> ConnectSchema:
+    if before is not None and arrow_type(before) == kind:
+        return before
+    if kind in _PLAIN:
+        return ConnectSchema(_PLAIN[kind], True)
+    known = pa.types
+    if known.is_struct(kind):
+        was = before if before is not None and before.type is ConnectType.STRUCT else None
+        fields = []
+        for field in kind:
+            own = None if was is None else was.field(field.name)
+            fields.append(ConnectField(field.name, _schema(field.type, None if own is None else own.schema)))
+        name, version = (None, None) if was is None else (was.name, was.version)
+        return ConnectSchema(ConnectType.STRUCT, True, name, version, fields=tuple(fields))
+    if known.is_map(kind):
+        return ConnectSchema(ConnectType.MAP, True, key_schema=_schema(kind.key_type, None), value_schema=_schema(kind.item_type, None))
+    if known.is_list(kind) or known.is_large_list(kind):
+        return ConnectSchema(ConnectType.ARRAY, True, value_schema=_schema(kind.value_type, None))
+    if known.is_decimal(kind):
+        return decimal(kind.scale, optional=True)
+    for is_kind, made in ((known.is_date, date), (known.is_time, time), (known.is_timestamp, timestamp)):
+        if is_kind(kind):
+            return made(optional=True)
+    raise TypeError(f"the function returned a column of Arrow type {kind}, which Kafka Connect has no schema for")
+
+
+def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _rows_of(batch: ConnectBatch, places: np.ndarray) -> ConnectBatch:
+    if places.size == len(batch):
+        return batch
+    index = pa.array(places)
+
+    def taken(column: ConnectColumn) -> ConnectColumn:
+        return ConnectColumn(pc.take(column.data, index), column.schema)
+
+    position = batch.position
+    if position is not None:
+        position = replace(position, partitions=position.partitions[places], offsets=position.offsets[places])
+    return ConnectBatch(
+        batch.rows[places], taken(batch.key), taken(batch.value), batch.topics.take(index), batch.times_ms[places],
+        tuple(Header(one.name, taken(one.column)) for one in batch.headers), position,
+    )  # fmt: skip

@@ -1,0 +1,74 @@
+"""Predicates of Kafka Connect: TopicNameMatches, HasHeaderKey, RecordIsTombstone.
+
+Source: org.apache.kafka.connect.transforms.predicates (4.3.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...common.arrays import Mask
+from ...settings.java_patterns import check_pattern, matches_whole, pattern_remedy
+from .batch import ConnectBatch
+from .properties import Owner, Properties, Property
+from .sides import present
+
+TOPIC_NAME_MATCHES: Properties = {"pattern": Property(not_empty=True)}
+HAS_HEADER_KEY: Properties = {"name": Property(not_empty=True)}
+
+
+@dataclass(frozen=True)
+class TopicNameMatches:
+    """The whole name of the topic matches an expression in Java's syntax."""
+
+    pattern: str
+
+    def test(self, batch: ConnectBatch) -> Mask:
+        """N flags; each distinct name is matched once."""
+        encoded = batch.topics.dictionary_encode()
+        found = [matches_whole(name, self.pattern) for name in encoded.dictionary.to_pylist()]
+        flags: Mask = np.array(found, bool)[np.asarray(encoded.indices)]
+        return flags
+
+
+@dataclass(frozen=True)
+class HasHeaderKey:
+    """The record has a header of a name."""
+
+    name: str
+
+    def test(self, batch: ConnectBatch) -> Mask:
+        """N equal flags: the records of a batch have the same headers."""
+        return np.full(len(batch), any(header.name == self.name for header in batch.headers))
+
+
+class RecordIsTombstone:
+    """The value is null."""
+
+    def test(self, batch: ConnectBatch) -> Mask:
+        """N flags."""
+        return ~present(batch.value)
+
+
+def topic_name_matches(given: Owner) -> TopicNameMatches:
+    """The predicate with its properties.
+
+    :raises SettingsError: the expression cannot be used.
+    """
+    try:
+        check_pattern(given["pattern"])
+    except ValueError as error:
+        raise given.refused("pattern", str(error), pattern_remedy(given["pattern"])) from None
+    return TopicNameMatches(given["pattern"])
+
+
+def has_header_key(given: Owner) -> HasHeaderKey:
+    """The predicate with its properties."""
+    return HasHeaderKey(given["name"])
+
+
+def record_is_tombstone(given: Owner) -> RecordIsTombstone:
+    """The predicate, which has no properties."""
+    return RecordIsTombstone()

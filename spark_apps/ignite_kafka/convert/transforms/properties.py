@@ -1,0 +1,87 @@
+"""Properties of transforms and predicates, as Kafka's ``ConfigDef`` defines them.
+
+A property that Kafka does not know is refused, where Kafka ignores it: it is a typing error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...common.redaction import in_message
+from ...errors import SettingsError
+from ...settings.fields import BOOLEAN, TEXT, TEXTS, SettingType
+from ...settings.suggestions import did_you_mean
+
+REQUIRED = object()
+"""Default of a property that must be given."""
+
+
+@dataclass(frozen=True)
+class Property:
+    """Definition of a property.
+
+    :param default: its value where it is not given, canonical.
+    :param not_empty: an empty text or list is refused.
+    :param once: an item of the list that is given twice counts once.
+    """
+
+    type: SettingType = TEXT
+    default: Any = REQUIRED
+    not_empty: bool = False
+    once: bool = False
+
+
+_BLANKS = "".join(map(chr, range(33)))  # what Java's String.trim removes
+Properties = Mapping[str, Property]
+WITH_DEFAULT = "replace.null.with.default"
+REPLACE_NULL: Properties = {WITH_DEFAULT: Property(BOOLEAN, True)}
+FIELDS = Property(TEXTS, not_empty=True, once=True)
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A transform or predicate whose properties are read, for messages.
+
+    :param values: its properties by name, all that it has, canonical.
+    """
+
+    name: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def refused(self, name: str, why: str, remedy: str = "") -> SettingsError:
+        """An error for a property that has a value which is not allowed."""
+        return SettingsError(f"{self.name} has a {name} that cannot be used: {why}", remedy, setting=name)
+
+
+def read_properties(owner: str, definitions: Properties, given: Mapping[str, str]) -> Owner:
+    """The values of all properties.
+
+    :param owner: name of the class, for messages.
+    :raises SettingsError: one is missing, unknown, or has a value that is not allowed.
+    """
+    for name in given:
+        if name not in definitions:
+            known = ", ".join(sorted(definitions)) or "none"
+            close = did_you_mean(name, definitions)
+            raise SettingsError(f"{owner} has no property {name}", f"{close} Its properties: {known}.".strip(), setting=name)
+    return Owner(owner, {name: _value(Owner(owner), name, one, given) for name, one in definitions.items()})
+
+
+def _value(owner: Owner, name: str, definition: Property, given: Mapping[str, str]) -> Any:
+    if name not in given:
+        if definition.default is REQUIRED:
+            raise SettingsError(f"{owner.name} needs the property {name}", f"Give it {definition.type.allowed}.", setting=name)
+        return definition.default
+    try:
+        value: Any = definition.type.parse(given[name].strip(_BLANKS))
+    except ValueError as error:
+        remedy = f"Give it {definition.type.allowed}."
+        raise owner.refused(name, f"{in_message(repr(given[name]))}: {error}", remedy) from None
+    if definition.not_empty and not value:
+        raise owner.refused(name, "it is empty")
+    return tuple(dict.fromkeys(value)) if definition.once else value

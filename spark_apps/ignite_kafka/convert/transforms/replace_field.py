@@ -1,0 +1,89 @@
+"""ReplaceField: leaves out and renames fields. Source: org.apache.kafka.connect.transforms.ReplaceField (4.3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...settings.fields import TEXTS
+from ..connect.columns import ConnectColumn
+from ..connect.schema import ConnectField
+from .batch import ConnectBatch, Transformed
+from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .schemaless import in_hash_order, parsed, require_map, row_by_row, written
+from .sides import Side, changed_where, present
+from .structs import basics, check_names, field_values, put, struct_column, struct_schema
+from .thrown import Failures, Thrown
+
+_PURPOSE = "field replacement"
+PROPERTIES: Properties = {
+    "exclude": Property(TEXTS, (), once=True),
+    "include": Property(TEXTS, (), once=True),
+    "renames": Property(TEXTS, ()),
+    **REPLACE_NULL,
+}
+
+
+@dataclass(frozen=True)
+class ReplaceField:
+    """Leaves out and renames fields; `exclude` wins over `include`."""
+
+    side: Side
+    exclude: frozenset[str]
+    include: frozenset[str]
+    renames: Mapping[str, str]
+    use_default: bool
+
+    def apply(self, batch: ConnectBatch) -> Transformed:
+        """Nulls pass."""
+        return changed_where(batch, present(self.side.of(batch)), self._changed)
+
+    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+        column = self.side.of(batch)
+        made = self._without_schema(column, failures) if column.schema is None else self._with_schema(column, failures)
+        return self.side.replaced(batch, made)
+
+    def _keeps(self, name: str) -> bool:
+        return name not in self.exclude and (not self.include or name in self.include)
+
+    def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        schema = struct_schema(column, _PURPOSE)
+        kept = [ConnectField(self.renames.get(one.name, one.name), one.schema) for one in schema.fields if self._keeps(one.name)]
+        check_names(kept)
+        sources = {new: old for old, new in self.renames.items()}  # Kafka looks up the value under this name
+        numbers = {one.name: number for number, one in enumerate(schema.fields)}
+        columns = []
+        for one in kept:
+            source = sources.get(one.name, one.name)
+            if source not in numbers:
+                raise Thrown(f"{source} is not a valid field name")
+            values = field_values(column, numbers[source], use_default=self.use_default)
+            put(one.name, one.schema, values, failures)
+            columns.append(values)
+        return struct_column(kept, columns, basics(schema), len(column.data))
+
+    def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        def change(_: int, value: Any) -> dict[str, Any]:
+            members = require_map(value, _PURPOSE)
+            kept = [name for name in members if self._keeps(name)]
+            new = [self.renames.get(name, name) for name in kept]
+            if len(set(new)) < len(new):  # two get one name: the last in the order of Java's map counts
+                kept = in_hash_order(kept)
+            return {self.renames.get(name, name): members[name] for name in kept}
+
+        return written(row_by_row(parsed(column), change, failures))
+
+
+def replace_field(given: Owner, side: Side) -> ReplaceField:
+    """The transform with its properties.
+
+    :raises SettingsError: a renaming is not of the form old:new.
+    """
+    renames: dict[str, str] = {}
+    for item in given["renames"]:
+        parts = item.rstrip(":").split(":")
+        if len(parts) != 2:
+            raise given.refused("renames", f"{item!r} is not of the form old:new")
+        renames[parts[0]] = parts[1]
+    return ReplaceField(side, frozenset(given["exclude"]), frozenset(given["include"]), renames, given[WITH_DEFAULT])

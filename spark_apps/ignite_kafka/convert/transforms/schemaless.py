@@ -1,0 +1,120 @@
+"""Values without a schema, JSON texts, as the Java values that JsonConverter makes of them, and back.
+
+Java's type of a value is that of Python: Long int, Double float, String str, Boolean bool, Map dict, List list. A number that no transform
+touches keeps its text. Members keep their order, where Java's HashMap has another.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from json.encoder import encode_basestring
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ...ignite.types.java_hash import java_hash
+from ..connect.columns import ConnectColumn
+from ..connect.java_text import java_text
+from ..rules.jackson_text import escape
+from .thrown import Failures, Thrown
+
+_CLASSES = {
+    bool: "java.lang.Boolean", int: "java.lang.Long", float: "java.lang.Double", str: "java.lang.String", list: "java.util.ArrayList",
+    dict: "java.util.HashMap", type(None): "null",
+}  # fmt: skip
+
+
+class Number(float):
+    """A number that has a text of its own in JSON."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Number:
+        """The number of a text."""
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+
+_DECODER = json.JSONDecoder(parse_float=Number)
+
+
+def parsed(column: ConnectColumn) -> list[Any]:
+    """The N values of a column without a schema."""
+    if pa.types.is_null(column.data.type):
+        return [None] * len(column.data)
+    decode = _DECODER.decode
+    return [None if text is None else decode(text.decode()) for text in column.data.to_pylist()]
+
+
+def written(values: list[Any]) -> ConnectColumn:
+    """A column of N values without a schema."""
+    texts = [None if value is None else escape(_text(value).encode("utf-8", "surrogatepass")) for value in values]
+    return ConnectColumn(pa.array(texts, pa.binary()), None)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return encode_basestring(value)
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return value.text if isinstance(value, Number) else double_text(value)
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{encode_basestring(name)}:{_text(item)}" for name, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_text, value)) + "]"
+    return str(value)
+
+
+def double_text(value: float) -> str:
+    """A double as Jackson writes it."""
+    text: str = java_text(pa.array([value], pa.float64()))[0].as_py()
+    return f'"{text}"' if not np.isfinite(value) else text
+
+
+def class_of(value: Any) -> str:
+    """Name of a value's Java class; ``null`` of null."""
+    return _CLASSES[float if isinstance(value, float) else type(value)]
+
+
+def require_map(value: Any, purpose: str) -> dict[str, Any]:
+    """The value, a map (``Requirements.requireMap``).
+
+    :raises Thrown: it is none.
+    """
+    if not isinstance(value, dict):
+        raise Thrown(f"Only Map objects supported in absence of schema for [{purpose}], found: {class_of(value)}")
+    return value
+
+
+def members(maps: list[dict[str, Any] | None], name: str) -> list[Any]:
+    """The member of a name of each map; None where there is no map, or no such member."""
+    return [None if one is None else one.get(name) for one in maps]
+
+
+def in_hash_order(names: Iterable[str]) -> list[str]:
+    """Names in the order in which a new java.util.HashMap has them: which of several failures of a record Kafka Connect throws."""
+    kept = list(dict.fromkeys(names))
+    size = 16
+    while len(kept) > size * 3 // 4:
+        size *= 2
+    spread = {name: java_hash(name) & 0xFFFFFFFF for name in kept}
+    return sorted(kept, key=lambda name: (spread[name] ^ spread[name] >> 16) & size - 1)
+
+
+def row_by_row(values: list[Any], change: Callable[[int, Any], Any], failures: Failures) -> list[Any]:
+    """What a function of the place and the value makes of each value; None, and a failure, for which it raises Thrown."""
+    made = [None] * len(values)
+    for row, value in enumerate(values):
+        try:
+            made[row] = change(row, value)
+        except Thrown as error:
+            mask = np.zeros(len(values), bool)
+            mask[row] = True
+            failures.add(mask, error.reason, error.exception)
+    return made

@@ -1,0 +1,81 @@
+"""SetSchemaMetadata: another name or version of the schema.
+
+Source: org.apache.kafka.connect.transforms.SetSchemaMetadata (4.3.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from ...settings.fields import whole_number
+from ..connect.columns import ConnectColumn
+from ..connect.schema import ConnectType
+from .batch import ConnectBatch, Transformed
+from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .sides import Side, changed, present, selected
+from .structs import field_values, put, struct_column
+from .thrown import Failures, Thrown
+
+NAME, VERSION = "schema.name", "schema.version"
+PROPERTIES: Properties = {
+    NAME: Property(default=None),
+    VERSION: Property(whole_number(-(1 << 31), (1 << 31) - 1), None),
+    **REPLACE_NULL,
+}
+
+
+@dataclass(frozen=True)
+class SetSchemaMetadata:
+    """Sets name and version of the schema of keys or values."""
+
+    side: Side
+    name: str | None
+    version: int | None
+    use_default: bool
+
+    def apply(self, batch: ConnectBatch) -> Transformed:
+        """A null without a schema passes; another value without one fails."""
+        column = self.side.of(batch)
+        if column.schema is not None:
+            return changed(batch, self._changed)
+        there = present(column)
+        failures = Failures(len(batch))
+        failures.add(there, "Schema required for [updating schema metadata]")
+        rest = selected(batch, ~there)
+        return Transformed((rest,) if len(rest) else (), failures.bad_rows(batch.rows))
+
+    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+        column = self.side.of(batch)
+        assert column.schema is not None
+        if column.schema.type is not ConnectType.STRUCT:
+            raise Thrown("Cannot list fields on non-struct type")
+        name = column.schema.name if self.name is None else self.name
+        version = column.schema.version if self.version is None else self.version
+        made = self._with_defaults(column, failures) if column.data.null_count < len(column.data) else column
+        return self.side.replaced(batch, ConnectColumn(made.data, replace(column.schema, name=name, version=version)))
+
+    def _with_defaults(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        schema = column.schema
+        assert schema is not None
+        columns = [field_values(column, number, use_default=self.use_default) for number in range(len(schema.fields))]
+        there = column.data.is_valid()
+        for one, values in zip(schema.fields, columns, strict=True):
+            put(one.name, one.schema, values, failures, there)
+        made = struct_column(schema.fields, columns, schema, len(column.data))
+        if not column.data.null_count:
+            return made
+        places = np.where(np.asarray(there), np.arange(len(made.data)), -1)
+        return ConnectColumn(made.data.take(pa.array(places, mask=places < 0)), schema)
+
+
+def set_schema_metadata(given: Owner, side: Side) -> SetSchemaMetadata:
+    """The transform with its properties.
+
+    :raises SettingsError: neither a name nor a version is given.
+    """
+    if given[NAME] is None and given[VERSION] is None:
+        raise given.refused(NAME, f"neither it nor {VERSION} is given")
+    return SetSchemaMetadata(side, given[NAME], given[VERSION], given[WITH_DEFAULT])

@@ -1,0 +1,86 @@
+"""What most transforms have in common: they change the key or the value, and treat nulls and failed records apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from enum import Enum
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...common.arrays import Mask
+from ..connect.columns import ConnectColumn
+from .batch import ConnectBatch, Header, Position, Transformed
+from .thrown import Failures, Thrown
+
+Change = Callable[[ConnectBatch, Failures], ConnectBatch]
+"""Makes the batch of what a transform gives; notes the records that fail, or raises :class:`~.thrown.Thrown` if all do."""
+
+
+class Side(Enum):
+    """The part of a record that a transform works on; the value is the name of its nested class in Java."""
+
+    KEY = "Key"
+    VALUE = "Value"
+
+    def of(self, batch: ConnectBatch) -> ConnectColumn:
+        """The column of a batch."""
+        return batch.key if self is Side.KEY else batch.value
+
+    def replaced(self, batch: ConnectBatch, column: ConnectColumn) -> ConnectBatch:
+        """A batch with another column."""
+        return replace(batch, key=column) if self is Side.KEY else replace(batch, value=column)
+
+
+def selected(batch: ConnectBatch, mask: Mask) -> ConnectBatch:
+    """The records of a batch that a mask of N flags names; the same batch if it names all."""
+    if mask.all():
+        return batch
+    taken = pa.array(mask)
+    return ConnectBatch(
+        batch.rows[mask],
+        _filtered(batch.key, taken),
+        _filtered(batch.value, taken),
+        batch.topics.filter(taken),
+        batch.times_ms[mask],
+        tuple(Header(header.name, _filtered(header.column, taken)) for header in batch.headers),
+        batch.position and Position(batch.position.partitions[mask], batch.position.offsets[mask]),
+    )
+
+
+def _filtered(column: ConnectColumn, mask: pa.BooleanArray) -> ConnectColumn:
+    return ConnectColumn(column.data.filter(mask), column.schema)
+
+
+def present(column: ConnectColumn) -> Mask:
+    """N flags: the value is not Java's null."""
+    valid: Mask = np.asarray(column.data.is_valid())
+    if column.schema is None and pa.types.is_binary(column.data.type):
+        valid = valid & ~np.asarray(pc.fill_null(pc.equal(column.data, pa.scalar(b"null", pa.binary())), False))
+    return valid
+
+
+def changed(batch: ConnectBatch, change: Change) -> Transformed:
+    """All records of a batch, changed."""
+    if not len(batch):
+        return Transformed(())
+    failures = Failures(len(batch))
+    try:
+        made = change(batch, failures)
+    except Thrown as error:
+        failures.add_all(error)
+        return Transformed((), failures.bad_rows(batch.rows))
+    if not failures.bad.any():
+        return Transformed((made,))
+    good = selected(made, ~failures.bad)
+    return Transformed((good,) if len(good) else (), failures.bad_rows(batch.rows))
+
+
+def changed_where(batch: ConnectBatch, mask: Mask, change: Change) -> Transformed:
+    """The records that a mask names, changed; the others as they are."""
+    if mask.all():
+        return changed(batch, change)
+    made = changed(selected(batch, mask), change)
+    return Transformed((selected(batch, ~mask), *made.batches), made.bad)

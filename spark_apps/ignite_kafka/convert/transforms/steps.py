@@ -1,0 +1,162 @@
+"""The chain that settings describe: made of Kafka Connect's transforms and own ones, checked, and what it needs of records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+import pyarrow as pa
+
+from ...errors import NotAvailableYet, SettingsError
+from ...settings.connector import ConnectorSettings
+from ...settings.findings import Findings
+from ...settings.name_rules import NamedBy
+from ...settings.source import SourceSettings
+from ...settings.transforms import (
+    PREDICATES,
+    REGEX_ROUTER,
+    TIMESTAMP_ROUTER,
+    TRANSFORMS,
+    TransformSettings,
+    chain_of,
+    predicates_of,
+    set_in,
+)
+from ..connect.columns import ConnectColumn
+from .batch import NO_TIME, ConnectBatch, Transform
+from .catalog import make_predicate, make_transform
+from .chain import Step, apply_chain
+from .own_transform import own_transform
+
+_BY_TOPIC = "TopicNameMatches"
+
+
+def make_steps(settings: ConnectorSettings) -> tuple[Step, ...]:
+    """The transforms of a connector, or of one cache or topic, in their order.
+
+    :raises SettingsError: a class is unknown, or its properties are wrong; all findings at once.
+    """
+    if not settings.transforms:
+        return ()
+    found, steps, predicates = Findings(), [], {}
+    for predicate in predicates_of(settings):
+        with found.check(), _placed(settings, PREDICATES, predicate.alias):
+            predicates[predicate.alias] = make_predicate(predicate.type, predicate.properties)
+    for one in chain_of(settings):
+        with found.check(), _placed(settings, TRANSFORMS, one.alias):
+            made = _transform(one, sink=settings.reads_records)
+            steps.append(Step(one.alias, made, predicates.get(one.predicate.alias) if one.predicate else None, one.negate))
+    found.raise_all()
+    return tuple(steps)
+
+
+def _transform(one: TransformSettings, *, sink: bool) -> Transform:
+    return own_transform(one.type, one.properties) if one.is_own else make_transform(one.type, one.properties, sink=sink)
+
+
+def check_steps(settings: ConnectorSettings) -> None:
+    """Check the transforms of a connector and of its overrides without starting anything.
+
+    :raises SettingsError: see :func:`make_steps`; or transforms of a source give records of one cache several topics.
+    """
+    found = Findings()
+    for one in settings.variants:
+        with found.check():
+            make_steps(one)
+        if isinstance(one, SourceSettings):
+            for transform in chain_of(one):
+                with found.check():
+                    _check_route(one, transform)
+    found.raise_all()
+
+
+def _check_route(settings: SourceSettings, one: TransformSettings) -> None:
+    if one.short_name == TIMESTAMP_ROUTER:
+        what = "records of one cache would go to several topics, by their times"
+    elif one.predicate is not None and _depends_on_records(one):
+        what = f"records of one cache would go to several topics, by predicate {one.predicate.alias}"
+    else:
+        return
+    why = "a source keeps the offsets of a cache and the id of its one topic together, so that a deleted topic is noticed"
+    remedy = "Route at the sink, or name topics by RegexRouter without such a predicate, topic_names or overrides"
+    where = {"setting": f"{TRANSFORMS}.{one.alias}.type", "value": one.type}
+    raise SettingsError(f"{what}: {why}", remedy, **where, set_in=set_in(settings, TRANSFORMS, one.alias))
+
+
+def routed_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
+    """Names the topic of a cache: that of the settings, as the RegexRouters of the cache's transforms change it.
+
+    :raises SettingsError: from :func:`make_steps`.
+    """
+    routers: dict[str | None, tuple[Step, ...]] = {}
+
+    def topic_of(cache: str) -> NamedBy:
+        override = settings.override_of(cache)
+        if override not in routers:
+            own = settings.of(cache)
+            chain = zip(make_steps(own), chain_of(own), strict=True)
+            routers[override] = tuple(step for step, one in chain if one.short_name == REGEX_ROUTER)
+        return routed(settings.topic_of(cache), routers[override])
+
+    return topic_of
+
+
+def routed(topic: NamedBy, routers: Sequence[Step]) -> NamedBy:
+    """The name that RegexRouters make of a topic's name."""
+    if not routers:
+        return topic
+    nothing = ConnectColumn(pa.nulls(1), None)
+    batch = ConnectBatch(np.zeros(1, np.int64), nothing, nothing, pa.array([topic.name]), np.full(1, NO_TIME, np.int64))
+    made = apply_chain(batch, routers)
+    if made.bad:
+        raise SettingsError(f"topic {topic.name} cannot be routed: {made.bad[0].reason}", setting=f"{TRANSFORMS}.{made.bad[0].transform}")
+    name = made.batches[0].topics[0].as_py()
+    return topic if name == topic.name else NamedBy(name, f"{topic.rule} and RegexRouter")
+
+
+def routes_records(settings: ConnectorSettings) -> bool:
+    """Whether Kafka Connect's routers may give the records of one topic several topics."""
+    return any(one.short_name == TIMESTAMP_ROUTER or _depends_on_records(one) for one in chain_of(settings))
+
+
+def routed_topic(settings: ConnectorSettings, topic: str) -> str:
+    """The name that the RegexRouters among the transforms make of a topic's name.
+
+    :raises SettingsError: see :func:`make_steps`.
+    """
+    chain = zip(make_steps(settings), chain_of(settings), strict=True)
+    return routed(NamedBy(topic, ""), [step for step, one in chain if one.short_name == REGEX_ROUTER]).name
+
+
+def asks_for_tombstones(chain: Iterable[TransformSettings]) -> bool:
+    """Whether a predicate asks if records have a value."""
+    return any(_predicate_of(one) == "RecordIsTombstone" for one in chain)
+
+
+def reads_headers(chain: Iterable[TransformSettings]) -> bool:
+    """Whether transforms may read or change the headers of records."""
+    return any("Header" in one.short_name or one.is_own or _predicate_of(one) == "HasHeaderKey" for one in chain)
+
+
+def _predicate_of(one: TransformSettings) -> str:
+    return "" if one.predicate is None else one.predicate.type.rpartition(".")[2]
+
+
+def _depends_on_records(one: TransformSettings) -> bool:
+    """Whether a RegexRouter has a predicate of more than the topic."""
+    return one.short_name == REGEX_ROUTER and _predicate_of(one) not in ("", _BY_TOPIC)
+
+
+@contextmanager
+def _placed(settings: ConnectorSettings, kind: str, alias: str) -> Iterator[None]:
+    """Name the transform or predicate in the error of its class or of one of its properties."""
+    try:
+        yield
+    except (SettingsError, NotAvailableYet) as error:
+        for one in error.findings or (error,):
+            name = one.where.get("setting")
+            one.where["setting"] = f"{kind}.{alias}.{name}" if name else f"{kind}.{alias}"
+            if where := set_in(settings, kind, alias, str(name)):
+                one.where.setdefault("set_in", where)
+        raise

@@ -1,0 +1,112 @@
+"""Columns of structs as ``org.apache.kafka.connect.data.Struct`` has them: fields with defaults, and what ``put`` refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..connect.columns import ConnectColumn
+from ..connect.schema import ConnectField, ConnectSchema, ConnectType, arrow_type, default_array
+from .thrown import SCHEMA_BUILDER_EXCEPTION, Failures, Thrown, java_class
+
+
+def struct_schema(column: ConnectColumn, purpose: str) -> ConnectSchema:
+    """The schema of a column of structs.
+
+    :raises Thrown: it is of another type (``Requirements.requireStruct``).
+    """
+    schema = column.schema
+    assert schema is not None
+    if schema.type is not ConnectType.STRUCT:
+        found = java_class(schema) if column.data.null_count < len(column.data) else "null"
+        raise Thrown(f"Only Struct objects supported for [{purpose}], found: {found}")
+    return schema
+
+
+def refuse_others(column: ConnectColumn, purpose: str, failures: Failures, *, null_reason: str) -> None:
+    """Refuse a column that is not of structs, where null is allowed (``Requirements.requireStructOrNull``).
+
+    :param null_reason: what Kafka Connect says of a null, in which it looks for fields of the schema.
+    :raises Thrown: for the nulls; the others are noted.
+    """
+    schema = column.schema
+    assert schema is not None
+    if schema.type is not ConnectType.STRUCT:
+        failures.add(column.data.is_valid(), f"Only Struct objects supported for [{purpose}], found: {java_class(schema)}")
+        raise Thrown(null_reason)
+
+
+def field_values(column: ConnectColumn, number: int, *, use_default: bool) -> pa.Array:
+    """Values of a field of structs; null where the struct is.
+
+    :param use_default: the field's default instead of null (``Struct.get``).
+    """
+    assert column.schema is not None
+    values = pc.struct_field(column.data, [number])
+    schema = column.schema.fields[number].schema
+    if not use_default or schema.default is None or not values.null_count:
+        return values
+    missing = pc.and_(values.is_null(), column.data.is_valid())
+    default = default_array(schema)
+    if default.type != values.type:
+        values, default = _same_type(values, default)
+    places = np.where(np.asarray(missing), len(values), np.arange(len(values)))
+    return pa.concat_arrays([values, default]).take(pa.array(places))
+
+
+def _same_type(values: pa.Array, default: pa.Array) -> tuple[pa.Array, pa.Array]:
+    if pa.types.is_string(values.type) or pa.types.is_string(default.type):  # decimals as text
+        return values.cast(pa.string()), default.cast(pa.string())
+    return values, default.cast(values.type)
+
+
+def put(name: str, schema: ConnectSchema, values: pa.Array, failures: Failures, there: pa.BooleanArray | None = None) -> None:
+    """Note the records for which ``Struct.put`` refuses a null.
+
+    :param there: the records that have a struct; None: all have.
+    """
+    if not schema.optional and values.null_count:
+        reason = f'Invalid value: null used for required field: "{name}", schema type: {schema.type.name}'
+        failures.add(values.is_null() if there is None else pc.and_(values.is_null(), there), reason)
+
+
+def struct_column(fields: Sequence[ConnectField], columns: Sequence[pa.Array], schema: ConnectSchema, count: int) -> ConnectColumn:
+    """A column of N structs, none null, from the columns of its fields.
+
+    :param schema: without its fields.
+    """
+    if fields:
+        names = [pa.field(one.name, values.type) for one, values in zip(fields, columns, strict=True)]
+        data: pa.Array = pa.StructArray.from_arrays(list(columns), fields=names)
+    else:
+        data = pa.array([{}] * count, pa.struct([]))
+    return ConnectColumn(data, replace(schema, fields=tuple(fields)))
+
+
+def basics(schema: ConnectSchema, kind: ConnectType = ConnectType.STRUCT) -> ConnectSchema:
+    """A schema with the name, version, doc and parameters of another, and without the rest (``SchemaUtil.copySchemaBasics``)."""
+    return ConnectSchema(kind, name=schema.name, version=schema.version, doc=schema.doc, parameters=schema.parameters)
+
+
+def check_names(fields: Sequence[ConnectField]) -> None:
+    """Check that no two fields of a new struct have a name (``SchemaBuilder.field``).
+
+    :raises Thrown: two have.
+    """
+    seen: set[str] = set()
+    for one in fields:
+        if not one.name:
+            raise Thrown("fieldName cannot be null.", SCHEMA_BUILDER_EXCEPTION)
+        if one.name in seen:
+            raise Thrown(f"Cannot create field because of field name duplication {one.name}", SCHEMA_BUILDER_EXCEPTION)
+        seen.add(one.name)
+
+
+def constant(value: Any, schema: ConnectSchema, count: int) -> pa.Array:
+    """N times a value."""
+    return pa.repeat(pa.scalar(value, arrow_type(schema)), count)

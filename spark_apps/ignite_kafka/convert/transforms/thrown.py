@@ -1,0 +1,67 @@
+"""Exceptions that Kafka Connect throws for records, as values: a transform raises nothing for a record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from ...common.arrays import Mask, RowIndex
+from ..connect.schema import DATE, DECIMAL, TIME, TIMESTAMP, ConnectSchema, ConnectType
+from .batch import BadRow
+
+_ERRORS = "org.apache.kafka.connect.errors"
+DATA_EXCEPTION, CONNECT_EXCEPTION = f"{_ERRORS}.DataException", f"{_ERRORS}.ConnectException"
+SCHEMA_BUILDER_EXCEPTION = f"{_ERRORS}.SchemaBuilderException"
+ILLEGAL_ARGUMENT, NULL_POINTER = "java.lang.IllegalArgumentException", "java.lang.NullPointerException"
+
+_LOGICAL = {DATE: "java.util.Date", TIME: "java.util.Date", TIMESTAMP: "java.util.Date", DECIMAL: "java.math.BigDecimal"}
+_CLASSES = {
+    ConnectType.INT8: "java.lang.Byte", ConnectType.INT16: "java.lang.Short", ConnectType.INT32: "java.lang.Integer",
+    ConnectType.INT64: "java.lang.Long", ConnectType.FLOAT32: "java.lang.Float", ConnectType.FLOAT64: "java.lang.Double",
+    ConnectType.BOOLEAN: "java.lang.Boolean", ConnectType.STRING: "java.lang.String", ConnectType.BYTES: "[B",
+    ConnectType.ARRAY: "java.util.ArrayList", ConnectType.MAP: "java.util.HashMap",
+    ConnectType.STRUCT: "org.apache.kafka.connect.data.Struct",
+}  # fmt: skip
+
+
+class Thrown(Exception):
+    """An exception that Kafka Connect throws, for one record or for all of a schema.
+
+    :param exception: name of its Java class.
+    """
+
+    def __init__(self, reason: str, exception: str = DATA_EXCEPTION) -> None:
+        super().__init__(reason)
+        self.reason, self.exception = reason, exception
+
+
+class Failures:
+    """The first exception of each of N records."""
+
+    def __init__(self, count: int) -> None:
+        self.bad: Mask = np.zeros(count, bool)
+        self._found: dict[int, tuple[str, str]] = {}
+
+    def add(self, mask: Mask | pa.BooleanArray, reason: str | Callable[[int], str], exception: str = DATA_EXCEPTION) -> None:
+        """Note an exception for the records of a mask that have none yet.
+
+        :param reason: the message, or a function of the place among the N records that gives it.
+        """
+        for row in np.flatnonzero(np.asarray(mask) & ~self.bad).tolist():
+            self._found[row] = exception, reason if isinstance(reason, str) else reason(row)
+            self.bad[row] = True
+
+    def add_all(self, error: Thrown) -> None:
+        """Note an exception for all records that have none yet."""
+        self.add(np.ones(len(self.bad), bool), error.reason, error.exception)
+
+    def bad_rows(self, rows: RowIndex) -> tuple[BadRow, ...]:
+        """The failed records, by the N rows of the batch."""
+        return tuple(BadRow(int(rows[place]), *self._found[place]) for place in sorted(self._found))
+
+
+def java_class(schema: ConnectSchema) -> str:
+    """Name of the Java class of a schema's values."""
+    return _LOGICAL.get(schema.name or "") or _CLASSES[schema.type]

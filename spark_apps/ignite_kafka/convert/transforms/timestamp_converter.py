@@ -1,0 +1,241 @@
+"""TimestampConverter: times as texts, numbers, Date, Time or Timestamp.
+
+Source: org.apache.kafka.connect.transforms.TimestampConverter (4.3.1).
+"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ...common.arrays import Int64Array, Mask
+from ...settings.fields import choice
+from ..connect import schema as connect
+from ..connect.columns import ConnectColumn
+from ..connect.schema import DATE, TIME, TIMESTAMP, ConnectField, ConnectSchema, ConnectType
+from .batch import ConnectBatch, Transformed
+from .date_format import Part, formatted, parts_of
+from .date_parse import TimeParser, time_parser
+from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
+from .schemaless import class_of, members, parsed, require_map, row_by_row, written
+from .sides import Side, changed
+from .structs import basics, field_values, put, refuse_others, struct_column
+from .thrown import CONNECT_EXCEPTION, NULL_POINTER, Failures, Thrown
+
+_PURPOSE = "converting timestamp formats"
+FIELD, TARGET, FORMAT, PRECISION = "field", "target.type", "format", "unix.precision"
+_TEXT, _UNIX, _DATE, _TIME, _TIMESTAMP = "string", "unix", "Date", "Time", "Timestamp"
+_PER_MS = {"nanoseconds": (1_000_000, 1), "microseconds": (1_000, 1), "milliseconds": (1, 1), "seconds": (1, 1_000)}
+PROPERTIES: Properties = {
+    FIELD: Property(default=""),
+    TARGET: Property(choice(_TEXT, _UNIX, _DATE, _TIME, _TIMESTAMP)),
+    FORMAT: Property(default=""),
+    PRECISION: Property(choice(*_PER_MS), "milliseconds"),
+    **REPLACE_NULL,
+}
+_SCHEMAS = {
+    _TEXT: ConnectSchema(ConnectType.STRING), _UNIX: ConnectSchema(ConnectType.INT64), _DATE: connect.date(), _TIME: connect.time(),
+    _TIMESTAMP: connect.timestamp(),
+}  # fmt: skip
+_DAY_MS = 86_400_000
+_LIMITS = np.iinfo(np.int64)
+
+
+@dataclass(frozen=True)
+class TimestampConverter:
+    """Converts a field, or the whole value.
+
+    :param field: empty: the whole value.
+    :param target: string, unix, Date, Time or Timestamp.
+    :param format: of texts; None: texts are neither read nor written.
+    :param parser: reads texts by the format; None: it cannot.
+    """
+
+    side: Side
+    field: str
+    target: str
+    pattern: str
+    format: tuple[Part, ...] | None
+    parser: TimeParser | None
+    precision: str
+    use_default: bool
+
+    def apply(self, batch: ConnectBatch) -> Transformed:
+        """Nulls stay null."""
+        return changed(batch, self._changed)
+
+    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+        column = self.side.of(batch)
+        if column.schema is None:
+            made = self._without_schema(column, failures)
+        elif not self.field:
+            made = self._converted(column.data, column.schema, failures)
+        else:
+            made = self._with_schema(column, failures)
+        return self.side.replaced(batch, made)
+
+    def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        schema = column.schema
+        assert schema is not None
+        refuse_others(column, _PURPOSE, failures, null_reason="Cannot list fields on non-struct type")
+        there = column.data.is_valid()
+        fields, columns = [], []
+        for number, one in enumerate(schema.fields):
+            made = ConnectColumn(field_values(column, number, use_default=self.use_default), one.schema)
+            if one.name == self.field:
+                made = self._converted_field(made, there, failures)
+            assert made.schema is not None
+            put(one.name, made.schema, made.data, failures, there)
+            fields.append(ConnectField(one.name, made.schema))
+            columns.append(made.data)
+        shell = replace(basics(schema), optional=schema.optional, default=schema.default)
+        made = struct_column(fields, columns, shell, len(column.data))
+        if not column.data.null_count:
+            return made
+        places = np.arange(len(made.data))
+        return ConnectColumn(made.data.take(pa.array(places, mask=~np.asarray(there))), made.schema)
+
+    def _converted_field(self, column: ConnectColumn, there: pa.BooleanArray, failures: Failures) -> ConnectColumn:
+        """The values of a field; one whose type is no time fails the records that have a struct."""
+        schema = column.schema
+        assert schema is not None
+        try:
+            return self._converted(column.data, schema, failures)
+        except Thrown as error:
+            failures.add(there, error.reason, error.exception)
+            made = _SCHEMAS[self.target].as_optional(schema.optional)
+            return ConnectColumn(pa.nulls(len(column.data), connect.arrow_type(made)), made)
+
+    def _converted(self, data: pa.Array, schema: ConnectSchema, failures: Failures) -> ConnectColumn:
+        made = _SCHEMAS[self.target].as_optional(schema.optional)
+        kind = _kind_of(schema)
+        times, there = self._times(data, kind, failures)
+        if self.target == _DATE:
+            failures.add(there & (np.abs(times // _DAY_MS) >= 1 << 31), "The date is too far from 1970 for the 32 bits of a Date")
+        return ConnectColumn(self._values(times, there), made)
+
+    def _times(self, data: pa.Array, kind: str, failures: Failures) -> tuple[Int64Array, Mask]:
+        """N times in milliseconds, and which there are."""
+        there = np.asarray(data.is_valid())
+        if kind == _TEXT:
+            return self._read(data, there, failures)
+        if kind == _UNIX:
+            return self._of_unix(np.asarray(data.fill_null(0))), there
+        numbers = data.view(pa.int64() if data.type.bit_width == 64 else pa.int32())
+        values = np.asarray(numbers.fill_null(0)).astype(np.int64)
+        return values * _DAY_MS if pa.types.is_date32(data.type) else values, there
+
+    def _read(self, data: pa.StringArray, there: Mask, failures: Failures) -> tuple[Int64Array, Mask]:
+        if not there.any():
+            return np.zeros(len(data), np.int64), there
+        if self.format is None:
+            missing = 'because "config.format" is null'
+            failures.add(there, f'Cannot invoke "java.text.SimpleDateFormat.parse(String)" {missing}', NULL_POINTER)
+            return np.zeros(len(data), np.int64), np.zeros(len(data), bool)
+        if self.parser is None:
+            raise Thrown(f"Could not parse timestamp: texts are not read by the pattern ({self.pattern})")
+        times, read = self.parser.parse(data)
+        read = np.asarray(read)
+        reason = "Could not parse timestamp: value ({}) does not match pattern ({})"
+        failures.add(there & ~read, lambda row: reason.format(data[row].as_py(), self.pattern))
+        return times, there & read
+
+    def _of_unix(self, values: Int64Array) -> Int64Array:
+        """``TimeUnit.toMillis``: cut towards zero, bounded."""
+        per_ms, ms_per = _PER_MS[self.precision]
+        return _cut(values, per_ms) if ms_per == 1 else _scaled(values, ms_per)
+
+    def _values(self, times: Int64Array, there: Mask) -> pa.Array:
+        kind = connect.arrow_type(_SCHEMAS[self.target])
+        if self.target == _TEXT:
+            assert self.format is not None
+            return formatted(times, self.format).take(pa.array(np.arange(len(times)), mask=~there))
+        if self.target == _UNIX:
+            per_ms, ms_per = _PER_MS[self.precision]
+            return pa.array(_scaled(times, per_ms) if ms_per == 1 else _cut(times, ms_per), kind, mask=~there)
+        if self.target == _DATE:
+            return pa.array(np.floor_divide(times, _DAY_MS).astype(np.int32), pa.int32(), mask=~there).view(kind)
+        if self.target == _TIME:
+            return pa.array(np.mod(times, _DAY_MS).astype(np.int32), pa.int32(), mask=~there).view(kind)
+        return pa.array(times, pa.int64(), mask=~there).view(kind)
+
+    def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        values = parsed(column)
+        if not self.field:
+            return written(self._items(values, failures))
+        maps = row_by_row(values, lambda _, value: None if value is None else dict(require_map(value, _PURPOSE)), failures)
+        items = self._items(members(maps, self.field), failures)
+        for one, item in zip(maps, items, strict=True):
+            if one is not None:
+                one[self.field] = item
+        return written(maps)
+
+    def _items(self, values: list[Any], failures: Failures) -> list[Any]:
+        """Values without a schema: a text or a Long is a time; Date, Time and Timestamp become milliseconds."""
+        numbers = [value if isinstance(value, int) and not isinstance(value, bool) else None for value in values]
+        texts = [value if isinstance(value, str) else None for value in values]
+        for row, value in enumerate(values):
+            if value is not None and numbers[row] is None and texts[row] is None:
+                reason = f"TimestampConverter does not support class {class_of(value)} objects as timestamps"
+                failures.add(np.arange(len(values)) == row, reason)
+        longs = [None if one is None else (one + (1 << 63) & (1 << 64) - 1) - (1 << 63) for one in numbers]
+        first, of_numbers = self._times(pa.array(longs, pa.int64()), _UNIX, failures)
+        second, of_texts = self._times(pa.array(texts, pa.string()), _TEXT, failures)
+        made = self._values(np.where(of_numbers, first, second), of_numbers | of_texts)
+        if self.target == _DATE:
+            return [None if one is None else one * _DAY_MS for one in made.view(pa.int32()).to_pylist()]
+        return list((made if self.target == _TEXT else made.view(pa.int32() if self.target == _TIME else pa.int64())).to_pylist())
+
+
+def _cut(values: Int64Array, divisor: int) -> Int64Array:
+    """Divided, towards zero."""
+    down = values // divisor
+    made: Int64Array = down + ((values < 0) & (down * divisor != values))
+    return made
+
+
+def _scaled(values: Int64Array, factor: int) -> Int64Array:
+    """Multiplied, bounded by 64 bits."""
+    most = _LIMITS.max // factor
+    inside = np.clip(values, -most, most) * factor
+    return np.where(values > most, _LIMITS.max, np.where(values < -most, _LIMITS.min, inside)) if factor > 1 else values
+
+
+def _kind_of(schema: ConnectSchema) -> str:
+    """The form of times that a schema's values have.
+
+    :raises Thrown: they are no times.
+    """
+    kinds = {TIMESTAMP: _TIMESTAMP, DATE: _DATE, TIME: _TIME}
+    if schema.name in kinds:
+        return kinds[schema.name]
+    if schema.type is ConnectType.STRING:
+        return _TEXT
+    if schema.type is ConnectType.INT64:
+        return _UNIX
+    name = f"{schema.name}:" if schema.name is not None else ""
+    reason = f"Schema Schema{{{name}{schema.type.name}}} does not correspond to a known timestamp type format"
+    raise Thrown(reason, CONNECT_EXCEPTION)
+
+
+def timestamp_converter(given: Owner, side: Side) -> TimestampConverter:
+    """The transform with its properties.
+
+    :raises SettingsError: texts are asked for without a format, or the format cannot be used.
+    """
+    pattern, target = given[FORMAT], given[TARGET]
+    if target == _TEXT and not pattern:
+        raise given.refused(FORMAT, f"it is empty, and {TARGET} is {_TEXT}")
+    format, parser = None, None
+    if pattern:
+        try:
+            format = parts_of(pattern)
+            parser = time_parser(format, datetime.datetime.now(datetime.UTC).date())
+        except ValueError as error:
+            if format is None or target != _TEXT:  # which may be written, if not read
+                raise given.refused(FORMAT, str(error)) from None
+    return TimestampConverter(side, given[FIELD], target, pattern, format, parser, given[PRECISION], given[WITH_DEFAULT])

@@ -1,0 +1,54 @@
+"""TimestampRouter: a topic named by the record's time. Source: org.apache.kafka.connect.transforms.TimestampRouter (4.3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from .batch import NO_TIME, ConnectBatch, Transformed
+from .date_format import Part, formatted, parts_of
+from .properties import Owner, Properties, Property
+from .sides import changed
+from .thrown import Failures
+
+TOPIC_FORMAT, TIME_FORMAT = "topic.format", "timestamp.format"
+_TOPIC, _TIME = "${topic}", "${timestamp}"
+PROPERTIES: Properties = {TOPIC_FORMAT: Property(default=f"{_TOPIC}-{_TIME}"), TIME_FORMAT: Property(default="yyyyMMdd")}
+
+
+@dataclass(frozen=True)
+class TimestampRouter:
+    """Names a topic by its name and the time of the record in UTC."""
+
+    topic_format: str
+    time_format: tuple[Part, ...]
+
+    def apply(self, batch: ConnectBatch) -> Transformed:
+        """A record without a time fails."""
+        return changed(batch, self._changed)
+
+    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+        failures.add(batch.times_ms == NO_TIME, "Timestamp missing on record")
+        times = formatted(batch.times_ms, self.time_format).dictionary_encode()
+        topics = batch.topics.dictionary_encode()
+        names, texts = topics.dictionary.to_pylist(), times.dictionary.to_pylist()
+        pairs = np.asarray(topics.indices).astype(np.int64) * len(texts) + np.asarray(times.indices)
+        distinct, places = np.unique(pairs, return_inverse=True)
+        made = [self._named(names[pair // len(texts)], texts[pair % len(texts)]) for pair in distinct.tolist()]
+        return replace(batch, topics=pa.array(made, pa.string()).take(pa.array(places)))
+
+    def _named(self, topic: str, time: str) -> str:
+        return self.topic_format.replace(_TOPIC, topic).replace(_TIME, time)
+
+
+def timestamp_router(given: Owner) -> TimestampRouter:
+    """The transform with its properties.
+
+    :raises SettingsError: the format of times cannot be used.
+    """
+    try:
+        return TimestampRouter(given[TOPIC_FORMAT], parts_of(given[TIME_FORMAT]))
+    except ValueError as error:
+        raise given.refused(TIME_FORMAT, str(error)) from None

@@ -1,0 +1,61 @@
+"""ValueToKey: a key made of fields of the value. Source: org.apache.kafka.connect.transforms.ValueToKey (4.3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..connect.columns import ConnectColumn
+from ..connect.schema import ConnectField, ConnectSchema, ConnectType
+from .batch import ConnectBatch, Transformed
+from .properties import FIELDS, REPLACE_NULL, WITH_DEFAULT, Owner, Properties
+from .schemaless import parsed, require_map, row_by_row, written
+from .sides import changed
+from .structs import field_values, put, struct_column, struct_schema
+from .thrown import Failures, Thrown
+
+_PURPOSE = "copying fields from value to key"
+PROPERTIES: Properties = {"fields": FIELDS, **REPLACE_NULL}
+
+
+@dataclass(frozen=True)
+class ValueToKey:
+    """Replaces the key by a struct or map of fields of the value."""
+
+    fields: tuple[str, ...]
+    use_default: bool
+
+    def apply(self, batch: ConnectBatch) -> Transformed:
+        """A null has no fields, and fails."""
+        return changed(batch, self._changed)
+
+    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+        column = batch.value
+        made = self._without_schema(column, failures) if column.schema is None else self._with_schema(column, failures)
+        return replace(batch, key=made)
+
+    def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        failures.add(column.data.is_null(), f"Only Struct objects supported for [{_PURPOSE}], found: null")
+        schema = struct_schema(column, _PURPOSE)
+        numbers = {one.name: number for number, one in enumerate(schema.fields)}
+        fields, columns = [], []
+        for name in self.fields:
+            if name not in numbers:
+                raise Thrown(f"Field does not exist: {name}")
+            fields.append(ConnectField(name, schema.fields[numbers[name]].schema))
+            columns.append(field_values(column, numbers[name], use_default=self.use_default))
+        for one, values in zip(fields, columns, strict=True):
+            put(one.name, one.schema, values, failures)
+        return struct_column(fields, columns, ConnectSchema(ConnectType.STRUCT), len(column.data))
+
+    def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        def change(_: int, value: Any) -> dict[str, Any]:
+            members = require_map(value, _PURPOSE)
+            return {name: members.get(name) for name in self.fields}
+
+        return written(row_by_row(parsed(column), change, failures))
+
+
+def value_to_key(given: Owner) -> ValueToKey:
+    """The transform with its properties."""
+    return ValueToKey(given["fields"], given[WITH_DEFAULT])

@@ -1,0 +1,173 @@
+"""Security of Java's clients in a connector's keys: secrets leave the settings, JAAS and key stores become properties of librdkafka."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..settings import registry_properties
+from ..settings.client_config import one_name
+from ..settings.client_properties import CREDENTIAL_TARGETS, OAUTH_CALLBACK
+from ..settings.findings import Findings
+from ..settings.key_table import CLIENT_CONVERTED
+from ..settings.secrets import is_secret
+from . import jaas, key_stores
+
+IN_SECRETS = "it is in the secrets file, as {}"
+_CONFIG = "kafka_config."
+_HANDLER, _OAUTH_HANDLER = "sasl.login.callback.handler.class", "OAuthBearerLoginCallbackHandler"
+_AWS_HANDLER = "IAMClientCallbackHandler"
+
+
+@dataclass
+class Keys:
+    """Keys of a connector on their way.
+
+    :param given: values by key. :param origin: where each was set.
+    :param became: what became of a key that is no longer in ``given``.
+    :param stands_for: key of the files by the setting that was added for it.
+    :param kafka, registry: secrets, see :class:`~ignite_kafka.settings.secrets.Secrets`.
+    """
+
+    given: dict[str, Any]
+    origin: dict[str, str]
+    became: dict[str, str] = field(default_factory=dict)
+    kafka: dict[str, str] = field(default_factory=dict)
+    registry: dict[str, str] = field(default_factory=dict)
+    ignite: dict[str, str] = field(default_factory=dict)
+    stands_for: dict[str, str] = field(default_factory=dict)
+    errors: Findings = field(default_factory=Findings)
+
+    def take(self, name: str, became: str) -> str:
+        """Take a key away, with what became of it; returns its value."""
+        self.became[name] = became
+        return str(self.given.pop(name))
+
+    def put(self, name: str, value: str, source: str) -> None:
+        """Add a setting that stands for the key ``source``."""
+        self.given[name], self.origin[name], self.stands_for[name] = value, self.origin.get(source, ""), source
+
+
+def extract(keys: Keys, main: str, folder: Path, name: str) -> None:
+    """Convert the security of the clients that move the connector's records.
+
+    :param main: producer of a source, consumer of a sink.
+    :param folder: where a converted key store is written, by the connector's name.
+    """
+    _Clients(keys, main).extract(folder, name)
+    _extract_registry(keys)
+
+
+@dataclass
+class _Clients:
+    keys: Keys
+    main: str
+
+    @property
+    def prefixes(self) -> tuple[str, str, str]:
+        """Beginnings of keys, by precedence."""
+        return f"{self.main}.override.", f"{self.main}.", ""
+
+    def extract(self, folder: Path, name: str) -> None:
+        self._leave_shadowed()
+        found = self.find(jaas.NAME)
+        if found:
+            with self.keys.errors.check():
+                text = self.keys.take(found, "it is converted to properties of librdkafka")
+                self._put(jaas.librdkafka_properties(text, found, self.keys.origin.get(found)), found)
+        self._handler()
+        with self.keys.errors.check():
+            self._trust()
+        with self.keys.errors.check():
+            self._key(folder / f"{name}-keystore.p12")
+        for prefix in self.prefixes:
+            for key in [key for key in self.keys.given if key.startswith(prefix or ("sasl.", "ssl."))]:
+                self._secret(key, key.removeprefix(prefix))
+
+    def _leave_shadowed(self) -> None:
+        """Take away what a key of higher precedence overrides."""
+        for at, prefix in enumerate(self.prefixes):
+            for key in [key for key in self.keys.given if key.startswith(prefix or ("sasl.", "ssl.", "security."))]:
+                first = self.find(key.removeprefix(prefix))
+                if first != key and first.startswith(self.prefixes[:at]):
+                    self.keys.take(key, f"ignored: {first} takes precedence")
+
+    def find(self, bare: str) -> str:
+        """The key that has a property; Kafka Connect's precedence, then the top level, which has the worker's own connection."""
+        return next((prefix + bare for prefix in self.prefixes if prefix + bare in self.keys.given), "")
+
+    def _take(self, bare: str, became: str) -> str:
+        key = self.find(bare)
+        return self.keys.take(key, became) if key else ""
+
+    def _put(self, properties: dict[str, str], source: str) -> None:
+        """Add properties of librdkafka; those that settings may not hold become secrets."""
+        hidden = [name for name in properties if is_secret(name) or name == OAUTH_CALLBACK]
+        for name, value in properties.items():
+            if name in hidden:
+                self.keys.kafka.setdefault(name, value)
+            else:
+                self.keys.put(_CONFIG + name, value, source)
+        if hidden:
+            self.keys.became[source] = IN_SECRETS.format(", ".join(hidden))
+        if "sasl.mechanisms" in properties:
+            self._take("sasl.mechanism", "it is OAUTHBEARER, with tokens of oauth_cb")
+
+    def _handler(self) -> None:
+        """Classes that get tokens and that librdkafka has something for."""
+        found = self.find(_HANDLER)
+        kind = str(self.keys.given.get(found, "")).rpartition(".")[2]
+        if kind in (_OAUTH_HANDLER, _AWS_HANDLER):
+            self.keys.take(found, "librdkafka gets the tokens")
+            if kind == _OAUTH_HANDLER:
+                self.keys.put(f"{_CONFIG}sasl.oauthbearer.method", "oidc", found)
+
+    def _trust(self) -> None:
+        location, text = self.find("ssl.truststore.location"), self.find("ssl.truststore.certificates")
+        kind = self._take("ssl.truststore.type", "the store is converted to PEM").strip().upper()
+        password = self._take("ssl.truststore.password", "the store is converted to PEM, which needs no password")
+        if text:
+            self.keys.put(f"{_CONFIG}ssl.ca.pem", self.keys.take(text, "it is kafka_config.ssl.ca.pem"), text)
+        elif location and kind == "PEM":
+            self.keys.put(f"{_CONFIG}ssl.ca.location", self.keys.take(location, "it is kafka_config.ssl.ca.location"), location)
+        elif location:
+            path = self.keys.take(location, "its certificates are in kafka_config.ssl.ca.pem")
+            self.keys.put(f"{_CONFIG}ssl.ca.pem", key_stores.certificates(path, password, location), location)
+
+    def _key(self, target: Path) -> None:
+        location, chain = self.find("ssl.keystore.location"), self.find("ssl.keystore.certificate.chain")
+        kind = self._take("ssl.keystore.type", "librdkafka knows it by the property's name").strip().upper()
+        inline = self._take("ssl.keystore.key", IN_SECRETS.format("ssl.key.pem"))
+        if inline:
+            self.keys.kafka["ssl.key.pem"] = inline
+        if chain:
+            self.keys.put(f"{_CONFIG}ssl.certificate.pem", self.keys.take(chain, "it is kafka_config.ssl.certificate.pem"), chain)
+        if location and kind == "PEM":
+            path = self.keys.take(location, "it is kafka_config.ssl.certificate.location and kafka_config.ssl.key.location")
+            for name in ("certificate", "key"):
+                self.keys.put(f"{_CONFIG}ssl.{name}.location", path, location)
+        elif location:
+            password = self._take("ssl.keystore.password", IN_SECRETS.format("ssl.keystore.password"))
+            key_password = self._take("ssl.key.password", "the converted store has one password, that of the store")
+            path = self.keys.take(location, "it is kafka_config.ssl.keystore.location, as PKCS#12")
+            self.keys.kafka["ssl.keystore.password"] = password
+            store = key_stores.pkcs12(path, password, key_password, target, location)
+            self.keys.put(f"{_CONFIG}ssl.keystore.location", str(store), location)
+
+    def _secret(self, key: str, bare: str) -> None:
+        name = one_name(bare)
+        if is_secret(name) or name in CREDENTIAL_TARGETS:
+            value = self.keys.take(key, IN_SECRETS.format(name))
+            if name not in CLIENT_CONVERTED or name in ("ssl.key.password", "ssl.keystore.password"):
+                self.keys.kafka.setdefault(name, value)
+
+
+def _extract_registry(keys: Keys) -> None:
+    """Credentials of the schema registry; of each side's own, also within the URL."""
+    for key in list(keys.given):
+        side, middle, rest = key.partition(".converter.")
+        if side in ("key", "value") and middle:
+            name = registry_properties.canonical(rest)
+            if name in registry_properties.SECRETS or (name == registry_properties.URL and "@" in str(keys.given[key])):
+                keys.registry[f"{side}.converter.{name}"] = keys.take(key, IN_SECRETS.format(key))

@@ -1,0 +1,107 @@
+"""Java's key stores to what librdkafka and Python's TLS read.
+
+``keytool`` of the JDK that Spark needs reads both JKS and PKCS#12; ``openssl`` writes a private key as PEM. Passwords go to them by the
+environment, never by arguments, which other users of the host can see.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import SettingsError
+
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
+_ALIAS = re.compile(r"^(.+?), .*PrivateKeyEntry", re.MULTILINE)
+_JKS = bytes.fromhex("feedfeed")
+_STORE, _KEY = "IGNITE_KAFKA_STORE_PASSWORD", "IGNITE_KAFKA_KEY_PASSWORD"
+_TIMEOUT_S = 120
+
+
+def is_jks(path: str | Path, setting: str) -> bool:
+    """Whether a store has the form JKS, else PKCS#12.
+
+    :param setting: key that names the store, for the error.
+    :raises SettingsError: the file cannot be read.
+    """
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == _JKS
+    except OSError as error:
+        raise SettingsError(f"the key store cannot be read: {error.strerror}", "Check its path", setting=setting, file=path) from error
+
+
+def certificates(path: str, password: str, setting: str) -> str:
+    """The certificates of a trust store, as PEM.
+
+    :raises SettingsError: see :func:`is_jks`; also no keytool, a wrong password, or a store without certificates.
+    """
+    is_jks(path, setting)
+    command = ["keytool", "-list", "-rfc", "-keystore", path, "-storepass:env", _STORE]
+    found = _CERTIFICATE.findall(_run(command, {_STORE: password}, setting, path))
+    if not found:
+        raise SettingsError("the trust store has no certificate", "Check that it is the right file", setting=setting, file=path)
+    return "\n".join(found) + "\n"
+
+
+def pkcs12(path: str, password: str, key_password: str, target: Path, setting: str) -> Path:
+    """A store with the client's key as PKCS#12 with the store's password: itself, or a new file of which the owner alone has rights.
+
+    :raises SettingsError: see :func:`certificates`; also a store with no private key or several.
+    """
+    if not is_jks(path, setting):
+        return Path(path)
+    passwords = {_STORE: password, _KEY: key_password or password}
+    listed = _run(["keytool", "-list", "-keystore", path, "-storepass:env", _STORE], passwords, setting, path)
+    aliases = _ALIAS.findall(listed)
+    if len(aliases) != 1:
+        remedy = "Export the one that Kafka's broker accepts into a store of its own, with keytool -importkeystore -srcalias"
+        raise SettingsError(f"the key store has {len(aliases)} private keys, and one is wanted", remedy, setting=setting, file=path)
+    # ":env" again for each: the store of the destination has one password for both
+    command = ["keytool", "-importkeystore", "-noprompt", "-srckeystore", path, "-destkeystore", str(target), "-deststoretype", "PKCS12"]
+    command += ["-srcalias", aliases[0], "-srcstorepass:env", _STORE, "-srckeypass:env", _KEY, "-deststorepass:env", _STORE]
+    _run([*command, "-destkeypass:env", _STORE], passwords, setting, path)
+    target.chmod(0o600)
+    return target
+
+
+def pem(store: Path, password: str, target: Path, setting: str) -> Path:
+    """The key and the certificates of a PKCS#12 store as a PEM file, the key encrypted with the store's password.
+
+    :raises SettingsError: see :func:`certificates`.
+    """
+    os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
+    command = ["openssl", "pkcs12", "-in", str(store), "-passin", f"env:{_STORE}", "-passout", f"env:{_STORE}", "-out", str(target)]
+    _run(command, {_STORE: password}, setting, str(store))
+    return target
+
+
+def _run(command: Sequence[str], passwords: dict[str, str], setting: str, path: str) -> str:
+    """Output of a program; nothing of its messages is shown but the last line of keytool's, which has no password."""
+    program = _find(command[0])
+    by_hand = (
+        f"Convert it to PEM: keytool -importkeystore -srckeystore {path} -destkeystore store.p12 -deststoretype PKCS12; "
+        "openssl pkcs12 -in store.p12 -out store.pem"
+    )
+    if program is None:
+        what = f"the key store cannot be converted: there is no {command[0]}"
+        raise SettingsError(what, f"Install it. {by_hand}", setting=setting, file=path)
+    # the language of messages is fixed, because the kind of an entry is read from them
+    environment = {**os.environ, **passwords, "JAVA_TOOL_OPTIONS": "-Duser.language=en -Duser.country=US", "LC_ALL": "C"}
+    done = subprocess.run(
+        [program, *command[1:]], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+    )
+    if done.returncode:
+        said = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("keytool error") or "invalid password" in line]
+        raise SettingsError(f"the key store cannot be read: {' '.join(said) or command[0]}", by_hand, setting=setting, file=path)
+    return done.stdout
+
+
+def _find(program: str) -> str | None:
+    """Path of a program; keytool may be in JAVA_HOME only."""
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which(program) or (shutil.which(program, path=f"{home}/bin") if home else None)

@@ -1,0 +1,71 @@
+"""Settings of the connection to Ignite from ``igniteCfg``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from . import ignite_cfg, key_stores
+from .client_security import Keys
+from .ignite_cfg import NodeFile
+
+_ADDRESSES = "ignite_addresses"
+
+
+def extract(keys: Keys, folder: Path, name: str, addresses: str | None) -> list[str]:
+    """Replace ``igniteCfg`` by settings, where it names a file that says them.
+
+    :param folder: where converted key stores are written, by the connector's name.
+    :param addresses: those of the command line, which make the file unnecessary.
+    :returns: warnings.
+    """
+    path = str(keys.given.get(ignite_cfg.NAME, "")).strip()
+    if ignite_cfg.NAME in keys.given:
+        keys.take(ignite_cfg.NAME, "the connector starts no node: its connection is in the ignite_* settings")
+    if addresses:
+        keys.given[_ADDRESSES], keys.origin[_ADDRESSES] = addresses, "the command line"
+    if not path or (_ADDRESSES in keys.given and not Path(path).exists()):
+        return []
+    read: list[NodeFile] = []
+    with keys.errors.check():
+        read.append(ignite_cfg.read(path, keys.origin.get(ignite_cfg.NAME)))
+    if not read:
+        return []
+    (found,) = read
+    warnings = _warnings(path, found, given=_ADDRESSES in keys.given)
+    if found.addresses and _ADDRESSES not in keys.given:
+        keys.put(_ADDRESSES, ",".join(found.addresses), ignite_cfg.NAME)
+    keys.ignite.update({name: value for name, value in (("username", found.username), ("password", found.password)) if value})
+    if found.tls:
+        with keys.errors.check():
+            _tls(keys, found, folder, name)
+    return warnings
+
+
+def _warnings(path: str, found: NodeFile, *, given: bool) -> list[str]:
+    warnings = []
+    if not found.addresses and not given:
+        warnings.append(f"{path} names no address: set ignite_addresses to the client connectors, or give --ignite")
+    if found.addresses and not given and found.port_assumed:
+        warnings.append(f"{path} has addresses of discovery, and no port of the client connector: 10800, its default, is assumed")
+    if found.skipped:
+        warnings.append(f"{path} has no literal value for: {', '.join(found.skipped)}")
+    if found.regions:
+        warnings.append(f"{path} declares data regions {', '.join(found.regions)}: new caches go to the nodes' default region")
+    return warnings
+
+
+def _tls(keys: Keys, found: NodeFile, folder: Path, name: str) -> None:
+    keys.put("ignite_tls_enabled", "true", ignite_cfg.NAME)
+    trust, store = found.stores.get("trustStoreFilePath"), found.stores.get("keyStoreFilePath")
+    if trust:
+        target = folder / f"{name}-ignite-ca.pem"
+        text = key_stores.certificates(trust, found.stores.get("trustStorePassword", ""), ignite_cfg.NAME)
+        with target.open("x") as file:
+            file.write(text)
+        keys.put("ignite_tls_ca_file", str(target), ignite_cfg.NAME)
+    if store:
+        password = found.stores.get("keyStorePassword", "")
+        pkcs12 = key_stores.pkcs12(store, password, password, folder / f"{name}-ignite.p12", ignite_cfg.NAME)
+        target = key_stores.pem(pkcs12, password, folder / f"{name}-ignite.pem", ignite_cfg.NAME)
+        keys.put("ignite_tls_cert_file", str(target), ignite_cfg.NAME)
+        keys.ignite["key_password"] = password

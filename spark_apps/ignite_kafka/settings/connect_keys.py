@@ -1,0 +1,190 @@
+"""Keys of a connector's file before their translation: what is ignored or refused by :mod:`.key_table`, and exact meanings of some keys.
+
+Kafka Connect's clients take ``producer.override.x`` of the connector before ``producer.x`` of the worker. A connector here has one
+security configuration, that of the client that moves its records: the producer of a source, the consumer of a sink.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import IgniteKafkaError, SettingsError
+from . import key_table, registry_properties
+from .client_config import one_name
+from .client_properties import SECURITY
+from .converters import CLASSES, JSON, uses_registry
+from .secrets import is_secret
+
+PREFIXES = ("producer.override.", "consumer.override.", "producer.", "consumer.")
+_TOP_LEVEL = ("security.", "ssl.", "sasl.")
+_SERVERS, _GROUP, _TRANSACTION = "bootstrap.servers", "group.id", "transaction.timeout.ms"
+_POLICY, _TOLERANCE, _LETTERS = "errorHandlingPolicy", "errors.tolerance", "errors.deadletterqueue.topic.name"
+_NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9._-]")
+
+
+@dataclass
+class ConnectKeys:
+    """Keys of a connector, as the translation takes them.
+
+    :param given: values by key. :param origin: where each was set.
+    :param ignored: ignored keys, with the reason.
+    :param renamed: key that was given, by the key that stands for it in ``given``.
+    :param errors: SettingsError of each refused key.
+    """
+
+    given: dict[str, Any]
+    origin: dict[str, str]
+    ignored: dict[str, str] = field(default_factory=dict)
+    renamed: dict[str, str] = field(default_factory=dict)
+    errors: list[IgniteKafkaError] = field(default_factory=list)
+
+    def ignore(self, name: str, reason: str) -> None:
+        """Take a key away."""
+        del self.given[name]
+        self.ignored[name] = reason
+
+    def rename(self, name: str, other: str, value: Any) -> None:
+        """Let another key stand for a key; it overrides the other one, if that was given too."""
+        del self.given[name]
+        if other in self.given and self.given[other] != value:
+            self.ignored[other] = f"{name} takes precedence"
+        self.given[other], self.origin[other], self.renamed[other] = value, self.origin.get(name, ""), name
+
+    def refuse(self, name: str, refusal: key_table.Refusal) -> None:
+        """Keep the error of a key."""
+        del self.given[name]
+        self.errors.append(SettingsError(refusal.reason, refusal.remedy, setting=name, set_in=self.origin.get(name)))
+
+
+def prepare(given: Mapping[str, Any], origin: Mapping[str, str], *, sink: bool) -> ConnectKeys:
+    """Judge the keys of a connector's file.
+
+    :param sink: whether the connector is a sink.
+    """
+    keys = ConnectKeys(dict(given), dict(origin))
+    main = "consumer" if sink else "producer"
+    for name in given:
+        if name in keys.given:
+            _judge(keys, name, main)
+    _name(keys)
+    _errors(keys)
+    if sink and keys.given.get("keyPolicy") == "kafka" and "keyFields" in keys.given:
+        keys.ignore("keyFields", "with keyPolicy kafka the key is the record's topic, partition and offset")
+    return keys
+
+
+def _judge(keys: ConnectKeys, name: str, main: str) -> None:
+    ending = next((reason for ending, reason in key_table.IGNORED_ENDINGS.items() if name.endswith(ending)), None)
+    beginnings = key_table.CONNECTOR_IGNORED_BEGINNINGS.items()
+    reason = ending or next((reason for beginning, reason in beginnings if name.startswith(beginning)), None)
+    if reason:
+        keys.ignore(name, reason)
+        return
+    prefix = next((one for one in PREFIXES if name.startswith(one)), None)
+    if prefix is not None:
+        _judge_client(keys, name, prefix, main)
+    elif name.startswith(_TOP_LEVEL):
+        _judge_property(keys, name, name, main)
+    elif name.startswith(("key.converter.", "value.converter.")):
+        _judge_converter(keys, name)
+
+
+def _judge_client(keys: ConnectKeys, name: str, prefix: str, main: str) -> None:
+    """A property of producers or consumers: judged, and moved to the setting that has it."""
+    client, bare = prefix.partition(".")[0], name.removeprefix(prefix)
+    override = f"{client}.override.{bare}"
+    if prefix == f"{client}." and override in keys.given:
+        keys.ignore(name, f"{override} takes precedence")
+    elif not _judge_property(keys, name, bare, client):
+        _move(keys, name, bare, client, main)
+
+
+def _judge_property(keys: ConnectKeys, name: str, bare: str, client: str) -> bool:
+    """Whether a property is ignored or refused, which is then done."""
+    value = str(keys.given[name]).strip()
+    change, refusal = key_table.CLIENT_CHANGED.get(bare), key_table.CLIENT_REFUSED.get(bare)
+    beginnings = key_table.CLIENT_IGNORED_BEGINNINGS.items()
+    reason = key_table.CLIENT_IGNORED.get(bare) or next((why for begin, why in beginnings if bare.startswith(begin)), None)
+    if client == "consumer":
+        reason = reason or key_table.CONSUMER_IGNORED.get(bare)
+    if change is not None and value.lower() not in change.allowed:
+        keys.ignore(name, change.reason)
+    elif bare == "partitioner.class" and value in key_table.DEFAULT_PARTITIONERS:
+        keys.ignore(name, "it is Java's default, which librdkafka's murmur2_random follows")
+    elif bare == "isolation.level" and value.lower() == "read_uncommitted":
+        keys.refuse(name, key_table.ISOLATION)
+    elif reason:
+        keys.ignore(name, reason)
+    elif refusal is not None:
+        keys.refuse(name, refusal)
+    else:
+        return False
+    return True
+
+
+def _move(keys: ConnectKeys, name: str, bare: str, client: str, main: str) -> None:
+    """Move a property of one client to the setting of the whole connector, where there is only that."""
+    value = keys.given[name]
+    security = bare in key_table.CLIENT_CONVERTED or one_name(bare) in SECURITY or is_secret(bare)
+    if client != main and (security or bare == _SERVERS):
+        keys.ignore(name, f"a connector has one connection to Kafka, that of its {main}")
+    elif bare == _SERVERS:
+        keys.rename(name, _SERVERS, value)
+    elif security and not is_secret(bare):
+        keys.rename(name, f"kafka_config.{bare}", value)
+        if bare in keys.given:
+            keys.ignore(bare, f"{name} takes precedence")
+    elif bare == _GROUP:
+        if main == "consumer":
+            keys.rename(name, "consumer_group", value)
+        else:
+            keys.ignore(name, "a source has no consumer group")
+    elif bare == _TRANSACTION:
+        keys.rename(name, "transaction_timeout_ms", value)
+
+
+def _judge_converter(keys: ConnectKeys, name: str) -> None:
+    """Properties of a schema registry that a converter without one does not read."""
+    side = name.partition(".")[0]
+    converter = keys.given.get(f"{side}.converter")
+    known = CLASSES.get(str(converter), str(converter or JSON))
+    bare = registry_properties.canonical(name.removeprefix(f"{side}.converter."))
+    of_registry = bare in registry_properties.PROPERTIES or bare in registry_properties.SECRETS
+    if of_registry and known in CLASSES.values() and not uses_registry(known):
+        keys.ignore(name, f"converter {known} uses no schema registry")
+
+
+def _name(keys: ConnectKeys) -> None:
+    """A name in Kafka Connect may hold any character; topics and transactional ids, which bear it here, may not."""
+    name = keys.given.get("name")
+    if "connector.class" not in keys.given or not isinstance(name, str) or not _NOT_IN_NAME.search(name.strip()):
+        return
+    made = _NOT_IN_NAME.sub("-", name.strip())
+    keys.given["name"] = made
+    keys.ignored["name"] = f"it is changed to {made}: topics and transactional ids bear the name"
+    if keys.given.get("topics") or keys.given.get("topics.regex"):
+        keys.given.setdefault("consumer_group", f"connect-{name}")
+        keys.origin.setdefault("consumer_group", keys.origin.get("name", ""))
+
+
+def _errors(keys: ConnectKeys) -> None:
+    """Kafka Connect's errors.tolerance is for converters and transforms, the reference's policy for its own errors: here is one policy.
+
+    Where the two differ, the one counts that loses nothing: dead letters before stopping, stopping before skipping.
+    """
+    tolerance, policy = keys.given.get(_TOLERANCE), keys.given.get(_POLICY)
+    dead_letters = "DEAD_LETTER" in (policy, keys.given.get("error_handling_policy"))
+    if keys.given.get(_LETTERS) and tolerance in (None, "none") and not dead_letters:
+        keys.ignore(_LETTERS, f"{_TOLERANCE} is none, with which Kafka Connect stops at the first error, too")
+    if tolerance not in ("none", "all") or policy not in ("STOP_TASK", "LOG_ONLY"):
+        return
+    if tolerance == "all" and (policy == "LOG_ONLY" or keys.given.get(_LETTERS)):
+        keys.ignore(_POLICY, f"{_TOLERANCE} decides about all errors")
+    elif tolerance == "all" or policy == "LOG_ONLY":
+        other = _TOLERANCE if tolerance == "all" else _POLICY
+        keys.ignore(other, "there is one policy for all errors, and the stricter of the two counts: the first error stops the run")
+    else:
+        keys.ignore(_TOLERANCE, f"{_POLICY} says the same")

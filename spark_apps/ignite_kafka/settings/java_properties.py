@@ -1,0 +1,102 @@
+"""Java `.properties` files as ``java.util.Properties.load(InputStream)`` reads them.
+
+Source: the specification of ``java.util.Properties.load`` (Java 17): ISO 8859-1, natural and logical lines, escapes, separators.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_BLANK = " \t\f"
+_NATURAL_LINE = re.compile(r"\r\n|\r|\n")
+_ESCAPES = {"t": "\t", "r": "\r", "n": "\n", "f": "\f"}
+_FOUR_HEX = re.compile(r"[0-9a-fA-F]{4}")
+_WRITTEN = {"\\": "\\\\", "\t": "\\t", "\r": "\\r", "\n": "\\n", "\f": "\\f"}
+
+
+@dataclass(frozen=True)
+class Property:
+    """A key and its value; ``line`` is the number of the natural line, from 1, in which the key begins."""
+
+    line: int
+    key: str
+    value: str
+
+
+def parse(text: str) -> Iterator[Property]:
+    """Parse the properties of a text, in order.
+
+    :raises ValueError: a Unicode escape without four hexadecimal digits; the message names the line.
+    """
+    for line, logical in _logical_lines(text):
+        key, value = _split(logical)
+        try:
+            yield Property(line, _unescaped(key), _unescaped(value))
+        except ValueError as error:
+            raise ValueError(f"line {line}: {error}") from error
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines joined with their continuations; blank lines and comments, which are never continued, are dropped."""
+    held: list[str] = []
+    first = 0
+    naturals = _NATURAL_LINE.split(text)
+    for number, natural in enumerate(naturals if naturals[-1] else naturals[:-1], 1):
+        line = natural.lstrip(_BLANK)
+        if not any(held):  # no logical line has begun, not even by an empty continued line
+            held, first = [], number
+            if not line or line[0] in "#!":
+                continue
+        if (len(line) - len(line.rstrip("\\"))) % 2:
+            held.append(line[:-1])
+            continue
+        yield first, "".join([*held, line])
+        held = []
+    if any(held):
+        yield first, "".join(held)
+
+
+def _split(logical: str) -> tuple[str, str]:
+    """Key and value, still escaped: the key ends before the first unescaped `=`, `:` or blank."""
+    end = 0
+    while end < len(logical) and logical[end] not in "=:" + _BLANK:
+        end += 2 if logical[end] == "\\" else 1
+    key, rest = logical[:end], logical[end:].lstrip(_BLANK)
+    return key, rest[1:].lstrip(_BLANK) if rest[:1] in ("=", ":") else rest
+
+
+def _unescaped(text: str) -> str:
+    if "\\" not in text:
+        return text
+    result, position = [], 0
+    while position < len(text):
+        character = text[position]
+        position += 1
+        if character == "\\" and position < len(text):
+            character = text[position]
+            position += 1
+            if character == "u":
+                digits = text[position : position + 4]
+                if not _FOUR_HEX.fullmatch(digits):
+                    raise ValueError(f"\\u{digits} is not four hexadecimal digits")
+                character, position = chr(int(digits, 16)), position + 4
+            else:
+                character = _ESCAPES.get(character, character)
+        result.append(character)
+    # Java's characters are UTF-16 units, two of which can form one character here
+    return "".join(result).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def line(key: str, value: str) -> str:
+    """A line of a file, in ASCII, that :func:`parse` reads back."""
+    return f"{_escaped(key, also='=: #!')}={_escaped(value[:1], also=' ')}{_escaped(value[1:])}"
+
+
+def _escaped(text: str, also: str = "") -> str:
+    units = text.encode("utf-16-be", "surrogatepass")
+    characters = [chr(int.from_bytes(units[at : at + 2], "big")) for at in range(0, len(units), 2)]
+    return "".join(
+        _WRITTEN.get(one) or (f"\\{one}" if one in also else one if " " <= one <= "~" else f"\\u{ord(one):04x}") for one in characters
+    )

@@ -1,0 +1,193 @@
+"""What becomes of the keys of Kafka Connect's files: the tables of keys that are ignored, changed or refused, each with its reason.
+
+A key that no table has is honoured: it is a setting (:mod:`.connect_names`) or a property of librdkafka (:mod:`.client_properties`).
+Keys are refused only where both obeying and ignoring them would lose or damage data, or where no connection could be made. Sources: the
+definitions in Kafka 4.3; ``tests/migration/config_keys.txt`` lists them, and a test fails for a key without a verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_WORKER = "it is a setting of a Connect worker, and there is none here"
+_WORKER_CLIENTS = "it is a setting of the worker's own clients; producer. and consumer. begin the names of those of connectors"
+_METRICS = "metrics are those of librdkafka, in events and run records"
+_JAVA = "it names Java code, which does not run here"
+_BYTES = "records are bytes, which the converters make and read"
+_LOGIN = "librdkafka logs in and refreshes tokens by itself"
+_BROKER = "it concerns the check of tokens by a broker"
+_TLS = "librdkafka negotiates it"
+_STORE = "an open store is not needed after its conversion to PEM"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a key is refused, and what to do instead."""
+
+    reason: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """A key of which only some values are possible.
+
+    :param allowed: the values that need no change, in lower case.
+    :param reason: what is done instead of another value, and why.
+    """
+
+    allowed: tuple[str, ...]
+    reason: str
+
+
+WORKER_IGNORED: Mapping[str, str] = {
+    **dict.fromkeys(
+        (
+            "connect.protocol", "group.id", "client.id", "plugin.path", "plugin.discovery", "exactly.once.source.support",
+            "connector.client.config.override.policy", "rebalance.timeout.ms", "worker.sync.timeout.ms", "worker.unsync.backoff.ms",
+            "topic.tracking.enable", "topic.tracking.allow.reset", "response.http.headers.config", "ssl.client.auth",
+        ),
+        _WORKER,
+    ),
+    **dict.fromkeys(
+        (
+            "client.dns.lookup", "connections.max.idle.ms", "heartbeat.interval.ms", "metadata.max.age.ms", "receive.buffer.bytes",
+            "metadata.recovery.rebootstrap.trigger.ms", "metadata.recovery.strategy", "reconnect.backoff.max.ms", "reconnect.backoff.ms",
+            "request.timeout.ms", "retry.backoff.max.ms", "retry.backoff.ms", "send.buffer.bytes", "session.timeout.ms",
+            "socket.connection.setup.timeout.max.ms", "socket.connection.setup.timeout.ms",
+        ),
+        _WORKER_CLIENTS,
+    ),
+    "metric.reporters": _JAVA,
+    "topic.creation.enable": "topics that are missing are always made",
+}  # fmt: skip
+"""Keys of a worker's file, by name."""
+
+WORKER_IGNORED_BEGINNINGS: Mapping[str, str] = {
+    **dict.fromkeys(
+        (
+            "offset.", "offsets.", "config.storage.", "status.storage.", "internal.", "rest.", "listeners", "task.shutdown.",
+            "scheduled.rebalance.", "access.control.", "admin.listeners", "inter.worker.", "plugin.",
+        ),
+        _WORKER,
+    ),
+    "admin.": "the admin client has the settings of kafka_config",
+    "metrics.": _METRICS,
+    "confluent.": "it is a setting of Confluent's additions",
+}  # fmt: skip
+"""Beginnings of keys of a worker's file."""
+
+IGNORED_ENDINGS: Mapping[str, str] = {".plugin.version": "only the installed version is available"}
+"""Endings of keys of both files."""
+
+CONNECTOR_IGNORED_BEGINNINGS: Mapping[str, str] = {
+    "confluent.": "it is a setting of Confluent's additions",
+    "reporter.": "it is a setting of Confluent's reporter; see dead_letter_topic",
+}
+"""Beginnings of keys of a connector's file, besides those of :mod:`.connect_names`."""
+
+CLIENT_IGNORED: Mapping[str, str] = {
+    **dict.fromkeys(("interceptor.classes", "metric.reporters", "security.providers", "ssl.engine.factory.class"), _JAVA),
+    **dict.fromkeys(("metrics.num.samples", "metrics.recording.level", "metrics.sample.window.ms", "auto.include.jmx.reporter"), _METRICS),
+    **dict.fromkeys(("key.serializer", "value.serializer", "key.deserializer", "value.deserializer"), _BYTES),
+    "config.providers": "providers are declared without a prefix",
+    "default.api.timeout.ms": "librdkafka bounds each request by socket.timeout.ms",
+    "max.block.ms": "message.timeout.ms and the setting retry_timeout_ms bound how long a record waits",
+    "metadata.max.idle.ms": "librdkafka keeps metadata of the topics in use",
+    "partitioner.adaptive.partitioning.enable": "librdkafka has nothing like it",
+    "partitioner.availability.timeout.ms": "librdkafka has nothing like it",
+    "partitioner.ignore.keys": "records of one key stay in one partition",
+    "compression.gzip.level": "the level of librdkafka is compression.level, whatever the type",
+    "compression.lz4.level": "the level of librdkafka is compression.level, whatever the type",
+    "compression.zstd.level": "the level of librdkafka is compression.level, whatever the type",
+    "socket.connection.setup.timeout.max.ms": "librdkafka's timeout does not grow",
+    "transaction.two.phase.commit.enable": "the connector ends its transactions itself",
+    "allow.auto.create.topics": "a topic is made by the connector, with its settings, never by a client that misses it",
+    "auto.commit.interval.ms": "offsets are committed with what was done",
+    "exclude.internal.topics": "the topics are chosen by the connector",
+    "internal.throw.on.fetch.stable.offset.unsupported": "it is internal to Java's client",
+    "max.poll.records": "the setting batch_size limits a batch",
+    "partition.assignment.strategy": "the connector gives partitions to its tasks itself",
+    "group.remote.assignor": "the connector gives partitions to its tasks itself",
+    "group.instance.id": "the connector gives partitions to its tasks itself",
+    "group.protocol": "the connector gives partitions to its tasks itself",
+    "share.acknowledgement.mode": "the connector's consumers are of no share group",
+    "share.acquire.mode": "the connector's consumers are of no share group",
+    **dict.fromkeys(("ssl.protocol", "ssl.enabled.protocols", "ssl.provider", "ssl.secure.random.implementation"), _TLS),
+    **dict.fromkeys(("ssl.keymanager.algorithm", "ssl.trustmanager.algorithm"), _TLS),
+    "ssl.cipher.suites": "its names are Java's; OpenSSL's names go into kafka_config.ssl.cipher.suites of the new file",
+    "sasl.login.class": _JAVA,
+    "sasl.client.callback.handler.class": _JAVA,
+    **dict.fromkeys(
+        (
+            "sasl.login.connect.timeout.ms", "sasl.login.read.timeout.ms", "sasl.login.refresh.buffer.seconds",
+            "sasl.login.refresh.min.period.seconds", "sasl.login.refresh.window.factor", "sasl.login.refresh.window.jitter",
+            "sasl.login.retry.backoff.max.ms", "sasl.login.retry.backoff.ms", "sasl.kerberos.ticket.renew.jitter",
+            "sasl.kerberos.ticket.renew.window.factor", "sasl.oauthbearer.jwt.retriever.class", "sasl.oauthbearer.header.urlencode",
+            "sasl.oauthbearer.scope.claim.name",
+        ),
+        _LOGIN,
+    ),
+    **dict.fromkeys(
+        (
+            "sasl.oauthbearer.clock.skew.seconds", "sasl.oauthbearer.expected.audience", "sasl.oauthbearer.expected.issuer",
+            "sasl.oauthbearer.jwks.endpoint.refresh.ms", "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
+            "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", "sasl.oauthbearer.jwks.endpoint.url",
+            "sasl.oauthbearer.jwt.validator.class",
+        ),
+        _BROKER,
+    ),
+}  # fmt: skip
+"""Properties of Kafka's clients by their names in Java, after ``producer.``, ``consumer.override.`` and so on."""
+
+CONSUMER_IGNORED: Mapping[str, str] = {
+    "request.timeout.ms": "librdkafka bounds a consumer's requests by socket.timeout.ms",
+}
+"""Properties that only a consumer does not have here."""
+
+CLIENT_IGNORED_BEGINNINGS: Mapping[str, str] = {"confluent.": "it is a setting of Confluent's additions"}
+
+CLIENT_CHANGED: Mapping[str, Change] = {
+    "acks": Change(("all", "-1"), "it is changed to all: records could be lost"),
+    "enable.idempotence": Change(("true",), "it is changed to true: records could be doubled"),
+    "enable.auto.commit": Change(("false",), "it is changed to false: offsets are committed with what was done"),
+}
+
+CLIENT_REFUSED: Mapping[str, Refusal] = {
+    "partitioner.class": Refusal(
+        "a Java class that chooses partitions cannot run here, and another choice sends a key's records to another partition than before",
+        "Leave it out if the keys may move; producer_override.partitioner has librdkafka's partitioners, and its default, murmur2_random, "
+        "puts keys where Java's default does",
+    ),
+    "transactional.id": Refusal(
+        "the connector's name and slots make the transactional ids, which fence its former runs",
+        "Leave it out; access rules have to allow transactional ids that begin with the connector's name and a hyphen",
+    ),
+    "sasl.login.callback.handler.class": Refusal(
+        "a Java class that logs in cannot run here",
+        "Use sasl.oauthbearer.method=oidc with the token endpoint in the secrets file, or oauth_cb for AWS and Google",
+    ),
+    "sasl.oauthbearer.assertion.template.file": Refusal(
+        "it sends a file of the host to the token endpoint, which no setting may do",
+        "Put it into the part kafka of the secrets file as sasl.oauthbearer.assertion.jwt.template.file, and allow it with "
+        "--allow-kafka-option",
+    ),
+}
+
+ISOLATION = Refusal(
+    "records of open and aborted transactions would be stored",
+    "Leave it out: read_committed reads all records of producers without transactions, too",
+)
+"""Of isolation.level, with the value read_uncommitted."""
+
+DEFAULT_PARTITIONERS = ("", "org.apache.kafka.clients.producer.internals.DefaultPartitioner")
+"""Values of partitioner.class that choose Java's default."""
+
+CLIENT_CONVERTED = frozenset(
+    """
+    sasl.jaas.config ssl.truststore.location ssl.truststore.password ssl.truststore.type ssl.truststore.certificates
+    ssl.keystore.location ssl.keystore.password ssl.keystore.type ssl.keystore.key ssl.keystore.certificate.chain ssl.key.password
+    """.split()  # noqa: SIM905
+)
+"""Properties of security under names that only Java has; ``ignite-kafka migrate`` converts them to librdkafka's."""

@@ -1,0 +1,237 @@
+"""Transforms and predicates of a connector: aliases in their order, and the properties of each by their names in Kafka Connect.
+
+``transforms=mask`` and ``transforms.mask.type=…`` of a connector file are settings ``transforms`` and ``transform_config``.
+Source: ConnectorConfig and TransformationStage of Kafka Connect (4.3.1), KIP-585.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..errors import SettingsError
+from .converters import IGNITE_BINARY
+from .fields import BOOLEAN, MAPPING, SettingType, json_object
+from .findings import Findings
+from .suggestions import did_you_mean
+
+TRANSFORMS, PREDICATES = "transforms", "predicates"
+CONFIGS = {TRANSFORMS: "transform_config", PREDICATES: "predicate_config"}
+"""Setting with the properties, by the setting with the aliases, whose name is also Kafka Connect's prefix of the properties."""
+REGEX_ROUTER, TIMESTAMP_ROUTER = "RegexRouter", "TimestampRouter"
+_PACKAGE = "org.apache.kafka.connect.transforms."
+_OF_NO_SIDE = frozenset({REGEX_ROUTER, TIMESTAMP_ROUTER, "Filter", "DropHeaders", "InsertHeader"})
+_TYPE, _PREDICATE, _NEGATE, _VERSION = "type", "predicate", "negate", "plugin.version"
+_OF_ALL = (_TYPE, _PREDICATE, _NEGATE, _VERSION)
+
+
+class WithTransforms(Protocol):
+    """The settings of a connector, or of a cache or topic, as far as transforms go."""
+
+    @property
+    def transforms(self) -> tuple[str, ...]:
+        """Aliases of transforms."""
+
+    @property
+    def transform_config(self) -> Mapping[str, Mapping[str, str]]:
+        """Properties of each transform."""
+
+    @property
+    def predicates(self) -> tuple[str, ...]:
+        """Aliases of predicates."""
+
+    @property
+    def predicate_config(self) -> Mapping[str, Mapping[str, str]]:
+        """Properties of each predicate."""
+
+    @property
+    def origin(self) -> Mapping[str, str]:
+        """Where each setting was set."""
+
+    @property
+    def variants(self) -> tuple[WithTransforms, ...]:
+        """These settings, and those with each override."""
+
+    def wrong(self, name: str, reason: str, remedy: str = "") -> SettingsError:
+        """The error of one setting."""
+
+
+@dataclass(frozen=True)
+class PredicateSettings:
+    """A predicate: its alias, its Java class, and the properties of that class."""
+
+    alias: str
+    type: str
+    properties: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class TransformSettings:
+    """A transform of a chain.
+
+    :param type: Java class, or ``package.module:function`` of an own transform.
+    :param properties: those of the class.
+    :param predicate: decides which records are transformed; None: all are.
+    :param negate: the records that do not satisfy the predicate are transformed.
+    """
+
+    alias: str
+    type: str
+    properties: Mapping[str, str]
+    predicate: PredicateSettings | None = None
+    negate: bool = False
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a function: no Java class has a colon in its name."""
+        return ":" in self.type
+
+    @property
+    def short_name(self) -> str:
+        """The class without Kafka's package."""
+        return self.type.removeprefix(_PACKAGE)
+
+
+def _text(value: object) -> object:
+    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _configs(value: object) -> dict[str, dict[str, str]]:
+    value = json_object(value)
+    if not isinstance(value, Mapping) or not all(isinstance(alias, str) and isinstance(given, Mapping) for alias, given in value.items()):
+        raise ValueError("it is not a mapping of aliases to mappings of properties")
+    return {alias: MAPPING.parse({name: _text(item) for name, item in given.items()}) for alias, given in value.items()}  # type: ignore[misc]
+
+
+PROPERTIES_BY_ALIAS = SettingType(
+    "mapping",
+    "a mapping of aliases to mappings of properties; as a text: JSON",
+    _configs,
+    shown=False,
+    schema={"additionalProperties": {"type": "object"}},
+)
+
+
+def predicates_of(settings: WithTransforms) -> tuple[PredicateSettings, ...]:
+    """The predicates of a connector, or of a cache or topic."""
+    return tuple(_predicate(settings, alias) for alias in settings.predicates)
+
+
+def chain_of(settings: WithTransforms) -> tuple[TransformSettings, ...]:
+    """The transforms of a connector, or of a cache or topic, in their order."""
+    made = []
+    for alias in settings.transforms:
+        given = settings.transform_config.get(alias, {})
+        name = given.get(_PREDICATE)
+        predicate = None if name is None else _predicate(settings, name)
+        properties = {key: text for key, text in given.items() if key not in _OF_ALL}
+        negate = BOOLEAN.parse(given.get(_NEGATE, "false")) is True
+        made.append(TransformSettings(alias, given.get(_TYPE, ""), properties, predicate, negate))
+    return tuple(made)
+
+
+def touches(chain: Iterable[TransformSettings], side: str) -> bool:
+    """Whether transforms may read or change the keys or the values of records.
+
+    :param side: key or value.
+    """
+    other = "$Value" if side == "key" else "$Key"
+    return any(one.short_name not in _OF_NO_SIDE and not one.type.endswith(other) for one in chain)
+
+
+def _predicate(settings: WithTransforms, alias: str) -> PredicateSettings:
+    given = settings.predicate_config.get(alias, {})
+    properties = {key: text for key, text in given.items() if key not in (_TYPE, _VERSION)}
+    return PredicateSettings(alias, given.get(_TYPE, ""), properties)
+
+
+def check_transforms(settings: WithTransforms, found: Findings) -> None:
+    """Check aliases, types and predicates; what a class requires is checked where transforms are made."""
+    for kind, config in CONFIGS.items():
+        aliases: tuple[str, ...] = getattr(settings, kind)
+        with found.check(kind):
+            if twice := next((alias for alias in aliases if aliases.count(alias) > 1), None):
+                raise settings.wrong(kind, f"alias {twice!r} is given twice", "Give each its own alias")
+            if "" in aliases:
+                raise settings.wrong(kind, "an alias is empty")
+        for alias in dict.fromkeys(aliases):
+            with found.check(kind, config):
+                _check_type(settings, kind, alias)
+    for alias in dict.fromkeys(settings.transforms):
+        with found.check(TRANSFORMS, CONFIGS[TRANSFORMS], PREDICATES):
+            _check_predicate(settings, alias)
+    for side in ("key", "value"):
+        with found.check(TRANSFORMS, f"{side}_converter"):
+            if settings.transforms and getattr(settings, f"{side}_converter") == IGNITE_BINARY:
+                reason = f"{side}_converter is ignite-binary, whose records are Ignite's bytes, in which transforms see no fields"
+                raise settings.wrong(TRANSFORMS, reason, "Use json, avro or json-schema, or no transforms")
+
+
+def set_in(settings: WithTransforms, kind: str, alias: str, name: str = _TYPE) -> str | None:
+    """Where a property of a transform or predicate was set."""
+    known = settings.origin
+    return known.get(f"{kind}.{alias}.{name}") or known.get(kind) or known.get(CONFIGS[kind])
+
+
+def _check_type(settings: WithTransforms, kind: str, alias: str) -> None:
+    configs: Mapping[str, Mapping[str, str]] = getattr(settings, CONFIGS[kind])
+    if not configs.get(alias, {}).get(_TYPE):
+        others = [other for other in configs if other not in getattr(settings, kind)]
+        near = did_you_mean(_TYPE, configs[alias]) if alias in configs else did_you_mean(alias, others)
+        form = f"Set {kind}.{alias}.type to a class" + (", or package.module:function" if kind == TRANSFORMS else "")
+        what = f"{alias} of {kind} has no type"
+        raise SettingsError(what, near or form, setting=f"{kind}.{alias}.type", set_in=set_in(settings, kind, alias))
+
+
+def _check_predicate(settings: WithTransforms, alias: str) -> None:
+    given = settings.transform_config.get(alias, {})
+    place = f"{TRANSFORMS}.{alias}"
+    predicate = given.get(_PREDICATE)
+    if predicate is not None and predicate not in settings.predicates:
+        hint = did_you_mean(predicate, settings.predicates) or f"predicates has: {', '.join(settings.predicates) or 'nothing'}"
+        raise SettingsError(
+            f"there is no predicate {predicate!r}", hint,
+            setting=f"{place}.predicate", set_in=set_in(settings, TRANSFORMS, alias, _PREDICATE),
+        )  # fmt: skip
+    if _NEGATE in given:
+        where: dict[str, Any] = {"setting": f"{place}.negate", "set_in": set_in(settings, TRANSFORMS, alias, _NEGATE)}
+        try:
+            BOOLEAN.parse(given[_NEGATE])
+        except ValueError as error:
+            raise SettingsError(f"negate of {alias} is wrong: {error}", value=given[_NEGATE], allowed=BOOLEAN.allowed, **where) from error
+        if predicate is None:
+            raise SettingsError(f"{alias} has no predicate to be negated", f"Set {place}.predicate, or leave negate out", **where)
+
+
+def without_effect(settings: WithTransforms) -> Iterator[tuple[str, str, str | None]]:
+    """Aliases that nothing uses: the setting of each, the reason, and where it was set."""
+    variants = settings.variants
+    listed = {alias for one in variants for alias in one.transforms}
+    used = {given.get(_PREDICATE) for one in variants for alias, given in one.transform_config.items() if alias in listed}
+    for alias in settings.predicates:
+        if alias not in used:
+            yield f"{PREDICATES}.{alias}", "no transform names this predicate", set_in(settings, PREDICATES, alias)
+    for kind, aliases in ((TRANSFORMS, listed), (PREDICATES, {alias for one in variants for alias in one.predicates})):
+        for alias, given in getattr(settings, CONFIGS[kind]).items():
+            if alias not in aliases:
+                reason = f"{kind} does not name it. {did_you_mean(alias, aliases)}".rstrip()
+                yield f"{kind}.{alias}", reason, set_in(settings, kind, alias)
+            if _VERSION in given:
+                yield f"{kind}.{alias}.{_VERSION}", "only the installed version is available", set_in(settings, kind, alias, _VERSION)
+
+
+def from_connect(given: Mapping[str, Any], kind: str, aliases: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Alias and property of each name of a connector file that begins with ``transforms.`` or ``predicates.``.
+
+    :param aliases: the listed ones. An alias may begin with another one and a dot: the longest counts.
+    """
+    known = sorted(aliases, key=len, reverse=True)
+    found = {}
+    for name in given:
+        if not name.startswith(f"{kind}."):
+            continue
+        rest = name.removeprefix(f"{kind}.")
+        alias = next((one for one in known if rest.startswith(f"{one}.")), rest.partition(".")[0])
+        found[name] = alias, rest.removeprefix(alias).removeprefix(".")
+    return found

@@ -1,0 +1,145 @@
+"""A Spark job in two stages: tasks read shares of topics and caches, Spark brings together what belongs to one bucket, tasks reduce it.
+
+Blocks of numpy and Arrow columns cross the JVM, not rows: a block costs as much as a row would. Spark's shuffle keeps them on disk.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from pyspark import RDD, StorageLevel
+from pyspark.sql import SparkSession
+
+from ..errors import IgniteKafkaError
+
+S = TypeVar("S")
+R = TypeVar("R")
+Block = tuple[int, Any]
+"""Number of a bucket, and a part of its contents."""
+OnTasks = Callable[[int, int], None]
+"""Called with the numbers of ended tasks and of all tasks."""
+_POLL_S = 0.2
+_GROUP = "ignite-kafka verify"
+
+
+@dataclass(frozen=True)
+class _Failed:
+    """An error of a share: it travels in place of results, because Spark reports exceptions as text."""
+
+    error: IgniteKafkaError
+
+
+class Buckets(Protocol):
+    """Results of the buckets of an exchange."""
+
+    def collect(self, summary: Callable[[Any], Any]) -> list[Any]:
+        """Summary of each bucket's result."""
+
+    def of(self, buckets: Sequence[int]) -> list[Any]:
+        """Results of these buckets, after :meth:`collect`."""
+
+    def close(self) -> None:
+        """Free the results."""
+
+
+MakeExchange = Callable[[Sequence[Any], Callable[[Any], Iterator[Block]], Callable[[Iterator[Any]], Any], int, OnTasks], Buckets]
+"""Makes an exchange of shares, a reader, a reducer and a number of buckets: see :class:`Exchange`."""
+
+
+class Exchange(Generic[S, R]):
+    """Results of buckets, kept on the disks of the executors until :meth:`close`.
+
+    :param read: yields the blocks of a share, on an executor.
+    :param reduce: result of a bucket, given its blocks in any order, on an executor.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        shares: Sequence[S],
+        read: Callable[[S], Iterator[Block]],
+        reduce: Callable[[Iterator[Any]], R],
+        buckets: int,
+        on_tasks: OnTasks = lambda _done, _all: None,
+    ) -> None:
+        self._context, self._on_tasks, self._all = spark.sparkContext, on_tasks, len(shares) + buckets
+
+        def blocks(given: Iterable[S]) -> Iterator[Block]:
+            for share in given:
+                try:
+                    yield from read(share)
+                except IgniteKafkaError as error:
+                    yield 0, _Failed(error)
+
+        def results(given: Iterable[Block]) -> Iterator[R | _Failed]:
+            yield _reduced(map(operator.itemgetter(1), given), reduce)
+
+        shuffled: RDD[Block] = (
+            self._context.parallelize(shares, len(shares)).mapPartitions(blocks).partitionBy(buckets, lambda bucket: bucket)
+        )
+        self._results: RDD[Any] = shuffled.mapPartitions(results).persist(StorageLevel.DISK_ONLY)
+
+    def collect(self, summary: Callable[[R], Any]) -> list[Any]:
+        """Summary of each bucket's result, made on the executors.
+
+        :raises IgniteKafkaError: the error of a share or of a bucket, a final one first.
+        """
+        found = self._followed(lambda: self._results.map(lambda one: one if isinstance(one, _Failed) else summary(one)).collect())
+        errors = [one.error for one in found if isinstance(one, _Failed)]
+        if errors:
+            raise max(errors, key=lambda error: error.final)
+        return found
+
+    def of(self, buckets: Sequence[int]) -> list[R]:
+        """Results of these buckets, after :meth:`collect`."""
+        found: list[R] = list(self._context.runJob(self._results, list, list(buckets)))
+        return found
+
+    def close(self) -> None:
+        """Free the disks."""
+        self._results.unpersist()
+
+    def _followed(self, job: Callable[[], list[Any]]) -> list[Any]:
+        """Result of a job that runs in another thread, while the ended tasks are counted in this one."""
+
+        def run() -> list[Any]:
+            self._context.setJobGroup(_GROUP, "compare topics with caches", interruptOnCancel=True)
+            return job()
+
+        with ThreadPoolExecutor(1, "verify") as thread:
+            running = thread.submit(run)
+            try:
+                while not wait([running], _POLL_S).done:
+                    self._on_tasks(self._ended(), self._all)
+            except BaseException:  # Ctrl-C: the tasks end, too
+                self._context.cancelJobGroup(_GROUP)
+                raise
+            return running.result()
+
+    def _ended(self) -> int:
+        tracker = self._context.statusTracker()
+        jobs = filter(None, map(tracker.getJobInfo, tracker.getActiveJobsIds()))
+        stages = filter(None, (tracker.getStageInfo(stage) for job in jobs for stage in job.stageIds))
+        return sum(stage.numCompletedTasks for stage in stages)
+
+
+def _reduced(parts: Iterator[Any], reduce: Callable[[Iterator[Any]], R]) -> R | _Failed:
+    """The result of a bucket, or an error of a share, a final one first."""
+    failed: list[_Failed] = []
+
+    def sound() -> Iterator[Any]:
+        for part in parts:
+            if isinstance(part, _Failed):
+                failed.append(part)
+            elif not failed:
+                yield part
+
+    try:
+        result = reduce(sound())
+    except IgniteKafkaError as error:
+        return _Failed(error)
+    return max(failed, key=lambda one: one.error.final) if failed else result

@@ -1,0 +1,327 @@
+"""The comparison of all targets of a connector as Spark jobs.
+
+1. Fingerprints of records and entries meet by key, which counts them and finds the suspects: keys whose bytes differ.
+2. Suspects are read again, with all their bytes, and judged by their meaning; with a repair, what differs is sent or put again. As many
+   at once as the driver holds fingerprints of; without suspects there is no second job.
+3. Keys of a topic that the cache does not have are looked for among the cache's under other bytes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..admin.comparison import Difference
+from ..admin.verify import Verified, fields_of_key, shown_key
+from ..common.redaction import set_log_values
+from ..runtime.memory import tune_allocation
+from .direction import Batch, Direction, Found, Judged, Target
+from .exchange import Block, MakeExchange
+from .fingerprints import ROW, Joined, Rows, check_probe, join, probe, sampled, within
+
+_BUCKET_ROWS = 500_000
+_BLOCK_ROWS = 200_000
+_SHARES_A_CORE = 2
+_ROUND_SUSPECTS = 1_000_000
+_JUDGED_BUCKET = 20_000
+
+Open = Callable[[], Direction]
+"""Makes the direction, on an executor."""
+Progress = Callable[[str, int, int], None]
+"""Called with what is done, and the numbers of ended tasks and of all tasks."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one task reads: of each target, by its number, partitions of the topic or of the cache."""
+
+    topic: bool
+    partitions: Mapping[int, Sequence[int]]
+
+
+@dataclass(frozen=True)
+class VerifyJob:
+    """A comparison.
+
+    :param exchange: makes an exchange of blocks: :class:`~.exchange.Exchange`.
+    :param cores: of Spark, by which the tasks are numbered.
+    :param open: makes the direction on an executor.
+    :param percent: of the keys, that are compared.
+    :param first_counts: whether the first record of a key counts, not the last one.
+    :param limit: maximum number of differences to describe, of each target.
+    :param latest: gives the targets with their topics' ends of now: what differs at the first look counts only if it differs still.
+    """
+
+    exchange: MakeExchange
+    cores: int
+    targets: Sequence[Target]
+    open: Open
+    percent: float = 100
+    first_counts: bool = False
+    limit: int = 5
+    repair: bool = False
+    latest: Callable[[Sequence[Target]], Sequence[Target]] = lambda targets: targets
+    log_values: bool = True
+    progress: Progress = lambda _what, _done, _all: None
+    buckets: int | None = None
+    """Number of buckets; None: by the number of records and entries."""
+    round_suspects: int = _ROUND_SUSPECTS
+
+    def run(self, entries: int = 0) -> list[Judged]:
+        """Compare, and repair if wanted; one result a target.
+
+        :param entries: number of all caches' entries, if known, by which memory is planned.
+        :raises IgniteKafkaError: what ended a task.
+        """
+        results = [Judged(Verified(one.cache, one.topic, limit=self.limit)) for one in self.targets]
+        rows = sum(one.span for one in self.targets) + entries
+        buckets = self.buckets or max(self.cores, -(-rows // _BUCKET_ROWS))
+        task = _Task(tuple(self.targets), self.open, self.percent, self.first_counts, self.limit, self.log_values, probe())
+        shares, unknown = self._shares(), defaultdict[int, Counter[str]](Counter)
+        read, reduce = partial(_fingerprint_blocks, task, buckets), partial(_joined, task)
+        with closing(self.exchange(shares, read, reduce, buckets, partial(self.progress, "comparing"))) as compare:
+            found = compare.collect(_counts)
+            for joined in found:
+                joined.add_to(results)
+            for group in _rounds([joined.suspects for joined in found], self.round_suspects):
+                again = replace(task, targets=tuple(self.latest(self.targets)), suspects=_suspects(compare.of(group)))
+                for number, judged in self._judge(shares, again):
+                    results[number].result.add(judged.result)
+                    results[number].repaired += judged.repaired
+                    unknown[number] += judged.unknown
+        if any(unknown.values()):
+            self._look_for_other_bytes(shares, replace(task, unknown=dict(unknown)), results)
+        return results
+
+    def _shares(self) -> list[Share]:
+        """Partitions of topics and of caches over the tasks; topics first, as they must be read before the caches."""
+        count = max(1, _SHARES_A_CORE * self.cores)
+        shares = []
+        for topic in (True, False):
+            parts: list[dict[int, list[int]]] = [defaultdict(list) for _ in range(count)]
+            for number, target in enumerate(self.targets):
+                for partition in range(len(target.ends) if topic else target.partitions):
+                    parts[(partition + number) % count].setdefault(number, []).append(partition)
+            shares += [Share(topic, dict(part)) for part in parts if part]
+        return shares
+
+    def _judge(self, shares: Sequence[Share], task: _Task) -> Iterator[tuple[int, Judged]]:
+        """Read the suspects in full and judge them: numbers of targets, and the differences of a bucket."""
+        count = sum(map(len, task.suspects.values()))
+        buckets = self.buckets or max(self.cores, -(-count // _JUDGED_BUCKET))
+        read, reduce = partial(_full_blocks, task, buckets), partial(_judged, task, self.repair)
+        follow = partial(self.progress, "repairing" if self.repair else "judging")
+        with closing(self.exchange(shares, read, reduce, buckets, follow)) as judge:
+            for found in judge.collect(lambda one: one):
+                yield from found.items()
+
+    def _look_for_other_bytes(self, shares: Sequence[Share], task: _Task, results: Sequence[Judged]) -> None:
+        """Count the unexpected keys in JSON that a cache has in other bytes."""
+        caches = [share for share in shares if not share.topic]
+        follow = partial(self.progress, "looking for other keys")
+        with closing(self.exchange(caches, partial(_other_keys, task), _merged, 1, follow)) as look:
+            (found,) = look.collect(lambda one: one)
+        for number, keys in found.items():
+            result = results[number].result
+            result.other_bytes = sum(task.unknown[number][fields] for fields in keys)
+            result.found = [_in_other_bytes(one, keys) for one in result.found]
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What the tasks know.
+
+    :param suspects: sorted fingerprints of the keys to read in full, by the number of their target.
+    :param unknown: of unexpected keys in JSON the fields and their number, by the number of their target.
+    """
+
+    targets: Sequence[Target]
+    open: Open
+    percent: float
+    first_counts: bool
+    limit: int
+    log_values: bool
+    probe: tuple[int, ...]
+    suspects: Mapping[int, Rows] = field(default_factory=dict)
+    unknown: Mapping[int, Counter[str]] = field(default_factory=dict)
+
+    def begin(self) -> Direction:
+        """Prepare the process, and make the direction."""
+        tune_allocation()
+        set_log_values(self.log_values)
+        check_probe(self.probe)
+        return self.open()
+
+    def batches(self, direction: Direction, share: Share, *, again: bool = False) -> Iterator[tuple[int, Batch]]:
+        """Numbers of targets, and batches of what the share has of them."""
+        for number, partitions in share.partitions.items():
+            target = self.targets[number]
+            read = direction.records(target, partitions) if share.topic else direction.entries(target, partitions, again=again)
+            for batch in read:
+                yield number, batch
+
+
+@dataclass(frozen=True)
+class _Bad:
+    """Entries or records that could not be converted."""
+
+    topic: bool
+    texts: tuple[str, ...]
+    count: int
+
+
+@dataclass
+class _Bucket:
+    """Counts of a bucket by the number of the target."""
+
+    joined: dict[int, Joined] = field(default_factory=dict)
+    bad: list[tuple[int, _Bad]] = field(default_factory=list)
+    suspects: int = 0
+
+    def add_to(self, results: Sequence[Judged]) -> None:
+        """Add the counts to the results."""
+        for number, joined in self.joined.items():
+            result = results[number].result
+            result.records += joined.records
+            result.repeated += joined.repeated
+            result.entries += joined.entries
+        for number, bad in self.bad:
+            _add_bad(results[number].result, bad)
+
+
+def _add_bad(result: Verified, bad: _Bad) -> None:
+    before = result.missing
+    for text in bad.texts:
+        what = "a record cannot be converted to an entry" if bad.topic else "an entry cannot be converted to a record"
+        result.note("missing", b"", f"{what}: {text}")
+    result.missing = before + bad.count
+    if bad.topic:
+        result.records += bad.count
+    else:
+        result.entries += bad.count
+
+
+def _fingerprint_blocks(task: _Task, buckets: int, share: Share) -> Iterator[Block]:
+    """Fingerprints of a share by buckets of keys."""
+    with task.begin() as direction:
+        held: dict[int, list[Rows]] = {}
+        for number, batch in task.batches(direction, share):
+            if batch.bad:
+                yield 0, (number, _Bad(share.topic, tuple(batch.bad[: task.limit]), len(batch.bad)))
+            rows = held.setdefault(number, [])
+            rows.append(batch.rows[sampled(batch.rows, task.percent)])
+            if sum(map(len, rows)) >= _BLOCK_ROWS:
+                yield from _by_bucket(number, share.topic, np.concatenate(held.pop(number)), buckets)
+        for number, rows in held.items():
+            yield from _by_bucket(number, share.topic, np.concatenate(rows), buckets)
+
+
+def _by_bucket(number: int, topic: bool, rows: Rows, buckets: int) -> Iterator[Block]:
+    bucket = (rows["low"] % np.uint64(buckets)).astype(np.int64)
+    order = np.argsort(bucket, kind="stable")
+    cuts = np.flatnonzero(np.diff(bucket[order])) + 1
+    for part in np.split(order, cuts):
+        if len(part):
+            yield int(bucket[part[0]]), (number, (topic, rows[part].tobytes()))
+
+
+def _joined(task: _Task, blocks: Iterator[tuple[int, Any]]) -> _Bucket:
+    """The join of each target's fingerprints in a bucket."""
+    parts: dict[int, tuple[list[bytes], list[bytes]]] = {}
+    found = _Bucket()
+    for number, block in blocks:
+        if isinstance(block, _Bad):
+            found.bad.append((number, block))
+        else:
+            parts.setdefault(number, ([], []))[block[0]].append(block[1])
+    for number, (cache, topic) in parts.items():
+        rows = (np.frombuffer(b"".join(one), ROW) for one in (topic, cache))
+        found.joined[number] = join(*rows, first=task.first_counts)
+    found.suspects = sum(len(one.suspects) for one in found.joined.values())
+    return found
+
+
+def _counts(bucket: _Bucket) -> _Bucket:
+    """The bucket without its suspects, which stay on the executors."""
+    counts = {number: replace(joined, suspects=joined.suspects[:0]) for number, joined in bucket.joined.items()}
+    return replace(bucket, joined=counts)
+
+
+def _rounds(suspects: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Numbers of buckets whose suspects are together at most `most`, or of one bucket; those without any are left out."""
+    group: list[int] = []
+    held = 0
+    for bucket, count in enumerate(suspects):
+        if count and group and held + count > most:
+            yield group
+            group, held = [], 0
+        if count:
+            group.append(bucket)
+            held += count
+    if group:
+        yield group
+
+
+def _suspects(buckets: Iterable[_Bucket]) -> dict[int, Rows]:
+    found: dict[int, list[Rows]] = defaultdict(list)
+    for bucket in buckets:
+        for number, joined in bucket.joined.items():
+            found[number].append(joined.suspects)
+    return {number: np.sort(np.concatenate(parts), order=["high", "low"]) for number, parts in found.items() if sum(map(len, parts))}
+
+
+def _full_blocks(task: _Task, buckets: int, share: Share) -> Iterator[Block]:
+    """Suspects of a share with all their bytes, by buckets of keys."""
+    mine = Share(share.topic, {number: parts for number, parts in share.partitions.items() if number in task.suspects})
+    if not mine.partitions:
+        return
+    with task.begin() as direction:
+        for number, batch in task.batches(direction, mine, again=True):
+            at = within(batch.rows, task.suspects[number])
+            bucket = (batch.rows["low"][at] % np.uint64(buckets)).astype(np.int64)
+            for one in np.unique(bucket).tolist():
+                chosen = at[bucket == one]
+                yield one, (number, (share.topic, batch.rows[chosen], batch.columns(chosen)))
+
+
+def _judged(task: _Task, repair: bool, blocks: Iterator[tuple[int, Any]]) -> dict[int, Judged]:
+    """The differences of each target's suspects in a bucket."""
+    parts: dict[int, tuple[Found, Found]] = {}
+    for number, (topic, rows, columns) in blocks:
+        parts.setdefault(number, (Found(), Found()))[topic].add(rows, columns)
+    if not parts:
+        return {}
+    with task.begin() as direction:
+        return {number: direction.judge(task.targets[number], topic, cache, repair=repair) for number, (cache, topic) in parts.items()}
+
+
+def _other_keys(task: _Task, share: Share) -> Iterator[Block]:
+    """Keys of caches that have the fields of unexpected ones."""
+    with task.begin() as direction:
+        for number, batch in task.batches(direction, share, again=True):
+            wanted = task.unknown.get(number)
+            keys = batch.keys.to_pylist() if wanted and batch.keys is not None else []
+            found = {fields: key for key in keys if (fields := fields_of_key(key)) is not None and fields in (wanted or ())}
+            if found:
+                yield 0, (number, found)
+
+
+def _merged(blocks: Iterator[tuple[int, dict[str, bytes]]]) -> dict[int, dict[str, bytes]]:
+    found: dict[int, dict[str, bytes]] = defaultdict(dict)
+    for number, keys in blocks:
+        found[number].update(keys)
+    return dict(found)
+
+
+def _in_other_bytes(one: Difference, keys: Mapping[str, bytes]) -> Difference:
+    same = keys.get(fields_of_key(one.key) or "")
+    if one.kind != "unexpected" or same is None:
+        return one
+    other = f"key {shown_key(one.key)} is {shown_key(same)} in other bytes, which Kafka does not compact together"
+    return replace(one, text=f"{other}: send the cache to a new topic")

@@ -1,0 +1,150 @@
+"""Sends records again, and puts and removes entries again, where a comparison found differences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+
+from ..admin.target_state import newest_run
+from ..admin.verify import Verified
+from ..errors import Fenced, NotStopped
+from ..ignite.cache_writer import CacheWriter
+from ..ignite.cluster import Cluster
+from ..ignite.types.model import BinaryType, TypeUse
+from ..kafka.clients import KafkaClients
+from ..kafka.producer import ProducerFenced, TransactionalProducer
+from ..kafka.records import Records, take_rows
+from ..kafka.topics import Topics
+from ..plan.source_plan import CachePlan, TransferPlan
+from ..settings.connector import ConnectorSettings
+from ..settings.topic_names import types_topic
+from ..state.internal_records import FORMAT_HEADERS
+from ..state.types import write_uses
+
+
+@dataclass(frozen=True)
+class Idle:
+    """A connector without an active run, which a repair requires: a run could write newer values before the repair's older ones.
+
+    :param generation: of the newest run; 0: there was none.
+    """
+
+    clients: KafkaClients
+    settings: ConnectorSettings
+    generation: int
+
+    @staticmethod
+    def check(clients: KafkaClients, settings: ConnectorSettings, *, force: bool) -> Idle:
+        """Look for an active run.
+
+        :param force: proceed although the newest run's status record shows no end.
+        :raises NotStopped: the newest run has not ended.
+        """
+        newest = newest_run(clients, Topics(clients), settings.internal_topic_prefix, settings.name)
+        if not newest.unknown and not newest.ended and not force:
+            raise NotStopped(
+                "a repair needs a connector without an active run, and its newest run has not ended",
+                f"Stop it: ignite-kafka stop {settings.name}. If its driver is dead and will write nothing more: --force.",
+                connector=settings.name,
+                run_id=newest.run_id,
+                state=newest.state,
+            )
+        return Idle(clients, settings, newest.connector.generation if newest.connector else 0)
+
+    def check_again(self) -> None:
+        """After the repair: whether no run began meanwhile.
+
+        :raises Fenced: one did; what was repaired may be older than what it wrote.
+        """
+        newest = newest_run(self.clients, Topics(self.clients), self.settings.internal_topic_prefix, self.settings.name)
+        if (newest.connector.generation if newest.connector else 0) != self.generation:
+            raise Fenced(
+                "a run of the connector began during the repair, which may have replaced newer values of that run",
+                "Stop the run, then verify with --repair again.",
+                connector=self.settings.name,
+                run_id=newest.run_id,
+            )
+
+
+@dataclass
+class _Controls:
+    """Queues the records of types that :func:`~ignite_kafka.state.types.write_uses` finds necessary."""
+
+    producer: TransactionalProducer
+    types_sent: dict[int, BinaryType] = field(default_factory=dict)
+    uses_sent: dict[str, set[TypeUse]] = field(default_factory=dict)
+
+    def send_control(self, topic: str, key: bytes, value: bytes) -> None:
+        """Queue a record of the types topic, which has one partition."""
+        self.producer.produce(topic, key, value, 0, FORMAT_HEADERS)
+
+
+def records_to_send(records: Sequence[Records], result: Verified) -> list[Records]:
+    """The records of keys that are missing or different, and tombstones of those that the cache does not have.
+
+    A key that several entries have is left out: each of its records would replace that of another entry.
+    """
+    found = result.keys or {}
+    times = Counter(key for part in records for key in part.keys.to_pylist())
+    wanted = {key for key in found.get("missing", set()) | found.get("different", set()) if times[key] == 1}
+    chosen = []
+    for part in records:
+        rows = np.flatnonzero(np.asarray(pc.is_in(part.keys, pa.array(sorted(wanted), pa.binary()))))
+        if len(rows):
+            chosen.append(take_rows(part, rows))
+    if gone := sorted(found.get("unexpected", ())):
+        chosen.append(Records(pa.array(gone, pa.binary()), pa.nulls(len(gone), pa.binary())))
+    return chosen
+
+
+def send_again(
+    plan: TransferPlan, clients: KafkaClients, cluster: Cluster, cache: CachePlan, records: Sequence[Records], result: Verified
+) -> int:
+    """Send :func:`records_to_send` in one transaction; their number. They have no headers.
+
+    :raises KafkaUnavailable, OutcomeUnknown: nothing, or all, of this transaction was written.
+    :raises Fenced: another repair of the connector has begun.
+    """
+    chosen = records_to_send(records, result)
+    if not chosen:
+        return 0
+    context = TaskContext.get()
+    name = f"{plan.connector}-repair-{context.partitionId() if context else 0}"
+    settings = {"batch.size": plan.max_batch_bytes}
+    with closing(TransactionalProducer(clients, name, plan.settings.transaction_timeout_ms, settings=settings)) as producer:
+        try:
+            _send(producer, types_topic(plan.settings.internal_topic_prefix), cache.topic, chosen, cluster)
+        except ProducerFenced as cause:
+            remedy = "Wait for its end, then verify again."
+            raise Fenced("another repair of the connector has begun", remedy, connector=plan.connector, topic=cache.topic) from cause
+    return sum(map(len, chosen))
+
+
+def _send(producer: TransactionalProducer, types: str, topic: str, records: Sequence[Records], cluster: Cluster) -> None:
+    """Send records, and the types that their readers need, in one transaction."""
+    producer.init()
+    producer.begin()
+    controls = _Controls(producer)
+    for part in records:
+        write_uses(controls, types, topic, part, cluster)
+        producer.produce_records(topic, part)
+    producer.commit()
+
+
+def store_again(cluster: Cluster, cache: str, put: Mapping[bytes, bytes], remove: Sequence[bytes]) -> int:
+    """Put and remove entries, in Ignite's binary format; their number.
+
+    :raises IgniteUnreachable, WriteFailed, EntriesRefused, OutcomeUnknown: as a sink would.
+    """
+    with CacheWriter(cluster, cluster.cache(cache), overwrite=True) as writer:
+        writer.put(pa.array(list(put), pa.binary()), pa.array(list(put.values()), pa.binary()))
+        writer.remove(pa.array(list(remove), pa.binary()))
+        writer.flush()
+    return len(put) + len(remove)

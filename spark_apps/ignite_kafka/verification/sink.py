@@ -1,0 +1,158 @@
+"""Kafka to Ignite: what the sink makes of a topic's records, folded by key, against the cache's entries.
+
+Keys are compared by their bytes in Ignite's binary format, as Ignite does. Values whose bytes differ are decoded and compared: another
+order of fields, or another version of a type's schema, is no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+from ..admin.comparison import Kind
+from ..admin.verify import Verified
+from ..common.redaction import in_message
+from ..convert.to_kafka.ignite_binary import IgniteBinaryConverter
+from ..ignite.binary import decode_rows
+from ..ignite.binary.row_values import Document
+from ..ignite.cluster import Cluster
+from ..ignite.page_batches import batches
+from ..ignite.scan import scan_partitions
+from ..ignite.types import type_codes as codes
+from ..ignite.types.model import CacheInfo, Page
+from ..kafka.clients import KafkaClients
+from ..plan.sink_plan import SinkPlan
+from ..runtime.clients import ignite_cluster, kafka_clients
+from ..settings.connector import STOP
+from ..settings.secrets import Secrets
+from ..sink.dead_letters import error_of
+from ..sink.store import Store
+from .direction import Batch, Found, Judged, Target, columns_of
+from .fingerprints import fingerprints, order_of
+from .repair import store_again
+from .topic_batches import topic_batches
+
+_BATCH_ROWS, _BATCH_BYTES = 20_000, 8 << 20
+_NULL = bytes([codes.NULL])
+
+
+@dataclass
+class SinkDirection:
+    """The comparison of a sink's caches.
+
+    :param limit: maximum number of differences to describe.
+    """
+
+    plan: SinkPlan
+    secrets: Secrets
+    limit: int = 5
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if "cluster" in self.__dict__:
+            self.cluster.close()
+
+    @property
+    def first_counts(self) -> bool:
+        """Without ``process_updates`` the first record of a key stays, and none removes it."""
+        return not self.plan.settings.process_updates
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        """The cluster, connected at the first use."""
+        return ignite_cluster(self.plan.settings, self.secrets)
+
+    @cached_property
+    def clients(self) -> KafkaClients:
+        """Clients of Kafka, and of the schema registries."""
+        return kafka_clients(self.plan.settings, self.secrets)
+
+    def records(self, target: Target, partitions: Sequence[int]) -> Iterator[Batch]:
+        """Records as entries, by the sink's own conversion, transforms and filter.
+
+        :raises RecordRefused: of a bad record, if the error policy is to stop.
+        """
+        store = Store(self.plan, self.cluster, self.clients)
+        for part in topic_batches(self.clients, target, partitions, timed=store.needs_times, headers=store.needs_headers):
+            made = store.converted(part)
+            errors = [error_of(part, bad) for bad in made.bad]
+            if errors and self.plan.settings.error_handling_policy == STOP:
+                raise errors[0]
+            rows = fingerprints(made.keys, made.values, order_of(part.partition, part.offsets[made.rows]))
+            yield Batch(rows, columns_of(made.keys, made.values), list(map(str, errors)))
+
+    def entries(self, target: Target, partitions: Sequence[int], *, again: bool) -> Iterator[Batch]:
+        """Entries of the cache."""
+        info, binary = self.cluster.cache(target.cache), IgniteBinaryConverter()
+        pages = scan_partitions(self.cluster, info, partitions)
+        for batch in batches(pages, _BATCH_ROWS, lambda: _BATCH_BYTES):
+            if any(page.rows for page in batch):
+                found = binary.convert(batch, info, self.cluster)
+                yield Batch(fingerprints(found.keys, found.values), columns_of(found.keys, found.values))
+
+    def judge(self, target: Target, topic: Found, cache: Found, *, repair: bool) -> Judged:
+        """Compare the suspects by their meaning, and store again what differs."""
+        info = self.cluster.cache(target.cache)
+        expected, entries = dict(topic.last(first=self.first_counts)), {key: value or b"" for key, value in cache.pairs()}
+        result, put, remove = Verified(target.cache, target.topic, limit=self.limit), {}, []
+        for key, value in expected.items():
+            held = entries.pop(key, None)
+            kind, text = self._difference(info, key, value, held)
+            if kind is not None:
+                result.note(kind, key, text)
+                if value is not None:
+                    put[key] = value
+                else:
+                    remove.append(key)
+        for key in entries:  # an application's own, or of a record that the topic has no more: never removed
+            result.note("unexpected", key, f"an entry of key {self._shown(info, key)} of which the topic has no record")
+        return Judged(result, store_again(self.cluster, target.cache, put, remove) if repair and (put or remove) else 0)
+
+    def _difference(self, info: CacheInfo, key: bytes, value: bytes | None, held: bytes | None) -> tuple[Kind | None, str]:
+        """Kind and description of a difference; None without one.
+
+        :param value: of the record that counts. :param held: of the entry.
+        """
+        if value == held:
+            return None, ""
+        if held is None:
+            return "missing", f"no entry of key {self._shown(info, key)}"
+        if value is None:
+            return "unexpected", f"key {self._shown(info, key)}: the last record removes the entry, which is there"
+        gives, has = (self._decoded(info, _NULL, one)[1] for one in (value, held))
+        if value[0] == held[0] and _form(gives) == _form(has):
+            return None, ""
+        details = in_message(_fields(gives, has))
+        shown = in_message(repr(gives)), in_message(repr(has))
+        return "different", f"key {self._shown(info, key)}: {details}the record gives {shown[0]}, the entry is {shown[1]}"
+
+    def _decoded(self, info: CacheInfo, key: bytes, value: bytes) -> tuple[Any, Any]:
+        ((one, other),) = decode_rows([Page(-1, 1, memoryview(key + value), True)], info, self.cluster)
+        return one, other
+
+    def _shown(self, info: CacheInfo, key: bytes) -> str:
+        return in_message(repr(self._decoded(info, key, _NULL)[0]))
+
+
+def _form(value: Any) -> str:
+    """A text that is equal for equal values; objects are equal whose fields are, whatever their order, and absent is null."""
+    if isinstance(value, Document):
+        fields = {name: _form(item) for name, item in sorted(value.fields.items()) if item is not None}
+        return repr((value.type_id, fields))
+    if isinstance(value, (list, tuple)):
+        return repr([_form(item) for item in value])
+    return repr(value)
+
+
+def _fields(gives: Any, has: Any) -> str:
+    """The fields that differ, as text that ends with a colon; empty for other values."""
+    if not isinstance(gives, Document) or not isinstance(has, Document):
+        return ""
+    names = dict.fromkeys([*gives.fields, *has.fields])
+    differing = [name for name in names if repr(gives.fields.get(name)) != repr(has.fields.get(name))]
+    parts = [f"{name} is {gives.fields.get(name)!r} in the record, {has.fields.get(name)!r} in the entry" for name in differing]
+    return f"{'; '.join(parts)}: " if parts else ""

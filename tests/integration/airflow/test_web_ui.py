@@ -1,0 +1,166 @@
+"""The web UI in a real browser: the page of connectors, the form and the test button of a connection, the form of a manual run.
+
+`SCREENSHOTS=docs/images` keeps the pictures that the documentation shows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from ignite_kafka.errors import TopicError
+from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.topics import Topics
+from ignite_kafka.state.status import FAILED, RUNNING
+from ignite_kafka.state.target_state import PAUSED, STOPPED, read_target
+from tests.integration.airflow.conftest import ENTRIES, PREFIX, Secured, WriteRun
+from tests.support.airflow_home import ROOT, AirflowHome
+from tests.support.airflow_web import AirflowWeb, airflow_web
+from tests.support.browser import Browser, chromium
+from tests.support.oracle import read_committed
+from tests.support.waiting import wait_until
+
+PAGE = "/plugin/ignite-kafka-connectors/ignite-kafka/"
+DAG = "ignite_to_kafka_manual"
+SEND = "[data-testid=trigger-dag-submit]"
+
+
+@pytest.fixture(scope="module")
+def web(secured: Secured, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AirflowWeb]:
+    home = AirflowHome(tmp_path_factory.mktemp("web"), ROOT / "dags", secured.connections()).migrate()
+    with airflow_web(home, {}) as running:
+        yield running
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Browser]:
+    with chromium(tmp_path / "profile", Path(os.environ.get("SCREENSHOTS", tmp_path / "shots")).resolve()) as found:
+        yield found
+
+
+def log_in(browser: Browser, web: AirflowWeb, user: str) -> None:
+    browser.open(f"{web.url}/auth/login")
+    browser.fill("[name=username]", user)
+    browser.fill("[name=password]", user)
+    browser.click("button[type=submit]")
+    browser.find("[aria-label=Browse]")
+
+
+def open_page(browser: Browser, web: AirflowWeb) -> None:
+    browser.open(web.url)
+    browser.click("[aria-label=Browse]")
+    browser.press("Ignite and Kafka connectors", "*")
+    browser.enter_frame()
+
+
+def target(secured: Secured, connector: str) -> str | None:
+    clients = KafkaClients(secured.kafka.client_config)
+    return read_target(clients, Topics(clients), PREFIX, connector)
+
+
+def test_form_of_a_manual_run(web: AirflowWeb, browser: Browser, secured: Secured) -> None:
+    log_in(browser, web, "alice")
+    browser.open(f"{web.url}/dags/{DAG}")
+    browser.press("Trigger")
+    browser.fill("#element_name", "no blanks")
+    browser.shoot("trigger", 1440, 1100)
+    browser.click(SEND)
+    browser.has("'no blanks' does not match")
+    browser.fill("#element_name", "by-form")
+    browser.fill("#element_cache_whitelist", "people")
+    browser.press("Target")
+    browser.fill("#element_topic_prefix", "form-")
+    browser.click(SEND)
+    states = lambda: [state for (state,) in web.home.query("select state from dag_run where dag_id = ?", DAG)]  # noqa: E731
+    wait_until(lambda: states() in (["success"], ["failed"]), "the run of the form ended", poll_s=0.5)
+    assert states() == ["success"]
+    assert len(read_committed(secured.kafka.client_config, "form-people").records) == ENTRIES
+    open_page(browser, web)
+    browser.press("by-form", "a")
+    browser.has(f"{DAG} / copy")
+    browser.shoot("connector-of-a-task", 1440, 1100)
+    browser.press(f"{DAG} / copy", "a")
+    browser.leave_frame()
+    browser.until(lambda: f"/dags/{DAG}/runs/" in browser.driver.current_url or None, "the page of the task")
+
+
+def test_form_and_test_button_of_a_connection(web: AirflowWeb, browser: Browser, secured: Secured) -> None:
+    host, port = secured.ignite.address.split(":")
+    log_in(browser, web, "alice")
+    browser.open(f"{web.url}/connections")
+    browser.press("Add Connection")
+    browser.fill("[name=connection_id]", "ignite_form")
+    kind = browser.until(lambda: next(iter(browser.all("[role=dialog] input")[1:]), None), "field of the connection type")
+    kind.send_keys("Apache Ignite")
+    browser.has("Apache Ignite")
+    kind.send_keys(Keys.ENTER)
+    browser.fill("[name=host]", host)
+    browser.fill("[name=port]", f"x{port}")  # the form takes digits only
+    browser.fill("[name=login]", "ignite")
+    browser.fill("[name=password]", "of somebody else")
+    browser.shoot("connection")
+    browser.press("Extra Fields")
+    browser.fill("#element_time_zone", "Nowhere")
+    browser.press("Save")
+    browser.has("ignite_form")
+
+    browser.click("[aria-label='Test Connection']")
+    browser.has("extra field time_zone is 'Nowhere'")
+    edit(browser, {"#element_time_zone": "UTC"}, extra=True)
+    browser.click("[aria-label='Test Connection']")
+    browser.has("Test Connection Failed")
+    browser.has("Check user and password of the connection")
+    browser.shoot("connection-test")
+    edit(browser, {"[name=password]": secured.passwords[0]})
+    browser.click("[aria-label='Test Connection']")
+    browser.has("people")
+
+
+def edit(browser: Browser, fields: dict[str, str], *, extra: bool = False) -> None:
+    """Change fields of the one connection."""
+    browser.click("[aria-label='Edit Connection']")
+    if extra:
+        browser.press("Extra Fields")
+    for css, text in fields.items():
+        browser.fill(css, text)
+    browser.press("Save")
+    browser.until(lambda: not browser.all("[role=dialog][data-state=open]") or None, "the form is closed")
+
+
+def test_who_may_edit_the_connection_controls_a_connector(web: AirflowWeb, browser: Browser, secured: Secured, run: WriteRun) -> None:
+    run("nightly", FAILED, TopicError("the topic was deleted while it was filled", "Start a new snapshot.", topic="nightly-people"))
+    run("stream", RUNNING)
+    log_in(browser, web, "alice")
+    open_page(browser, web)
+    for shown in ("nightly", "Failed", "the topic was deleted while it was filled", "Start a new snapshot.", "stream", "Running"):
+        browser.has(shown)
+    browser.shoot("connectors")
+    browser.press("stream", "a")
+    browser.click("[data-action=pause]")
+    browser.has("connector stream: target state PAUSED")
+    assert target(secured, "stream") == PAUSED
+    browser.shoot("connector")
+    browser.press("Stop…", "summary")
+    browser.fill("[name=typed_name]", "another")
+    browser.click("[data-action=stop]")
+    browser.has("the typed name is not the connector's name")
+    assert target(secured, "stream") == PAUSED
+    browser.press("Stop…", "summary")
+    browser.fill("[name=typed_name]", "stream")
+    browser.click("[data-action=stop]")
+    browser.has("connector stream: target state STOPPED")
+    assert target(secured, "stream") == STOPPED
+
+
+def test_a_viewer_sees_connectors_without_buttons(web: AirflowWeb, browser: Browser, run: WriteRun) -> None:
+    run("watched", RUNNING)
+    log_in(browser, web, "victor")
+    open_page(browser, web)
+    browser.press("watched", "a")
+    browser.has("Actions need the right to edit connection kafka_default.")
+    assert not browser.all("[data-action]")
+    assert not browser.errors()

@@ -1,0 +1,117 @@
+"""Java's key stores, made by keytool, become what librdkafka and Python's TLS read."""
+
+from __future__ import annotations
+
+import shutil
+import ssl
+import subprocess
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
+from cryptography.x509 import load_pem_x509_certificates
+
+from ignite_kafka.cli import main as cli
+from ignite_kafka.errors import SettingsError
+from ignite_kafka.migration.key_stores import certificates, is_jks, pkcs12
+from ignite_kafka.settings import secrets
+from ignite_kafka.settings.files import load
+from ignite_kafka.settings.source import SourceSettings
+from tests.support.connect_files import PASSWORD, copied
+
+STORE, KEY = "changeit", "hunter2-key"
+
+
+def keytool(*arguments: str) -> None:
+    subprocess.run(["keytool", *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """JKS and PKCS#12 stores: a client's key, and two trusted certificates."""
+    tmp_path = tmp_path_factory.mktemp("stores")
+    key = tmp_path / "client.jks"
+    made = ("-genkeypair", "-keyalg", "RSA", "-alias", "client", "-dname", "CN=client", "-storetype", "JKS")
+    keytool(*made, "-keystore", str(key), "-storepass", KEY, "-keypass", KEY)
+    for name in ("one", "two"):
+        own = tmp_path / f"{name}.p12"
+        keytool("-genkeypair", "-keyalg", "RSA", "-alias", name, "-dname", f"CN={name}", "-keystore", str(own), "-storepass", STORE)
+        keytool("-exportcert", "-rfc", "-alias", name, "-keystore", str(own), "-storepass", STORE, "-file", str(tmp_path / f"{name}.crt"))
+        for kind, file in (("JKS", "truststore.jks"), ("PKCS12", "truststore.p12")):
+            imported = ("-importcert", "-noprompt", "-alias", name, "-file", str(tmp_path / f"{name}.crt"))
+            keytool(*imported, "-keystore", str(tmp_path / file), "-storepass", STORE, "-storetype", kind)
+    return tmp_path
+
+
+@pytest.fixture
+def folder(stores: Path, tmp_path: Path) -> Path:
+    """A copy of the stores for one test."""
+    shutil.copytree(stores, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize("store", ["truststore.jks", "truststore.p12"])
+def test_a_trust_store_becomes_pem(store: str, folder: Path) -> None:
+    found = load_pem_x509_certificates(certificates(str(folder / store), STORE, "s").encode())
+    assert {one.subject.rfc4514_string() for one in found} == {"CN=one", "CN=two"}
+    assert is_jks(folder / store, "s") == store.endswith("jks")
+
+
+def test_a_jks_key_store_becomes_pkcs12(folder: Path) -> None:
+    made = pkcs12(str(folder / "client.jks"), KEY, "", folder / "new.p12", "s")
+    assert made.stat().st_mode & 0o777 == 0o600
+    read = load_pkcs12(made.read_bytes(), KEY.encode())
+    assert read.key is not None
+    assert read.cert is not None
+    assert read.cert.certificate.subject.rfc4514_string() == "CN=client"
+    assert pkcs12(str(made), KEY, "", folder / "other.p12", "s") == made
+
+
+@pytest.mark.parametrize(
+    ("store", "password", "message"),
+    [
+        ("none.jks", STORE, "No such file"),
+        ("truststore.jks", "hunter2-wrong", "cannot be read.*Convert it to PEM"),
+        ("empty.jks", STORE, "cannot be read"),
+    ],
+)
+def test_what_cannot_be_read_is_named_without_the_password(store: str, password: str, message: str, folder: Path) -> None:
+    (folder / "empty.jks").write_bytes(b"")
+    with pytest.raises(SettingsError, match=message) as caught:
+        certificates(str(folder / store), password, "ssl.truststore.location")
+    assert password not in str(caught.value)
+
+
+def test_a_store_without_a_private_key_is_no_key_store(folder: Path) -> None:
+    with pytest.raises(SettingsError, match="has 0 private keys"):
+        pkcs12(str(folder / "truststore.jks"), STORE, "", folder / "new.p12", "s")
+
+
+def test_without_keytool_the_command_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(SettingsError, match=r"there is no keytool.*keytool -importkeystore"):
+        certificates(str(folder / "truststore.jks"), STORE, "s")
+
+
+def test_a_secured_connector_connects_with_what_migrate_wrote(folder: Path) -> None:
+    copied(folder, stores=True)
+    with (folder / "distributed.properties").open("a") as file:
+        file.write(f"producer.ssl.keystore.location={folder}/client.jks\nproducer.ssl.keystore.password={KEY}\n")
+    given = [str(folder / "distributed.properties"), str(folder / "schemas-source.properties"), "--output", str(folder / "out")]
+    assert cli.main(["migrate", *given]) == 0
+    path, hidden = folder / "out" / "orders-source.properties", secrets.load(folder / "out" / "orders-source.secrets.json")
+    settings = load(path).settings_of(SourceSettings)
+    assert hidden.kafka == {"sasl.password": PASSWORD, "ssl.keystore.password": KEY}
+    # librdkafka reads trust, key and password when it makes a client
+    Producer({**settings.kafka_config, **hidden.kafka, "bootstrap.servers": "127.0.0.1:1"})
+    assert (hidden.ignite.username, hidden.ignite.password) == ("connect", "hunter2-ignite")
+    assert settings.ignite_addresses == ("10.1.0.1:10900",)
+    assert settings.ignite_tls_enabled
+    assert len(load_pem_x509_certificates(Path(settings.ignite_tls_ca_file).read_bytes())) == 2
+    context = ssl.create_default_context(cafile=settings.ignite_tls_ca_file)
+    context.load_cert_chain(settings.ignite_tls_cert_file, password=hidden.ignite.key_password)
+    for one in (folder / "out").iterdir():
+        assert one.suffix == ".properties" or "ca" in one.name or one.stat().st_mode & 0o077 == 0, one
+    assert cli.main(["validate", str(path), "--secrets", str(folder / "out" / "orders-source.secrets.json")]) == 0

@@ -1,0 +1,33 @@
+"""The files of Kafka Connect in tests/migration, copied to a folder of the test with what they name."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+FILES = Path(__file__).parents[1] / "migration"
+STANDALONE = ("tutorial-source.properties", "tutorial-sink.properties", "kafka-key-sink.properties", "backlog-source.properties")
+SECURED = ("schemas-source.properties", "confluent-source.json", "confluent-sink.json")
+PASSWORD = "hunter2=;\"'\\x"
+"""A password with every character that has a meaning in some form of a file."""
+VARIABLES = {"CONNECT_REGISTRY_USER": "ann:hunter2-registry"}
+
+
+def copied(folder: Path, *, stores: bool) -> Path:
+    """A copy of the files.
+
+    :param stores: keep the names of JKS stores, which the test makes; else a PEM file stands for them, and none for Ignite's.
+    """
+    for path in FILES.iterdir():
+        text = path.read_text().replace("FOLDER", str(folder))
+        if not stores:
+            lines = text.splitlines(keepends=True)
+            pem = [line.replace("location=", "type=").partition("=")[0] + "=PEM\n" for line in lines if "ssl.truststore.location=" in line]
+            text = "".join(lines + pem).replace("truststore.jks", "ca.pem").replace("ignite-secured.xml", "ignite-client.xml")
+        (folder / path.name).write_text(text)
+    quoted = PASSWORD.replace("\\", "\\\\").replace('"', '\\"').replace("\\", "\\\\")
+    (folder / "secrets.properties").write_text(f"connect={quoted}\nworker=hunter2-worker\n")
+    (folder / "ca.pem").write_text("-----BEGIN CERTIFICATE-----\n")
+    shutil.rmtree(folder / "out", ignore_errors=True)
+    (folder / "out").mkdir()
+    return folder

@@ -1,0 +1,97 @@
+"""What the page reads of a cluster, and what is shown of one that does not answer."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from airflow_provider_ignite_kafka.plugins import reading
+from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
+from airflow_provider_ignite_kafka.plugins.reading import read_cluster
+from ignite_kafka.admin import backlog
+from ignite_kafka.admin.overview import ConnectorOverview
+from ignite_kafka.errors import BacklogRefused, IgniteKafkaError, IgniteUnreachable, KafkaUnavailable, SettingsError
+from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
+from ignite_kafka.state.status import RUNNING, CacheStatus, RunStatus
+from tests.unit.airflow.bench import CONFIG
+
+CLUSTER = MonitoredCluster("kafka_default", "copies", "ignite_default")
+
+
+def connector(name: str, **settings: Any) -> ConnectorOverview:
+    run = RunStatus(RUNNING, name, "r", generation=1, caches={"air": CacheStatus(f"{name}-air")})
+    return ConnectorOverview(name, ConnectorState(ConnectorRecord(1, 2, run_id="r", settings=settings)), {"r": run})
+
+
+STREAM, SNAPSHOT, SINK = {"failover_policy": "BACKLOG"}, {"run_mode": "once"}, {"topics": ["t"]}
+
+
+@pytest.fixture(autouse=True)
+def kafka(connect: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, ConnectorOverview]:
+    """A Kafka that answers, and its connectors by name."""
+    found: dict[str, ConnectorOverview] = {}
+    connect("kafka_default", conn_type="kafka", extra=CONFIG)
+    connect("ignite_default", conn_type="ignite", host="node")
+    monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__ALLOW_INSECURE_CONNECTIONS", "True")
+    monkeypatch.setattr(KafkaClients, "check", lambda *_: None)
+    monkeypatch.setattr(reading, "read_overview", lambda _clients, _topics, prefix: found if prefix == "copies" else {})
+    monkeypatch.setattr(reading, "sink_lag", lambda _topics, name, topics: {f"{name} {topic}": 3 for topic in topics})
+    monkeypatch.setattr(reading, "source_lag", lambda view: {view.connector: 5})
+    monkeypatch.setattr(backlog, "status", lambda settings, _secrets: SimpleNamespace(connector=settings.name))
+    return found
+
+
+def test_lags_are_those_of_sinks_and_of_sources_with_a_backlog(kafka: dict[str, ConnectorOverview]) -> None:
+    kafka |= {"sink": connector("sink", **SINK), "stream": connector("stream", **STREAM), "nightly": connector("nightly", **SNAPSHOT)}
+    found = read_cluster(CLUSTER)
+    assert (found.error, found.connectors) == (None, kafka)
+    assert found.lags == {"sink": {"sink sink-air": 3}, "stream": {"stream": 5}}
+    assert found.lag_errors == {}
+
+
+@pytest.mark.parametrize(
+    ("error", "asked"),
+    [
+        (IgniteUnreachable("no node answered"), ["a"]),  # it would not answer for the next one either
+        (BacklogRefused("no capture"), ["a", "b"]),
+    ],
+)
+def test_a_lag_that_cannot_be_read_is_an_error_of_its_connector(
+    kafka: dict[str, ConnectorOverview], monkeypatch: pytest.MonkeyPatch, error: IgniteKafkaError, asked: list[str]
+) -> None:
+    seen: list[str] = []
+
+    def status(settings: Any, _secrets: Any) -> Any:
+        seen.append(settings.name)
+        raise error
+
+    monkeypatch.setattr(backlog, "status", status)
+    kafka |= {"a": connector("a", **STREAM), "b": connector("b", **STREAM), "sink": connector("sink", **SINK)}
+    found = read_cluster(CLUSTER)
+    assert (found.error, found.lag_errors, seen) == (None, {"a": error, "b": error}, asked)
+    assert found.lags == {"sink": {"sink sink-air": 3}}
+
+
+def test_without_a_connection_of_ignite_the_lag_of_a_stream_says_so(kafka: dict[str, ConnectorOverview]) -> None:
+    kafka["stream"] = connector("stream", **STREAM)
+    found = read_cluster(MonitoredCluster("kafka_default", "copies"))
+    assert isinstance(found.lag_errors["stream"], SettingsError)
+    assert set(found.connectors) == {"stream"}
+
+
+def test_a_kafka_that_does_not_answer_is_the_cluster_s_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: Any) -> None:
+        raise KafkaUnavailable("no broker answers")
+
+    monkeypatch.setattr(KafkaClients, "check", away)
+    assert isinstance(read_cluster(CLUSTER).error, KafkaUnavailable)
+
+
+def test_a_connection_that_is_missing_says_where_to_make_it() -> None:
+    error = read_cluster(MonitoredCluster("nowhere")).error
+    assert isinstance(error, SettingsError)
+    assert "nowhere" in str(error)
+    assert "Admin > Connections" in error.remedy

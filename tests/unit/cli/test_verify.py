@@ -1,0 +1,111 @@
+"""The command `verify`: its arguments reach the comparison, its exit code and output say what was found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ignite_kafka.admin.verify import Verified
+from ignite_kafka.cli import local_run, main
+from ignite_kafka.settings.connector import ConnectorSettings
+from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.verification import connector
+from ignite_kafka.verification.connector import VerifyOptions, VerifyResult
+from ignite_kafka.verification.direction import Judged
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> str:
+    path = tmp_path / "source.json"
+    path.write_text('{"name": "c", "cache_whitelist": "flights"}')
+    return str(path)
+
+
+@pytest.fixture
+def sink(tmp_path: Path) -> str:
+    path = tmp_path / "sink.properties"
+    path.write_text("name=s\nconnector.class=org.gridgain.kafka.sink.IgniteSinkConnector\nigniteCfg=server.xml\ntopics=t\n")
+    return str(path)
+
+
+class Verification:
+    """A comparison without Spark: what it was asked, and its result."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked: list[tuple[ConnectorSettings, VerifyOptions]] = []
+        self.masters: list[str | None] = []
+        self.judged = Judged(Verified("flights", "t", records=9, entries=8))
+        monkeypatch.setattr(local_run, "local_session", self._session)
+        monkeypatch.setattr(connector, "verify_connector", self._verify)
+
+    @contextmanager
+    def _session(self, _name: str, master: str | None) -> Iterator[Any]:
+        self.masters.append(master)
+        yield SimpleNamespace()
+
+    def _verify(self, _spark: Any, settings: Any, _secrets: Any, _source: Any, options: VerifyOptions, progress: Any) -> VerifyResult:
+        self.asked.append((settings, options))
+        progress("comparing", 1, 2)
+        return VerifyResult([self.judged], options.percent)
+
+
+@pytest.fixture
+def verification(monkeypatch: pytest.MonkeyPatch) -> Verification:
+    return Verification(monkeypatch)
+
+
+def test_verify_compares_sources_and_sinks(source: str, sink: str, verification: Verification) -> None:
+    assert main.main(["verify", source]) == 0
+    assert main.main(["verify", sink, "--master", "local[3]"]) == 0
+    assert [type(settings) for settings, _ in verification.asked] == [SourceSettings, SinkSettings]
+    assert [options for _, options in verification.asked] == [VerifyOptions()] * 2
+    assert verification.masters == [None, "local[3]"]
+
+
+def test_verify_hands_its_options_on(source: str, verification: Verification) -> None:
+    arguments = ["--sample", "2.5%", "--thorough", "--differences", "7", "--repair", "--force"]
+    assert main.main(["verify", source, *arguments]) == 0
+    assert verification.asked[0][1] == VerifyOptions(2.5, thorough=True, limit=7, repair=True, force=True)
+
+
+@pytest.mark.parametrize("wrong", [["--sample", "0"], ["--sample", "101"], ["--sample", "some"], ["--differences", "-1"]])
+def test_bad_options_of_verify_end_with_2(source: str, wrong: list[str], verification: Verification) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main.main(["verify", source, *wrong])
+    assert caught.value.code == 2
+    assert verification.asked == []
+
+
+def test_differences_end_with_1_and_are_shown(source: str, verification: Verification, capsys: pytest.CaptureFixture[str]) -> None:
+    verification.judged.result.note("missing", b"1", "no record of key '1'")
+    verification.judged.result.other_bytes = 3
+    assert main.main(["verify", source, "--sample", "10"]) == 1
+    head, row, *rest = (line for line in capsys.readouterr().out.splitlines() if not line.startswith("-"))
+    assert "repaired" not in head
+    assert row.split() == ["flights", "t", "8", "9", "0", "1", "0", "0", "NO"]
+    assert rest[:2] == ["a sample of 10 % of the keys", "flights: no record of key '1'"]
+    assert "3 keys of t are keys of the cache in other bytes" in rest[2]
+
+
+def test_repaired_differences_end_with_0(source: str, verification: Verification, capsys: pytest.CaptureFixture[str]) -> None:
+    verification.judged.result.note("missing", b"1", "no record of key '1'")
+    verification.judged.repaired = 1
+    assert main.main(["verify", source, "--repair"]) == 0
+    assert "repaired" in capsys.readouterr().out.splitlines()[-2]
+
+
+def test_the_result_as_json(source: str, verification: Verification, capsys: pytest.CaptureFixture[str]) -> None:
+    verification.judged.result.note("different", b"1", "key '1' differs")
+    assert main.main(["verify", source, "--json"]) == 1
+    shown = json.loads(capsys.readouterr().out)
+    (cache,) = shown.pop("caches")
+    assert shown == {"equal": False, "sample_percent": 100.0}
+    assert (cache["cache"], cache["different"], cache["equal"], cache["repaired"]) == ("flights", 1, False, 0)
+    assert cache["differences"] == [{"kind": "different", "text": "key '1' differs"}]

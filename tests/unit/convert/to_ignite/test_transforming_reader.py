@@ -1,0 +1,150 @@
+"""Records through transforms on their way to a cache: topics, keys, headers, tombstones, and the records that are bad or dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ignite_kafka.convert.connect_converters import deserializer
+from ignite_kafka.convert.rules.stage import Stage
+from ignite_kafka.convert.to_ignite import BadRecord, RecordConverter
+from ignite_kafka.convert.to_ignite.transforming_reader import TransformingReader
+from ignite_kafka.convert.transforms.steps import make_steps
+from ignite_kafka.ignite.types.model import CacheInfo
+from ignite_kafka.kafka.headers import headers_of
+from ignite_kafka.kafka.records import Consumed
+from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.settings.transforms import chain_of
+from ignite_kafka.sink.store import inbound_rules
+from tests.support.to_ignite_records import GrowingTypes, consumed, decoded
+
+KAFKA = "org.apache.kafka.connect.transforms."
+MASK = {"type": f"{KAFKA}MaskField$Value", "fields": "x"}
+TOMBSTONE = {"predicates": "gone", "predicate_config": {"gone": {"type": f"{KAFKA}predicates.RecordIsTombstone"}}}
+FORMS = {
+    "json": ({}, [b'{"x":1,"y":"a"}', b'{"x":2,"y":"b"}']),
+    "json with schemas": (
+        {"value_converter_config": {"schemas.enable": "true"}},
+        [
+            b'{"schema":{"type":"struct","fields":[{"type":"int64","field":"x"},{"type":"string","field":"y"}]},"payload":%s}' % text
+            for text in (b'{"x":1,"y":"a"}', b'{"x":2,"y":"b"}')
+        ],
+    ),
+}
+
+
+def settings(transforms: dict[str, dict[str, str]], **more: Any) -> SinkSettings:
+    given = {"name": "c", "topics": "topic", "transforms": list(transforms), "transform_config": transforms, **more}
+    return SinkSettings.from_dict(given)
+
+
+def read(made: SinkSettings, records: Consumed) -> tuple[dict[str, list[tuple[int, Any, Any]]], list[BadRecord]]:
+    """Row, key and value of the entries of each topic, and the bad records."""
+    rules = inbound_rules(made)
+    reader = TransformingReader(make_steps(made), chain_of(made), rules, deserializer)
+    routed, bad = reader.read(records)
+    found = {}
+    for one in routed:
+        types = GrowingTypes()
+        converter = RecordConverter(CacheInfo("free", 2), types, rules, deserializers=reader.deserializers, topic="topic")
+        entries = converter.convert(one.consumed)
+        bad += [replace(record, row=int(one.rows[record.row])) for record in entries.bad]
+        pairs = [(key, getattr(value, "fields", value)) for key, value in decoded(entries, types)]
+        found[one.topic] = [(int(one.rows[row]), *pair) for row, pair in zip(entries.rows, pairs, strict=True)]
+    return found, bad
+
+
+def with_headers(records: Consumed, headers: Sequence[Sequence[tuple[str, bytes | None]]]) -> Consumed:
+    flat = [one for own in headers for one in own]
+    columns = pa.array([name for name, _ in flat], pa.string()), pa.array([value for _, value in flat], pa.binary())
+    return replace(records, headers=headers_of(np.array([len(own) for own in headers]), *columns))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_values_are_transformed_before_they_become_entries(form: str) -> None:
+    more, values = FORMS[form]
+    found, bad = read(settings({"mask": MASK}, **more), consumed(values, [b"1", b"2"]))
+    assert found == {"topic": [(0, 1, {"x": 0, "y": "a"}), (1, 2, {"x": 0, "y": "b"})]}
+    assert bad == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_keys_are_made_of_values(form: str) -> None:
+    more, values = FORMS[form]
+    chain = {"key": {"type": f"{KAFKA}ValueToKey", "fields": "y"}, "one": {"type": f"{KAFKA}ExtractField$Key", "field": "y"}}
+    found, bad = read(settings(chain, **more), consumed([*values, None], [None, b"2", b"3"]))
+    assert [(row, key) for row, key, _ in found["topic"]] == [(0, "a"), (1, "b")]
+    ((row, stage),) = [(one.row, one.stage) for one in bad]
+    assert (row, stage) == (2, Stage.TRANSFORMATION)  # a tombstone has no field
+
+
+def test_an_exception_is_the_error_of_its_record_and_names_transform_class_and_exception() -> None:
+    found, bad = read(settings({"mask": MASK}), consumed([b'{"x":1}', b"7", None, b'{"x":'], [b"1", b"2", b"3", b"4"]))
+    assert found == {"topic": [(0, 1, {"x": 0})]}
+    assert [(one.row, one.stage) for one in bad] == [(1, Stage.TRANSFORMATION), (2, Stage.TRANSFORMATION), (3, Stage.VALUE)]
+    assert bad[0].where["transform"] == "mask"
+    assert bad[0].where["transform_class"] == MASK["type"]
+    assert bad[0].where["exception"].endswith("DataException")
+    assert bad[0].reason.startswith("transform mask throws")
+    assert "transform" not in bad[2].where
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_filtered_tombstones_are_neither_entries_nor_bad(form: str) -> None:
+    more, values = FORMS[form]
+    null = {"json": b"null", "json with schemas": b'{"schema":null,"payload":null}'}[form]
+    chain = {"drop": {"type": f"{KAFKA}Filter", "predicate": "gone"}}
+    found, bad = read(settings(chain, **TOMBSTONE, **more), consumed([values[0], None, null], [b"1", b"2", b"3"]))
+    assert [row for row, _, _ in found["topic"]] == [0]
+    assert bad == []
+    kept = {"drop": {**chain["drop"], "negate": "true"}}
+    found, bad = read(settings(kept, **TOMBSTONE, **more), consumed([values[0], None, null], [b"1", b"2", b"3"]))
+    assert found == {"topic": [(1, 2, None), (2, 3, None)]}
+
+
+def test_topics_are_routed_by_name_and_by_time() -> None:
+    chain = {
+        "route": {"type": f"{KAFKA}RegexRouter", "regex": "to(.*)", "replacement": "$1"},
+        "day": {"type": f"{KAFKA}TimestampRouter", "topic.format": "${topic}-${timestamp}", "timestamp.format": "yyyyMMdd"},
+    }
+    times = np.array([0, 86_400_000, 1, -1])
+    records = replace(consumed([b"1", b"2", b"3", b"4"], [b"1", b"2", b"3", b"4"]), times_ms=times)
+    found, bad = read(settings(chain), records)
+    assert found == {"pic-19700101": [(0, 1, 1), (2, 3, 3)], "pic-19700102": [(1, 2, 2)]}
+    assert [(one.row, one.stage) for one in bad] == [(3, Stage.TRANSFORMATION)]  # a record without a timestamp
+
+
+def test_the_position_of_a_record_is_inserted() -> None:
+    chain = {"at": {"type": f"{KAFKA}InsertField$Value", "partition.field": "p", "offset.field": "o"}}
+    found, _ = read(settings(chain), consumed([b'{"x":1}', b'{"x":2}'], [b"1", b"2"]))
+    assert [value for _, _, value in found["topic"]] == [{"x": 1, "p": 3, "o": 100}, {"x": 2, "p": 3, "o": 101}]
+
+
+def test_headers_are_read_changed_and_make_keys() -> None:
+    chain = {"move": {"type": f"{KAFKA}HeaderFrom$Value", "fields": "y", "headers": "id", "operation": "move"}}
+    more = {"key_policy": "header", "key_fields": "id", "value_converter_config": FORMS["json with schemas"][0]["value_converter_config"]}
+    records = with_headers(consumed(FORMS["json with schemas"][1], [None, None]), [[("id", b"9")], []])
+    found, bad = read(settings(chain, **more), records)
+    assert found == {"topic": [(0, "a", {"x": 1}), (1, "b", {"x": 2})]}
+    assert bad == []
+
+
+def test_a_predicate_sees_the_headers_of_each_record() -> None:
+    more = {"predicates": "old", "predicate_config": {"old": {"type": f"{KAFKA}predicates.HasHeaderKey", "name": "old"}}}
+    records = consumed([b"1", b"2", b"3"], [b"1", b"2", b"3"])
+    given = with_headers(records, [[("old", b"x"), ("n", b"1")], [("n", b"1")], [("n", b"true"), ("old", None)]])
+    found, bad = read(settings({"drop": {"type": f"{KAFKA}Filter", "predicate": "old"}}, **more), given)
+    assert found == {"topic": [(1, 2, 2)]}
+    assert bad == []
+
+
+def test_a_side_that_no_transform_touches_keeps_its_bytes_and_errors() -> None:
+    chain = {"route": {"type": f"{KAFKA}RegexRouter", "regex": ".*", "replacement": "x"}}
+    found, bad = read(settings(chain), consumed([b'{"x":1}', b"{", None], [b"1", b"2", b"3"]))
+    assert found == {"x": [(0, 1, {"x": 1}), (2, 3, None)]}
+    assert [(one.row, one.stage) for one in bad] == [(1, Stage.VALUE)]

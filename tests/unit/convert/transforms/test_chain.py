@@ -1,0 +1,68 @@
+"""Chains of transforms: predicates split a batch, failures have the alias, rows are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ignite_kafka.convert.connect import ConnectSchema, ConnectType
+from ignite_kafka.convert.transforms.batch import ConnectBatch, Transformed
+from ignite_kafka.convert.transforms.catalog import make_predicate, make_transform
+from ignite_kafka.convert.transforms.chain import Step, apply_chain
+from tests.support.connect_transforms import Records
+
+TEXTS = Records(None, [None] * 4, ConnectSchema(ConnectType.STRING, True), ["1", "x", None, "300"], topics=["a", "b"])
+
+
+def rows(made: Transformed) -> list[list[int]]:
+    return sorted(batch.rows.tolist() for batch in made.batches)
+
+
+def test_a_predicate_splits_a_batch() -> None:
+    step = Step("drop", make_transform("Filter", {}, sink=True), make_predicate("RecordIsTombstone", {}))
+    assert rows(apply_chain(TEXTS.batch(), [step])) == [[0, 1, 3]]
+
+
+def test_a_negated_predicate_drops_the_others() -> None:
+    step = Step("drop", make_transform("Filter", {}, sink=True), make_predicate("RecordIsTombstone", {}), negate=True)
+    assert rows(apply_chain(TEXTS.batch(), [step])) == [[2]]
+
+
+def test_failures_have_their_row_and_alias_and_do_not_go_on() -> None:
+    cast = Step("narrow", make_transform("Cast$Value", {"spec": "int8"}, sink=True))
+    made = apply_chain(TEXTS.batch(), [cast, Step("hoist", make_transform("HoistField$Value", {"field": "f"}, sink=True))])
+    assert [(one.row, one.transform) for one in made.bad] == [(1, "narrow"), (3, "narrow")]
+    assert {one.exception for one in made.bad} == {"org.apache.kafka.connect.errors.DataException"}
+    assert "Value (300) was out of range" in made.bad[1].reason
+    assert rows(made) == [[0], [2]]  # the null keeps its schema
+
+
+def test_topics_go_from_one_step_to_the_predicate_of_the_next() -> None:
+    route = Step("route", make_transform("RegexRouter", {"regex": "a", "replacement": "c"}, sink=True))
+    drop = Step("drop", make_transform("Filter", {}, sink=True), make_predicate("TopicNameMatches", {"pattern": "c"}))
+    assert rows(apply_chain(TEXTS.batch(), [route, drop])) == [[1, 3]]
+
+
+@dataclass
+class Counter:
+    calls: int = 0
+
+    def apply(self, batch: ConnectBatch) -> Transformed:
+        self.calls += 1
+        return Transformed((batch,))
+
+
+def test_no_transform_is_called_without_records() -> None:
+    counter = Counter()
+    empty = Records(None, [], None, [], topics=["a"]).batch()
+    no_match = Step("count", counter, make_predicate("HasHeaderKey", {"name": "h"}))
+    assert apply_chain(empty, [Step("count", counter)]) == Transformed(())
+    assert rows(apply_chain(TEXTS.batch(), [no_match])) == [[0, 1, 2, 3]]
+    assert counter.calls == 0
+
+
+def test_without_steps_a_batch_is_the_same() -> None:
+    batch = TEXTS.batch()
+    assert apply_chain(batch, []).batches[0] is batch
+    assert np.array_equal(batch.rows, np.arange(4))

@@ -1,0 +1,220 @@
+"""Realistic files of Kafka Connect, each from `migrate` to settings that load and validate."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ignite_kafka.cli import main as cli
+from ignite_kafka.errors import SettingsError
+from ignite_kafka.settings import secrets
+from ignite_kafka.settings.connector import ConnectorSettings
+from ignite_kafka.settings.files import load
+from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.settings.source import SourceSettings
+from tests.support.connect_files import PASSWORD, SECURED, STANDALONE, VARIABLES, copied
+
+ADDRESSES = ("ignite-1.example.com:10800", "ignite-2.example.com:10800", "[2001:db8::7]:10800")
+NEW = {
+    "tutorial-source.properties": "gridgain-quickstart-source",
+    "tutorial-sink.properties": "gridgain-quickstart-sink",
+    "schemas-source.properties": "orders-source",
+    "confluent-source.json": "gridgain-flights",
+    "confluent-sink.json": "gridgain-sink-eu",
+    "kafka-key-sink.properties": "audit-log",
+    "backlog-source.properties": "accounts",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, value in VARIABLES.items():
+        monkeypatch.setenv(name, value)
+    return copied(tmp_path, stores=False)
+
+
+def migrated(folder: Path, worker: str, connector: str) -> ConnectorSettings:
+    assert cli.main(["migrate", str(folder / worker), str(folder / connector), "--output", str(folder / "out")]) == 0
+    path = folder / "out" / f"{NEW[connector]}.properties"
+    hidden = path.with_suffix(".secrets.json")
+    assert cli.main(["validate", str(path), *(["--secrets", str(hidden)] if hidden.exists() else [])]) == 0
+    return load(path).settings()
+
+
+def changed(settings: ConnectorSettings) -> dict[str, Any]:
+    defaults = settings.defaults()
+    return {name: getattr(settings, name) for name in settings.known() if getattr(settings, name) != defaults[name]}
+
+
+@pytest.mark.parametrize("connector", STANDALONE)
+@pytest.mark.parametrize("worker", ["standalone.properties", "distributed.properties"])
+def test_each_file_becomes_settings_that_validate(worker: str, connector: str, folder: Path) -> None:
+    settings = migrated(folder, worker, connector)
+    assert (settings.name, settings.run_mode, settings.ignite_addresses) == (NEW[connector], "continuous", ADDRESSES)
+    text = (folder / "out" / f"{NEW[connector]}.properties").read_text()
+    for file in (worker, connector):  # a comment for each key
+        keys = [line.partition("=")[0] for line in (folder / file).read_text().splitlines() if "=" in line and line[0] != "#"]
+        assert [key for key in keys if f": {key}: " not in text] == []
+    assert "run_mode is continuous here" in text
+    assert f": igniteCfg\nignite_addresses={','.join(ADDRESSES)}\n" in text
+
+
+def test_the_reference_s_tutorial(folder: Path) -> None:
+    source, sink = (migrated(folder, "standalone.properties", f"tutorial-{kind}.properties") for kind in ("source", "sink"))
+    schemas = {"schemas.enable": "true"}
+    common = {
+        "run_mode": "continuous",
+        "ignite_addresses": ADDRESSES,
+        "bootstrap_servers": "localhost:9092",
+        "key_converter_config": schemas,
+        "value_converter_config": schemas,
+        "tasks_max": 2,
+    }
+    assert changed(source) == {
+        **common,
+        "name": "gridgain-quickstart-source",
+        "topic_prefix": "quickstart-",
+        "cache_whitelist": ("SQL_PUBLIC_PERSON", "Person"),
+    }
+    assert changed(sink) == {
+        **common,
+        "name": "gridgain-quickstart-sink",
+        "topics": ("quickstart-Person",),
+        "topic_prefix": "quickstart-",
+        "cache_prefix": "copy-",
+        "process_updates": True,
+    }
+    assert isinstance(sink, SinkSettings)
+    assert sink.cache_of("quickstart-Person").name == "copy-Person"
+
+
+def test_a_source_with_schemas_of_a_secured_cluster(folder: Path) -> None:
+    settings = migrated(folder, "distributed.properties", SECURED[0])
+    assert isinstance(settings, SourceSettings)
+    assert settings.converter_properties("value")["decimal.format"] == "NUMERIC"
+    assert settings.converter_properties("key")["decimal.format"] == "BASE64"
+    assert settings.producer_override == {
+        "compression.type": "zstd",
+        "linger.ms": "20",
+        "message.max.bytes": "5242880",
+    }
+    assert settings.kafka_config == {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.username": "connect",
+        "ssl.ca.location": str(folder / "ca.pem"),
+    }
+    assert [settings.new_topic(f"prod.{cache}").partitions for cache in ("Customer", "OrderLine", "Other")] == [6, 24, 6]
+    assert settings.new_topic("prod.Customer").config == {"cleanup.policy": "compact"}
+    assert (settings.error_handling_policy, settings.failover_policy) == ("LOG_ONLY", "FULL_SNAPSHOT")
+    hidden = folder / "out" / "orders-source.secrets.json"
+    assert hidden.stat().st_mode & 0o777 == 0o600
+    assert secrets.load(hidden).kafka == {"sasl.password": PASSWORD}
+
+
+def test_confluent_flavoured_files(folder: Path) -> None:
+    source = migrated(folder, "distributed.properties", "confluent-source.json")
+    assert (source.key_converter, source.value_converter, source.log_values) == ("avro", "avro", False)
+    assert source.producer_override == {"compression.type": "lz4", "message.max.bytes": "5242880"}
+    registry = secrets.load(folder / "out" / "gridgain-flights.secrets.json").registry
+    user = VARIABLES["CONNECT_REGISTRY_USER"]
+    assert registry == {f"{side}.converter.basic.auth.user.info": user for side in ("key", "value")}
+    sink = migrated(folder, "distributed.properties", "confluent-sink.json")
+    assert isinstance(sink, SinkSettings)
+    assert (sink.key_converter, sink.value_converter) == ("string", "json-schema")
+    assert (sink.error_handling_policy, sink.dead_letter_topic, sink.dead_letter_copies) == ("DEAD_LETTER", "dlq-gridgain-sink-eu", 3)
+    assert (sink.group_id, sink.auto_offset_reset, sink.replication_factor) == ("gridgain-eu", "latest", -1)
+    assert (sink.key_policy, sink.key_fields, sink.topics_regex) == ("value", ("id", "country"), "orders-(de|fr|nl)")
+
+
+def test_the_place_of_a_record_is_its_key(folder: Path) -> None:
+    sink = migrated(folder, "standalone.properties", "kafka-key-sink.properties")
+    assert isinstance(sink, SinkSettings)
+    assert (sink.key_policy, sink.key_fields, sink.topics) == ("kafka", (), ("audit", "audit-archive"))
+    assert (sink.value_converter, sink.value_converter_config) == ("bytes", {})
+    assert (sink.error_handling_policy, sink.dead_letter_topic) == ("STOP_TASK", "")
+
+
+def test_a_backlog_keeps_its_service(folder: Path) -> None:
+    source = migrated(folder, "standalone.properties", "backlog-source.properties")
+    assert isinstance(source, SourceSettings)
+    assert (source.failover_policy, source.load_initial_data, source.transaction_timeout_ms) == ("BACKLOG", False, 900_000)
+
+
+@pytest.mark.parametrize("connector", ["file-source.properties", "file-sink.properties"])
+def test_another_s_connector_is_refused_with_its_place(connector: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["migrate", str(folder / "standalone.properties"), str(folder / connector), "--output", str(folder / "out")]
+    assert cli.main(given) == 2
+    assert f"set in {connector}, line 2" in capsys.readouterr().err
+    assert list((folder / "out").iterdir()) == []
+
+
+def test_all_findings_of_all_files_are_told_at_once_and_nothing_is_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (folder / "distributed.properties").open("a") as file:
+        file.write("producer.partitioner.class=com.acme.P\nconsumer.isolation.level=read_uncommitted\n")
+    with (folder / "tutorial-source.properties").open("a") as file:
+        file.write("cacheWhitelits=x\nbatchSize=many\nproducer.override.transactional.id=mine\n")
+    with (folder / "tutorial-sink.properties").open("a") as file:
+        file.write("topicPrefix=${vault:a:hunter2}\npushInterval=0\n")
+    given = [str(folder / name) for name in ("distributed.properties", "tutorial-source.properties", "tutorial-sink.properties")]
+    assert cli.main(["migrate", *given, "--output", str(folder / "out")]) == 2
+    shown = capsys.readouterr()
+    for text in ("producer.partitioner.class", "cacheWhitelits", "batch_size", "transactional.id", "read_uncommitted", "push_interval_ms"):
+        assert text in shown.err or text == "read_uncommitted", (text, shown.err)
+    assert "consumer.isolation.level, set in distributed.properties, line" in shown.err
+    assert "provider is not declared" in shown.err
+    assert "hunter2" not in shown.err + shown.out
+    assert list((folder / "out").iterdir()) == []
+
+
+def test_nothing_is_overwritten(folder: Path) -> None:
+    migrated(folder, "standalone.properties", "tutorial-source.properties")
+    given = ["migrate", str(folder / "standalone.properties"), str(folder / "tutorial-source.properties"), "--output", str(folder / "out")]
+    assert cli.main(given) == 2
+
+
+def test_a_connector_s_own_converter_has_its_own_properties(folder: Path) -> None:
+    with (folder / "tutorial-source.properties").open("a") as file:
+        file.write("value.converter=org.apache.kafka.connect.json.JsonConverter\nkey.converter.schemas.enable=false\n")
+    settings = migrated(folder, "distributed.properties", "tutorial-source.properties")
+    assert settings.converter_properties("value")["schemas.enable"] == "true"  # its class's default, not the worker's false
+    assert settings.key_converter == "string"
+    assert settings.key_converter_config == {}
+
+
+def test_a_value_of_a_provider_that_is_no_secret_stays_a_reference(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (folder / "tutorial-source.properties").open("a") as file:
+        file.write("topicPrefix=${env:CONNECT_REGISTRY_USER}\n")
+    (folder / "tutorial-source.properties").write_text(
+        (folder / "tutorial-source.properties").read_text().replace("CONNECT_REGISTRY_USER", "CONNECT_PREFIX")
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CONNECT_PREFIX", "hunter3-")
+        settings = migrated(folder, "distributed.properties", "tutorial-source.properties")
+    assert isinstance(settings, SourceSettings)
+    assert settings.topic_prefix == "hunter3-"
+    assert "topic_prefix=${env:CONNECT_PREFIX}" in (folder / "out" / "gridgain-quickstart-source.properties").read_text()
+    shown = capsys.readouterr()
+    assert "hunter3" not in shown.out + shown.err
+
+
+def test_two_connectors_of_one_name_cannot_run_together(folder: Path) -> None:
+    given = [str(folder / name) for name in ("standalone.properties", "tutorial-sink.properties", "tutorial-sink.properties")]
+    assert cli.main(["migrate", *given, "--output", str(folder / "out")]) == 2
+
+
+def test_validate_of_several_files_says_what_becomes_of_each_key(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = [str(folder / name) for name in ("standalone.properties", "tutorial-source.properties", "tutorial-sink.properties")]
+    assert cli.main(["validate", *given]) == 0
+    out = capsys.readouterr().out
+    assert "standalone.properties, line 9: plugin.path: ignored: it is a setting of a Connect worker" in out
+    assert "tutorial-sink.properties is valid: connector gridgain-quickstart-sink, run_mode continuous" in out
+
+
+def test_a_json_file_of_settings_is_read(folder: Path) -> None:
+    assert json.loads((folder / "confluent-sink.json").read_text())["name"] == "gridgain-sink-eu"
+    with pytest.raises(SettingsError, match="No such file"):
+        load(folder / "none.json")

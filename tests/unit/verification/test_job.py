@@ -1,0 +1,233 @@
+"""The comparison as a job finds what the comparison row by row finds, whatever differs and however the work is cut."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ignite_kafka.admin.verify import compare_last
+from ignite_kafka.errors import TransformFailed, UnknownBinaryType, UnsupportedType
+from ignite_kafka.ignite.binary import decode_rows
+from ignite_kafka.ignite.types import type_codes as codes
+from ignite_kafka.verification import source
+from ignite_kafka.verification.repair import records_to_send
+from tests.support.bad_entries import long
+from tests.support.ignite_bytes import binary, number, string
+from tests.support.verified_connector import PARTITIONS, Compared, Entry, OneCache, Record, copied
+
+COUNTS = ("entries", "records", "repeated", "missing", "different", "unexpected", "other_bytes")
+FIELDS = {"shop": codes.LONG, "name": codes.STRING}
+OTHER_VALUES = st.sampled_from([None, b'{"shop":7,"name":"other"}', b"no JSON", b'{"name":"1","shop":1}', b'{ "shop":1,"name":"1"}'])
+OTHER_KEYS = st.sampled_from([b"17", b'{"name":"x","shop":1}', b'{"shop":1,"name":"x","more":null}', b""])
+
+
+@st.composite
+def cases(draw: Any) -> Compared:
+    """Entries of numbers and objects as keys, their records, and changes of these."""
+    types = OneCache()
+    key, value = types.add("Key", FIELDS), types.add("Value", FIELDS)
+    numbers = draw(st.sets(st.integers(0, 9)))
+    keys = [long(one) for one in numbers] + [
+        binary(key, {"shop": long(one), "name": string("x")}) for one in draw(st.sets(st.integers(0, 3)))
+    ]
+    if draw(st.booleans()):
+        keys.append(number(codes.BYTE, 3))  # may have the Kafka key of a long
+    entries: list[Entry] = [(one, binary(value, {"shop": long(at), "name": string(str(at))})) for at, one in enumerate(keys)]
+    records: list[Record] = copied(types, entries)
+    for _ in range(draw(st.integers(0, 6))):
+        kind = draw(st.sampled_from(["drop", "change", "add", "repeat"]))
+        if kind == "add" or not records:
+            records.append((draw(OTHER_KEYS), draw(OTHER_VALUES)))
+            continue
+        at = draw(st.integers(0, len(records) - 1))
+        if kind == "drop":
+            del records[at]
+        elif kind == "change":
+            records[at] = records[at][0], draw(OTHER_VALUES)
+        else:
+            records.append((records[at][0], draw(OTHER_VALUES)))
+    in_cache = [entries[at::PARTITIONS] for at in range(PARTITIONS)]
+    in_topic = [[record for record in records if sum(record[0]) % PARTITIONS == at] for at in range(PARTITIONS)]
+    return Compared(types, in_cache, in_topic)
+
+
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@given(cases(), st.integers(1, 4), st.integers(1, 5), st.booleans())
+def test_the_job_finds_what_the_comparison_row_by_row_finds(case: Compared, buckets: int, round_suspects: int, thorough: bool) -> None:
+    expected = case.row_by_row()
+    with pytest.MonkeyPatch.context() as patched:
+        found = case.job(patched, buckets=buckets, round_suspects=round_suspects, thorough=thorough, limit=100).result
+    assert {name: getattr(found, name) for name in COUNTS} == {name: getattr(expected, name) for name in COUNTS}
+    expected.limit = 100
+    kinds = {(one.kind, one.key) for one in found.found}
+    assert kinds >= {(one.kind, one.key) for one in expected.found}
+    assert [one.key for one in found.found] == sorted(one.key for one in found.found), "sorted by key"
+
+
+def equal_case(count: int = 200) -> Compared:
+    types = OneCache()
+    kind = types.add("Value", FIELDS)
+    entries = [(long(at), binary(kind, {"shop": long(at), "name": string(str(at))})) for at in range(count)]
+    return Compared(types, [entries], [copied(types, entries)])
+
+
+def test_the_first_differences_by_key_are_described_with_their_fields(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = equal_case(30)
+    case.records[0][:] = [(key, b'{"shop":-1,"name":"%s"}' % key) for key, _ in case.records[0]]  # type: ignore[index]
+    found = case.job(monkeypatch, limit=3).result
+    assert (found.different, len(found.examples)) == (30, 3)
+    assert [one.key for one in found.found] == [b"0", b"1", b"10"]
+    assert "key '1': shop is 1 in the entry, -1 in the record: the entry gives" in found.examples[1]
+
+
+def test_a_sample_finds_about_its_share_of_the_differences(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = equal_case(400)
+    case.records[0][:] = []  # type: ignore[index]
+    whole, part = case.job(monkeypatch).result, case.job(monkeypatch, percent=25).result
+    assert (whole.missing, whole.entries) == (400, 400)
+    assert part.missing == part.entries
+    assert 50 < part.missing < 150
+
+
+@pytest.mark.parametrize("thorough", [False, True])
+def test_entries_are_also_read_by_rows_which_share_no_code_with_the_converter(thorough: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The decoder of rows reads another value than the columns: of one of 256 entries it is seen, or of all."""
+    case = equal_case(600)
+
+    def other_rows(*given: Any) -> Any:
+        for key, value in decode_rows(*given):
+            value.fields["shop"] += 1
+            yield key, value
+
+    monkeypatch.setattr(source, "decode_rows", other_rows)
+    monkeypatch.setattr("ignite_kafka.verification.source.compare_last", with_rows(other_rows))
+    found = case.job(monkeypatch, thorough=thorough).result
+    assert (found.different, found.entries) == (600 if thorough else 3, 600)
+
+
+def with_rows(decode: Any) -> Any:
+    def judge(result: Any, plan: Any, cache: Any, cluster: Any, last: Any, pages: Any) -> None:
+        compare_last(result, plan, cache, cluster, last, pages, decode)
+
+    return judge
+
+
+def test_entries_that_cannot_be_converted_are_missing_or_end_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = equal_case(10)
+    unknown = OneCache().add("Unknown", FIELDS)
+    case.entries[0].append((long(77), binary(unknown, {"shop": long(1), "name": string("x")})))  # type: ignore[attr-defined]
+    with pytest.raises(UnknownBinaryType):
+        case.job(monkeypatch)
+    case.settings["error_handling_policy"] = "LOG_ONLY"
+    found = case.job(monkeypatch).result
+    assert (found.entries, found.missing, found.different) == (11, 1, 0)
+    assert "an entry cannot be converted to a record" in found.examples[0]
+
+
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@given(cases())
+def test_what_a_repair_sends_makes_the_topic_equal(case: Compared) -> None:
+    """All but two entries that have one Kafka key."""
+    sent: list[Record] = []
+
+    def send_again(_plan: Any, _clients: Any, _cluster: Any, _cache: Any, records: Any, result: Any) -> int:
+        made = [
+            pair for part in records_to_send(records, result) for pair in zip(part.keys.to_pylist(), part.values.to_pylist(), strict=True)
+        ]
+        sent.extend(made)
+        return len(made)
+
+    before = case.row_by_row()
+    keys = [key for part in case.entries for key, _ in copied(case.types, part)]
+    twice = {key for key in keys if keys.count(key) > 1}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(source, "send_again", send_again)
+        judged = case.job(patched, repair=True)
+    assert judged.repaired == len(sent) == len({key for key, _ in sent})
+    assert judged.equal == (not twice), before
+    after = Compared(
+        case.types, case.entries, [[*part, *sent] if at == len(case.records) - 1 else part for at, part in enumerate(case.records)]
+    )
+    found = after.row_by_row()
+    assert (found.missing, found.unexpected) == (len(keys) - len(set(keys)), 0)
+    assert found.different <= len(twice)
+
+
+KAFKA = "org.apache.kafka.connect.transforms."
+
+
+def filtered_case(count: int = 60, **settings: Any) -> Compared:
+    """A cache of which every third entry is sent, with the fields that are selected."""
+    types = OneCache()
+    kind = types.add("Value", FIELDS)
+    entries = [(long(at), binary(kind, {"shop": long(at % 3), "name": string(str(at))})) for at in range(count)]
+    own = {"where": "shop = 1", "select": "name", **settings}
+    in_cache = [entries[at::PARTITIONS] for at in range(PARTITIONS)]
+    sent = copied(types, [entry for at, entry in enumerate(entries) if at % 3 == 1], **own)
+    return Compared(types, in_cache, [sent], own)
+
+
+@pytest.mark.parametrize("thorough", [False, True])
+@pytest.mark.parametrize("schemas", ["false", "true"])
+def test_entries_that_the_filter_leaves_out_are_not_compared(schemas: str, thorough: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = filtered_case(value_converter_config={"schemas.enable": schemas})
+    found = case.job(monkeypatch, thorough=thorough).result
+    assert (found.equal, found.entries, found.records) == (True, 20, 20), found
+    (records,) = case.records
+    changed = [(key, b'{"name":"other"}') for key, _ in records[:2]]
+    case.records[0][:] = [*changed, *records[3:], (b"3", b"left the filter"), (b"0", None)]  # type: ignore[index]
+    found = case.job(monkeypatch, thorough=thorough).result
+    assert (found.different, found.missing, found.unexpected) == (2, 1, 1)
+    expected = case.row_by_row()
+    assert {name: getattr(found, name) for name in COUNTS} == {name: getattr(expected, name) for name in COUNTS}
+
+
+def test_an_entry_for_which_the_filter_fails_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = filtered_case()
+    case.entries[0].append((long(99), string("no object")))  # type: ignore[attr-defined]
+    with pytest.raises(UnsupportedType):
+        case.job(monkeypatch)
+    case.settings["error_handling_policy"] = "LOG_ONLY"
+    found = case.job(monkeypatch).result
+    assert (found.entries, found.missing, found.different, found.unexpected) == (21, 1, 0, 0)
+
+
+def transformed_case(policy: str) -> Compared:
+    """Entries of which the filter leaves four out, and of which a transform refuses one."""
+    types = OneCache()
+    cast = {"cast": {"type": f"{KAFKA}Cast$Value", "spec": "int32"}}
+    values = [str(at) if at != 4 else "x" for at in range(12)]
+    entries = [(long(at), string(value)) for at, value in enumerate(values)]
+    own: dict[str, Any] = {
+        "where": "_key >= 4", "transforms": ("cast",), "transform_config": cast, "error_handling_policy": policy,
+        "overrides": {".*": {"topic": "t"}},
+    }  # fmt: skip
+    return Compared(types, [entries], [[(b"%d" % at, b"%d" % at) for at in range(5, 12)]], own)
+
+
+def test_what_transforms_refuse_is_missing_or_ends_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = transformed_case("LOG_ONLY").job(monkeypatch).result
+    assert (found.entries, found.missing, found.different, found.unexpected) == (8, 1, 0, 0)
+    with pytest.raises(TransformFailed):
+        transformed_case("STOP_TASK").job(monkeypatch)
+
+
+def without_five(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Drop the record of entry 5."""
+    return batch.filter(pc.not_equal(batch["value"], "5"))
+
+
+def test_the_entry_of_a_record_is_found_behind_entries_that_were_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Suspects are read again: their bytes are those of their own entries, although filter and transforms leave others out."""
+    case = transformed_case("LOG_ONLY")
+    drop = {"drop": {"type": f"{__name__}:without_five"}}
+    case.settings |= {"transforms": ("drop", "cast"), "transform_config": drop | case.settings["transform_config"]}
+    case.records[0][:] = [(b"%d" % at, b"%d" % at) for at in (6, 7, 8, 9, 11)] + [(b"10", b"0")]  # type: ignore[index]
+    found = case.job(monkeypatch).result
+    assert (found.entries, found.missing, found.different, found.unexpected) == (7, 1, 1, 0)  # entry 4 is refused
+    assert any("key '10'" in text for text in found.examples), found.examples

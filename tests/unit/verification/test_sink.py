@@ -1,0 +1,210 @@
+"""A sink's cache is compared with what its topic's records make, folded by key, and repaired by the same entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ignite_kafka.errors import RecordRefused, SettingsError
+from ignite_kafka.ignite.types import type_codes as codes
+from ignite_kafka.kafka.records import Consumed
+from ignite_kafka.plan.sink_plan import SinkPlan, TopicPlan
+from ignite_kafka.settings.secrets import Secrets
+from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.sink.store import Store
+from ignite_kafka.verification import connector, sink
+from ignite_kafka.verification.direction import Judged, Target
+from ignite_kafka.verification.job import VerifyJob
+from ignite_kafka.verification.sink import SinkDirection
+from tests.support.bad_entries import long
+from tests.support.ignite_bytes import binary, number, page, string
+from tests.support.local_exchange import LocalExchange
+from tests.support.to_ignite_records import GrowingTypes, cache_of, record_converter
+from tests.support.types_log import NAME, TypesLog
+
+FIELDS = {"id": "java.lang.Long", "symbol": "java.lang.String"}
+CODES = {"id": codes.LONG, "symbol": codes.STRING}
+PARTITIONS = 2
+Record = tuple[bytes, bytes | None]
+
+
+class Cluster(GrowingTypes):
+    """A cluster of one cache."""
+
+    info = cache_of(FIELDS)
+
+    def cache(self, _: str) -> Any:
+        return self.info
+
+    def close(self) -> None:
+        pass
+
+
+class InMemory(SinkDirection):
+    def __init__(self, types: Cluster, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.__dict__.update(cluster=types, clients=None)
+
+
+@dataclass
+class Case:
+    """A topic's records by partition, and the entries of its cache."""
+
+    records: Sequence[Sequence[Record]]
+    entries: Mapping[bytes, bytes]
+    types: Cluster = field(default_factory=Cluster)
+    settings: dict[str, Any] = field(default_factory=lambda: {"process_updates": True})
+    stored: list[tuple[Mapping[bytes, bytes], Sequence[bytes]]] = field(default_factory=list)
+
+    def job(self, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Judged:
+        plan = SinkPlan("c", 0, 0, SinkSettings(name="c", topics=("t",), **self.settings), (TopicPlan("t", "id", "tested", PARTITIONS),))
+        direction = InMemory(self.types, plan, Secrets(), limit=50)
+        monkeypatch.setattr(sink, "Store", lambda *_: self)
+        monkeypatch.setattr(sink, "scan_partitions", lambda *_: iter([page(list(self.entries.items()), 0)]))
+        monkeypatch.setattr(sink, "topic_batches", lambda _clients, _target, numbers, **columns: self._consumed(numbers, **columns))
+        monkeypatch.setattr(sink, "store_again", self._store_again)
+        target = Target("tested", "t", tuple((0, len(part)) for part in self.records), 1)
+        first = not plan.settings.process_updates
+        job = VerifyJob(LocalExchange, 2, [target], lambda: direction, first_counts=first, buckets=2, limit=50, **more)
+        (judged,) = job.run()
+        return judged
+
+    needs_times, needs_headers = False, False
+
+    def converted(self, part: Consumed) -> Any:
+        return record_converter(self.types.info, self.types).convert(part)
+
+    def _store_again(self, _cluster: Any, _cache: str, put: Mapping[bytes, bytes], remove: Sequence[bytes]) -> int:
+        self.stored.append((put, remove))
+        return len(put) + len(remove)
+
+    def _consumed(self, numbers: Sequence[int], *, timed: bool, headers: bool) -> Iterator[Consumed]:
+        assert (timed, headers) == (self.needs_times, self.needs_headers)
+        for number_ in numbers:
+            if part := self.records[number_]:
+                keys, values = (pa.array(column, pa.binary()) for column in zip(*part, strict=True))
+                yield Consumed("t", number_, keys, values, np.arange(len(part), dtype=np.int64))
+
+
+def trade(types: Cluster, at: int, symbol: str, *, turned: bool = False) -> bytes:
+    kind = types.register(Cluster().add("Trade", CODES, ["id", "symbol"], ["symbol", "id"]))
+    fields = {"id": long(at), "symbol": string(symbol)}
+    return binary(kind, dict(reversed(fields.items())) if turned else fields)
+
+
+def record(at: int, symbol: str | None) -> Record:
+    return b"%d" % at, None if symbol is None else b'{"id":%d,"symbol":"%s"}' % (at, symbol.encode())
+
+
+SYMBOLS = st.sampled_from(["a", "b"])
+
+
+@settings(max_examples=80, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.none() | SYMBOLS), max_size=12),
+    st.dictionaries(st.integers(0, 6), st.tuples(SYMBOLS, st.booleans())),
+    st.booleans(),
+)
+def test_the_job_finds_what_dictionaries_find(
+    given_records: list[tuple[int, str | None]], held: dict[int, tuple[str, bool]], updates: bool
+) -> None:
+    types = Cluster()
+    records: list[list[Record]] = [[], []]
+    for at, symbol in given_records:
+        records[at % 2].append(record(at, symbol))
+    entries = {long(at): trade(types, at, symbol, turned=turned) for at, (symbol, turned) in held.items()}
+    counting = [one for one in given_records if updates or one[1] is not None]
+    expected = dict(counting if updates else counting[::-1])
+    values = {at: symbol for at, (symbol, _) in held.items()}
+    case = Case(records, entries, types, {"process_updates": updates})
+    with pytest.MonkeyPatch.context() as patched:
+        judged = case.job(patched, repair=True)
+    result = judged.result
+    put = {at for at, symbol in expected.items() if symbol is not None and values.get(at) != symbol}
+    removed = {at for at, symbol in expected.items() if symbol is None and at in values}
+    assert (result.entries, result.records) == (len(held), len(given_records))
+    assert result.missing == len(put - values.keys())
+    assert result.different == len(put & values.keys())
+    assert result.unexpected == len(removed) + len(values.keys() - expected.keys())
+    stored_keys = {key for some, _ in case.stored for key in some}, {key for _, some in case.stored for key in some}
+    assert stored_keys == ({long(at) for at in put}, {long(at) for at in removed})
+    assert judged.repaired == len(put) + len(removed)
+
+
+def test_differences_name_keys_and_fields(monkeypatch: pytest.MonkeyPatch) -> None:
+    types = Cluster()
+    entries = {long(1): trade(types, 1, "b"), long(2): trade(types, 2, "x"), long(9): trade(types, 9, "z")}
+    case = Case([[record(3, "c"), record(2, None)], [record(1, "a")]], entries, types)
+    found = "\n".join(case.job(monkeypatch).result.examples)
+    assert "key 1: symbol is 'a' in the record, 'b' in the entry" in found
+    assert "key 2: the last record removes the entry, which is there" in found
+    assert "no entry of key 3" in found
+    assert "an entry of key 9 of which the topic has no record" in found
+    assert case.stored == [], "without a repair nothing is put"
+
+
+def test_a_scalar_of_another_type_is_different(monkeypatch: pytest.MonkeyPatch) -> None:
+    types = Cluster()
+    case = Case([[record(1, "a")], []], {long(1): number(codes.INT, 1)}, types)
+    assert case.job(monkeypatch).result.different == 1
+
+
+@pytest.mark.parametrize("policy", ["STOP_TASK", "LOG_ONLY"])
+def test_bad_records_are_missing_or_end_the_comparison(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Case([[(b"1", b'{"id":"no number"}'), record(2, "b")], []], {}, settings={"error_handling_policy": policy})
+    if policy == "STOP_TASK":
+        with pytest.raises(RecordRefused):
+            case.job(monkeypatch)
+        return
+    found = case.job(monkeypatch).result
+    assert (found.missing, found.records) == (2, 2)
+    assert any("a record cannot be converted to an entry" in one for one in found.examples)
+
+
+@dataclass
+class Filtered(Case):
+    """The conversion is the sink's own, with its filter."""
+
+    needs_times = True
+
+    def job(self, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Judged:
+        monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", lambda *_, **__: None)
+        monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: self.types)
+        monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: TypesLog().topic)
+        return super().job(monkeypatch, **more)
+
+    def converted(self, part: Consumed) -> Any:
+        made = SinkSettings(name="c", topics=("t",), **self.settings)
+        store = Store(SinkPlan("c", 0, 0, made, (TopicPlan("t", "id", "tested", PARTITIONS),)), cast(Any, self.types), cast(Any, None))
+        assert store.needs_times
+        return store.converted(replace(part, times_ms=1_000 * part.offsets))
+
+
+def test_records_that_the_filter_leaves_out_make_no_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of key 1 the last record that matches counts; key 3 never matches; the second record of a partition is too late."""
+    types = Cluster()
+    entries = {long(1): trade(types, 1, "b"), long(2): trade(types, 2, "b")}
+    records = [[record(2, "b"), record(2, "b")], [record(1, "b"), record(1, "a"), record(3, "a")]]
+    where = "symbol = 'b' AND _timestamp < TIMESTAMP '1970-01-01 00:00:01Z'"
+    own = {"process_updates": True, "where": where, "types_topic": NAME}
+    found = Filtered(records, entries, types, own).job(monkeypatch).result
+    assert (found.equal, found.records, found.entries) == (True, 2, 2), found
+    entries = {long(1): trade(types, 1, "a"), long(3): trade(types, 3, "a")}
+    found = Filtered(records, entries, types, own).job(monkeypatch).result
+    assert (found.missing, found.different, found.unexpected) == (1, 1, 1)
+
+
+def test_topics_whose_caches_records_name_are_refused() -> None:
+    settings_ = SinkSettings(name="c", topics=("t",))
+    plans = (TopicPlan("t", "id", "tested", 1), TopicPlan("u", "id", "u", 1, routed=True))
+    connector._check_caches(SinkPlan("c", 0, 0, settings_, plans[:1]))
+    with pytest.raises(SettingsError, match="caches that transforms name record by record") as caught:
+        connector._check_caches(SinkPlan("c", 0, 0, settings_, plans))
+    assert caught.value.where["topic"] == "u"
