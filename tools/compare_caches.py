@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ignite_kafka.admin.comparison import EXAMPLES, Comparison
+from ignite_kafka.admin.comparison import Comparison
 from ignite_kafka.ignite.binary import decode_rows, raw_entries
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.scan import scan_partitions
@@ -33,11 +33,9 @@ def compare(cluster: Cluster, cache: str, other: str) -> CacheComparison:
         if copy is None:
             result.note("missing", key, f"missing: {_decoded(cluster, one, key, value)!r}")
         elif copy != value and _decoded(cluster, one, key, value) != _decoded(cluster, two, key, copy):
-            text = f"{_decoded(cluster, one, key, value)!r} is {_decoded(cluster, two, key, copy)!r}"
-            result.note("different", key, text)
-    for at, (key, value) in enumerate(sorted(found.items())):
-        shown = repr(_decoded(cluster, two, key, value)) if at < EXAMPLES else "an entry"
-        result.note("unexpected", key, f"only in {other}: {shown}")
+            result.note("different", key, f"{_decoded(cluster, one, key, value)!r} is {_decoded(cluster, two, key, copy)!r}")
+    for key, value in found.items():
+        result.note("unexpected", key, f"only in {other}: {_decoded(cluster, two, key, value)!r}")
     return result
 
 

@@ -13,29 +13,20 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
-from .. import events
-from ..common.redaction import set_log_values
-from ..errors import IgniteKafkaError, Interrupted, NotAvailableYet, SettingsError
+from ..errors import IgniteKafkaError, Interrupted, SettingsError
 from ..runtime import logs
 from ..runtime.spark_conf import require_pyspark
-from ..settings import files as properties
-from ..settings import secrets
-from ..settings.connector import ConnectorSettings
-from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
-from ..settings.source import SourceSettings
 from ..settings.transport_security import check_ignite, check_kafka
 from . import folder, render
 from .arguments import Parser, command_after_interrupt, whole
+from .given import of_source, secrets_of, settings_of
 from .migrate import add_connectors, add_migrate, run_all, validate_all
 from .replicate import add_replicate, replicate
 from .settings_table import settings_table, shown_settings
 from .verify import add_verify
-
-_COMMAND_LINE = "the command line"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -174,7 +165,7 @@ def validate(arguments: argparse.Namespace) -> int:
 
     if arguments.connectors:
         return validate_all(arguments)
-    settings, hidden = _settings(arguments), _secrets(arguments)
+    settings, hidden = settings_of(arguments), secrets_of(arguments)
     check_transforms(settings)
     check_kafka(settings, hidden)
     check_ignite(settings, hidden)
@@ -190,17 +181,17 @@ def plan(arguments: argparse.Namespace) -> int:
     from .sink_views import SinkPlanView, sink_plan_view
     from .views import PlanView, plan_view
 
-    settings, hidden = _settings(arguments), _secrets(arguments)
+    settings, hidden = settings_of(arguments), secrets_of(arguments)
     if isinstance(settings, SinkSettings):
         return render.show(arguments, sink_plan_view(settings, hidden), SinkPlanView.text)
-    return render.show(arguments, plan_view(_of_source(settings), hidden, arguments.snapshot_id), PlanView.text)
+    return render.show(arguments, plan_view(of_source(settings), hidden, arguments.snapshot_id), PlanView.text)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run a connector with a Spark session of this process."""
     if arguments.connectors:
         return run_all(arguments)
-    settings = _settings(arguments)
+    settings = settings_of(arguments)
     require_pyspark()
     from ..app import stop_on_sigterm
     from .local_run import run_locally
@@ -223,18 +214,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 def verify(arguments: argparse.Namespace) -> int:
     """Compare topics with caches; returns 1 if they differ."""
-    settings = _settings(arguments)
+    settings = settings_of(arguments)
     require_pyspark()
     from .verify import verify_locally
 
-    return verify_locally(settings, _secrets(arguments), arguments)
+    return verify_locally(settings, secrets_of(arguments), arguments)
 
 
 def status(arguments: argparse.Namespace) -> int:
     """Show a connector, its snapshot and its runs."""
     from .views import StatusView, status_view
 
-    return render.show(arguments, status_view(_settings(arguments), _secrets(arguments)), StatusView.text)
+    return render.show(arguments, status_view(settings_of(arguments), secrets_of(arguments)), StatusView.text)
 
 
 def pause(arguments: argparse.Namespace) -> int:
@@ -255,7 +246,7 @@ def stop(arguments: argparse.Namespace) -> int:
 def _request(arguments: argparse.Namespace, target: str, wait_ms: int = 0) -> int:
     from ..admin.target_state import request_target_state
 
-    change = request_target_state(_settings(arguments), _secrets(arguments), target, wait_ms)
+    change = request_target_state(settings_of(arguments), secrets_of(arguments), target, wait_ms)
     render.show(arguments, change, render.target_state)
     return 0 if change.done else 1
 
@@ -264,7 +255,7 @@ def show_offsets(arguments: argparse.Namespace) -> int:
     """Show offsets: a table by cache, or with --json one line per cache partition."""
     from .views import offset_lines, offsets_table
 
-    settings, hidden = _settings(arguments), _secrets(arguments)
+    settings, hidden = settings_of(arguments), secrets_of(arguments)
     if arguments.json:
         for line in offset_lines(settings, hidden):
             print(line)
@@ -278,7 +269,7 @@ def alter_offsets(arguments: argparse.Namespace) -> int:
     from ..admin.offsets import alter
 
     unit = arguments.cache, arguments.partition, arguments.sent
-    changed = alter(_settings(arguments), _secrets(arguments), *unit, force=arguments.force)
+    changed = alter(settings_of(arguments), secrets_of(arguments), *unit, force=arguments.force)
     return render.show(arguments, changed, render.altered_offset)
 
 
@@ -288,7 +279,7 @@ def reset_offsets(arguments: argparse.Namespace) -> int:
 
     if arguments.partition is not None and arguments.cache is None:
         raise SettingsError("a partition is given without its cache", "Give --cache too", partition=arguments.partition)
-    done = reset(_settings(arguments), _secrets(arguments), arguments.cache, arguments.partition, force=arguments.force)
+    done = reset(settings_of(arguments), secrets_of(arguments), arguments.cache, arguments.partition, force=arguments.force)
     return render.show(arguments, done, render.reset_offsets)
 
 
@@ -296,7 +287,7 @@ def resend(arguments: argparse.Namespace) -> int:
     """Have cache partitions sent again."""
     from ..admin import backlog
 
-    marked = backlog.resend(_settings(arguments), _secrets(arguments), arguments.cache, arguments.partition)
+    marked = backlog.resend(settings_of(arguments), secrets_of(arguments), arguments.cache, arguments.partition)
     return render.show(arguments, marked, render.resend)
 
 
@@ -304,48 +295,15 @@ def backlog_status(arguments: argparse.Namespace) -> int:
     """Show a connector's backlog."""
     from ..admin import backlog
 
-    return render.show(arguments, backlog.status(_settings(arguments), _secrets(arguments)), render.backlog)
+    return render.show(arguments, backlog.status(settings_of(arguments), secrets_of(arguments)), render.backlog)
 
 
 def backlog_cleanup(arguments: argparse.Namespace) -> int:
     """Remove a connector's capture and backlog from the nodes."""
     from ..admin import backlog
 
-    removed = backlog.cleanup(_settings(arguments), _secrets(arguments), force=arguments.force)
+    removed = backlog.cleanup(settings_of(arguments), secrets_of(arguments), force=arguments.force)
     return render.show(arguments, removed, render.cleaned)
-
-
-def _settings(arguments: argparse.Namespace) -> ConnectorSettings:
-    """Settings of the file, overridden by the command line; emits event 15000 if they are invalid."""
-    try:
-        settings = _read_settings(arguments)
-        set_log_values(settings.log_values)
-        return settings
-    except (SettingsError, NotAvailableYet) as error:
-        events.emit(events.MISCONFIGURED, reason=str(error))
-        raise
-
-
-def _of_source(settings: ConnectorSettings) -> SourceSettings:
-    if isinstance(settings, SourceSettings):
-        return settings
-    raise NotAvailableYet("this command is not available yet for Kafka to Ignite", connector=settings.name)
-
-
-def _read_settings(arguments: argparse.Namespace) -> ConnectorSettings:
-    loaded = properties.load(arguments.file) if arguments.file else properties.LoadedSettings({}, {})
-    given = {
-        "name": getattr(arguments, "name", None),
-        "ignite_addresses": getattr(arguments, "ignite", None),
-        "bootstrap_servers": arguments.kafka,
-        "internal_topic_prefix": getattr(arguments, "internal_topic_prefix", None),
-    }
-    return loaded.with_values({name: value for name, value in given.items() if value is not None}, _COMMAND_LINE).settings()
-
-
-def _secrets(arguments: argparse.Namespace) -> Secrets:
-    path = arguments.secrets or getattr(arguments, "mounted_secrets", None)
-    return secrets.load(Path(path), tuple(arguments.allow_kafka_option)) if path else Secrets()
 
 
 if __name__ == "__main__":

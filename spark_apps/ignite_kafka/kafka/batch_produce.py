@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException, Producer, cimpl
 
-_COPY = 2  # RD_KAFKA_MSG_F_COPY: librdkafka copies key and value before the call returns
+_COPY = 2  # RD_KAFKA_MSG_F_COPY: librdkafka copies the value, too, before the call returns
 _ANY_PARTITION = -1  # RD_KAFKA_PARTITION_UA: the partitioner decides
 _OBJECT_HEAD = object.__basicsize__
 _MESSAGE = np.dtype(
@@ -84,9 +84,11 @@ class NativeTopic:
         if not self._topic:
             raise KafkaException(KafkaError(KafkaError._INVALID_ARG, f"topic {topic!r} refused by librdkafka"))
 
-    def produce(self, keys: pa.Array, values: pa.Array, first: int, last: int) -> np.ndarray:
+    def produce(self, keys: pa.Array, values: pa.Array, first: int, last: int, *, copy: bool = True) -> np.ndarray:
         """Queue records ``first`` to ``last`` (excluded) of two binary arrays of equal length.
 
+        :param copy: copy the values; else the caller keeps them until librdkafka has no message left (:mod:`.lent_values`). Keys are
+            always copied.
         :returns: librdkafka's error code per record (int32), 0 where it was queued.
         """
         messages = np.zeros(last - first, _MESSAGE)
@@ -95,7 +97,7 @@ class NativeTopic:
         messages["key"], messages["key_len"] = key[first:last], key_length[first:last]
         messages["payload"], messages["len"] = value[first:last], value_length[first:last]
         messages["partition"] = _ANY_PARTITION
-        _library().rd_kafka_produce_batch(self._topic, _ANY_PARTITION, _COPY, messages.ctypes.data, last - first)
+        _library().rd_kafka_produce_batch(self._topic, _ANY_PARTITION, _COPY if copy else 0, messages.ctypes.data, last - first)
         codes: np.ndarray = messages["err"]
         return codes
 

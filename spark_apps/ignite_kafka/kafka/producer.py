@@ -7,6 +7,7 @@ what was committed (docs/delivery.md).
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -23,6 +24,7 @@ from ..settings.client_config import canonical
 from . import batch_produce as native
 from .clients import NO_NEW_TOPICS, QUICK, ErrorMemory, KafkaClients, make_client, translate
 from .headers import Header, pairs
+from .lent_values import LentValues
 from .record_size import RECORD_OVERHEAD, SizeLimit, too_large
 from .records import Records
 
@@ -51,6 +53,7 @@ DEFAULTS: dict[str, Any] = {
 }
 _MESSAGE_TIMEOUT_MS = 300_000
 _STILL_S = 0.1
+_LAST_REFERENCE = 2  # that of sys.getrefcount itself included
 _EARLIEST_RETRY = 0.8  # of retry.backoff.ms: librdkafka varies it by a fifth
 
 
@@ -91,6 +94,7 @@ class TransactionalProducer:
         self.size_limit = SizeLimit.of(config)
         self._producer = make_client(client, config)
         self._topics: dict[str, native.NativeTopic] = {}
+        self._lent = LentValues()
         # after the transaction's timeout the broker has ended it either way
         self._patience_s = min(timeout_ms / 1000, clients.patience_s)
         self._init_s = clients.patience_s
@@ -140,13 +144,15 @@ class TransactionalProducer:
             self._topics[topic] = native.NativeTopic(self._producer, topic)
         size = records.nbytes / count
         chunk = int(max(1, min(_CHUNK, self._queue_bytes / 2 / max(1.0, size))))
+        self._release()
+        lent = native_calls and self._lent.lend(records.values)
         for first in range(0, count, chunk):
             last = min(first + chunk, count)
             self.await_room(last - first, size)
             if not native_calls:
                 self._produce_each(topic, records, first, last)
                 continue
-            codes = self._topics[topic].produce(records.keys, records.values, first, last)
+            codes = self._topics[topic].produce(records.keys, records.values, first, last, copy=not lent)
             if codes.any():
                 at = int(np.flatnonzero(codes)[0])
                 raise self._refused(int(codes[at]), records, first + at, topic)
@@ -206,6 +212,7 @@ class TransactionalProducer:
         self._call("commit_transaction", "commit_transaction", self._patience_s)
         self.outcome_unknown = False
         self.spent = time.monotonic() - began_at >= self._earliest_retry_s
+        self._release()
 
     def _drain(self) -> None:
         """Wait until the queue is empty, so that the commit only sends EndTxn; without progress the commit itself reports the cause."""
@@ -218,6 +225,12 @@ class TransactionalProducer:
     def abort(self, timeout_s: float) -> None:
         """Abort the open transaction."""
         self._call("abort_transaction", "abort_transaction", timeout_s)
+        self._release()
+
+    def _release(self) -> None:
+        """Free the values that librdkafka has read in place, once it has no message left."""
+        if not len(self._producer):
+            self._lent.release()
 
     def close(self) -> None:
         """Discard the producer; queued records are not sent."""
@@ -227,7 +240,10 @@ class TransactionalProducer:
         with suppress(KafkaException):  # flush of a fenced producer raises its fatal error, which would hide the cause of the close
             self._producer.purge(in_queue=True, in_flight=True, blocking=False)
             self._producer.flush(0)
-        del self._producer
+        gone = not len(self._producer) or sys.getrefcount(self._producer) == _LAST_REFERENCE
+        del self._producer  # ends librdkafka, if nothing else refers to it
+        if gone:
+            self._lent.release()
 
     def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
         topic, partition, offset = message.topic(), message.partition(), message.offset()

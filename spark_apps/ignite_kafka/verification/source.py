@@ -147,8 +147,7 @@ class SourceDirection:
 
     def _reader(self, target: Target, info: CacheInfo) -> EntryReader:
         if target.cache not in self.readers:
-            settings = self.plan.settings.of(target.cache)
-            self.readers[target.cache] = EntryReader(settings, target.topic, self.cluster, info, decode_rows)
+            self.readers[target.cache] = EntryReader(self.plan.settings, target.topic, self.cluster, info, decode_rows)
         return self.readers[target.cache]
 
     def _to_check(self, rows: Rows) -> RowIndex:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ignite_kafka.errors import RecordRefused, SettingsError
+from ignite_kafka.errors import NotAvailableYet, RecordRefused
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.kafka.records import Consumed
 from ignite_kafka.plan.sink_plan import SinkPlan, TopicPlan
@@ -205,6 +205,6 @@ def test_topics_whose_caches_records_name_are_refused() -> None:
     settings_ = SinkSettings(name="c", topics=("t",))
     plans = (TopicPlan("t", "id", "tested", 1), TopicPlan("u", "id", "u", 1, routed=True))
     connector._check_caches(SinkPlan("c", 0, 0, settings_, plans[:1]))
-    with pytest.raises(SettingsError, match="caches that transforms name record by record") as caught:
+    with pytest.raises(NotAvailableYet, match="no one cache has them") as caught:
         connector._check_caches(SinkPlan("c", 0, 0, settings_, plans))
     assert caught.value.where["topic"] == "u"

@@ -16,6 +16,7 @@ ARRAY, MAP, STRUCT                        list, map, struct with the schema's fi
 from __future__ import annotations
 
 import dataclasses
+import functools
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -27,6 +28,7 @@ DECIMAL, DATE, TIME, TIMESTAMP = f"{_DATA}.Decimal", f"{_DATA}.Date", f"{_DATA}.
 SCALE = "scale"
 """Parameter of a Decimal: the number of digits after the point, as text."""
 _MOST_DIGITS = 38
+_MOST_TYPES = 10_000  # schemas, within others too, whose Arrow types are kept
 
 
 class ConnectType(StrEnum):
@@ -76,6 +78,19 @@ class ConnectSchema:
     fields: tuple[ConnectField, ...] = ()
     key_schema: ConnectSchema | None = None
     value_schema: ConnectSchema | None = None
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @functools.cached_property
+    def _hash(self) -> int:
+        """Computed once: each batch looks its schemas up several times, and wide ones have dozens of fields."""
+        parts = self.type, self.optional, self.name, self.version, self.doc, self.parameters
+        return hash((*parts, self.fields, self.key_schema, self.value_schema))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the hash, which another process has otherwise."""
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
 
     def as_optional(self, optional: bool = True) -> ConnectSchema:
         """The same schema, optional or not."""
@@ -130,6 +145,7 @@ _LOGICAL = {
 }
 
 
+@functools.lru_cache(maxsize=_MOST_TYPES)
 def arrow_type(schema: ConnectSchema) -> pa.DataType:
     """The Arrow type of a schema's values. Decimals: decimal128(38, scale) where the scale allows it, else string."""
     if schema.type is ConnectType.STRUCT:

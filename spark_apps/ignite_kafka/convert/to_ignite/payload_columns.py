@@ -5,6 +5,7 @@ Rows that do not match are returned as a mask; the row path (:mod:`.payload_rows
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection, Iterator
 
@@ -21,6 +22,7 @@ from ..rules.json_bytes import bytes_from_json
 from ..rules.json_times import DAY_MS, outside
 
 
+@functools.lru_cache(maxsize=1_000)
 def parsed_as(schema: ConnectSchema, numeric: bool) -> pa.DataType | None:
     """The plain JSON type that values of the schema are parsed as; None where only rows can hold them.
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 
@@ -47,3 +50,14 @@ def test_optional_and_fields() -> None:
     assert one.field("a") == ConnectField("a", schema.date().as_optional())
     assert one.field("A") is None
     assert one.as_optional(False) is one
+
+
+def test_equal_schemas_have_one_hash_which_no_other_process_gets() -> None:
+    """The hash of a text differs from process to process."""
+    made = [ConnectSchema(ConnectType.STRUCT, fields=(ConnectField("a", schema.decimal(2)),)) for _ in range(2)]
+    assert made[0] == made[1]
+    assert hash(made[0]) == hash(made[1])
+    assert hash(made[0]) != hash(replace(made[0], name="named"))
+    read = pickle.loads(pickle.dumps(made[0]))
+    assert "_hash" not in vars(read) | vars(read.fields[0].schema)
+    assert {made[0]: 1}[read] == 1

@@ -17,7 +17,6 @@ from tests.support.to_ignite_records import rules
         ({"value": "yaml"}, "value_converter is 'yaml'.*json, ignite-binary"),
         ({"key": "text"}, "key_converter is 'text'"),
         ({"decimal_format": "TEXT"}, "decimal_format is 'TEXT'.*BASE64, NUMERIC"),
-        ({"key_policy": "value"}, "no key_fields are given"),
         ({"key_policy": "kafka", "key_fields": ("a",)}, "there are 1 key_fields"),
         ({"key_fields": ("a",), "key": "ignite-binary"}, "the key_converter is ignite-binary"),
         ({"key_policy": "value", "key_fields": ("a",), "value": "string"}, "the value_converter is string"),
