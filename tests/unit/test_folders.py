@@ -59,7 +59,6 @@ COVERED_BY = {
     "integration/source/test_stream.py": "source.stream.run source.stream.task",
     "unit/admin/test_verify.py": "admin.comparison admin.entry_reader",
     "unit/verification/test_job.py": "verification.direction verification.source",
-    "integration/verification/test_connector.py": "verification.topic_batches",
     "integration/cli/test_local_run.py": "runtime.spark_conf",
     "unit/cli/test_main.py": "cli.__main__ cli.arguments cli.given cli.settings_table cli.tables settings.connector",
     "unit/cli/test_replicate.py": "settings.both_directions",
