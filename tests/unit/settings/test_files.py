@@ -251,7 +251,7 @@ def test_connect_s_class_has_connect_s_default() -> None:
 
 
 def test_later_features_are_refused_with_their_line() -> None:
-    with pytest.raises(NotAvailableYet, match="cache_filter 'com.acme.F' is not available yet") as caught:
+    with pytest.raises(NotAvailableYet, match=r"cache_filter 'com\.acme\.F' is not available yet") as caught:
         load("name=c\n\ncacheFilter=com.acme.F")
     assert caught.value.where["set_in"] == "c.properties, line 3"
 
