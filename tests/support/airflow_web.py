@@ -72,7 +72,6 @@ def airflow_web(home: AirflowHome, settings: Mapping[str, Any], command: str = "
         "AIRFLOW__CORE__TEST_CONNECTION": "Enabled",
         "AIRFLOW__CORE__PARALLELISM": "2",
         "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "5",
-        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home.folder}/airflow.db?timeout=60",
         **settings,
     }
     airflow = ServerProcess("Airflow", [str(BIN / "airflow"), command], home.folder / "airflow.log", env=environment, cwd=home.folder)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaError, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from ignite_kafka.common.deadline import Deadline
@@ -49,6 +49,12 @@ class TopicContents:
         return Counter(record.key for record in self.records)
 
 
+# a broker has just started, or become the leader, and its metadata is behind
+_LEADER_MOVES = (
+    KafkaError.UNKNOWN_LEADER_EPOCH, KafkaError.FENCED_LEADER_EPOCH, KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE,
+)  # fmt: skip
+
+
 def ends(bootstrap: str | Mapping[str, Any], topic: str) -> dict[int, tuple[int, int]]:
     """Last stable offset and high watermark of each partition."""
     admin = AdminClient(_client(bootstrap))
@@ -69,7 +75,12 @@ def read_committed(bootstrap: str | Mapping[str, Any], topic: str, *, settled: b
     """
 
     def known_ends() -> dict[int, tuple[int, int]] | None:
-        found = ends(bootstrap, topic)
+        try:
+            found = ends(bootstrap, topic)
+        except KafkaException as error:
+            if error.args[0].code() not in _LEADER_MOVES:
+                raise
+            return None
         return found if not settled or not _open(found) else None
 
     places = wait_until(known_ends, f"the end of the transactions on {topic}")

@@ -1,11 +1,17 @@
-"""Configurations of a registry's client, and schemas to register."""
+"""Configurations of a registry's client, schemas to register, and a proxy that asks for a password."""
 
 from __future__ import annotations
 
+import http.client
 import io
 import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
 import fastavro
 from confluent_kafka.schema_registry import Schema
@@ -81,3 +87,39 @@ def memory_registry(client: MemoryClient | None = None, **options: Any) -> Regis
     """A registry in memory; options as in :func:`config`."""
     made = client or MemoryClient()
     return Registry(config("http://127.0.0.1:8081", **options), lambda _config: made)  # type: ignore[arg-type,return-value]
+
+
+@contextmanager
+def gate(url: str, allowed: str) -> Iterator[str]:
+    """A proxy that passes on only what has this Authorization header; gives its URL."""
+    parts = urlsplit(url)
+
+    class Handler(BaseHTTPRequestHandler):
+        def _pass(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            if self.headers.get("Authorization") != allowed:
+                self._answer(401, b'{"error_code": 401, "message": "Unauthorized"}')
+                return
+            connection = http.client.HTTPConnection(parts.netloc, timeout=30)
+            connection.request(self.command, self.path, body, {"Content-Type": self.headers.get("Content-Type") or ""})
+            answer = connection.getresponse()
+            self._answer(answer.status, answer.read())
+            connection.close()
+
+        def _answer(self, status: int, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_POST = _pass  # noqa: N815 http.server's names
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}{parts.path}"
+    server.shutdown()
+    server.server_close()

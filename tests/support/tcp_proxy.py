@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -27,11 +28,13 @@ class _Link:
 class TcpProxy:
     """Forwards each connection to ``port``; a context manager.
 
-    :attr:`delay_s` delays all data, in both directions.
+    :attr:`delay_s` delays all data, in both directions. Connections beyond :attr:`most_links` are closed at once and counted in
+    :attr:`refused`: with the number of links so far, the server is away.
     """
 
     def __init__(self, port: int) -> None:
         self._port, self._links, self.delay_s = port, list[_Link](), 0.0
+        self.most_links, self.refused = sys.maxsize, 0
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
@@ -55,6 +58,10 @@ class TcpProxy:
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
+                if len(self._links) >= self.most_links:
+                    client.close()
+                    self.refused += 1
+                    continue
                 try:
                     link = _Link(client, socket.create_connection(("127.0.0.1", self._port)))
                 except OSError:  # nothing listens there now

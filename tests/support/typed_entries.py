@@ -1,4 +1,4 @@
-"""Entries whose keys are decimals, enums, UUIDs, or objects within objects, and how readers of their records show them.
+"""Entries whose keys are numbers, decimals, enums, UUIDs, or objects within objects, and how readers of their records show them.
 
 A key is of a kind, and has a number; a value has a number and a turn. :meth:`TypedCaches.put` remembers every state of a key.
 """
@@ -22,9 +22,11 @@ from ignite_kafka.ignite.schema import register_type
 from ignite_kafka.ignite.types.model import BinaryType
 from tools.servers import IgniteCluster
 
-ORDERS, DECIMALS, ENUMS, UUIDS = "orders", "decimals", "enums", "uuids"
+ORDERS, DECIMALS, ENUMS, UUIDS, LONGS, INTEGERS = "orders", "decimals", "enums", "uuids", "longs", "integers"
 MOST = 60  # keys of a kind: constants of the enum
-_HINTS: dict[str, Any] = {ORDERS: BinaryObject, DECIMALS: DecimalObject, ENUMS: EnumObject, UUIDS: UUIDObject}
+_HINTS: dict[str, Any] = {
+    ORDERS: BinaryObject, DECIMALS: DecimalObject, ENUMS: EnumObject, UUIDS: UUIDObject, LONGS: LongObject, INTEGERS: IntObject,
+}  # fmt: skip
 
 
 class TypedCaches:
@@ -100,14 +102,14 @@ class TypedCaches:
         if kind == ORDERS:
             place = self._place(number, f"p{number}" if number % 2 else None)
             return self._order(number, _decimal(number), constant, place)
-        return {DECIMALS: _decimal(number), ENUMS: constant, UUIDS: _uuid(number)}[kind]
+        return {DECIMALS: _decimal(number), ENUMS: constant, UUIDS: _uuid(number), **_whole(number)}[kind]
 
     def shown_key(self, kind: str, number: int) -> Any:
         """The key as a reader shows it."""
         if kind == ORDERS:
             place = {"x": number, "label": f"p{number}" if number % 2 else None}
             return {"id": number, "price": _decimal(number), "color": f"C{number}", "place": place}
-        return {DECIMALS: _decimal(number), ENUMS: f"C{number}", UUIDS: str(_uuid(number))}[kind]
+        return {DECIMALS: _decimal(number), ENUMS: f"C{number}", UUIDS: str(_uuid(number)), **_whole(number)}[kind]
 
     @staticmethod
     def _value(number: int, turn: int) -> dict[str, Any]:
@@ -122,6 +124,11 @@ def without_nulls(value: Any) -> Any:
 def _decimal(number: int) -> Decimal:
     """Decimals of scale 1 and 2."""
     return Decimal(2 * number + 1) / (4 if number % 2 else 2)
+
+
+def _whole(number: int) -> dict[str, int]:
+    """Whole numbers of both signs, of the kinds that have such keys."""
+    return {LONGS: (number - 20) << 40, INTEGERS: (number - 20) << 20}
 
 
 def _uuid(number: int) -> uuid.UUID:

@@ -20,7 +20,7 @@ from .topic_groups import EXCLUDE, GROUPS, INCLUDE, PARTITION_COUNT, NewTopicSet
 from .transforms import chain_of, touches
 
 LAZY, EAGER = "LAZY", "EAGER"
-PROVENANCE = ("connector", "run", "cache", "partition", "update_counter", "time")
+PROVENANCE = ("connector", "run", "cluster", "cache", "partition", "update_counter", "time")
 """Headers that setting provenance_headers may name, in their order."""
 
 
@@ -90,10 +90,13 @@ class SourceSettings(ConnectorSettings):
     provenance_headers: tuple[str, ...] = setting(
         (), TEXTS,
         f"Headers ignite_kafka.<name> of each record, by header_converter. Names: {', '.join(PROVENANCE)}. update_counter is that of a "
-        "change in its partition, and scanned entries have none; time is that of the change, or of the scan. Records with headers cost "
-        "about 2 µs more each",
+        "change in its partition, and scanned entries have none; time is that of the change, or of the scan; cluster is cluster_name. "
+        "Records with headers cost about 2 µs more each",
         fixed_in_snapshot=True,
     )  # fmt: skip
+    cluster_name: str = setting(
+        "", TEXT, "Name of the Ignite cluster for header cluster of provenance_headers: Ignite tells clients none", fixed_in_snapshot=True
+    )
     coinciding_keys: str = setting(
         "EVENT", choice("EVENT", "REFUSE"),
         "Action when a cache has keys of two types that can give the same Kafka key, as byte 1 and long 1 both give 1 in JSON. EVENT: "
@@ -281,10 +284,12 @@ class SourceSettings(ConnectorSettings):
             if self.streams and self.process_removals and not all(field.startswith("key.") for field in self.record_key):
                 reason = "a removed entry has no value from which its record's key could be made, and process_removals is true"
                 raise self.wrong("record_key", reason, "Name fields of the key (key.<name>), or set process_removals to false")
-        with found.check("provenance_headers", "header_converter"):
+        with found.check("provenance_headers", "header_converter", "cluster_name"):
             unknown = [name for name in self.provenance_headers if name not in PROVENANCE]
             if unknown:
                 raise self.wrong("provenance_headers", f"there is no {unknown[0]!r}", f"Names: {', '.join(PROVENANCE)}")
+            if "cluster" in self.provenance_headers and not self.cluster_name:
+                raise self.wrong("cluster_name", "it is empty, and provenance_headers has cluster", "Give the Ignite cluster a name")
             if self.provenance_headers and self.header_converter == BYTES:
                 raise self.wrong("header_converter", "bytes writes no texts and numbers, as provenance_headers are", "Use simple")
 

@@ -51,7 +51,7 @@ class Provenance:
     def __init__(self, plan: TransferPlan) -> None:
         settings = plan.settings
         self._names = tuple(name for name in PROVENANCE if name in settings.provenance_headers)
-        self._connector, self._run = plan.connector, plan.generation
+        self._texts, self._run = {"connector": plan.connector, "cluster": settings.cluster_name}, plan.generation
         self._serializer: Serializer | None = None
         if self._names:
             self._serializer = header_serializer(settings.header_converter, settings.converter_properties("header"))
@@ -70,8 +70,8 @@ class Provenance:
         count = len(origin.partitions)
         found: dict[str, ConnectColumn] = {}
         for name in self._names:
-            if name in ("cache", "connector"):
-                text = origin.cache.name if name == "cache" else self._connector
+            if name == "cache" or name in self._texts:
+                text = self._texts.get(name, origin.cache.name)
                 found[name] = ConnectColumn(pa.repeat(pa.scalar(text), count), _TEXT)
             elif name == "run":
                 found[name] = ConnectColumn(pa.repeat(pa.scalar(self._run, pa.int32()), count), _INT32)

@@ -35,7 +35,6 @@ def services(airflow: AirflowHome) -> Iterator[tuple[int, list[ManagedProcess]]]
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
         "AIRFLOW__CORE__PARALLELISM": "2",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
-        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{airflow.folder}/airflow.db?timeout=60",
         "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "120",  # the first request to a new server loads what it needs
         "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(log_port),
         "AIRFLOW__SCHEDULER__SCHEDULER_HEALTH_CHECK_SERVER_PORT": str(health_port),

@@ -60,12 +60,14 @@ def replicating(arguments: list[str], log: Path) -> Iterator[subprocess.Popen[by
                 process.send_signal(signal.SIGTERM)
 
 
-@pytest.mark.parametrize("form", ["ignite-binary", "json"])
+@pytest.mark.parametrize("form", ["ignite-binary", "json", "avro"])
 def test_a_stream_makes_the_other_cluster_follow(
-    form: str, kafka: KafkaBroker, ignite_cluster: Callable[..., IgniteCluster], tmp_path: Path
+    form: str, kafka: KafkaBroker, ignite_cluster: Callable[..., IgniteCluster], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     here, there, log = ignite_cluster(2), ignite_cluster(), tmp_path / "log"
-    arguments = files(tmp_path, kafka, here, there, form, run_mode="continuous")
+    url = request.getfixturevalue("schema_registry").url if form == "avro" else ""
+    registry = {f"{side}.converter.schema.registry.url": url for side in ("key", "value") if url}
+    arguments = files(tmp_path, kafka, here, there, form, run_mode="continuous", **registry)
     with here.client() as a, there.client() as b:
         for statement in (TABLE, INDEX, PEOPLE):
             list(a.sql(statement))

@@ -5,11 +5,9 @@ from __future__ import annotations
 import base64
 import http.client
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,7 +18,7 @@ from ignite_kafka.errors import RegistryError, RegistryUnavailable
 from ignite_kafka.registry.client import Registry
 from ignite_kafka.registry.schema import JSON, RegistrySchema
 from tests.support import QUICK_JVM
-from tests.support.registry import config, record
+from tests.support.registry import config, gate, record
 from tests.support.tcp_proxy import TcpProxy
 from tools.servers import Jars, SchemaRegistry
 
@@ -48,42 +46,6 @@ def ask(url: str, method: str, path: str, body: object = None) -> object:
     connection.close()
     assert answer.status == 200, text
     return json.loads(text)
-
-
-@contextmanager
-def gate(url: str, allowed: str) -> Iterator[str]:
-    """A proxy that passes on only what has this Authorization header; gives its URL."""
-    parts = urlsplit(url)
-
-    class Handler(BaseHTTPRequestHandler):
-        def _pass(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            if self.headers.get("Authorization") != allowed:
-                self._answer(401, b'{"error_code": 401, "message": "Unauthorized"}')
-                return
-            connection = http.client.HTTPConnection(parts.netloc, timeout=30)
-            connection.request(self.command, self.path, body, {"Content-Type": self.headers.get("Content-Type") or ""})
-            answer = connection.getresponse()
-            self._answer(answer.status, answer.read())
-            connection.close()
-
-        def _answer(self, status: int, body: bytes) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        do_GET = do_POST = _pass  # noqa: N815 http.server's names
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}{parts.path}"
-    server.shutdown()
-    server.server_close()
 
 
 def test_a_registered_schema_is_found_by_id_and_by_its_subject(connect: Connect, schema_registry: SchemaRegistry, unique: Unique) -> None:

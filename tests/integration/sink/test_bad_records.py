@@ -12,8 +12,12 @@ from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.ignite.schema import get_or_create_cache
 from ignite_kafka.ignite.types.model import QueryEntity, QueryField
 from ignite_kafka.plan.slots import slot_of
+from ignite_kafka.registry.client import Registry
+from ignite_kafka.registry.schema import AVRO, RegistrySchema
 from ignite_kafka.runtime.clients import ignite_cluster
 from ignite_kafka.settings.secrets import Secrets
+from tests.support.ignite_bytes import string
+from tests.support.registry import config
 from tests.support.sink_connector import COLUMNS, Record, Sink, expected, trade
 
 BAD: tuple[tuple[str, Record, str, str], ...] = (
@@ -78,6 +82,26 @@ def test_bad_records_go_to_the_dead_letters_as_kafka_connect_sends_them(sink: Si
             "__connect.errors.class.name": b"ignite_kafka.convert.to_ignite.record_converter.RecordConverter",
             "__connect.errors.exception.class.name": exception.encode(),
         }, kind
+
+
+@pytest.mark.parametrize("form", ["avro", "string", "ignite-binary"])
+def test_dead_letters_have_the_records_bytes_whatever_the_converter(sink: Sink, form: str, request: pytest.FixtureRequest) -> None:
+    settings: dict[str, Any] = {"value_converter": form, "cache_value_type": "java.lang.String", "cache_fields": {}}
+    good, bad = (string("good"), (b"7", b"\x67\0\xff")) if form == "ignite-binary" else (b"good", (b'"seven"', b"\xff"))
+    if form == "avro":
+        url = request.getfixturevalue("schema_registry").url
+        settings["value_converter_config"] = {"schema.registry.url": url}
+        with Registry(config(url)) as registry:
+            id = registry.registered(f"{sink.topic}-value", RegistrySchema('"string"', AVRO)).id
+        good = b"\0" + id.to_bytes(4, "big") + b"\x08good"
+        bad = b"7", good[:-1]
+    sink.send([(b"1", good), bad, (b"2", good)], partition=0)
+    dead_topic = f"{sink.name}-dead"
+    counts = sink.run(error_handling_policy="DEAD_LETTER", dead_letter_topic=dead_topic, **settings).caches[sink.cache]
+    assert (counts.records, counts.entries, counts.bad) == (3, 2, 1)
+    assert [(letter.key(), letter.value()) for letter in sink.messages(dead_topic)] == [bad]
+    with sink.ignite.client() as client, client.get_cache(sink.cache).scan() as cursor:
+        assert dict(cursor) == {1: "good", 2: "good"}
 
 
 def test_bad_records_are_skipped_and_counted(sink: Sink) -> None:

@@ -176,6 +176,15 @@ def test_dead_letters_have_the_entrys_bytes_and_the_error(world: World) -> None:
         }
 
 
+@pytest.mark.parametrize("form", ["avro", "string", "ignite-binary"])
+def test_dead_letters_have_the_entrys_bytes_whatever_the_converter(world: World, form: str, request: pytest.FixtureRequest) -> None:
+    world.put_bad({1_001: OF_UNKNOWN_TYPE})
+    config = {"schema.registry.url": request.getfixturevalue("schema_registry").url} if form == "avro" else {}
+    assert world.counts(world.run(**LETTERS, value_converter=form, value_converter_config=config)) == (GOOD + 1, GOOD, 1)
+    assert sorted(int(key or b"") for key, _ in world.records()) == list(range(GOOD))
+    assert world.found_letters() == {long(1_001): OF_UNKNOWN_TYPE}
+
+
 def test_a_continued_run_sends_no_dead_letter_twice_and_counts_all(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.put_bad(BAD)
 

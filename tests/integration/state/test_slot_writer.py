@@ -6,6 +6,7 @@ import os
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 import pytest
@@ -20,6 +21,7 @@ from ignite_kafka.state.configs_writer import ConfigsWriter
 from ignite_kafka.state.open_transaction import TransactionLimits
 from ignite_kafka.state.slot_claim import SlotClaim
 from ignite_kafka.state.slot_writer import SlotWriter
+from tests.support.waiting import wait_until
 from tools.servers import KafkaBroker
 
 PREFIX = "it-slots"
@@ -246,8 +248,8 @@ def test_a_topic_that_was_deleted_is_named_and_not_made_again(kafka_broker: Call
         send_and_commit(writer, connector, records(b"one"), topic_id)
     admin, _ = clients.admin()
     admin.delete_topics(["data"])["data"].result()
-    with pytest.raises(TopicError, match="the topic was deleted during the run"):
-        send_and_commit(writer, connector, records(b"two"), topic_id)
+    with pytest.raises(TopicError, match="the topic was deleted during the run"):  # the broker deletes it when it gets to it
+        wait_until(partial(send_and_commit, writer, connector, records(b"two"), topic_id), "the deletion is noticed")
     writer.close()
     assert "data" not in topics.existing()
     topics.ensure([TopicSpec("data", 2)])

@@ -28,11 +28,13 @@ def made(*names: str, **settings: Any) -> Provenance:
 
 def test_headers_of_each_record_in_one_order_whatever_the_settings_have() -> None:
     origin = Origin(CACHE, np.array([5, 9]), np.array([40, 41]), np.array([AT, AT + 1]))
-    headers = made("time", "update_counter", "partition", "cache", "run", "connector").headers(origin, "t")
+    names = ("time", "update_counter", "partition", "cache", "cluster", "run", "connector")
+    headers = made(*names, cluster_name="berlin").headers(origin, "t")
     assert pairs(headers) == [
         [
             ("ignite_kafka.connector", b"nightly"),
             ("ignite_kafka.run", b"7"),
+            ("ignite_kafka.cluster", b"berlin"),
             ("ignite_kafka.cache", b"flights"),
             ("ignite_kafka.partition", str(partition).encode()),
             ("ignite_kafka.update_counter", str(counter).encode()),
