@@ -76,7 +76,7 @@ def copy(request: Mapping[str, Any]) -> Mapping[str, Any]:
     snapshot = f"bench-{uuid.uuid4().hex[:12]}"
     status = run_source(session(), RunRequest(source_settings(request), snapshot, snapshot))
     return {
-        "entries": sum(cache.records for cache in status.caches.values()),
+        "entries": sum(cache.records + cache.filtered for cache in status.caches.values()),
         "bytes": sum(cache.bytes for cache in status.caches.values()),
     }
 

@@ -12,8 +12,8 @@ A PySpark user needs this module alone:
 
 Names are imported when they are first used: a Dag file that imports :mod:`ignite_kafka.settings` loads neither PySpark nor Arrow.
 
-The folders, in the order of their imports, each of which imports only those before it: ``common``, ``ignite`` (its ``types`` and
-``binary`` first), ``settings``, ``plan``, ``kafka``, ``convert``, ``state``, ``runtime``, ``source``, ``sink``, ``admin``,
+The folders, in the order of their imports, each of which imports only those before it: ``common``, ``sql``, ``ignite`` (its ``types``
+and ``binary`` first), ``settings``, ``plan``, ``kafka``, ``convert``, ``state``, ``runtime``, ``source``, ``sink``, ``admin``,
 ``datasources``, ``cli``.
 """
 
@@ -23,6 +23,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .convert.filter.user_function import filter_function
     from .datasources import register
     from .errors import Fenced, IgniteKafkaError, OutcomeUnknown, SettingsError
     from .run import run_connector
@@ -38,6 +39,7 @@ __all__ = [
     "SettingsError",
     "SinkSettings",
     "SourceSettings",
+    "filter_function",
     "register",
     "run_connector",
 ]
@@ -50,6 +52,7 @@ _MODULES = {
     "SettingsError": ".errors",
     "SinkSettings": ".settings.sink",
     "SourceSettings": ".settings.source",
+    "filter_function": ".convert.filter.user_function",
     "register": ".datasources",
     "run_connector": ".run",
 }

@@ -6,6 +6,7 @@ import functools
 import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from enum import Enum
 from typing import Any
@@ -22,6 +23,7 @@ from ..ignite.types import type_codes as codes
 from ..ignite.types.model import CacheInfo, Page
 from ..settings.converters import JSON
 from ..settings.source import EAGER, LAZY, SourceSettings
+from ..sql import parse_columns
 from .value_reader import ValueReader, of_first_value, of_older_class
 
 
@@ -47,6 +49,7 @@ class EntryReader:
         settings = settings.of(info.name)
         self._settings, self._topic, self._cluster, self._info, self._decode = settings, topic, cluster, info, decode
         self._key_form, self._value_form = (_form(settings, side) for side in ("key", "value"))
+        self._selected = tuple(name.lower() for name in parse_columns(settings.select)) if settings.select else None
         self._values = functools.cache(lambda: ValueReader(settings, topic))
         eager = settings.field_nullability_policy == EAGER
         self._present = of_first_value if not settings.is_schema_dynamic else of_older_class if eager else _as_it_is
@@ -137,8 +140,17 @@ class EntryReader:
             return None
         scales = declared_scales(self._info, value.type_id if isinstance(value, Document) else None, key=is_key)
         forms = self._settings.converter_properties(side).get("decimal.format", self._settings.decimal_format), self._settings.enum_policy
+        if self._selected is not None and isinstance(value, Document) and not is_key:
+            value = _with_fields(value, self._selected)
         lazy = self._settings.field_nullability_policy == LAZY
         return json_value(value, *forms, scales, is_key=is_key, omit_nulls=lazy and not is_key)
+
+
+def _with_fields(value: Document, names: Sequence[str]) -> Document:
+    """An object with these of its fields, in lower case."""
+    known = {name.lower(): (name, item) for name, item in value.fields.items()}
+    fields = dict(known[name] for name in names if name in known)
+    return replace(value, fields=fields, own=len(fields))
 
 
 def _shown(fields: dict[str, Any], name: str) -> str:

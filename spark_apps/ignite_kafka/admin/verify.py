@@ -18,6 +18,7 @@ from typing import Any
 from confluent_kafka import Message
 
 from ..common.redaction import in_message
+from ..convert import Converters
 from ..convert.to_kafka.bad_entries import ENTRY_ERRORS
 from ..errors import IgniteKafkaError
 from ..ignite.binary import decode_rows, entry_cuts
@@ -28,6 +29,7 @@ from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics, read_to_end
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.connector import STOP
+from ..source.entry_selection import EntrySelectors, Selection
 from .comparison import Comparison
 from .entry_reader import EntryReader
 
@@ -99,14 +101,15 @@ def compare_last(
     pages: Iterable[Page],
     decode: Callable[..., Iterable[tuple[Any, Any]]] = decode_rows,
 ) -> None:
-    """Compare the last records of keys with entries, and add what is found to ``result``.
+    """Compare the last records of keys with the entries that are sent, and add what is found to ``result``.
 
     :param last: value of the last record of each key; what has an entry is removed.
     """
     info = cluster.cache(cache.name)
     reader = EntryReader(plan.settings, cache.topic, cluster, info, decode)
-    seen: set[bytes] = set()
-    for batch in _batches(reader, pages, stop=plan.settings.error_handling_policy == STOP):
+    selectors, seen = EntrySelectors(plan.settings, Converters(plan.settings), cluster), set[bytes]()
+    sent = (selectors.select(info, cache.topic, [page]) for page in pages)
+    for batch in _batches(reader, sent, stop=plan.settings.error_handling_policy == STOP):
         if isinstance(batch, IgniteKafkaError):
             result.entries += 1
             result.note("missing", b"", f"an entry cannot be converted to a record: {batch}")
@@ -166,8 +169,14 @@ def fields_of_key(key: bytes) -> str | None:
     return json.dumps(value, sort_keys=True)
 
 
-def _batches(reader: EntryReader, pages: Iterable[Page], *, stop: bool) -> Iterator[list[tuple[bytes, Any]] | IgniteKafkaError]:
-    """Keys and values of entries; the error of an entry that cannot be converted, unless the error policy is to stop."""
+def _batches(reader: EntryReader, sent: Iterable[Selection], *, stop: bool) -> Iterator[list[tuple[bytes, Any]] | IgniteKafkaError]:
+    """Keys and values of the entries that are sent; the error of an entry that cannot be, unless the error policy is to stop."""
+    for selection in sent:
+        yield from (bad.error for bad in selection.bad)
+        yield from _of_pages(reader, selection.pages, stop=stop)
+
+
+def _of_pages(reader: EntryReader, pages: Iterable[Page], *, stop: bool) -> Iterator[list[tuple[bytes, Any]] | IgniteKafkaError]:
     for page in pages:
         try:
             yield reader.entries(page)

@@ -259,9 +259,12 @@ def _span(highest: Sequence[int]) -> str:
 
 def run_table(run: RunStatus) -> str:
     """Result of a run, one row per topic."""
-    bad = any(c.bad for c in run.caches.values())
-    head = ("cache", "topic", "entries", "records", "bytes", "units", *(("bad",) if bad else ()))
-    rows = [(name, c.topic, c.entries, c.records, c.bytes, c.units_done, *((c.bad,) if bad else ())) for name, c in run.caches.items()]
+    rare = [name for name in ("bad", "filtered") if any(getattr(cache, name) for cache in run.caches.values())]
+    head = ("cache", "topic", "entries", "records", "bytes", "units", *rare)
+    rows = [
+        (name, c.topic, c.entries, c.records, c.bytes, c.units_done, *(getattr(c, count) for count in rare))
+        for name, c in run.caches.items()
+    ]
     ended = run.ended_ms or run.started_ms
     took = f"after {(ended - run.started_ms) / 1000:.1f} s"
     if run.state == STOPPED:

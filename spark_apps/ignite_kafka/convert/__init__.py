@@ -53,8 +53,14 @@ def converter(settings: SourceSettings, whole: SourceSettings | None = None) -> 
         from .to_kafka.record_fields import RecordFields
 
         fields = RecordFields(settings.record_key, settings.record_timestamp_field)
+    selected = None
+    if settings.select:
+        from ..sql import parse_columns
+        from .to_kafka.selected_fields import SelectedFields
+
+        selected = SelectedFields(parse_columns(settings.select))
     sides = _side(settings, "key"), _side(settings, "value")
-    plain = EntryConverter(*sides, EnumPolicy(settings.enum_policy), settings.date_time_zone, fields)
+    plain = EntryConverter(*sides, EnumPolicy(settings.enum_policy), settings.date_time_zone, fields, selected)
     return _transforming(plain, settings, whole or settings) if settings.transforms else plain
 
 

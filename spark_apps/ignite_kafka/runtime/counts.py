@@ -21,6 +21,7 @@ class CacheCount:
     :param started: time of the first read, in seconds since 1970; 0.0 if there was nothing to do.
     :param ended: time of the last commit, likewise.
     :param bad: entries or records that were skipped or became dead letters.
+    :param filtered: entries or records that the filter left out, of this run; `entries` does not include them.
     """
 
     entries: int = 0
@@ -30,6 +31,7 @@ class CacheCount:
     started: float = 0.0
     ended: float = 0.0
     bad: int = 0
+    filtered: int = 0
 
     def add(self, more: CacheCount) -> None:
         """Add other counts to these."""
@@ -38,6 +40,7 @@ class CacheCount:
         self.bytes += more.bytes
         self.units += more.units
         self.bad += more.bad
+        self.filtered += more.filtered
         self.started = min(self.started, more.started) if self.started and more.started else self.started or more.started
         self.ended = max(self.ended, more.ended)
 
@@ -84,6 +87,7 @@ def _added(before: CacheStatus, count: CacheCount) -> CacheStatus:
         entries=before.entries + count.entries,
         records=before.records + count.records,
         bad=before.bad + count.bad,
+        filtered=before.filtered + count.filtered,
         bytes=before.bytes + count.bytes,
         units_done=before.units_done + count.units,
         seconds=before.seconds + count.ended - count.started,

@@ -191,7 +191,7 @@ class Settings:
     def _check_supported(self, name: str, known: Setting) -> None:
         value, default = getattr(self, name), self.defaults()[name]
         if value != default and (known.unsupported is None or value in known.unsupported):
-            remedy = f"Leave {name} at its default" + ("" if default in ("", (), {}) else f", {_shown(default)}")
+            remedy = known.instead or f"Leave {name} at its default" + ("" if default in ("", (), {}) else f", {_shown(default)}")
             what = f"{name} {_shown(value)} is not available yet" if known.type.shown else f"{name} is not available yet"
             raise NotAvailableYet(what, remedy, setting=name, set_in=self.origin.get(name))
 

@@ -7,12 +7,14 @@ the classes.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..events import BAD_RECORDS_SKIPPED, CONFIG_CHANGED, TLS_NOT_VERIFIED, Event
 from ..ignite.endpoint import MAX_FRAME_BYTES, IgniteEndpoint, TlsSettings, split_address
+from ..sql.parser import parse_columns, parse_condition
+from ..sql.tokens import Refused
 from . import converters
 from .base import setting
 from .client_config import CLIENT_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
@@ -51,12 +53,27 @@ class ConnectorSettings(NamedSettings):
 
     # What is copied
     cache_filter: str = setting(
-        "", TEXT, "Filter of entries", reference="cacheFilter", unsupported=None, fixed_in_snapshot=True, overridable=True,
+        "", TEXT, "Filter of entries, a Java class", reference="cacheFilter", unsupported=None, fixed_in_snapshot=True, overridable=True,
+        instead="Write its condition in Spark SQL (where), or name a Python function (filter): no Java class runs in Python workers",
     )  # fmt: skip
     where: str = setting(
-        "", TEXT, "Condition in Spark SQL that entries must meet", unsupported=None, fixed_in_snapshot=True, overridable=True
-    )
-    select: str = setting("", TEXT, "Columns of the records, in Spark SQL", unsupported=None, fixed_in_snapshot=True, overridable=True)
+        "", TEXT,
+        "Condition in Spark SQL that entries must meet to be sent or stored, on the columns of data source ignite: _key, fields of values, "
+        "_value, _type; docs/filter.md says what it may hold. Empty: all entries",
+        fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
+    filter: str = setting(
+        "", text_like(r"([A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*)?", "package.module:function"),
+        "Python function that gets an Arrow batch of the entries that meet where, and returns a boolean for each: whether it is sent or "
+        "stored. Its module must be installed, or given to Spark, on the driver and each executor",
+        fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
+    select: str = setting(
+        "", TEXT,
+        "Fields of values that the records of a source have, in this order, with commas between and backticks where Spark SQL needs them; "
+        "others are not decoded. Empty: all. A sink does not have it yet",
+        fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
     transforms: tuple[str, ...] = setting(
         (), TEXTS,
         "Aliases of single message transforms, in their order; their properties are in transform_config. A source transforms before "
@@ -222,6 +239,10 @@ class ConnectorSettings(NamedSettings):
         for side in ("key", "value", "header"):
             with found.check(f"{side}_converter", f"{side}_converter_config"):
                 self.converter_properties(side)
+        with found.check("where"):
+            self._check_text("where", parse_condition)
+        with found.check("select"):
+            self._check_text("select", parse_columns)
         check_transforms(self, found)
         with found.check("ignite_addresses"):
             self._check_addresses()
@@ -236,6 +257,13 @@ class ConnectorSettings(NamedSettings):
             if (self.error_handling_policy == "DEAD_LETTER") != bool(self.dead_letter_topic):
                 reason = f"error_handling_policy is {self.error_handling_policy}"
                 raise self.wrong("dead_letter_topic", reason, "Set both: policy DEAD_LETTER and the topic, or none of them")
+
+    def _check_text(self, name: str, parse: Callable[[str], object]) -> None:
+        try:
+            if getattr(self, name):
+                parse(getattr(self, name))
+        except Refused as refused:
+            raise self.wrong(name, str(refused), refused.remedy) from refused
 
     @property
     def streams(self) -> bool:

@@ -48,6 +48,7 @@ class Setting:
     :param help: effect and unit, for the settings page.
     :param reference: name in the GridGain connector; empty without one.
     :param unsupported: values that this version refuses; None: every value but the default.
+    :param instead: what to do instead of giving an unsupported value; empty: leave the setting at its default.
     :param no_effect_because: why a value other than the default has no effect; empty where it has one.
     :param fixed_in_snapshot: whether it decides which records are sent or what they contain: it cannot change under one snapshot id.
     :param overridable: whether it may differ between caches or topics, see setting `overrides`.
@@ -57,6 +58,7 @@ class Setting:
     help: str
     reference: str = ""
     unsupported: tuple[object, ...] | None = ()
+    instead: str = ""
     no_effect_because: str = ""
     fixed_in_snapshot: bool = False
     overridable: bool = False

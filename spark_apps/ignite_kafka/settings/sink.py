@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from ..errors import SettingsError
+from ..errors import NotAvailableYet, SettingsError
 from ..events import OFFSETS_GUESSED, UPDATES_NOT_APPLIED, Event
 from . import topic_names
 from .base import setting
@@ -158,6 +158,10 @@ class SinkSettings(ConnectorSettings):
     def check_together(self, found: Findings) -> None:
         """Check topics, keys and caches too."""
         super().check_together(found)
+        with found.check("select"):
+            if self.select:
+                remedy = "Leave fields out by transform ReplaceField, or where the topic is written"
+                raise NotAvailableYet("select is not available yet for a sink", remedy, setting="select", set_in=self.origin.get("select"))
         with found.check("topics", "topics_regex"):
             self._check_one_of_topics()
         with found.check("topics_regex"):

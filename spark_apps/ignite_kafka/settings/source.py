@@ -272,6 +272,9 @@ class SourceSettings(ConnectorSettings):
             with found.check(name, f"{side}_converter"):
                 if getattr(self, name) and getattr(self, f"{side}_converter") == IGNITE_BINARY:
                     raise self.wrong(name, f"{side}_converter ignite-binary writes whole {side}s alone", "Use another converter")
+        with found.check("select", "value_converter"):
+            if self.select and self.value_converter == IGNITE_BINARY:
+                raise self.wrong("select", "value_converter ignite-binary writes whole values alone", "Use another converter")
         with found.check("record_key"):
             members = [field.removeprefix("key.").lower() for field in self.record_key]
             if twice := [name for name in members if members.count(name) > 1]:

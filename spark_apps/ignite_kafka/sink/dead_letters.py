@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaError, Message, TopicPartition
 
 from ..common.deadline import Deadline
+from ..convert.filter.entries import EntryFilter
+from ..convert.rules.stage import Stage
 from ..convert.to_ignite import BadRecord, RecordConverter
 from ..errors import KafkaUnavailable, RecordRefused, RecordsOvertaken
 from ..kafka.clients import KafkaClients, translate
@@ -33,7 +35,9 @@ def error_of(consumed: Consumed, bad: BadRecord) -> RecordRefused:
 def record_headers(connector: str, task: int, error: RecordRefused) -> list[Header]:
     """The headers of a dead letter: the error, and the record's topic, partition and offset."""
     place = {name: error.where[name] for name in ("topic", "partition", "offset")}
-    return context_headers(error, error.where["stage"], error.where.get("transform_class", RecordConverter), connector, task, place)
+    by_filter = error.where["stage"] == Stage.TRANSFORMATION and "transform_class" not in error.where
+    component = EntryFilter if by_filter else error.where.get("transform_class", RecordConverter)
+    return context_headers(error, error.where["stage"], component, connector, task, place)
 
 
 def dead_letters(

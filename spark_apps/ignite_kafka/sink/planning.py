@@ -8,6 +8,7 @@ from dataclasses import replace
 from confluent_kafka.admin import OffsetSpec
 
 from ..convert import check_transforms
+from ..convert.filter import Filters
 from ..errors import SettingsError, TopicError
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import TopicPartition, Topics, TopicState, read_to_end
@@ -28,14 +29,16 @@ def make_plan(settings: SinkSettings, topics: Topics, slots: int) -> SinkPlan:
     """Plan a run, before a generation is claimed.
 
     :raises TopicError: a topic does not exist or no topic matches, and the run is not continuous; or there is no ``types_topic``.
-    :raises SettingsError: two topics go to one cache.
+    :raises SettingsError: two topics go to one cache, or a filter's function cannot be imported.
     """
     if settings.types_topic and not topics.exists(settings.types_topic):
         remedy = "Set types_topic to the types topic of the source, or leave it empty."
         raise TopicError("the topic of binary types does not exist", remedy, setting="types_topic", topic=settings.types_topic)
     check_transforms(settings)
     names = chosen_topics(settings, known_topics(settings, topics))
-    caches = cache_names(names, settings)
+    caches, filters = cache_names(names, settings), Filters(settings)
+    for name in names:
+        filters.of(name)  # a function that cannot be imported fails here, and not in each task
     states = topics.describe(names)
     plans = tuple(
         TopicPlan(name, states[name].topic_id, caches[name], states[name].partitions, routed=_is_routed(settings, name))

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import logging
-import traceback
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from .. import events
-from ..common.redaction import in_message
 from ..convert.connect_converters import deserializer
+from ..convert.filter import Filters
 from ..convert.rules.stage import Stage
 from ..convert.to_ignite import BadRecord, ClusterTypes, ConversionRules, Entries, RecordConverter, SideRules, last_per_key
-from ..errors import EntriesRefused, IgniteKafkaError, ProgramFault, RecordRefused, SettingsError
+from ..errors import EntriesRefused, RecordRefused, SettingsError
 from ..ignite.cache_writer import CacheWriter
 from ..ignite.cluster import Cluster
 from ..ignite.types.model import CacheInfo
@@ -28,18 +25,18 @@ from ..kafka.records import Consumed
 from ..kafka.topics import TopicPartition
 from ..plan.sink_plan import SinkPlan
 from ..settings.connector import LOG_ONLY, STOP
-from ..settings.sink import SinkSettings
+from ..settings.sink import HEADER, SinkSettings
 from ..settings.transforms import chain_of
 from ..state.types import TypesTopic
 from .caches import routed_cache
 from .carried_types import CarriedTypes, TypesGrown
 from .dead_letters import error_of
+from .entry_filter import kept_entries
+from .program_faults import guarded
 
 if TYPE_CHECKING:
     from ..convert.to_ignite.transforming_reader import TransformingReader
 
-log = logging.getLogger(__name__)
-T = TypeVar("T")
 SinkKey = str | tuple[str, str]
 """What goes to one cache: records of a topic; with transforms those of one topic that get another."""
 Part = tuple[SinkKey, Entries]
@@ -50,11 +47,13 @@ class Stored:
     """The result of a batch.
 
     :param entries: number of entries to put or remove, by partition.
+    :param filtered: number of entries that the filter left out, by partition; none where there is no filter.
     :param skipped: bad records, with the records that they are of.
     :param stopped: the first bad record of a partition where the error policy is to stop.
     """
 
     entries: dict[TopicPartition, int] = field(default_factory=dict)
+    filtered: dict[TopicPartition, int] = field(default_factory=dict)
     skipped: list[tuple[Consumed, tuple[BadRecord, ...]]] = field(default_factory=list)
     stopped: dict[TopicPartition, RecordRefused] = field(default_factory=dict)
 
@@ -71,6 +70,7 @@ class Store:
         self._settings, self._cluster = plan.settings, cluster
         self._plans = {topic.name: topic for topic in plan.topics}
         self._carried = CarriedTypes(ClusterTypes(cluster), TypesTopic(clients, plan.settings.carried_types_topic))
+        self._filters = Filters(plan.settings)
         self._overwrite = plan.settings.process_updates
         self._sinks: dict[SinkKey, tuple[RecordConverter, CacheWriter]] = {}
         self._transforms: dict[str, TransformingReader | None] = {}
@@ -88,7 +88,7 @@ class Store:
         stored, by_sink = Stored(), defaultdict(list)
         self._carried.new_batch()
         for consumed in batch:
-            parts, bad = self._convert(consumed)
+            parts, bad = self._filter(consumed, *self._convert(consumed), stored)
             if self._in_order:
                 parts, bad = self._put_in_order(parts, bad)
             parts = self._apply_error_policy(consumed, parts, bad, stored)
@@ -104,22 +104,48 @@ class Store:
         return stored
 
     def converted(self, consumed: Consumed) -> Entries:
-        """Convert records of one partition, and store nothing; for comparisons with the cache of the topic's plan.
+        """The entries that :meth:`store` would put or remove, in the order of their records; for comparisons. Nothing is stored.
 
+        :param consumed: records of one partition.
         :raises ProgramFault: as :meth:`store`.
         """
         self._carried.new_batch()
-        parts, bad = self._convert(consumed)
-        if not parts:  # transforms drop all
-            empty = pa.array([], pa.binary())
-            return Entries(np.zeros(0, np.int64), empty, empty, tuple(bad))
-        rows = np.concatenate([entries.rows for _, entries in parts])
-        return replace(_concat_entries([entries for _, entries in parts]), rows=rows, bad=tuple(bad))
+        parts, bad = self._filter(consumed, *self._convert(consumed), Stored())
+        return _one_part([entries for _, entries in parts], bad)
 
     def flush(self) -> None:
         """Wait until all batches are in the caches."""
         for _, writer in self._sinks.values():
             writer.flush()
+
+    @property
+    def needs_times(self) -> bool:
+        """Whether a filter or transforms need the records' timestamps."""
+        filters = [self._filters.of(topic) for topic in self._plans]
+        return any(one is not None and one.needs_times for one in filters) or any(one.transforms for one in self._of_topics)
+
+    @property
+    def needs_headers(self) -> bool:
+        """Whether keys or transforms need the records' headers."""
+        return any(one.key_policy == HEADER or reads_headers(one) for one in self._of_topics)
+
+    @property
+    def _of_topics(self) -> list[SinkSettings]:
+        return [self._settings.of(topic) for topic in self._plans]
+
+    def _filter(self, consumed: Consumed, parts: list[Part], bad: list[BadRecord], stored: Stored) -> tuple[list[Part], list[BadRecord]]:
+        """The entries that the filter of the topic keeps, and the bad records with those for which it fails."""
+        entry_filter = self._filters.of(consumed.topic)
+        if entry_filter is None:
+            return parts, bad
+        found, kept, filtered = list(bad), [], 0
+        for key, entries in parts:
+            left = kept_entries(replace(entries, bad=()), consumed, entry_filter, self._sinks[key][0].cache, self._carried)
+            filtered += len(entries) - len(left) - len(left.bad)
+            found += left.bad
+            kept.append((key, left))
+        stored.filtered[consumed.topic, consumed.partition] = filtered
+        return kept, sorted(found, key=lambda record: record.row)
 
     def _convert(self, consumed: Consumed) -> tuple[list[Part], list[BadRecord]]:
         """Entries of records by the caches that they go to, and the bad records, by row."""
@@ -127,7 +153,7 @@ class Store:
         if reader is None:
             entries = self._entries(consumed.topic, consumed)
             return [(consumed.topic, entries)], list(entries.bad)
-        routed, bad = _guarded(consumed, lambda: reader.read(consumed))
+        routed, bad = guarded(consumed, lambda: reader.read(consumed))
         parts: list[Part] = []
         for one in routed:
             key = consumed.topic, one.topic
@@ -259,35 +285,7 @@ def _read_from(key: SinkKey) -> str:
 
 def _converted(converter: RecordConverter, consumed: Consumed) -> Entries:
     """Convert records to entries; raises :class:`ProgramFault` if the program fails."""
-    return _guarded(consumed, lambda: converter.convert(consumed))
-
-
-def _guarded(consumed: Consumed, convert: Callable[[], T]) -> T:
-    """Call what converts records.
-
-    An exception that is no error of this package is a fault of the program. It must not make a bad record; raised as it is, it would not
-    name the records, and Spark would retry the task in vain.
-
-    :raises ProgramFault: the program failed.
-    """
-    try:
-        return convert()
-    except (IgniteKafkaError, MemoryError, TypesGrown):
-        raise
-    except Exception as error:
-        raise _fault(consumed, error) from error
-
-
-def _fault(consumed: Consumed, error: Exception) -> ProgramFault:
-    """The error that the driver and the user see. Errors travel as JSON without their cause, so its text names the cause."""
-    at = traceback.extract_tb(error.__traceback__)[-1]
-    first, last = (int(consumed.offsets[0]), int(consumed.offsets[-1])) if len(consumed) else (None, None)
-    text = in_message(error)
-    what = f"a fault of this program: converting records failed with {type(error).__name__}: {text} ({Path(at.filename).name}:{at.lineno})"
-    remedy = "Report it, with the traceback in the log of the executor and, if you can, these records; no error policy skips them."
-    lines = "".join(traceback.format_tb(error.__traceback__))
-    log.error("converting records of %s-%s, offsets %s to %s\n%s%s", consumed.topic, consumed.partition, first, last, lines, text)
-    return ProgramFault(what, remedy, topic=consumed.topic, partition=consumed.partition, first_offset=first, last_offset=last)
+    return guarded(consumed, lambda: converter.convert(consumed))
 
 
 def _write(writer: CacheWriter, entries: Entries) -> None:
@@ -317,6 +315,17 @@ def inbound_rules(settings: SinkSettings) -> ConversionRules:
     key, value = (SideRules(getattr(settings, f"{side}_converter"), settings.converter_properties(side)) for side in ("key", "value"))
     header = SideRules(settings.header_converter, settings.converter_properties("header"))
     return ConversionRules(key, value, settings.key_policy, settings.key_fields, settings.date_time_zone, header)
+
+
+def _one_part(parts: Sequence[Entries], bad: Sequence[BadRecord]) -> Entries:
+    """Entries of one batch by the rows of their records."""
+    if len(parts) == 1:
+        return replace(parts[0], bad=tuple(bad))
+    none = pa.array([], pa.binary())
+    keys, values = pa.concat_arrays([none, *(part.keys for part in parts)]), pa.concat_arrays([none, *(part.values for part in parts)])
+    rows = np.concatenate([np.zeros(0, np.int64), *(part.rows for part in parts)])
+    order = np.argsort(rows)
+    return Entries(rows[order], keys.take(pa.array(order)), values.take(pa.array(order)), tuple(bad))
 
 
 def _concat_entries(parts: Sequence[Entries]) -> Entries:

@@ -28,10 +28,10 @@ from ..runtime.memory import tune_allocation
 from ..runtime.task_loop import TaskLoop, TaskServices
 from ..settings.connector import DEAD_LETTER
 from ..settings.secrets import Secrets
-from ..settings.sink import HEADER, NONE
+from ..settings.sink import NONE
 from .dead_letters import dead_letters
 from .slots import SinkSlots
-from .store import Store, Stored, reads_headers
+from .store import Store, Stored
 
 log = logging.getLogger(__name__)
 _CHECK_S = 5.0  # until a deleted topic is noticed; if it is made again, its offsets would be committed for the one before
@@ -99,11 +99,8 @@ class SinkTask(TaskLoop):
             closing(Store(self._plan, cluster, self._clients, in_order=self._in_order)) as store,
         ):
             starts = slots.starts()
-            group, settings = self._settings.group_id, self._settings
-            own = [settings.of(topic.name) for topic in self._plan.topics]
-            headers = any(one.key_policy == HEADER or reads_headers(one) for one in own)
-            timed = any(one.transforms for one in own)
-            with closing(RecordReader(self._clients, group, starts.offsets, ends, limits, timed=timed, headers=headers)) as reader:
+            needed = {"timed": store.needs_times, "headers": store.needs_headers}
+            with closing(RecordReader(self._clients, self._settings.group_id, starts.offsets, ends, limits, **needed)) as reader:
                 slots.commit({place: starts.offsets[place] for place in starts.unrecorded}, {}, reader.group_metadata)
                 self._batches(reader, store, slots, end)
 
@@ -160,5 +157,5 @@ def _counted(batch: Sequence[Consumed], stored: Stored, started: float) -> Itera
     skipped = {(consumed.topic, consumed.partition): len(records) for consumed, records in stored.skipped}
     for consumed in batch:
         place = consumed.topic, consumed.partition
-        size = consumed.keys.nbytes + consumed.values.nbytes
-        yield place, CacheCount(stored.entries[place], len(consumed), size, started=started, bad=skipped.get(place, 0))
+        size, filtered = consumed.keys.nbytes + consumed.values.nbytes, stored.filtered.get(place, 0)
+        yield place, CacheCount(stored.entries[place], len(consumed), size, started=started, bad=skipped.get(place, 0), filtered=filtered)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from .. import events
 from ..common.arrays import Int64Array
 from ..convert import Converters
+from ..convert.filter.entries import EntryFilter
 from ..convert.rules.stage import Stage
 from ..convert.to_kafka.bad_entries import ENTRY_ERRORS, BadEntry, Conversion, separate_bad_entries
 from ..convert.to_kafka.key_types import key_types_in
@@ -27,6 +28,7 @@ from ..settings.connector import DEAD_LETTER, STOP
 from ..settings.topic_names import types_topic
 from ..state.slot_writer import SlotWriter
 from ..state.types import write_uses
+from .entry_selection import EntrySelectors
 from .provenance import Origin, Provenance
 
 REFUSE = "REFUSE"
@@ -37,12 +39,14 @@ _NONE: Int64Array = np.zeros(0, np.int64)
 class Sent:
     """What became of the N entries of a batch.
 
-    :param bad: rows of those that cannot be sent.
+    :param bad: rows of those that cannot be sent, which are skipped or become dead letters.
+    :param filtered: rows of those that the filter leaves out.
     :param dropped: rows of those that transforms drop.
     """
 
     records: Records
     bad: Int64Array
+    filtered: Int64Array
     dropped: Int64Array
 
 
@@ -57,6 +61,7 @@ class EntrySender:
         self._connector, self._generation, self._settings, self._cluster = plan.connector, plan.generation, settings, cluster
         self._types_topic = types_topic(settings.internal_topic_prefix)
         self._converters = converters or Converters(settings)
+        self._selectors = EntrySelectors(settings, self._converters, cluster)
         self._provenance = Provenance(plan)
 
     def send(
@@ -79,21 +84,24 @@ class EntrySender:
         :raises DecodeError, UnsupportedType, TransformFailed, RecordTooLarge: of a bad entry if the policy is to stop; whatever the policy,
             of a page whose entry boundaries cannot be found.
         """
-        conversion = self._convert_batch(writer, cache, info, pages, in_order=removed is not None or bool(self._provenance))
+        chosen = self._selectors.select(info, cache.topic, pages, removed)
+        conversion = self._convert_batch(writer, cache, info, chosen.pages, in_order=removed is not None or bool(self._provenance))
         records, rows = conversion.records, np.array([bad.row for bad in conversion.bad], np.int64)
-        sent = np.delete(np.arange(len(partitions)), rows) if records.rows is None else records.rows
-        if removed is not None and records.rows is None:  # transforms have got the null of a removed entry, and may have replaced it
-            records = with_tombstones(records, removed[sent])
+        sent = np.delete(np.arange(chosen.count), rows) if records.rows is None else records.rows
+        if chosen.removed is not None and records.rows is None:  # transforms have got the null of a removed entry, and may have replaced it
+            records = with_tombstones(records, chosen.removed[sent])
         if self._provenance:
-            origin = Origin(cache, partitions, *(changes or (None, None))).of_rows(sent)
+            origin = Origin(cache, partitions, *(changes or (None, None))).of_rows(chosen.positions(sent))
             records = replace(records, headers=joined_headers(records.headers, self._provenance.headers(origin, cache.topic)))
         self.note_key_types(cache.name, records.key_types)
         write_uses(writer, self._types_topic, cache.topic, records, self._cluster)
         writer.send(cache.topic, cache.topic_partitions, records, cache.topic_id)
-        for bad, partition in zip(conversion.bad, partitions[rows].tolist(), strict=True):
+        every_bad = np.concatenate([np.array([bad.row for bad in chosen.bad], np.int64), chosen.positions(rows)])
+        for bad, partition in zip((*chosen.bad, *conversion.bad), partitions[every_bad].tolist(), strict=True):
             self._skip(writer, slot, cache, partition, bad)
-        every_one = len(sent) + len(rows) == len(partitions)
-        return Sent(records, rows, _NONE if every_one else np.setdiff1d(np.arange(len(partitions)), np.concatenate([sent, rows])))
+        every_one = len(sent) + len(rows) == chosen.count
+        dropped = _NONE if every_one else np.setdiff1d(np.arange(chosen.count), np.concatenate([sent, rows]))
+        return Sent(records, every_bad, chosen.filtered, chosen.positions(dropped))
 
     def note_key_types(self, cache: str, types: Iterable[KeyType]) -> None:
         """Note types of a cache's keys. Report or refuse a type that can give the same Kafka key as an earlier one of this run.
@@ -155,5 +163,5 @@ class EntrySender:
     def _component(self, cache: CachePlan, bad: BadEntry) -> type | str:
         """What failed at an entry, for the headers of its dead letter."""
         if bad.stage == Stage.TRANSFORMATION:
-            return str(bad.error.where["transform_class"])
+            return str(bad.error.where["transform_class"]) if "transform_class" in bad.error.where else EntryFilter
         return TransactionalProducer if bad.stage == Stage.PRODUCE else self._converters.of(cache.name).component(bad.stage)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from ..convert import Converters, check_transforms
+from ..convert.filter import Filters
 from ..errors import CacheNotFound, SnapshotConflict, TopicError, UnsupportedType
 from ..ignite.cache_configuration import CacheConfiguration
 from ..ignite.cluster import Cluster
@@ -31,12 +32,13 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
     """Plan a new snapshot or a stream, before a generation is claimed.
 
     :raises CacheNotFound: the lists match no cache of the cluster.
-    :raises UnsupportedType: the converter does not support a type in a cache's metadata, or a cache has no partitions.
+    :raises UnsupportedType: the converter does not support a type in a cache's metadata, the filter names a column that no declared type
+        has, or a cache has no partitions.
     :raises TopicError: a cache's topic cannot be used.
     :raises SettingsError: a cache's topic is the dead-letter topic.
     """
     chosen = chosen_caches(settings, cluster.cache_names())
-    converters = Converters(settings)
+    converters, filters = Converters(settings), Filters(settings)
     existing = topics.existing()
     caches = []
     copied = chosen if settings.load_initial_data or settings.streams else ()
@@ -49,6 +51,8 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
                 f"a {info.mode} cache has no partitions that a client can read", "Leave it out with cache_blacklist.", cache=name
             )
         converters.of(name).check(info, cluster, topic)
+        if (entry_filter := filters.of(name)) is not None:
+            entry_filter.check(info, cluster)
         partitions = existing.get(
             topic, max(0, settings.of(name).new_topic(topic).partitions)
         )  # 0: the broker's default, known once the topic exists

@@ -42,6 +42,7 @@ class CacheStatus:
     :param bytes: size of keys and values.
     :param units: partitions of the cache; of a sink, of the topic.
     :param bad: entries or records that were skipped or became dead letters.
+    :param filtered: entries or records that the filter left out.
     """
 
     topic: str
@@ -52,6 +53,7 @@ class CacheStatus:
     units_done: int = 0
     seconds: float = 0.0
     bad: int = 0
+    filtered: int = 0
 
 
 @dataclass(frozen=True)

@@ -147,10 +147,7 @@ def _sink_job(
 ) -> VerifyJob:
     topics = Topics(clients)
     plan = sink_planning.make_plan(settings, topics, _NO_SLOTS)
-    routed = [topic.name for topic in plan.topics if topic.routed]
-    if routed:
-        what, remedy = "transforms give its records several topics, so that no one cache has them", "Compare the caches by Spark SQL"
-        raise NotAvailableYet(f"topic {routed[0]} cannot be verified: {what}", remedy, topic=routed[0])
+    _check_caches(plan)
     firsts = topics.offsets(sink_planning.partitions_of(plan.topics), OffsetSpec.earliest())
 
     def latest(targets: Sequence[Target]) -> list[Target]:
@@ -160,6 +157,17 @@ def _sink_job(
     targets = latest([Target(topic.cache, topic.name, (), cluster.cache(topic.cache).partitions) for topic in plan.topics])
     job = _job(spark, settings, targets, partial(_sink, plan, secrets, options), options, latest)
     return replace(job, first_counts=not settings.process_updates)
+
+
+def _check_caches(plan: SinkPlan) -> None:
+    """Check that the records of each topic go to one cache.
+
+    :raises NotAvailableYet: transforms name caches record by record.
+    """
+    routed = [topic.name for topic in plan.topics if topic.routed]
+    if routed:
+        what, remedy = "transforms give its records several topics, so that no one cache has them", "Compare the caches by Spark SQL"
+        raise NotAvailableYet(f"topic {routed[0]} cannot be verified: {what}", remedy, topic=routed[0])
 
 
 def _sink(plan: SinkPlan, secrets: SecretsSource | None, options: VerifyOptions) -> Direction:

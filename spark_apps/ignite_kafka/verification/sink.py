@@ -27,7 +27,6 @@ from ..plan.sink_plan import SinkPlan
 from ..runtime.clients import ignite_cluster, kafka_clients
 from ..settings.connector import STOP
 from ..settings.secrets import Secrets
-from ..settings.sink import HEADER
 from ..sink.dead_letters import error_of
 from ..sink.store import Store
 from .direction import Batch, Found, Judged, Target, columns_of
@@ -73,13 +72,12 @@ class SinkDirection:
         return kafka_clients(self.plan.settings, self.secrets)
 
     def records(self, target: Target, partitions: Sequence[int]) -> Iterator[Batch]:
-        """Records as entries, by the sink's own conversion.
+        """Records as entries, by the sink's own conversion, transforms and filter.
 
         :raises RecordRefused: of a bad record, if the error policy is to stop.
         """
         store = Store(self.plan, self.cluster, self.clients)
-        headers = self.plan.settings.of(target.topic).key_policy == HEADER
-        for part in topic_batches(self.clients, target, partitions, headers=headers):
+        for part in topic_batches(self.clients, target, partitions, timed=store.needs_times, headers=store.needs_headers):
             made = store.converted(part)
             errors = [error_of(part, bad) for bad in made.bad]
             if errors and self.plan.settings.error_handling_policy == STOP:

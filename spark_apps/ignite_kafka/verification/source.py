@@ -30,6 +30,7 @@ from ..plan.source_plan import CachePlan, TransferPlan
 from ..runtime.clients import ignite_cluster, kafka_clients
 from ..settings.connector import STOP
 from ..settings.secrets import Secrets
+from ..source.entry_selection import EntrySelectors
 from .direction import MOST_UNKNOWN, Batch, Columns, Found, Judged, Target, columns_of
 from .fingerprints import Rows, fingerprints, order_of, sampled
 from .repair import send_again
@@ -81,6 +82,11 @@ class SourceDirection:
         """The converters of the copy."""
         return Converters(self.plan.settings)
 
+    @cached_property
+    def selectors(self) -> EntrySelectors:
+        """The filters of the copy."""
+        return EntrySelectors(self.plan.settings, self.converters, self.cluster)
+
     def records(self, target: Target, partitions: Sequence[int]) -> Iterator[Batch]:
         """Records of the topic."""
         for part in topic_batches(self.clients, target, partitions):
@@ -91,7 +97,7 @@ class SourceDirection:
     def entries(self, target: Target, partitions: Sequence[int], *, again: bool) -> Iterator[Batch]:
         """Entries of the cache, as records.
 
-        :raises DecodeError, UnsupportedType: of a bad entry, if the error policy is to stop.
+        :raises DecodeError, UnsupportedType, TransformFailed: of a bad entry, if the error policy is to stop.
         """
         _ = self.clients  # knows the schema registries
         info, size = self.cluster.cache(target.cache), self.plan.settings.page_bytes
@@ -110,20 +116,24 @@ class SourceDirection:
             yield self._unlike(target, info, checked)
 
     def _converted(self, target: Target, info: CacheInfo, pages: Sequence[Page], *, again: bool) -> Batch:
-        """Fingerprints of entries; their bytes are looked for only if they are asked for."""
-        found = self._conversion(target, info, pages, in_order=again or self.thorough)
-        rows = fingerprints(found.records.keys, found.records.values)
-        bad = [row.row for row in found.bad]
+        """Fingerprints of the entries that are sent; their bytes are looked for only if they are asked for."""
+        chosen = self.selectors.select(info, target.topic, pages)
+        found = self._conversion(target, info, chosen.pages, in_order=again or self.thorough)
+        records = found.records
+        rows, bad = fingerprints(records.keys, records.values), [row.row for row in found.bad]
 
         def columns(at: RowIndex) -> Columns:
-            kept = found.records.rows  # of each record's entry, where transforms drop some
-            places = (np.delete(np.arange(sum(page.rows for page in pages)), bad) if kept is None else kept)[at]
-            entries = pa.array(_entries_at(pages, info.name, places), pa.binary())
+            places = np.delete(np.arange(chosen.count), bad) if records.rows is None else records.rows  # transforms drop entries
+            entries = pa.array(_entries_at(chosen.pages, info.name, places[at]), pa.binary())
             return entries, pa.nulls(len(entries), pa.binary())
 
-        return Batch(rows, columns, [str(row.error) for row in found.bad], found.records.keys)
+        return Batch(rows, columns, [str(row.error) for row in (*chosen.bad, *found.bad)], records.keys)
 
     def _conversion(self, target: Target, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Conversion:
+        """Records of entries, and the bad entries.
+
+        :raises DecodeError, UnsupportedType, TransformFailed: of a bad entry, if the error policy is to stop.
+        """
         converter = self.converters.of(target.cache)
         try:
             records = converter.convert(pages, info, self.cluster, topic=target.topic, in_order=in_order)

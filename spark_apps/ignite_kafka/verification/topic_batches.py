@@ -15,9 +15,12 @@ _GROUP = "ignite-kafka-internal"  # which it does not join
 _WAIT_S = 1.0
 
 
-def topic_batches(clients: KafkaClients, target: Target, partitions: Sequence[int], *, headers: bool = False) -> Iterator[Consumed]:
+def topic_batches(
+    clients: KafkaClients, target: Target, partitions: Sequence[int], *, timed: bool = False, headers: bool = False
+) -> Iterator[Consumed]:
     """Committed records, in the order of each partition.
 
+    :param timed: whether with their timestamps; `headers`: whether with their headers.
     :raises KafkaUnavailable: nothing arrived for the clients' ``patience_s`` before the ends.
     :raises RecordsLost: records were deleted before they were read.
     """
@@ -26,6 +29,6 @@ def topic_batches(clients: KafkaClients, target: Target, partitions: Sequence[in
         return
     starts = {(target.topic, number): target.ends[number][0] for number in filled}
     ends = {(target.topic, number): target.ends[number][1] for number in filled}
-    with closing(RecordReader(clients, _GROUP, starts, ends, _LIMITS, headers=headers)) as reader:
+    with closing(RecordReader(clients, _GROUP, starts, ends, _LIMITS, timed=timed, headers=headers)) as reader:
         while not reader.finished:
             yield from reader.read(_WAIT_S)

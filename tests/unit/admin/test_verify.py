@@ -13,7 +13,7 @@ import pytest
 from ignite_kafka import convert
 from ignite_kafka.admin.entry_reader import EntryReader
 from ignite_kafka.admin.verify import Verified, compare
-from ignite_kafka.errors import DecodeError, TransformFailed
+from ignite_kafka.errors import DecodeError, TransformFailed, UnsupportedType
 from ignite_kafka.ignite.binary import decode_rows
 from ignite_kafka.ignite.binary.row_values import EnumValue
 from ignite_kafka.ignite.types import type_codes as codes
@@ -244,3 +244,58 @@ def test_transformed_records_are_compared_with_what_the_transforms_make() -> Non
     refused = {"transforms": ("cast",), "transform_config": {"cast": {"type": f"{package}Cast$Value", "spec": "name:int32"}}}
     with pytest.raises(TransformFailed, match="transform cast throws"):
         EntryReader(SourceSettings.from_dict({"name": "c", **refused}), "t", cast(Any, types), CACHE, decode_rows).entries(page(entries, 0))
+
+
+TRADE = {"price": codes.DOUBLE, "symbol": codes.STRING, "qty": codes.INT}
+
+
+def trades(types: OneCache, *prices: float) -> list[tuple[bytes, bytes]]:
+    kind = types.add("Trade", TRADE)
+    made = [{"price": number(codes.DOUBLE, price), "symbol": string("S"), "qty": number(codes.INT, 1)} for price in prices]
+    return [(long(at), binary(kind, fields)) for at, fields in enumerate(made)]
+
+
+def compared(
+    types: OneCache, entries: Sequence[tuple[bytes, bytes]], records: Sequence[tuple[bytes, bytes | None]], **settings: Any
+) -> Verified:
+    plan = TransferPlan("c", "s", 0, 1, SourceSettings(name="c", **settings), (CachePlan(CACHE.name, 1, "t", 1, 1),))
+    messages = [SimpleNamespace(key=lambda key=key: key, value=lambda value=value: value) for key, value in records]
+    return compare(plan, plan.caches[0], cast(Any, types), cast(Any, messages), [page(entries, 0)])
+
+
+def test_entries_that_the_filter_leaves_out_are_not_expected() -> None:
+    types = OneCache()
+    entries = trades(types, 1.0, 5.0, 9.0)
+    five, nine = (b'{"price":%s,"symbol":"S","qty":1}' % price for price in (b"5.0", b"9.0"))
+    is_equal(compared(types, entries, [(b"1", five), (b"2", nine)], where="price > 2"), 2)
+    tombstone_of_what_left = compared(types, entries, [(b"0", None), (b"1", five), (b"2", nine)], where="price > 2")
+    assert (tombstone_of_what_left.equal, tombstone_of_what_left.records) == (True, 3)
+    of_what_left = compared(types, entries, [(b"0", five), (b"1", five)], where="price > 2")
+    assert (of_what_left.missing, of_what_left.unexpected, of_what_left.entries) == (1, 1, 2)
+
+
+def test_an_entry_for_which_the_filter_fails_is_missing_or_ends_the_comparison() -> None:
+    types = OneCache()
+    entries = [*trades(types, 5.0), (long(7), string("no trade"))]
+    record = b"0", b'{"price":5.0,"symbol":"S","qty":1}'
+    found = compared(types, entries, [record], where="price > 2", error_handling_policy="LOG_ONLY")
+    assert (found.entries, found.missing, found.different, found.unexpected) == (2, 1, 0, 0)
+    with pytest.raises(UnsupportedType):
+        compared(types, entries, [record], where="price > 2")
+
+
+@pytest.mark.parametrize("policy", ["LAZY", "EAGER"])
+@pytest.mark.parametrize("schemas", ["true", "false"])
+def test_values_have_the_fields_that_select_names(schemas: str, policy: str) -> None:
+    types = OneCache()
+    entries = trades(types, 1.0, 5.0)
+    config: dict[str, Any] = {"value_converter_config": {"schemas.enable": schemas}, "field_nullability_policy": policy}
+    is_equal(copied(types, entries, select="QTY, price", **config), 2)
+    whole = copied(types, entries, changed=copied_values(types, entries, **config)[0], select="qty, price", **config)
+    assert (whole.different, whole.missing) == (1, 0)
+
+
+def copied_values(types: OneCache, entries: Sequence[tuple[bytes, bytes]], **settings: Any) -> list[bytes]:
+    chosen = convert.converter(SourceSettings(name="c", **settings))
+    found: list[bytes] = chosen.convert([page(entries, 0)], types.info, cast(Any, types)).values.to_pylist()
+    return found

@@ -75,8 +75,8 @@ def test_arguments_count_as_settings() -> None:
 
 
 def test_what_this_version_lacks_is_refused() -> None:
-    with pytest.raises(NotAvailableYet, match=r"where .*dag nightly"):
-        source({"where": "a > 1"})
+    with pytest.raises(NotAvailableYet, match=r"cache_filter .*dag nightly"):
+        source({"cache_filter": "a"})
 
 
 def test_settings_of_a_cleanup_are_checked() -> None:

@@ -74,7 +74,7 @@ def test_validate_reads_the_secrets_file_too(file: str, tmp_path: Path, capsys: 
     ("content", "last"),
     [
         ("name=c\nslots=0", "ignite-kafka: SettingsError slots is wrong: it is out of range"),
-        ("name=c\nwhere=a > 1", "ignite-kafka: NotAvailableYet where 'a > 1' is not available yet"),
+        ("name=c\ncacheFilter=a", "ignite-kafka: NotAvailableYet cache_filter 'a' is not available yet"),
         ("slots=1", "ignite-kafka: SettingsError name is missing"),
     ],
 )

@@ -32,7 +32,7 @@ from ignite_kafka.settings.files import from_properties
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.sink.dead_letters import error_of, record_headers
-from ignite_kafka.sink.store import _fault
+from ignite_kafka.sink.program_faults import _fault
 from tests.support.bad_entries import long
 from tests.support.ignite_bytes import CACHE, Types, binary, decimal, page
 from tests.unit.source.test_entry_sender import Writer, send

@@ -15,7 +15,7 @@ PROPERTIES = """\
 name=c
 slots=0
 cacheWhitelits=flights
-where=a
+cacheFilter=a
 cacheBlacklist=*x,[
 sasl.password=hunter2
 transaction_max_ms=700000
@@ -28,7 +28,7 @@ run_mode=continous
 FOUND = {
     "slots": "out of range",
     "cacheWhitelits": "Did you mean cacheWhitelist?",
-    "where": "not available yet",
+    "cache_filter": "not available yet",
     "cache_blacklist": "write .*x",
     "transaction_max_ms": "below transaction_timeout_ms",
     "topic.creation.groups": "names a group twice",
@@ -62,7 +62,7 @@ def test_a_file_s_findings_are_all_told_and_each_once(command: str, file: str, c
 
 def test_one_finding_is_the_error_itself() -> None:
     with pytest.raises(NotAvailableYet):
-        SourceSettings.from_dict({"name": "c", "where": "a > 1"})
+        SourceSettings.from_dict({"name": "c", "cache_filter": "a"})
     with pytest.raises(SettingsError) as caught:
         SourceSettings.from_dict({"name": "c", "slots": 0})
     assert not caught.value.findings

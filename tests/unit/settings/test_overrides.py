@@ -97,7 +97,7 @@ def test_a_contradiction_with_other_settings_is_named() -> None:
     assert caught.value.where["override"] == "t"
 
 
-@pytest.mark.parametrize(("name", "value"), [("where", "x > 1"), ("select", "x"), ("cache_filter", "F")])
+@pytest.mark.parametrize(("name", "value"), [("cache_filter", "F")])
 def test_later_features_are_refused_by_name(name: str, value: object) -> None:
     with pytest.raises(NotAvailableYet, match=f"{name} .* is not available yet"):
         source({"a": {name: value}})

@@ -85,6 +85,44 @@ class Caches:
         return SimpleNamespace(put=put, flush=lambda: None)
 
 
+def test_a_filter_leaves_entries_out_before_they_are_put(monkeypatch: pytest.MonkeyPatch) -> None:
+    log, caches = TypesLog(), Caches()
+    monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", caches.writer)
+    monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: caches.types)
+    monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: log.topic)
+    settings = SinkSettings(
+        name="c",
+        topics=("topic",),
+        types_topic=NAME,
+        where="n >= 2 OR _offset = 100",
+        error_handling_policy="LOG_ONLY",
+        process_updates=True,
+    )
+    store = Store(SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),)), cast(Any, caches), cast(Any, None))
+    values: list[bytes | None] = [b'{"n":0,"s":"a"}', b'{"n":1}', b'{"n":', b'{"n":2}', b'{"n":3,"s":"b"}']
+    stored = store.store([consumed(values)])
+    assert [json.loads(converter("json").convert([page([entry])], CACHE, caches.types).values[0].as_py())["n"] for entry in caches.put] == [
+        0,
+        2,
+        3,
+    ]
+    assert (stored.entries, stored.filtered) == ({("topic", 3): 3}, {("topic", 3): 1})
+    assert [[bad.row for bad in records] for _, records in stored.skipped] == [[2]]
+    assert not store.needs_times
+
+
+def test_what_is_compared_with_a_cache_is_what_the_filter_keeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    log, caches = TypesLog(), Caches()
+    monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", caches.writer)
+    monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: caches.types)
+    monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: log.topic)
+    settings = SinkSettings(name="c", topics=("topic",), types_topic=NAME, where="n >= 2")
+    store = Store(SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),)), cast(Any, caches), cast(Any, None))
+    made = store.converted(consumed([b'{"n":1}', None, b'{"n":2}', b'{"n":', b'{"n":3}']))
+    assert (made.rows.tolist(), made.values.null_count, [bad.row for bad in made.bad]) == ([1, 2, 4], 1, [3])
+    assert caches.put == []
+
+
 def test_a_stream_takes_the_class_that_the_source_saw_later(monkeypatch: pytest.MonkeyPatch) -> None:
     types, log, caches = Types(), TypesLog(), Caches()
     color = types.add("Color", {}, enum=("RED", "BLUE"))
@@ -169,3 +207,60 @@ def test_records_are_stored_in_the_caches_of_their_routed_topics(monkeypatch: py
         assert headers["__connect.errors.exception.class.name"] == b"org.apache.kafka.connect.errors.DataException"
     assert caches.by_cache == keys
     assert stored.entries == {("topic", 3): sum(map(len, keys.values()))}
+
+
+def routed_store(monkeypatch: pytest.MonkeyPatch, **more: Any) -> tuple[Store, RoutedCaches]:
+    caches, log = RoutedCaches(), TypesLog()
+    monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", caches.writer)
+    monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: caches.types)
+    monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: log.topic)
+    monkeypatch.setattr("ignite_kafka.sink.caches.get_or_create_cache", caches.create)
+    settings = SinkSettings.from_dict({"name": "c", "topics": "topic", **BY_DAY, **more})
+    plan = SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4, routed=True),))
+    return Store(plan, cast(Any, caches), cast(Any, None)), caches
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+def test_the_filter_sees_the_entries_that_transforms_make_and_the_record_that_was_read(
+    monkeypatch: pytest.MonkeyPatch, in_order: bool
+) -> None:
+    """MaskField makes x 0, and offset 102 is left out by its number, whatever topic it is routed to."""
+    where = "x = 0 AND _offset <> 102 AND _topic = 'topic'"
+    store, caches = routed_store(monkeypatch, where=where, error_handling_policy="LOG_ONLY")
+    store._in_order = in_order
+    values = [b'{"x":1}', b'{"x":2}', b'{"x":3}', b"7", b'{"x":4}']
+    given = replace(consumed(values, [b"1", b"2", b"3", b"4", b"5"]), times_ms=np.array([0, 86_400_000, 0, 0, 0]))
+    stored = store.store([given])
+    expected = {"topic-19700101": [1, 5], "topic-19700102": [2]}
+    assert caches.by_cache == {name: [number(codes.LONG, key) for key in keys] for name, keys in expected.items()}
+    assert (stored.entries, stored.filtered) == ({("topic", 3): 3}, {("topic", 3): 1})
+    assert [[bad.row for bad in records] for _, records in stored.skipped] == [[3]]
+    assert (store.needs_times, store.needs_headers) == (True, False)
+
+
+def test_what_is_compared_is_in_the_order_of_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, caches = routed_store(monkeypatch, where="_key <> 3")
+    given = replace(
+        consumed([b'{"x":1}', b'{"x":2}', b'{"x":3}', b"7", b'{"x":4}'], [b"1", b"2", b"3", b"4", b"5"]),
+        times_ms=np.array([0, 86_400_000, 0, 0, 0]),
+    )
+    made = store.converted(given)
+    assert (made.rows.tolist(), [bad.row for bad in made.bad]) == ([0, 1, 4], [3])
+    assert made.keys.to_pylist() == [number(codes.LONG, key) for key in (1, 2, 5)]
+    assert all(put == [] for put in caches.by_cache.values())
+
+
+def test_a_record_for_which_the_filter_fails_is_a_bad_one_with_the_class_of_filters(monkeypatch: pytest.MonkeyPatch) -> None:
+    log, caches = TypesLog(), Caches()
+    monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", caches.writer)
+    monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: caches.types)
+    monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: log.topic)
+    settings = SinkSettings(name="c", topics=("topic",), where="_value > 1", error_handling_policy="DEAD_LETTER", dead_letter_topic="dead")
+    store = Store(SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),)), cast(Any, caches), cast(Any, None))
+    given = consumed([b"1", b'"text"', b"3"])
+    stored = store.store([given])
+    assert (stored.entries, stored.filtered) == ({("topic", 3): 1}, {("topic", 3): 1})
+    (((_, (bad,))),) = stored.skipped
+    headers = dict(record_headers("c", 1, error_of(given, bad)))
+    assert headers["__connect.errors.stage"] == b"TRANSFORMATION"
+    assert headers["__connect.errors.class.name"] == b"ignite_kafka.convert.filter.entries.EntryFilter"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ignite_kafka.admin.verify import compare_last
-from ignite_kafka.errors import UnknownBinaryType
+from ignite_kafka.errors import TransformFailed, UnknownBinaryType, UnsupportedType
 from ignite_kafka.ignite.binary import decode_rows
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.verification import source
@@ -152,5 +154,81 @@ def test_what_a_repair_sends_makes_the_topic_equal(case: Compared) -> None:
         case.types, case.entries, [[*part, *sent] if at == len(case.records) - 1 else part for at, part in enumerate(case.records)]
     )
     found = after.row_by_row()
-    assert (found.missing, found.unexpected) == (len(keys) - len(set(keys)), 0)
+    in_topic = {key for part in case.records for key, _ in part}
+    assert (found.missing, found.unexpected) == (len(keys) - len(set(keys)) + len(twice - in_topic), 0)
     assert found.different <= len(twice)
+
+
+KAFKA = "org.apache.kafka.connect.transforms."
+
+
+def filtered_case(count: int = 60, **settings: Any) -> Compared:
+    """A cache of which every third entry is sent, with the fields that are selected."""
+    types = OneCache()
+    kind = types.add("Value", FIELDS)
+    entries = [(long(at), binary(kind, {"shop": long(at % 3), "name": string(str(at))})) for at in range(count)]
+    own = {"where": "shop = 1", "select": "name", **settings}
+    in_cache = [entries[at::PARTITIONS] for at in range(PARTITIONS)]
+    sent = copied(types, [entry for at, entry in enumerate(entries) if at % 3 == 1], **own)
+    return Compared(types, in_cache, [sent], own)
+
+
+@pytest.mark.parametrize("thorough", [False, True])
+@pytest.mark.parametrize("schemas", ["false", "true"])
+def test_entries_that_the_filter_leaves_out_are_not_compared(schemas: str, thorough: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = filtered_case(value_converter_config={"schemas.enable": schemas})
+    found = case.job(monkeypatch, thorough=thorough).result
+    assert (found.equal, found.entries, found.records) == (True, 20, 20), found
+    (records,) = case.records
+    changed = [(key, b'{"name":"other"}') for key, _ in records[:2]]
+    case.records[0][:] = [*changed, *records[3:], (b"3", b"left the filter"), (b"0", None)]  # type: ignore[index]
+    found = case.job(monkeypatch, thorough=thorough).result
+    assert (found.different, found.missing, found.unexpected) == (2, 1, 1)
+    expected = case.row_by_row()
+    assert {name: getattr(found, name) for name in COUNTS} == {name: getattr(expected, name) for name in COUNTS}
+
+
+def test_an_entry_for_which_the_filter_fails_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = filtered_case()
+    case.entries[0].append((long(99), string("no object")))  # type: ignore[attr-defined]
+    with pytest.raises(UnsupportedType):
+        case.job(monkeypatch)
+    case.settings["error_handling_policy"] = "LOG_ONLY"
+    found = case.job(monkeypatch).result
+    assert (found.entries, found.missing, found.different, found.unexpected) == (21, 1, 0, 0)
+
+
+def transformed_case(policy: str) -> Compared:
+    """Entries of which the filter leaves four out, and of which a transform refuses one."""
+    types = OneCache()
+    cast = {"cast": {"type": f"{KAFKA}Cast$Value", "spec": "int32"}}
+    values = [str(at) if at != 4 else "x" for at in range(12)]
+    entries = [(long(at), string(value)) for at, value in enumerate(values)]
+    own: dict[str, Any] = {
+        "where": "_key >= 4", "transforms": ("cast",), "transform_config": cast, "error_handling_policy": policy,
+        "overrides": {".*": {"topic": "t"}},
+    }  # fmt: skip
+    return Compared(types, [entries], [[(b"%d" % at, b"%d" % at) for at in range(5, 12)]], own)
+
+
+def test_what_transforms_refuse_is_missing_or_ends_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = transformed_case("LOG_ONLY").job(monkeypatch).result
+    assert (found.entries, found.missing, found.different, found.unexpected) == (8, 1, 0, 0)
+    with pytest.raises(TransformFailed):
+        transformed_case("STOP_TASK").job(monkeypatch)
+
+
+def without_five(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Drop the record of entry 5."""
+    return batch.filter(pc.not_equal(batch["value"], "5"))
+
+
+def test_the_entry_of_a_record_is_found_behind_entries_that_were_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Suspects are read again: their bytes are those of their own entries, although filter and transforms leave others out."""
+    case = transformed_case("LOG_ONLY")
+    drop = {"drop": {"type": f"{__name__}:without_five"}}
+    case.settings |= {"transforms": ("drop", "cast"), "transform_config": drop | case.settings["transform_config"]}
+    case.records[0][:] = [(b"%d" % at, b"%d" % at) for at in (6, 7, 8, 9, 11)] + [(b"10", b"0")]  # type: ignore[index]
+    found = case.job(monkeypatch).result
+    assert (found.entries, found.missing, found.different, found.unexpected) == (7, 1, 1, 0)  # entry 4 is refused
+    assert any("key '10'" in text for text in found.examples), found.examples

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -12,13 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ignite_kafka.errors import RecordRefused
+from ignite_kafka.errors import NotAvailableYet, RecordRefused
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.kafka.records import Consumed
 from ignite_kafka.plan.sink_plan import SinkPlan, TopicPlan
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.sink import SinkSettings
-from ignite_kafka.verification import sink
+from ignite_kafka.sink.store import Store
+from ignite_kafka.verification import connector, sink
 from ignite_kafka.verification.direction import Judged, Target
 from ignite_kafka.verification.job import VerifyJob
 from ignite_kafka.verification.sink import SinkDirection
@@ -26,6 +27,7 @@ from tests.support.bad_entries import long
 from tests.support.ignite_bytes import binary, number, page, string
 from tests.support.local_exchange import LocalExchange
 from tests.support.to_ignite_records import GrowingTypes, cache_of, record_converter
+from tests.support.types_log import NAME, TypesLog
 
 FIELDS = {"id": "java.lang.Long", "symbol": "java.lang.String"}
 CODES = {"id": codes.LONG, "symbol": codes.STRING}
@@ -66,13 +68,15 @@ class Case:
         direction = InMemory(self.types, plan, Secrets(), limit=50)
         monkeypatch.setattr(sink, "Store", lambda *_: self)
         monkeypatch.setattr(sink, "scan_partitions", lambda *_: iter([page(list(self.entries.items()), 0)]))
-        monkeypatch.setattr(sink, "topic_batches", lambda _clients, _target, numbers, **_: self._consumed(numbers))
+        monkeypatch.setattr(sink, "topic_batches", lambda _clients, _target, numbers, **columns: self._consumed(numbers, **columns))
         monkeypatch.setattr(sink, "store_again", self._store_again)
         target = Target("tested", "t", tuple((0, len(part)) for part in self.records), 1)
         first = not plan.settings.process_updates
         job = VerifyJob(LocalExchange, 2, [target], lambda: direction, first_counts=first, buckets=2, limit=50, **more)
         (judged,) = job.run()
         return judged
+
+    needs_times, needs_headers = False, False
 
     def converted(self, part: Consumed) -> Any:
         return record_converter(self.types.info, self.types).convert(part)
@@ -81,7 +85,8 @@ class Case:
         self.stored.append((put, remove))
         return len(put) + len(remove)
 
-    def _consumed(self, numbers: Sequence[int]) -> Iterator[Consumed]:
+    def _consumed(self, numbers: Sequence[int], *, timed: bool, headers: bool) -> Iterator[Consumed]:
+        assert (timed, headers) == (self.needs_times, self.needs_headers)
         for number_ in numbers:
             if part := self.records[number_]:
                 keys, values = (pa.array(column, pa.binary()) for column in zip(*part, strict=True))
@@ -161,3 +166,45 @@ def test_bad_records_are_missing_or_end_the_comparison(policy: str, monkeypatch:
     found = case.job(monkeypatch).result
     assert (found.missing, found.records) == (2, 2)
     assert any("a record cannot be converted to an entry" in one for one in found.examples)
+
+
+@dataclass
+class Filtered(Case):
+    """The conversion is the sink's own, with its filter."""
+
+    needs_times = True
+
+    def job(self, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Judged:
+        monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", lambda *_, **__: None)
+        monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: self.types)
+        monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: TypesLog().topic)
+        return super().job(monkeypatch, **more)
+
+    def converted(self, part: Consumed) -> Any:
+        made = SinkSettings(name="c", topics=("t",), **self.settings)
+        store = Store(SinkPlan("c", 0, 0, made, (TopicPlan("t", "id", "tested", PARTITIONS),)), cast(Any, self.types), cast(Any, None))
+        assert store.needs_times
+        return store.converted(replace(part, times_ms=1_000 * part.offsets))
+
+
+def test_records_that_the_filter_leaves_out_make_no_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of key 1 the last record that matches counts; key 3 never matches; the second record of a partition is too late."""
+    types = Cluster()
+    entries = {long(1): trade(types, 1, "b"), long(2): trade(types, 2, "b")}
+    records = [[record(2, "b"), record(2, "b")], [record(1, "b"), record(1, "a"), record(3, "a")]]
+    where = "symbol = 'b' AND _timestamp < TIMESTAMP '1970-01-01 00:00:01Z'"
+    own = {"process_updates": True, "where": where, "types_topic": NAME}
+    found = Filtered(records, entries, types, own).job(monkeypatch).result
+    assert (found.equal, found.records, found.entries) == (True, 2, 2), found
+    entries = {long(1): trade(types, 1, "a"), long(3): trade(types, 3, "a")}
+    found = Filtered(records, entries, types, own).job(monkeypatch).result
+    assert (found.missing, found.different, found.unexpected) == (1, 1, 1)
+
+
+def test_topics_whose_caches_records_name_are_refused() -> None:
+    settings_ = SinkSettings(name="c", topics=("t",))
+    plans = (TopicPlan("t", "id", "tested", 1), TopicPlan("u", "id", "u", 1, routed=True))
+    connector._check_caches(SinkPlan("c", 0, 0, settings_, plans[:1]))
+    with pytest.raises(NotAvailableYet, match="no one cache has them") as caught:
+        connector._check_caches(SinkPlan("c", 0, 0, settings_, plans))
+    assert caught.value.where["topic"] == "u"

@@ -67,6 +67,14 @@ def separate_bad_entries(
     return Conversion(concat_records(bisection.parts), tuple(sorted(bisection.bad, key=lambda bad: bad.row)))
 
 
+def bad_entry(
+    converter: Converter, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, topic: str, row: int, error: IgniteKafkaError,
+    stage: Stage,
+) -> BadEntry:  # fmt: skip
+    """The bad entry at a row of some pages that fails before it is converted."""
+    return _Bisection(converter, pages, cache, types, lambda _: {}, topic).bad_entry(row, error, stage)
+
+
 class _Bisection:
     def __init__(
         self, converter: Converter, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, refuses: Refuses, topic: str
@@ -85,16 +93,16 @@ class _Bisection:
             records = self._convert(self._slices(first, last))
         except ENTRY_ERRORS as error:
             if last - first == 1:
-                self.bad.append(self._bad(first, error))
+                self.bad.append(self.bad_entry(first, error))
                 return
             middle = (first + last) // 2
             self.convert(first, middle)
             self.convert(middle, last)
             return
         rows = np.arange(len(records)) if records.rows is None else records.rows
-        self.bad += [self._bad(first + row, error, Stage.TRANSFORMATION) for row, error in records.refused]
+        self.bad += [self.bad_entry(first + row, error, Stage.TRANSFORMATION) for row, error in records.refused]
         refused = self._refuses(records)
-        self.bad += [self._bad(first + int(rows[at]), refused[at], Stage.PRODUCE) for at in sorted(refused)]
+        self.bad += [self.bad_entry(first + int(rows[at]), refused[at], Stage.PRODUCE) for at in sorted(refused)]
         kept = replace(records, rows=None if records.rows is None else rows + first, refused=())
         self.parts.append(take_rows(kept, np.delete(np.arange(len(records)), list(refused))) if refused else kept)
 
@@ -111,7 +119,7 @@ class _Bisection:
                 found.append(Page(page.partition, high - low, page.data[cuts[2 * low] : cuts[2 * high]], page.last))
         return found
 
-    def _bad(self, row: int, error: IgniteKafkaError, stage: Stage | None = None) -> BadEntry:
+    def bad_entry(self, row: int, error: IgniteKafkaError, stage: Stage | None = None) -> BadEntry:
         """The entry of this row. Without a given stage, it is KEY if the key alone cannot be converted, else VALUE."""
         (page,) = self._slices(row, row + 1)
         bounds = entry_bounds(page, self._cache.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,23 @@ from ..rules.stage import Stage
 from .converter import KeyConverter, SideContext, SideConverter
 from .ignite_binary import IgniteBinaryConverter
 from .record_fields import RecordFields
+from .selected_fields import SelectedFields
 from .type_uses import uses_of
+
+
+@dataclass(frozen=True)
+class DecodedGroup:
+    """N decoded entries of one key type and one value type, and what fields of them make.
+
+    :param group: with the selected fields of the values alone.
+    :param key: keys of the records, of type `key_type`.
+    :param times_ms: times of the records, in milliseconds since 1970; 0: the time of sending.
+    """
+
+    group: EntryGroup
+    key: pa.Array
+    key_type: TypeRef
+    times_ms: Int64Array
 
 
 class EntryConverter:
@@ -26,6 +43,7 @@ class EntryConverter:
     :param key: None: Ignite's binary format; so is `value`. At least one is given:
         :class:`.ignite_binary.IgniteBinaryConverter` is the converter of both.
     :param fields: fields that make the records' keys or timestamps; None: none does.
+    :param select: fields of the values that the records have; None: all.
     """
 
     def __init__(
@@ -35,9 +53,10 @@ class EntryConverter:
         enums: EnumPolicy = EnumPolicy.SHORT_NAME,
         date_zone: str = "UTC",
         fields: RecordFields | None = None,
+        select: SelectedFields | None = None,
     ) -> None:
         self._key, self._value, self._enums, self._date_zone = key, value, enums, date_zone
-        self._fields = fields or RecordFields()
+        self._fields, self._selected = fields or RecordFields(), select
         self._raw = IgniteBinaryConverter()
 
     @property
@@ -54,10 +73,12 @@ class EntryConverter:
         self.check_sides(("key", "value"), cache, types, topic)
 
     def check_sides(self, sides: Collection[str], cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
-        """Check these of the sides, key and value; raises UnsupportedType."""
+        """Check these of the sides, key and value, and the names of the selected fields; raises UnsupportedType."""
+        if self._selected is not None:
+            self._selected.check(cache, types)
         for side in self._sides(sides):
             if not (side is self._key and self._fields.key):
-                side.check(self.context(cache, types, topic))
+                side.check(self._declared(side, cache, types, topic))
 
     def register(self, cache: CacheInfo, types: TypeSource, topic: str) -> None:
         """Register the declared schemas of both sides; see :meth:`.converter.Converter.register`."""
@@ -66,42 +87,49 @@ class EntryConverter:
     def register_sides(self, sides: Collection[str], cache: CacheInfo, types: TypeSource, topic: str) -> None:
         """Register the declared schemas of these of the sides; see :meth:`.converter.Converter.register`."""
         for side in self._sides(sides):
-            side.register(self.context(cache, types, topic))
+            side.register(self._declared(side, cache, types, topic))
 
     def _sides(self, names: Collection[str]) -> list[SideConverter]:
         known = {"key": self._key, "value": self._value}
         return [side for name, side in known.items() if side is not None and name in names]
 
+    def _declared(self, side: SideConverter, cache: CacheInfo, types: TypeSource, topic: str) -> SideContext:
+        """The context in which a side sees the declared types of its records."""
+        if self._selected is not None and side is self._value:
+            types = self._selected.of_types(cache, types)
+        return self.context(cache, types, topic)
+
     def context(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> SideContext:
         """Where the values of a side come from and go to."""
         return SideContext(cache, types, topic, self._enums)
 
-    def decoded(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Iterator[tuple[EntryGroup, pa.Array, TypeRef]]:
-        """Decoded entries, group by group, each with the keys of its records and their type.
+    def decoded(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Iterator[DecodedGroup]:
+        """Decoded entries, group by group, with the selected fields of their values.
 
         :raises DecodeError: bytes that do not decode.
-        :raises UnsupportedType: a field that is to make a record's key is null or missing.
+        :raises UnsupportedType: a field that is to make a record's key or time is null or missing, or no value has a selected field.
         """
-        fields, with_values = self._fields, self._value is not None or bool(self._fields.key)
+        fields, selected, with_values = self._fields, self._selected, self._value is not None or bool(self._fields.key)
         decode = functools.partial(
             decode_entries, pages, cache, types, enums=self._enums, documents=True, keys=self._key is not None, values=with_values,
-            date_zone=self._date_zone,
+            value_fields=None if selected is None else selected.needed(fields.of_values), date_zone=self._date_zone,
         )  # fmt: skip
         groups = decode()
         # objects in keys have their own fields alone, so that a field that their class gets later changes no older key
         key_groups = decode(own_fields=True) if fields.key and any(map(fields.has_objects, groups)) else groups
         for group, key_group in zip(groups, key_groups, strict=True):
-            yield group, *(fields.record_key(key_group) if fields.key else (group.key, group.key_type))
+            key, key_type = fields.record_key(key_group) if fields.key else (group.key, group.key_type)
+            times = fields.times_ms(group) if fields.timestamp else np.zeros(len(group.rows), np.int64)
+            chosen = group if selected is None else replace(group, value=selected.of_values(group, cache, types))
+            yield DecodedGroup(chosen, key, key_type, times)
 
-    def keys(
-        self, group: EntryGroup, key: pa.Array, key_type: TypeRef, context: SideContext
-    ) -> tuple[pa.BinaryArray, set[KeyKind], set[KeyType]]:
+    def keys(self, decoded: DecodedGroup, context: SideContext) -> tuple[pa.BinaryArray, set[KeyKind], set[KeyType]]:
         """Bytes of the keys of a group's records, and their kinds and types where the entries' keys are the records'."""
         assert self._key is not None
-        made = self._key.convert(key, key_type, context)
+        made = self._key.convert(decoded.key, decoded.key_type, context)
         if self._fields.key:
             return made, set(), set()
-        return made, self._key.key_kinds(group, made, context), self._key.key_types(group, made)
+        return made, self._key.key_kinds(decoded.group, made, context), self._key.key_types(decoded.group, made)
 
     def values(self, group: EntryGroup, context: SideContext) -> pa.BinaryArray:
         """Bytes of the values of a group; null for those of removed entries."""
@@ -109,10 +137,6 @@ class EntryConverter:
         if pa.types.is_null(group.value.type):
             return pa.nulls(len(group.rows), pa.binary())
         return self._value.convert(group.value, group.value_type, context)
-
-    def times_ms(self, group: EntryGroup) -> Int64Array:
-        """Times of the records of a group, in milliseconds since 1970; 0: the time of sending."""
-        return self._fields.times_ms(group) if self._fields.timestamp else np.zeros(len(group.rows), np.int64)
 
     def convert(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = False) -> Records:
         """Records of all entries of the pages, group by group of one key type and one value type, or in their order.
@@ -124,12 +148,13 @@ class EntryConverter:
         raw = None if self._key is not None and self._value is not None else self._raw.convert(pages, cache, types)
         keys, values, times, kinds, key_types, rows = [], [], [], set(), set(), []
         uses: set[TypeUse] = set()
-        for group, key, key_type in self.decoded(pages, cache, types):
+        for decoded in self.decoded(pages, cache, types):
+            group = decoded.group
             rows.append(group.rows)
             if self._key is None:
                 keys.append(_of_rows(raw, group.rows, key=True))
             else:
-                made, kinds_of_group, types_of_group = self.keys(group, key, key_type, context)
+                made, kinds_of_group, types_of_group = self.keys(decoded, context)
                 keys.append(made)
                 kinds |= kinds_of_group
                 key_types |= types_of_group
@@ -141,7 +166,7 @@ class EntryConverter:
                 values.append(self._value.convert(group.value, group.value_type, context))
                 uses.update(uses_of("value", group.value, group.value_type))
             if fields.timestamp:
-                times.append(fields.times_ms(group))
+                times.append(decoded.times_ms)
         sets = raw.type_ids if raw is not None else frozenset[int](), frozenset(kinds), frozenset(key_types)
         times_ms = np.concatenate(times) if times else None
         records = Records(gather(keys), gather(values), *sets, uses=frozenset(uses), times_ms=times_ms)

@@ -29,6 +29,12 @@ class RecordFields:
     key: tuple[str, ...] = ()
     timestamp: str = ""
 
+    @property
+    def of_values(self) -> tuple[str, ...]:
+        """The fields of values among them."""
+        names = *(name for name in self.key if not name.startswith(_KEY)), self.timestamp
+        return tuple(name for name in names if name)
+
     def record_key(self, group: EntryGroup) -> tuple[pa.Array, TypeRef]:
         """The keys of the records of a group: the one field, or objects of the fields in their order.
 

@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from ...common.arrays import Int64Array, RowIndex
 from ...common.redaction import in_message
 from ...errors import IgniteKafkaError, SettingsError, TransformFailed, UnsupportedType
-from ...ignite.binary import EntryGroup, TypeRef
 from ...ignite.types.key_kind import KeyKind
 from ...ignite.types.model import CacheInfo, Page, TypeSource, TypeUse
 from ...kafka.headers import same_headers
@@ -26,7 +25,7 @@ from ..transforms.batch import NO_TIME, BadRow, ConnectBatch
 from ..transforms.chain import Step, apply_chain
 from .connect_side import ConnectSide
 from .converter import SideContext, naming_cache
-from .entry_converter import EntryConverter
+from .entry_converter import DecodedGroup, EntryConverter
 from .type_uses import uses_of
 
 _REMEDY = "Correct the entry or the transform; to skip such entries set error_handling_policy to DEAD_LETTER."
@@ -113,9 +112,9 @@ class TransformingConverter:
         :raises SettingsError: a transform gives a record another topic than the plan has.
         """
         context, made = self._plain.context(cache, types, topic), _Made()
-        for group, key, key_type in self._plain.decoded(pages, cache, types):
+        for decoded in self._plain.decoded(pages, cache, types):
             with naming_cache(cache):
-                self._convert(group, key, key_type, context, made)
+                self._convert(decoded, context, made)
         rows = np.concatenate([np.zeros(0, np.int64), *made.rows])
         times = np.concatenate([np.zeros(0, np.int64), *made.times])
         headers = concat_present(made.headers)
@@ -132,15 +131,15 @@ class TransformingConverter:
         )
         return records if np.array_equal(rows, np.sort(rows)) else take_rows(records, np.argsort(rows))
 
-    def _convert(self, group: EntryGroup, key: pa.Array, key_type: TypeRef, context: SideContext, made: _Made) -> None:
+    def _convert(self, decoded: DecodedGroup, context: SideContext, made: _Made) -> None:
         """Convert the entries of one key type and one value type."""
-        count = len(group.rows)
-        plain_key, plain_value = self._plain_bytes(group, key, key_type, context, made)
-        keys = _placeholders(count) if plain_key is not None else self._key.columns(key, key_type, context)
+        group, count = decoded.group, len(decoded.group.rows)
+        plain_key, plain_value = self._plain_bytes(decoded, context, made)
+        keys = _placeholders(count) if plain_key is not None else self._key.columns(decoded.key, decoded.key_type, context)
         removed = pa.types.is_null(group.value.type)
         nothing = removed or plain_value is not None
         values = _placeholders(count, there=not removed) if nothing else self._value.columns(group.value, group.value_type, context)
-        times = np.where((times := self._plain.times_ms(group)) > 0, times, NO_TIME)
+        times = np.where(decoded.times_ms > 0, decoded.times_ms, NO_TIME)
         for rows, key_column, value_column in _shared(keys, values, count):
             topics = pa.repeat(pa.scalar(self._chain.topic_of(context.cache.name)), len(rows))
             batch = ConnectBatch(group.rows[rows], key_column, value_column, topics, times[rows])
@@ -150,13 +149,11 @@ class TransformingConverter:
                 if len(one):
                     self._add(one, group.rows, plain_key, plain_value, context.topic, made)
 
-    def _plain_bytes(
-        self, group: EntryGroup, key: pa.Array, key_type: TypeRef, context: SideContext, made: _Made
-    ) -> tuple[pa.Array | None, pa.Array | None]:
+    def _plain_bytes(self, decoded: DecodedGroup, context: SideContext, made: _Made) -> tuple[pa.Array | None, pa.Array | None]:
         """Bytes of the sides that no transform touches, for each entry of a group; None for the others."""
-        keys = values = None
+        keys, values, group = None, None, decoded.group
         if not self._touched["key"]:
-            keys, kinds, key_types = self._plain.keys(group, key, key_type, context)
+            keys, kinds, key_types = self._plain.keys(decoded, context)
             made.kinds |= kinds
             made.key_types |= key_types
             made.uses.update(uses_of("key", group.key, group.key_type))

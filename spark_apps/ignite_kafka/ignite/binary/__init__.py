@@ -3,13 +3,14 @@
 Imports ignite.types; ignite, convert and admin import it.
 """
 
-from .decode import EntryGroup, TypeRef, decode_entries
+from .decode import EntryGroup, TypeRef, decode_arrays, decode_entries
 from .decode_rows import decode_rows
 from .decode_scalars import EnumPolicy
 from .encode import encode_objects, encoded
 from .entry_bounds import EntryBounds, concat_bounds, entry_bounds, entry_cuts, raw_entries
 from .object_layout import ObjectLayout
 from .page_buffer import Wire
+from .page_rows import kept_rows, with_nulls
 from .type_ids import type_ids_within
 
 __all__ = [
@@ -20,12 +21,15 @@ __all__ = [
     "TypeRef",
     "Wire",
     "concat_bounds",
+    "decode_arrays",
     "decode_entries",
     "decode_rows",
     "encode_objects",
     "encoded",
     "entry_bounds",
     "entry_cuts",
+    "kept_rows",
     "raw_entries",
     "type_ids_within",
+    "with_nulls",
 ]  # fmt: skip

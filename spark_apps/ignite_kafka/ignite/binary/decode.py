@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,8 @@ from .java_classes import type_name
 from .key_kinds import key_kinds
 from .object_headers import read_headers
 from .page_buffer import Positions, Wire
+
+Fields = Collection[str] | None
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,8 @@ def decode_entries(
     own_fields: bool = False,
     keys: bool = True,
     values: bool = True,
+    key_fields: Fields = None,
+    value_fields: Fields = None,
     date_zone: str = "UTC",
 ) -> list[EntryGroup]:
     """All entries of `pages`, column by column. Give many small pages at once: below 20,000 rows the calls outweigh the work.
@@ -69,22 +73,59 @@ def decode_entries(
         all fields of the type in one order, as tables have them.
     :param own_fields: values of documents have the fields of their own schemas alone, as keys have.
     :param keys: False: keys are not decoded, and are null; so are `values`.
+    :param key_fields: fields of keys that are objects, in lower case: no other is decoded; None: all. So are `value_fields`.
     :param date_zone: time zone at whose midnight the java.sql.Dates were made.
     :raises DecodeError: for bytes that are no values, naming cache, partition, type id and position in the page's data.
     :raises UnsupportedType: for a value that no Arrow column holds (raw-data objects, self-containing objects).
     """
     wire = Wire.of(pages, cache, types)
     bounds = concat_bounds(pages, wire)
+    orders = (FieldOrder.OWN if documents else FieldOrder.TYPE,) * 2
+    if documents and not own_fields:
+        orders = FieldOrder.OWN, FieldOrder.OWN_FIRST
+    decoders = [
+        ColumnDecoder(wire, enums, order, date_zone, fields) if wanted else None
+        for order, wanted, fields in zip(orders, (keys, values), (key_fields, value_fields), strict=True)
+    ]
+    return _decode(wire, bounds, decoders)
+
+
+def decode_arrays(
+    keys: pa.BinaryArray,
+    values: pa.BinaryArray,
+    cache: CacheInfo,
+    types: TypeSource,
+    *,
+    key_fields: Fields = None,
+    value_fields: Fields = None,
+    date_zone: str = "UTC",
+) -> list[EntryGroup]:
+    """N keys and N values in Ignite's binary format, not wrapped, none null: all columns as tables have them, see :func:`decode_entries`.
+
+    Errors name no partition.
+    """
+    data = [pa.py_buffer(b"") if not len(array) else array.buffers()[2] for array in (keys, values)]
+    parts = [np.frombuffer(part, np.uint8) for part in data]
+    whole = np.concatenate(parts)
+    wire = Wire.of([Page(-1, len(keys), memoryview(whole.data), True)], cache, types)
+    offsets = [_offsets(keys), _offsets(values) + parts[0].size]
+    bounds = EntryBounds(offsets[0][:-1], offsets[0][1:], offsets[1][:-1], offsets[1][1:])
+    decoders = [ColumnDecoder(wire, order=FieldOrder.TYPE, date_zone=date_zone, fields=fields) for fields in (key_fields, value_fields)]
+    return _decode(wire, bounds, decoders)
+
+
+def _offsets(array: pa.BinaryArray) -> Positions:
+    if not len(array):
+        return np.zeros(1, np.int64)
+    return np.frombuffer(array.buffers()[1], np.int32)[array.offset : array.offset + len(array) + 1].astype(np.int64)
+
+
+def _decode(wire: Wire, bounds: EntryBounds, decoders: Sequence[ColumnDecoder | None]) -> list[EntryGroup]:
     if bounds.key_start.size == 0:
         return []
     nothing = np.zeros(bounds.key_start.size, np.int64)
-    key_types = _signatures(wire, bounds.key_start, bounds.key_end) if keys else nothing
-    value_types = _signatures(wire, bounds.value_start, bounds.value_end) if values else nothing
-    of_values = FieldOrder.OWN if own_fields else FieldOrder.OWN_FIRST
-    orders = (FieldOrder.OWN, of_values) if documents else (FieldOrder.TYPE, FieldOrder.TYPE)
-    decoders = [
-        ColumnDecoder(wire, enums, order, date_zone) if wanted else None for order, wanted in zip(orders, (keys, values), strict=True)
-    ]
+    key_types = _signatures(wire, bounds.key_start, bounds.key_end) if decoders[0] is not None else nothing
+    value_types = _signatures(wire, bounds.value_start, bounds.value_end) if decoders[1] is not None else nothing
     return [_group(wire, decoders, bounds, rows) for rows in _groups(key_types, value_types)]
 
 

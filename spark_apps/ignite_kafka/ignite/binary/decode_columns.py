@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -41,12 +41,14 @@ class ColumnDecoder:
     """Decodes columns of one wire buffer; `order` selects the fields of the objects and their order.
 
     :param date_zone: time zone at whose midnight a java.sql.Date was made.
+    :param fields: of the objects that are whole keys or values, in lower case: no other is decoded; None: all.
     """
 
     wire: Wire
     enums: EnumPolicy = EnumPolicy.SHORT_NAME
     order: FieldOrder = FieldOrder.TYPE
     date_zone: str = "UTC"
+    fields: Collection[str] | None = None
 
     def decode(self, at: Positions, end: Positions, declared: int = codes.OBJECT, depth: int = 0) -> Column:
         """The values at `at` (-1: absent), each inside its `end`, as one column of as many rows.
@@ -233,7 +235,9 @@ class ColumnDecoder:
             return self._list_of(tree_places(self.wire, headers.start, headers.stop, 1), codes.OBJECT, depth)
         binary, places = self.places(int(headers.type_id[0]), headers)
         orders, order_of = field_orders(binary, places, self.order)
-        shown = orders[0] if order_of is None else sorted(set().union(*orders))
+        shown: Sequence[int] = orders[0] if order_of is None else sorted(set().union(*orders))
+        if depth == 0 and self.fields is not None:
+            shown, order_of = [one for one in shown if binary.fields[one].name.lower() in self.fields], None
         columns = [self.decode(places.at[one], headers.footer, binary.fields[one].type_code, depth + 1) for one in shown]
         if not columns:
             return Column(pa.array([{}] * headers.start.size, pa.struct([])), type_name=self._shown_name(binary))

@@ -145,7 +145,8 @@ class SlotCopy:
         self._outcome_unknown = False
         self._unit_rows: dict[int, int] = {}  # entries so far of units that continue in the next batch
         self._unit_bad: Counter[int] = Counter()  # bad ones of them
-        self._unit_dropped: Counter[int] = Counter()  # those of them that transforms drop
+        self._unit_filtered: Counter[int] = Counter()  # those that the filter left out
+        self._unit_dropped: Counter[int] = Counter()  # those that passed the filter, and that transforms drop
         self._key_kinds: set[KeyKind] = set()  # of the cache that is copied
         self._batch_bytes = self._settings.page_bytes * _BATCH_PAGES  # of pages
         self._begun: tuple[CacheInfo, Scan] | None = None  # requested before the slot had its turn
@@ -186,7 +187,7 @@ class SlotCopy:
     def _attempt(self) -> dict[str, CacheCount]:
         if self._turn.stop.is_set():
             raise _Stopped
-        self._unit_rows, self._unit_bad, self._unit_dropped = {}, Counter(), Counter()
+        self._unit_rows, self._unit_bad, self._unit_filtered, self._unit_dropped = {}, Counter(), Counter(), Counter()
         # the last try is no longer than the time that is left
         opener, plan = self._turn.opener, self._plan
         clients = replace(opener.clients, patience_s=min(opener.clients.patience_s, max(BRIEF_S, self._budget.remaining())))
@@ -264,6 +265,7 @@ class SlotCopy:
             sent = self._sender.send(writer, self._slot, cache, info, batch, partitions)
             records = sent.records
             self._unit_bad.update(partitions[sent.bad].tolist())
+            self._unit_filtered.update(partitions[sent.filtered].tolist())
             self._unit_dropped.update(partitions[sent.dropped].tolist())
             if records.key_kinds and not self._key_kinds:  # the topic may hold keys of former snapshots
                 self._key_kinds = kinds_of_keys(writer.state.by_cache.get(cache.name, {}).values())
@@ -274,10 +276,11 @@ class SlotCopy:
             self._unit_rows[page.partition] = self._unit_rows.get(page.partition, 0) + page.rows
             if page.last:
                 rows, skipped = self._unit_rows.pop(page.partition), self._unit_bad.pop(page.partition, 0)
-                dropped = self._unit_dropped.pop(page.partition, 0)
+                filtered, dropped = self._unit_filtered.pop(page.partition, 0), self._unit_dropped.pop(page.partition, 0)
+                rows -= filtered
                 unit, records_sent = (cache.name, page.partition, cache.incarnation, self._plan.snapshot_id), rows - skipped - dropped
                 writer.unit_done(*unit, records_sent, skipped, cache.topic_id, self._key_kinds, dropped)
-                count.add(CacheCount(entries=rows, records=records_sent, units=1, bad=skipped))
+                count.add(CacheCount(entries=rows, records=records_sent, units=1, bad=skipped, filtered=filtered))
         if writer.past_limits and not self._unit_rows:
             self._commit(writer)
 

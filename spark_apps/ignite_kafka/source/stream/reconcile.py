@@ -5,8 +5,8 @@ that is loaded though it was sent before must be reconciled, and its offset reco
 steps beside the stream, one partition after the other, up to its end when the reconciliation began. Tombstones and the read position are
 committed at intervals, so that a later task continues there; keys found twice get two tombstones.
 
-Only keys of the task's own units that the cache lacks are held. A tombstone is a looked-up state (:mod:`.state_lookup`): a key with a newer
-change gets none.
+Only keys of the task's own units that the cache lacks, or that its filter leaves out, are held. A tombstone is a looked-up state
+(:mod:`.state_lookup`): a key with a newer change gets none.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from ...common.arrays import Int64Array
 from ...convert import Converters
+from ...convert.filter import Filters
 from ...convert.to_kafka.read_back import declared_kinds
 from ...ignite.types.key_kind import UNKNOWN_KIND, KeyKind
 from ...ignite.types.model import CacheInfo
@@ -25,8 +26,9 @@ from ...kafka.topics import Topics
 from ...plan.source_plan import CachePlan
 from ...settings.converters import IGNITE_BINARY
 from .backlog_client import BacklogClient
-from .batch import ChangeBatch, ReconcilePosition
+from .batch import ChangeBatch, LocatedKey, ReconcilePosition
 from .cache_infos import CacheInfos
+from .sent_keys import SentKeys
 from .state_lookup import StateLookup
 from .topic_scan import MOST_HELD, TopicKeys, TopicScan
 from .unit_states import UnitStates
@@ -57,7 +59,7 @@ class Reconciler:
     ) -> None:
         self._client, self._infos, self._states, self._lookup, self._read_kinds = client, infos, states, lookup, read_kinds
         self._clients, self._topics, self._most_held = clients, topics, most_held
-        self._converters = Converters(states.plan.settings)
+        self._converters, self._filters = Converters(states.plan.settings), Filters(states.plan.settings)
         self._scan: TopicScan | None = None
 
     @property
@@ -94,7 +96,10 @@ class Reconciler:
     ) -> ChangeBatch:
         """A batch of tombstones for keys that the cache no longer has; a key with a newer change gets none."""
         states = self._lookup.look_up([(unit, key) for unit in units.tolist() for key in found.get(unit, ())])
-        batch, _ = self._lookup.with_states(units, {key: None for key, value in states.items() if value is None}, set())
+        cache = self._states.table.cache_of(int(units[0]))
+        kept = self._sent_keys(cache).kept(list(states.values()), [key for _, key in states])
+        absent: dict[LocatedKey, bytes | None] = {key: None for key, there in zip(states, kept.tolist(), strict=True) if not there}
+        batch, _ = self._lookup.with_states(units, absent, set())
         unsound = units[~batch.sound].tolist()
         scan.drop_units(unsound)  # gone, or sent again once more
         batch.reconciled = {unit: position for unit in units.tolist() if unit not in unsound}
@@ -129,8 +134,11 @@ class Reconciler:
             info,
             self._client.cluster,
             lambda: self._kinds(cache, info),
-            lambda wanted: self._client.locate(cache.name, wanted),
+            self._sent_keys(cache).locate,
         )
+
+    def _sent_keys(self, cache: CachePlan) -> SentKeys:
+        return SentKeys(self._client, cache, self._infos.of(cache), self._filters.of(cache.name))
 
     def _kinds(self, cache: CachePlan, info: CacheInfo) -> set[KeyKind]:
         """Kinds of the keys that any task has sent of a cache, or if none are known, those that the cache declares."""

@@ -111,7 +111,8 @@ class SlotsSender:
         pages = {unit: [page for page in batch.scanned.get(unit, ()) if page.rows] for unit in units.tolist()}
         rows = [sum(page.rows for page in mine) for mine in pages.values()]
         if any(rows):
-            self._convert(cache, np.repeat(units, rows), [page for mine in pages.values() for page in mine], None)
+            filtered = self._convert(cache, np.repeat(units, rows), [page for mine in pages.values() for page in mine], None)
+            count.entries -= filtered
         count.entries += sum(rows)
         count.units += sum(unit in batch.scanned for unit in units.tolist())
 
@@ -138,8 +139,8 @@ class SlotsSender:
         pages: Sequence[Page],
         removed: Mask | None,
         changes: tuple[Int64Array, Int64Array] | None = None,
-    ) -> None:
-        """Queue the entries of pages.
+    ) -> int:
+        """Queue the entries of pages; returns the number of those that the filter left out.
 
         :param units: of each entry, all of one slot.
         :param removed: which entries are tombstones; None: none, and their order does not count.
@@ -151,13 +152,15 @@ class SlotsSender:
         sent = self._entries.send(self._writers[slot], slot, cache, self._infos.of(cache), pages, partitions, removed, changes)
         records = sent.records
         self._key_kinds[cache.name] |= records.key_kinds
-        for rows in (sent.bad, sent.dropped):
+        for rows in (sent.bad, sent.filtered, sent.dropped):
             np.subtract.at(self._records, units[rows], 1)  # :meth:`_send_offset` adds all
         count.bad += sent.bad.size
+        count.filtered += sent.filtered.size
         count.records += len(records)
         count.bytes += records.nbytes
         count.started = count.started or time.time()
         count.ended = time.time()
+        return int(sent.filtered.size)
 
     def _send_offset(self, batch: ChangeBatch, unit: int, cache: CachePlan) -> None:
         progress = batch.progress[unit]

@@ -30,7 +30,7 @@ MOST_HELD = 100_000
 """Limit of keys that a scan holds before their tombstones are sent."""
 
 Locate = Callable[[Sequence[bytes]], tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]]
-"""Keys to their partitions, and whether the cache has them."""
+"""Keys to their partitions, and whether the cache has them, and sends them by its filter."""
 
 
 class TopicKeys:

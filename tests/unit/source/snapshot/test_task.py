@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from ignite_kafka.common.retry import GROWING
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, TopicError
+from ignite_kafka.ignite.types import type_codes as codes
+from ignite_kafka.ignite.types.model import Page
 from ignite_kafka.kafka.clients import BRIEF_S, KafkaClients
-from ignite_kafka.plan.source_plan import TransferPlan
+from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.runtime.clients import slot_clients
+from ignite_kafka.runtime.counts import CacheCount
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.snapshot.task import SlotCopy, Turn, batch_bytes
+from tests.support.ignite_bytes import CACHE, Types, number, page, string
 
 ATTEMPT_S = 1.5
 
@@ -89,3 +95,70 @@ def test_a_final_error_is_not_retried() -> None:
 )
 def test_batches_are_smaller_where_records_are_larger_than_entries(read: int, written: int, limit: int) -> None:
     assert batch_bytes(4 << 20, read, written) == limit
+
+
+class CountingWriter:
+    """Keeps the records and offset records of a slot."""
+
+    def __init__(self) -> None:
+        self.state: Any = SimpleNamespace(by_cache={})
+        self.sent: list[bytes] = []
+        self.units: dict[int, tuple[int, int]] = {}
+        self.dropped: dict[int, int] = {}
+        self.past_limits, self.types_sent, self.uses_sent = False, dict[int, Any](), dict[str, Any]()
+
+    def send_control(self, *_: Any) -> None:
+        pass
+
+    def send(self, topic: str, partitions: int, records: Any, topic_id: str) -> None:
+        self.sent += records.keys.to_pylist()
+
+    def too_large(self, *_: Any) -> dict[int, IgniteKafkaError]:
+        return {}
+
+    def unit_done(self, cache: str, partition: int, incarnation: str, snapshot: str, records: int, bad: int, *more: Any) -> None:
+        self.units[partition] = records, bad
+        self.dropped[partition] = more[-1]
+
+
+def test_filtered_entries_are_counted_and_wholly_filtered_partitions_are_done() -> None:
+    """Partition 1 is cut into two batches, of partition 2 nothing matches, and an entry of partition 3 is bad."""
+    settings = SourceSettings(name="c", where="_value > 1", error_handling_policy="LOG_ONLY")
+    cache, writer, count = CachePlan("tested", 1, "topic", 8, 2), CountingWriter(), CacheCount()
+    turn = Turn(cast(Any, Types()), cast(Any, None))
+    copy = SlotCopy(TransferPlan("c", "s", 1, 16, settings, (cache,)), 0, turn)
+
+    def entries(partition: int, *values: bytes, last: bool = True) -> Page:
+        return replace(page([(number(codes.LONG, at), value) for at, value in enumerate(values)], partition), last=last)
+
+    low, high = number(codes.INT, 1), number(codes.INT, 2)
+    first, second = entries(1, low, high, high, last=False), entries(1, low, low)
+    for batch in ([first], [second, entries(2, low, low), entries(3, string("bad"), high, low), entries(4)]):
+        copy._copy_batch(cast(Any, writer), cache, CACHE, batch, count)
+    assert writer.sent == [b"1", b"2", b"1"]
+    assert writer.units == {1: (2, 0), 2: (0, 0), 3: (1, 1), 4: (0, 0)}
+    assert (count.entries, count.records, count.bad, count.filtered, count.units) == (4, 3, 1, 6, 4)
+
+
+def test_entries_that_transforms_drop_are_counted_beside_filtered_ones() -> None:
+    """Of partition 1 the filter leaves one entry out, transforms drop another one and refuse a third one."""
+    chain = {
+        "drop": {"type": f"{__name__}:without_two"},
+        "cast": {"type": "org.apache.kafka.connect.transforms.Cast$Value", "spec": "int32"},
+    }
+    settings = SourceSettings(
+        name="c", where="_value <> '1'", error_handling_policy="LOG_ONLY", transforms=tuple(chain), transform_config=chain,
+        overrides={".*": {"topic": "topic"}},
+    )  # fmt: skip
+    cache, writer, count = CachePlan("tested", 1, "topic", 8, 2), CountingWriter(), CacheCount()
+    copy = SlotCopy(TransferPlan("c", "s", 1, 16, settings, (cache,)), 0, Turn(cast(Any, Types()), cast(Any, None)))
+    entries = page([(number(codes.LONG, at), string(value)) for at, value in enumerate("12x34")], 1)
+    copy._copy_batch(cast(Any, writer), cache, CACHE, [entries], count)
+    assert writer.sent == [b"3", b"4"]
+    assert (writer.units, writer.dropped) == ({1: (2, 1)}, {1: 1})
+    assert (count.entries, count.records, count.bad, count.filtered, count.units) == (4, 2, 1, 1, 1)
+
+
+def without_two(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Drop the records of value 2."""
+    return batch.filter(pc.not_equal(batch["value"], "2"))

@@ -1,0 +1,140 @@
+"""The columns that a condition sees: those of data source ``ignite``, so that a condition can be tried on a DataFrame first.
+
+``_key`` (``_key.id`` is a field of keys that are objects), the fields of the values by their names, ``_value`` for values that are no
+objects, and ``_type``, the name of the value's type. At a sink also ``_topic``, ``_partition``, ``_offset`` and ``_timestamp`` of the
+record. Names are compared without case, as Spark and Ignite do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...errors import UnknownBinaryType, UnsupportedType
+from ...ignite.binary import EntryGroup
+from ...ignite.types.java_hash import java_hash
+from ...ignite.types.model import CacheInfo, TypeSource
+from ...ignite.types.type_table import field_of
+from ...sql.syntax import Column
+from . import operands
+from .operands import Operand
+
+KEY, VALUE, TYPE = "_key", "_value", "_type"
+TIMESTAMP = "_timestamp"
+OfRecords = Mapping[str, pa.Array]
+"""Columns of the records that N entries come from, by name, each of N values."""
+
+
+@dataclass(frozen=True)
+class NeededColumns:
+    """What must be decoded for a condition.
+
+    :param key: fields of keys that are objects, in lower case; None: whole keys. So is `value`.
+    :param keys: whether keys are needed at all; so is `values`.
+    """
+
+    keys: bool
+    key: frozenset[str] | None
+    values: bool
+    value: frozenset[str] | None
+
+    @staticmethod
+    def of(columns: Iterable[Column]) -> NeededColumns:
+        """What the columns of a condition need."""
+        paths = [tuple(name.lower() for name in column.path) for column in columns]
+        keys = [path for path in paths if path[0] == KEY]
+        others = {path[0] for path in paths if path[0] != KEY}
+        whole_keys = any(len(path) == 1 for path in keys)
+        return NeededColumns(
+            bool(keys),
+            None if whole_keys else frozenset(path[1] for path in keys),
+            bool(others),
+            None if VALUE in others else frozenset(others - {TYPE}),
+        )
+
+
+def columns_of_group(group: EntryGroup, records: OfRecords) -> dict[str, tuple[pa.Array, pa.Field]]:
+    """The columns of a group by their names, each with its field and marks."""
+    found = {KEY: (group.key, field_of(KEY, group.key.type, group.key_type.mark))}
+    value = group.value
+    if pa.types.is_struct(value.type):
+        found |= {field.name: (value.field(at), field) for at, field in enumerate(value.type) if field.name not in (KEY, VALUE, TYPE)}
+    else:
+        found[VALUE] = value, field_of(VALUE, value.type, group.value_type.mark)
+    for name, column in records.items():
+        found[name] = column.take(pa.array(group.rows)), pa.field(name, column.type)
+    found[TYPE] = pa.repeat(pa.scalar(group.value_type.name), len(value)), pa.field(TYPE, pa.string())
+    return found
+
+
+class ColumnLookup:
+    """Finds columns and fields within them.
+
+    :param columns: by name.
+    :param absent: called for a column that is not there; it raises UnsupportedType if no entry can have it, else the column is null.
+    """
+
+    def __init__(self, columns: Mapping[str, tuple[pa.Array, pa.Field]], count: int, absent: Callable[[str], None]) -> None:
+        self._columns = {name.lower(): column for name, column in columns.items()}
+        self._count, self._absent = count, absent
+
+    def __call__(self, column: Column) -> Operand:
+        """The operand of a column.
+
+        :raises UnsupportedType: it does not exist.
+        """
+        name = column.path[0]
+        if name.lower() not in self._columns:
+            self._absent(name)
+            return operands.column(pa.nulls(self._count), pa.field(name, pa.null()), name)
+        array, field = self._columns[name.lower()]
+        for at, inner in enumerate(column.path[1:]):
+            array, field = _inner(array, inner, ".".join(column.path[: at + 1]))
+        return operands.column(array, field, str(column))
+
+
+def _inner(array: pa.Array, name: str, outer: str) -> tuple[pa.Array, pa.Field]:
+    """A field of a struct column, null where the struct is."""
+    if pa.types.is_null(array.type):
+        return array, pa.field(name, pa.null())
+    if not pa.types.is_struct(array.type):
+        raise UnsupportedType(f"column {outer} is of type {array.type} and has no field {name}", "Correct where.", field=outer)
+    for at, field in enumerate(array.type):
+        if field.name.lower() == name.lower():
+            child = array.field(at)
+            if array.null_count and not pa.types.is_null(child.type):
+                child = pc.if_else(array.is_valid(), child, pa.scalar(None, child.type))
+            return child, field
+    known = ", ".join(field.name for field in array.type)
+    raise UnsupportedType(f"column {outer} has no field {name} (but {known})", "Correct where.", field=f"{outer}.{name}")
+
+
+def check_absent(setting: str, group: EntryGroup, cache: CacheInfo, types: TypeSource, name: str) -> None:
+    """Refuse a column that neither the value's type nor a declared type of the cache has: its name is wrong, and not its value null."""
+    if pa.types.is_null(group.value.type):
+        return
+    known = declared_fields(cache, types)
+    if name.lower() not in known:
+        own = set() if group.value_type.type_id is None else {field.name for field in types.binary_type(group.value_type.type_id).fields}
+        raise no_column(setting, name, cache.name, known | {field.lower() for field in own})
+
+
+def declared_fields(cache: CacheInfo, types: TypeSource) -> set[str]:
+    """Fields of values that the query entities of a cache name, or that the cluster knows of their types, in lower case."""
+    known: set[str] = set()
+    for entity in cache.query_entities:
+        known |= {field.name.lower() for field in entity.fields if not field.is_key}
+        try:
+            known |= {field.name.lower() for field in types.binary_type(java_hash(entity.value_type.lower())).fields}
+        except UnknownBinaryType:
+            continue  # a simple class, or a type of which no object was written yet
+    return known
+
+
+def no_column(setting: str, name: str, cache: str, known: Collection[str]) -> UnsupportedType:
+    """The error of a setting that names a column that is not there."""
+    what = f"{setting} names column {name}, which values do not have (but {', '.join(sorted(known)) or VALUE})"
+    return UnsupportedType(what, f"Correct {setting}: docs/filter.md says which columns there are.", cache=cache, field=name)

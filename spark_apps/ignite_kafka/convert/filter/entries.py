@@ -1,0 +1,169 @@
+"""The filter of a cache's entries: a condition, a function of the user, or both."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from types import MappingProxyType
+
+import numpy as np
+import pyarrow as pa
+
+from ...common.arrays import Mask
+from ...common.redaction import in_message
+from ...errors import IgniteKafkaError, ProgramFault, UnsupportedType
+from ...ignite.binary import EntryGroup, decode_arrays, decode_entries, kept_rows
+from ...ignite.types.model import CacheInfo, Page, TypeSource
+from ...sql import parse_condition
+from ...sql.syntax import columns_of
+from .columns import (
+    KEY,
+    TIMESTAMP,
+    TYPE,
+    VALUE,
+    ColumnLookup,
+    NeededColumns,
+    OfRecords,
+    check_absent,
+    columns_of_group,
+    declared_fields,
+    no_column,
+)
+from .declared_types import check_declared
+from .evaluate import evaluate
+from .user_function import MaskFunction
+
+log = logging.getLogger(__name__)
+
+NO_RECORDS: OfRecords = MappingProxyType({})
+
+
+class EntryFilter:
+    """Decides which entries are kept. It has no state: one serves several threads.
+
+    :param where: condition in Spark SQL; empty: none.
+    :param function: gets a batch of all columns of entries that meet the condition, and returns a flag for each; None: none.
+    """
+
+    def __init__(self, where: str, function: MaskFunction | None = None, date_zone: str = "UTC") -> None:
+        self._condition = parse_condition(where) if where else None
+        self._columns = list(dict.fromkeys(columns_of(self._condition))) if self._condition is not None else []
+        self._needed, self._function, self._date_zone = NeededColumns.of(self._columns), function, date_zone
+
+    @property
+    def needs_times(self) -> bool:
+        """Whether the condition names the records' timestamps."""
+        return any(column.path[0].lower() == TIMESTAMP for column in self._columns)
+
+    def check(self, cache: CacheInfo, types: TypeSource) -> None:
+        """Check the condition's columns against the types that the cache's query entities declare, before the first entry.
+
+        :raises UnsupportedType: no declared type has a column, or the condition cannot compare one of its declared type.
+        """
+        known = declared_fields(cache, types)
+        for column in self._columns:
+            name = column.path[0].lower()
+            if known and name not in (KEY, VALUE, TYPE) and name not in known:
+                raise no_column("where", column.path[0], cache.name, known)
+        if self._condition is not None:
+            for entity in cache.query_entities:
+                with naming_cache(cache.name):
+                    check_declared(self._condition, replace(cache, query_entities=(entity,)), types)
+
+    def of_pages(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Mask:
+        """A flag for each entry of the pages, in their order: whether it is kept.
+
+        :raises DecodeError: an entry's bytes are broken.
+        :raises UnsupportedType: an entry lacks a column, or has one of a type that the condition cannot compare.
+        :raises ProgramFault: the function failed.
+        """
+        count, needed = sum(page.rows for page in pages), self._needed
+        kept = np.ones(count, bool)
+        if self._condition is not None:
+            groups = decode_entries(
+                pages, cache, types, keys=needed.keys, values=needed.values, key_fields=needed.key, value_fields=needed.value,
+                date_zone=self._date_zone,
+            )  # fmt: skip
+            kept = self._where(groups, cache, types, count)
+        if self._function is not None and kept.any():
+            left = kept_rows(pages, kept, cache, types)
+            kept[kept] = self._by_function(decode_entries(left, cache, types, date_zone=self._date_zone), int(kept.sum()))
+        return kept
+
+    def of_arrays(
+        self, keys: pa.BinaryArray, values: pa.BinaryArray, cache: CacheInfo, types: TypeSource, records: OfRecords = NO_RECORDS
+    ) -> Mask:
+        """The same for N keys and values in Ignite's binary format, not wrapped, none null.
+
+        :param records: columns of the records that they come from.
+        """
+        kept, zone = np.ones(len(keys), bool), self._date_zone
+        if self._condition is not None:
+            needed = self._needed
+            groups = decode_arrays(keys, values, cache, types, key_fields=needed.key, value_fields=needed.value, date_zone=zone)
+            kept = self._where(groups, cache, types, len(keys), records)
+        if self._function is not None and kept.any():
+            left = pa.array(kept)
+            mine = {name: column.filter(left) for name, column in records.items()}
+            groups = decode_arrays(keys.filter(left), values.filter(left), cache, types, date_zone=zone)
+            kept[kept] = self._by_function(groups, int(kept.sum()), mine)
+        return kept
+
+    def _where(
+        self, groups: Sequence[EntryGroup], cache: CacheInfo, types: TypeSource, count: int, records: OfRecords = NO_RECORDS
+    ) -> Mask:
+        assert self._condition is not None
+        kept = np.zeros(count, bool)
+        for group in groups:
+            absent = functools.partial(check_absent, "where", group, cache, types)
+            lookup = ColumnLookup(columns_of_group(group, records), len(group.rows), absent)
+            with naming_cache(cache.name):
+                found = evaluate(self._condition, lookup, len(group.rows))
+            kept[group.rows] = np.asarray(found.fill_null(False))
+        return kept
+
+    def _by_function(self, groups: Sequence[EntryGroup], count: int, records: OfRecords = NO_RECORDS) -> Mask:
+        assert self._function is not None
+        kept = np.zeros(count, bool)
+        for group in groups:
+            columns = columns_of_group(group, records)
+            batch = pa.RecordBatch.from_arrays([array for array, _ in columns.values()], schema=_schema(columns))
+            kept[group.rows] = _called(self._function, batch)
+        return kept
+
+
+@contextmanager
+def naming_cache(cache: str) -> Iterator[None]:
+    """Add the cache to the error of a column."""
+    try:
+        yield
+    except UnsupportedType as error:
+        raise UnsupportedType(error.what, error.remedy, **{"cache": cache} | error.where) from error
+
+
+def _schema(columns: dict[str, tuple[pa.Array, pa.Field]]) -> pa.Schema:
+    return pa.schema([field.with_name(name) for name, (_, field) in columns.items()])
+
+
+def _called(function: MaskFunction, batch: pa.RecordBatch) -> Mask:
+    """The flags of a user's function; null is false.
+
+    :raises ProgramFault: it failed, or returned something else.
+    """
+    try:
+        found = function(batch)
+        mask = pa.array(found, pa.bool_()) if not isinstance(found, pa.Array | pa.ChunkedArray) else found
+        mask = mask.combine_chunks() if isinstance(mask, pa.ChunkedArray) else mask
+    except (IgniteKafkaError, MemoryError):
+        raise
+    except Exception as error:  # whatever the user's code raises
+        log.exception("the function of setting filter failed")
+        what = f"the function of setting filter failed with {type(error).__name__}: {in_message(error)}"
+        raise ProgramFault(what, "Correct the function; the traceback is in the log of the executor.", setting="filter") from error
+    if not pa.types.is_boolean(mask.type) or len(mask) != batch.num_rows:
+        what = f"the function of setting filter returned {len(mask)} values of type {mask.type} for {batch.num_rows} rows"
+        raise ProgramFault(what, "Return one boolean for each row of the batch.", setting="filter")
+    return np.asarray(mask.fill_null(False)).astype(bool)

@@ -1,0 +1,188 @@
+"""Operands of conditions: Arrow columns and literals by their kinds, as Spark sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...errors import UnsupportedType
+from ...ignite.types.type_table import mark_of
+from ...sql.syntax import Kind, Literal
+
+_DAYS, _MICROSECONDS = pa.date32(), pa.timestamp("us", "UTC")
+_LITERALS = {Kind.BOOLEAN: pa.bool_(), Kind.INT: pa.int64(), Kind.DOUBLE: pa.float64(), Kind.STRING: pa.string(), Kind.DATE: _DAYS}
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A column of N values or a literal.
+
+    :param kind: None: a type that can only be tested for null.
+    :param values: int64, double, string, bool, date32, timestamp(us, UTC), or a decimal; a scalar of a literal. Decimals of several scales
+        are strings.
+    :param name: for messages.
+    """
+
+    kind: Kind | None
+    values: pa.Array | pa.Scalar
+    name: str
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether it is a literal."""
+        return isinstance(self.values, pa.Scalar)
+
+
+def literal(one: Literal) -> Operand:
+    """The operand of a literal."""
+    if one.kind is Kind.TIMESTAMP:
+        return Operand(one.kind, pa.scalar(one.value, pa.int64()).cast(_MICROSECONDS), "a TIMESTAMP")
+    if one.kind is Kind.DECIMAL:
+        assert isinstance(one.value, Decimal)
+        scale = max(0, -int(one.value.as_tuple().exponent))
+        return Operand(one.kind, pa.scalar(one.value, pa.decimal128(38, scale)), f"DECIMAL {one.value}")
+    return Operand(one.kind, pa.scalar(one.value, _LITERALS.get(one.kind, pa.null())), f"a {one.kind.value}")
+
+
+def column(array: pa.Array, field: pa.Field, name: str) -> Operand:
+    """The operand of a decoded column.
+
+    :param field: with the mark of its Ignite type.
+    :raises UnsupportedType: a time is out of the range of Spark's.
+    """
+    kind, known = array.type, pa.types
+    if known.is_null(kind):
+        return Operand(Kind.NULL, array, name)
+    if known.is_boolean(kind):
+        return Operand(Kind.BOOLEAN, array, name)
+    if known.is_integer(kind):
+        return Operand(Kind.INT, array.cast(pa.int64()), name)
+    if known.is_floating(kind):
+        return Operand(Kind.DOUBLE, array.cast(pa.float64()), name)
+    if known.is_decimal(kind) or mark_of(field) == "decimal":
+        return Operand(Kind.DECIMAL, array, name)
+    if known.is_string(kind):
+        return Operand(Kind.STRING, array, name)
+    if known.is_date32(kind):
+        return Operand(Kind.DATE, array, name)
+    if known.is_timestamp(kind) and kind.tz is not None:
+        return Operand(Kind.TIMESTAMP, _microseconds(array, name), name)
+    return Operand(None, array, name)
+
+
+def _microseconds(array: pa.Array, name: str) -> pa.Array:
+    try:
+        return array.cast(_MICROSECONDS)
+    except pa.ArrowInvalid as error:
+        what = f"column {name} has a time that is out of the range of microseconds in 64 bits"
+        raise UnsupportedType(what, "Correct the entry; error_handling_policy passes over such entries.", field=name) from error
+
+
+def compared(operator: str, left: Operand, right: Operand, count: int) -> pa.Array:
+    """N results of a comparison, null where an operand is null.
+
+    :param operator: ``=``, ``<>``, ``<``, ``<=``, ``>`` or ``>=``.
+    :raises UnsupportedType: Spark converts one of the types, or refuses them, in a way that is not proved equal here.
+    """
+    if left.kind is None or right.kind is None:
+        odd = left if left.kind is None else right
+        what = f"column {odd.name} is of type {odd.values.type}, of which a condition can only ask whether it is null"
+        raise UnsupportedType(what, _REMEDY, field=odd.name)
+    if Kind.NULL in (left.kind, right.kind):
+        return pa.nulls(count, pa.bool_())
+    kinds = {left.kind, right.kind}
+    if kinds == {Kind.DOUBLE} or kinds == {Kind.DOUBLE, Kind.INT} or (kinds == {Kind.DOUBLE, Kind.DECIMAL} and _as_double(left, right)):
+        return _full(_doubles(operator, _double(left), _double(right)), count)
+    if Kind.DECIMAL in kinds and kinds <= {Kind.DECIMAL, Kind.INT}:
+        return _decimals(operator, left, right, count)
+    if len(kinds) > 1:
+        what = f"{left.name} ({left.kind.value}) is compared with {right.name} ({right.kind.value})"
+        raise UnsupportedType(what, f"Write both with one type. {_REMEDY}", field=left.name if not left.is_literal else right.name)
+    if left.kind is Kind.BOOLEAN:
+        return _full(_KERNELS[operator](left.values.cast(pa.int8()), right.values.cast(pa.int8())), count)
+    return _full(_KERNELS[operator](left.values, right.values), count)
+
+
+_REMEDY = "Correct where, or name a function by setting filter."
+_KERNELS = {
+    "=": pc.equal, "<>": pc.not_equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal,
+}  # fmt: skip
+_MIRRORED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_EXACT_DIGITS = 15
+
+
+def _full(result: pa.Array | pa.Scalar, count: int) -> pa.Array:
+    return pa.repeat(result, count) if isinstance(result, pa.Scalar) else result
+
+
+def _as_double(left: Operand, right: Operand) -> bool:
+    """Whether a decimal that is compared with a double is a literal that every conversion turns into the same double."""
+    one = left if left.kind is Kind.DECIMAL else right
+    return one.is_literal and len(one.values.as_py().as_tuple().digits) <= _EXACT_DIGITS
+
+
+def _double(operand: Operand) -> pa.Array | pa.Scalar:
+    if operand.kind is Kind.DECIMAL:
+        return pa.scalar(float(operand.values.as_py()))
+    # Java's rounding of long to double; Arrow's checked cast refuses what is not exact
+    return operand.values.cast(pa.float64(), safe=False)
+
+
+def _doubles(operator: str, left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
+    """Spark's order: NaN equals NaN and is above every other number."""
+    if operator in (">", ">="):
+        return _doubles(_MIRRORED[operator], right, left)
+    if operator in ("<>", "<="):
+        opposite = _doubles("=", left, right) if operator == "<>" else _doubles("<", right, left)
+        return pc.invert(opposite)
+    left_nan, right_nan = pc.is_nan(left), pc.is_nan(right)
+    if operator == "=":
+        return pc.or_(pc.equal(left, right), pc.and_(left_nan, right_nan))
+    return pc.or_(pc.less(left, right), pc.and_(right_nan, pc.invert(left_nan)))
+
+
+def _decimals(operator: str, left: Operand, right: Operand, count: int) -> pa.Array:
+    """Exact comparison; two columns of decimals, or a literal with more digits than Spark keeps, are refused."""
+    if not (left.is_literal or right.is_literal) and left.kind is right.kind:
+        what = f"columns {left.name} and {right.name} are decimals, which Spark may round to compare them"
+        raise UnsupportedType(what, _REMEDY, field=left.name)
+    if left.is_literal and not right.is_literal:
+        return _decimals(_MIRRORED[operator], right, left, count)
+    if pa.types.is_string(left.values.type) or pa.types.is_string(right.values.type):
+        return _decimal_texts(operator, left, right, count)
+    first, second = _wide(left), _wide(right)
+    scale = max(first.type.scale, second.type.scale)
+    common = pa.decimal256(76, scale)
+    return _full(_KERNELS[operator](first.cast(common), second.cast(common)), count)
+
+
+def _wide(operand: Operand) -> pa.Array | pa.Scalar:
+    if operand.kind is not Kind.INT:
+        return operand.values
+    return operand.values.cast(pa.decimal128(19, 0))
+
+
+_PYTHON = {
+    "=": lambda order: order == 0, "<>": lambda order: order != 0, "<": lambda order: order < 0, "<=": lambda order: order <= 0,
+    ">": lambda order: order > 0, ">=": lambda order: order >= 0,
+}  # fmt: skip
+
+
+def _decimal_texts(operator: str, left: Operand, right: Operand, count: int) -> pa.Array:
+    """The same for decimals that are texts, because they differ in scale or have more than 38 digits."""
+    first, second = (_python_decimals(one, count) for one in (left, right))
+    order: npt.NDArray[np.int8] = np.array(
+        [0 if a is None or b is None else (a > b) - (a < b) for a, b in zip(first, second, strict=True)], np.int8
+    )
+    absent = np.array([a is None or b is None for a, b in zip(first, second, strict=True)], bool)
+    return pa.array(_PYTHON[operator](order), pa.bool_(), mask=absent)
+
+
+def _python_decimals(operand: Operand, count: int) -> list[Decimal | None]:
+    values = [operand.values.as_py()] * count if operand.is_literal else operand.values.to_pylist()
+    return [None if value is None else Decimal(value) for value in values]

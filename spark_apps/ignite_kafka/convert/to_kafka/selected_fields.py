@@ -1,0 +1,86 @@
+"""The fields of values that setting ``select`` names: the others are not decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from ...common.arrow_layout import null_mask
+from ...errors import UnsupportedType
+from ...ignite.binary import EntryGroup
+from ...ignite.types.java_hash import java_hash
+from ...ignite.types.model import BinaryType, CacheInfo, TypeSource
+from ..filter.columns import check_absent, declared_fields, no_column
+
+_SETTING = "select"
+
+
+@dataclass(frozen=True)
+class SelectedFields:
+    """Names of fields in the order of the records; not empty."""
+
+    names: tuple[str, ...]
+
+    def needed(self, others: Iterable[str]) -> frozenset[str]:
+        """What must be decoded, in lower case.
+
+        :param others: fields of values that make keys or timestamps of records.
+        """
+        return frozenset(name.lower() for name in (*self.names, *others))
+
+    def check(self, cache: CacheInfo, types: TypeSource) -> None:
+        """Check the names against the types that the cache's query entities declare.
+
+        :raises UnsupportedType: no declared type has a field.
+        """
+        known = declared_fields(cache, types)
+        for name in self.names:
+            if known and name.lower() not in known:
+                raise no_column(_SETTING, name, cache.name, known)
+
+    def of_types(self, cache: CacheInfo, types: TypeSource) -> TypeSource:
+        """The types of which the cache's values have the selected fields alone."""
+        ids = {java_hash(entity.value_type.lower()) for entity in cache.query_entities}
+        return _SelectedTypes(types, frozenset(ids), self.names)
+
+    def of_values(self, group: EntryGroup, cache: CacheInfo, types: TypeSource) -> pa.Array:
+        """The values of a group with the selected fields, in the order of their names here; one that the type lacks is left out.
+
+        :raises UnsupportedType: values are no objects, or no type has a field.
+        """
+        values = group.value
+        if pa.types.is_null(values.type):
+            return values
+        if not pa.types.is_struct(values.type):
+            what = f"values are of type {group.value_type.name}, which has no fields, and select names some"
+            raise UnsupportedType(what, "Leave select out for this cache (overrides).", cache=cache.name)
+        places = {field.name.lower(): at for at, field in enumerate(values.type)}
+        for name in self.names:
+            if name.lower() not in places:
+                check_absent(_SETTING, group, cache, types, name)
+        chosen = [places[name.lower()] for name in self.names if name.lower() in places]
+        if not chosen:
+            return pa.array([{}] * len(values), pa.struct([]))
+        fields = [values.type.field(at) for at in chosen]
+        return pa.StructArray.from_arrays([values.field(at) for at in chosen], fields=fields, mask=null_mask(values))
+
+
+@dataclass(frozen=True)
+class _SelectedTypes:
+    """Binary types, some with some of their fields alone."""
+
+    types: TypeSource
+    ids: frozenset[int]
+    names: tuple[str, ...]
+
+    def binary_type(self, type_id: int) -> BinaryType:
+        """Metadata of a type; raises UnknownBinaryType."""
+        found = self.types.binary_type(type_id)
+        if type_id not in self.ids:
+            return found
+        of_name = {field.name.lower(): field for field in found.fields}
+        fields = tuple(of_name[name.lower()] for name in self.names if name.lower() in of_name)
+        order = tuple(field.field_id for field in fields)
+        return replace(found, fields=fields, schemas={0: order})  # one schema, so that the fields keep this order

@@ -1,0 +1,57 @@
+"""Leaves out the entries of a batch of records that a filter does not keep; removals pass."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from ..common.arrays import Mask
+from ..convert.filter.columns import TIMESTAMP, OfRecords
+from ..convert.filter.entries import EntryFilter
+from ..convert.filter.separate import each_row
+from ..convert.rules.stage import Stage
+from ..convert.to_ignite import BadRecord, Entries
+from ..ignite.types.model import CacheInfo, TypeSource
+from ..kafka.records import Consumed
+
+
+def kept_entries(entries: Entries, consumed: Consumed, entry_filter: EntryFilter, cache: CacheInfo, types: TypeSource) -> Entries:
+    """The entries that the filter keeps, and removals. A record for which the filter fails is a bad record.
+
+    :param consumed: the records that the entries were made of.
+    :param types: the types of the values.
+    """
+    put = np.asarray(entries.values.is_valid())
+    there = pa.array(put)
+    keys, values = entries.keys.filter(there), entries.values.filter(there)
+    rows = entries.rows[put]
+    records = _columns(consumed, rows)
+
+    def part(first: int, last: int) -> Mask:
+        mine = {name: column[first:last] for name, column in records.items()}
+        return entry_filter.of_arrays(keys[first:last], values[first:last], cache, types, mine)
+
+    kept, errors = each_row(len(keys), part)
+    bad = [BadRecord(int(rows[row]), Stage.TRANSFORMATION, error.what) for row, error in sorted(errors.items())]
+    left = np.ones(len(entries), bool)
+    left[np.flatnonzero(put)] = kept
+    if left.all():
+        return entries
+    mask = pa.array(left)
+    passed = replace(entries, rows=entries.rows[left], keys=entries.keys.filter(mask), values=entries.values.filter(mask))
+    return passed.without(bad) if bad else passed
+
+
+def _columns(consumed: Consumed, rows: np.ndarray) -> OfRecords:
+    """The columns of records at some rows."""
+    columns: dict[str, pa.Array] = {
+        "_topic": pa.repeat(pa.scalar(consumed.topic), rows.size),
+        "_partition": pa.repeat(pa.scalar(consumed.partition, pa.int32()), rows.size),
+        "_offset": pa.array(consumed.offsets[rows]),
+    }
+    if consumed.times_ms is not None:
+        times = consumed.times_ms[rows]
+        columns[TIMESTAMP] = pa.array(times, mask=times < 0).cast(pa.timestamp("ms", "UTC"))
+    return columns

@@ -1,0 +1,45 @@
+"""Faults of the program in the conversion of records, told from errors of records."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from ..common.redaction import in_message
+from ..errors import IgniteKafkaError, ProgramFault
+from ..kafka.records import Consumed
+from .carried_types import TypesGrown
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+def guarded(consumed: Consumed, convert: Callable[[], T]) -> T:
+    """Call what converts records.
+
+    An exception that is no error of this package is a fault of the program. It must not make a bad record; raised as it is, it would not
+    name the records, and Spark would retry the task in vain.
+
+    :raises ProgramFault: the program failed.
+    """
+    try:
+        return convert()
+    except (IgniteKafkaError, MemoryError, TypesGrown):
+        raise
+    except Exception as error:
+        raise _fault(consumed, error) from error
+
+
+def _fault(consumed: Consumed, error: Exception) -> ProgramFault:
+    """The error that the driver and the user see. Errors travel as JSON without their cause, so its text names the cause."""
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    first, last = (int(consumed.offsets[0]), int(consumed.offsets[-1])) if len(consumed) else (None, None)
+    text = in_message(error)
+    what = f"a fault of this program: converting records failed with {type(error).__name__}: {text} ({Path(at.filename).name}:{at.lineno})"
+    remedy = "Report it, with the traceback in the log of the executor and, if you can, these records; no error policy skips them."
+    lines = "".join(traceback.format_tb(error.__traceback__))
+    log.error("converting records of %s-%s, offsets %s to %s\n%s%s", consumed.topic, consumed.partition, first, last, lines, text)
+    return ProgramFault(what, remedy, topic=consumed.topic, partition=consumed.partition, first_offset=first, last_offset=last)

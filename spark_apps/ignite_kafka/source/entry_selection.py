@@ -1,0 +1,136 @@
+"""Selects the entries to send by a cache's filter: the others are left out, or become tombstones where they leave the filter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..common.arrays import Mask, RowIndex
+from ..convert import Converter, Converters
+from ..convert.filter import Filters
+from ..convert.filter.entries import EntryFilter
+from ..convert.filter.separate import ROW_ERRORS, each_row
+from ..convert.rules.stage import Stage
+from ..convert.to_kafka.bad_entries import BadEntry, bad_entry
+from ..errors import IgniteKafkaError
+from ..ignite.binary import entry_bounds, kept_rows, with_nulls
+from ..ignite.types.model import CacheInfo, Page, TypeSource
+from ..settings.connector import STOP
+from ..settings.source import SourceSettings
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The entries of some pages that are sent.
+
+    :param pages: with these entries alone.
+    :param rows: their positions among all; None: all are sent.
+    :param removed: a flag for each: it is a tombstone; None: none is, and the order of the entries does not count.
+    :param bad: entries for which the filter fails; their rows are among all.
+    :param filtered: positions of those that are not sent.
+    """
+
+    pages: Sequence[Page]
+    rows: RowIndex | None = None
+    removed: Mask | None = None
+    bad: tuple[BadEntry, ...] = ()
+    filtered: RowIndex = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @property
+    def count(self) -> int:
+        """Number of the entries that are sent, as far as they can be converted."""
+        return sum(page.rows for page in self.pages)
+
+    def positions(self, rows: RowIndex) -> RowIndex:
+        """The positions among all entries of some of these."""
+        return rows if self.rows is None else self.rows[rows]
+
+
+class EntrySelector:
+    """Selects entries of one cache.
+
+    :param tombstones: whether an entry that leaves the filter is sent as a tombstone, where the entries are changes.
+    """
+
+    def __init__(
+        self, entry_filter: EntryFilter, converter: Converter, info: CacheInfo, types: TypeSource, topic: str, *, tombstones: bool
+    ):
+        self._filter, self._converter, self._info, self._types, self._topic = entry_filter, converter, info, types, topic
+        self._tombstones = tombstones
+
+    def select(self, pages: Sequence[Page], removed: Mask | None) -> Selection:
+        """Select entries of pages.
+
+        :param removed: which of them are removals, which no filter leaves out; None: they are entries of the cache, and no changes.
+        :raises DecodeError: the bounds of a page's entries are broken.
+        :raises ProgramFault: the user's function failed.
+        """
+        count = sum(page.rows for page in pages)
+        live = np.ones(count, bool) if removed is None else ~removed
+        kept, errors = self._kept(kept_rows(pages, live, self._info, self._types))
+        at = np.flatnonzero(live)
+        bad = tuple(self._bad(pages, int(at[row]), error) for row, error in sorted(errors.items()))
+        left = np.zeros(count, bool)
+        left[at[~kept]] = True
+        left[[entry.row for entry in bad]] = False
+        sent = ~left
+        if removed is not None and self._tombstones:
+            removed, sent = removed | left, np.ones(count, bool)
+            if left.any():
+                pages = with_nulls(pages, removed, self._info)
+        sent[[entry.row for entry in bad]] = False
+        if sent.all():
+            return Selection(pages, None, removed)
+        filtered = np.flatnonzero(left & ~sent)
+        gone = None if removed is None else removed[sent]
+        return Selection(kept_rows(pages, sent, self._info, self._types), np.flatnonzero(sent), gone, bad, filtered)
+
+    def _kept(self, pages: Sequence[Page]) -> tuple[Mask, dict[int, IgniteKafkaError]]:
+        """A flag for each entry, and the errors of single ones."""
+        count = sum(page.rows for page in pages)
+        if not count:
+            return np.zeros(0, bool), {}
+        try:
+            return self._filter.of_pages(pages, self._info, self._types), {}
+        except ROW_ERRORS:
+            for page in pages:
+                entry_bounds(page, self._info.name)  # a broken page has no entries to tell apart
+
+        def part(first: int, last: int) -> Mask:
+            mine = np.zeros(count, bool)
+            mine[first:last] = True
+            return self._filter.of_pages(kept_rows(pages, mine, self._info, self._types), self._info, self._types)
+
+        return each_row(count, part)
+
+    def _bad(self, pages: Sequence[Page], row: int, error: IgniteKafkaError) -> BadEntry:
+        return bad_entry(self._converter, pages, self._info, self._types, self._topic, row, error, Stage.TRANSFORMATION)
+
+
+class EntrySelectors:
+    """Selects the entries of a connector's caches that are sent, by the filter of each.
+
+    :param settings: those of the connector.
+    :param converters: those of its caches, which name the keys of bad entries.
+    """
+
+    def __init__(self, settings: SourceSettings, converters: Converters, types: TypeSource) -> None:
+        self._settings, self._converters, self._types, self._filters = settings, converters, types, Filters(settings)
+
+    def select(self, info: CacheInfo, topic: str, pages: Sequence[Page], removed: Mask | None = None) -> Selection:
+        """The entries of a cache that are sent; all where it has no filter.
+
+        :param topic: of the cache's records.
+        :param removed: as in :meth:`EntrySelector.select`.
+        :raises DecodeError, UnsupportedType: of an entry for which the filter fails, if the error policy is to stop.
+        """
+        entry_filter = self._filters.of(info.name)
+        if entry_filter is None:
+            return Selection(pages, removed=removed)
+        converter, tombstones = self._converters.of(info.name), self._settings.process_removals
+        found = EntrySelector(entry_filter, converter, info, self._types, topic, tombstones=tombstones).select(pages, removed)
+        if found.bad and self._settings.error_handling_policy == STOP:
+            raise found.bad[0].error
+        return found

@@ -1,0 +1,58 @@
+"""Whether a cache has keys whose entries are sent: those that its filter leaves out are as good as absent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ...common.arrays import Mask
+from ...convert.filter.entries import EntryFilter
+from ...convert.filter.separate import each_row
+from ...ignite.types.model import CacheInfo
+from ...plan.source_plan import CachePlan
+from .backlog_client import BacklogClient
+from .batch import page_of_states
+
+
+class SentKeys:
+    """Looks up keys of one cache.
+
+    :param entry_filter: None: every entry is sent.
+    """
+
+    def __init__(self, client: BacklogClient, cache: CachePlan, info: CacheInfo, entry_filter: EntryFilter | None) -> None:
+        self._client, self._cache, self._info, self._filter = client, cache, info, entry_filter
+
+    def locate(self, keys: Sequence[bytes]) -> tuple[npt.NDArray[np.int32], Mask]:
+        """Partition of each of N keys, not wrapped, and whether the cache has it and its filter keeps its entry."""
+        partitions, there = self._client.locate(self._cache.name, keys)
+        if self._filter is None or not there.any():
+            return partitions, there
+        rows = np.flatnonzero(there)
+        values = self._client.look_up(self._cache.name, [keys[row] for row in rows.tolist()])
+        there = there.copy()
+        there[rows] = self.kept(values, [keys[row] for row in rows.tolist()])
+        return partitions, there
+
+    def kept(self, values: Sequence[bytes | None], keys: Sequence[bytes]) -> Mask:
+        """Whether each of N looked-up entries is sent.
+
+        An entry for which the filter fails counts as sent: the topic keeps what it has of it.
+
+        :param values: not wrapped; None: the cache does not have the key.
+        """
+        kept = np.array([value is not None for value in values], bool)
+        entry_filter, rows = self._filter, np.flatnonzero(kept).tolist()
+        if entry_filter is None or not rows:
+            return kept
+
+        def part(first: int, last: int) -> Mask:
+            page = page_of_states([(keys[row], values[row]) for row in rows[first:last]])
+            return entry_filter.of_pages([page], self._info, self._client.cluster)
+
+        found, errors = each_row(len(rows), part)
+        found[list(errors)] = True
+        kept[rows] = found
+        return kept

@@ -1,0 +1,112 @@
+"""Literals of Spark SQL: numbers, dates, timestamps and patterns of LIKE."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+
+from .syntax import Kind, Literal
+from .tokens import Refused
+
+_MOST_DIGITS = 38
+_NUMBER = re.compile(r"(?P<digits>[0-9]*(?:\.[0-9]*)?)(?P<exponent>[eE][+-]?[0-9]+)?(?P<suffix>[A-Za-z_]\w*)?")
+_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
+_TIMESTAMP = re.compile(
+    r"(\d{4}-\d\d-\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?(?: ?(?P<utc>Z|UTC)|(?P<sign>[+-])(?P<hours>\d\d):(?P<minutes>\d\d))?"
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LEAST_LONG, _MOST_LONG = -(2**63), 2**63 - 1
+
+
+def number(text: str, position: int, *, negative: bool = False) -> Literal:
+    """A number: DOUBLE with an exponent or D, DECIMAL with a point or BD, else an integer.
+
+    :raises Refused: it has another suffix, or more digits than Spark's types.
+    """
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        raise Refused(f"{text} is no number", position, "Write names that begin with a digit in backticks")
+    suffix = (found["suffix"] or "").upper()
+    if suffix not in ("", "L", "D", "BD") or (suffix == "L" and ("." in text or found["exponent"])):
+        raise Refused(f"the number {text} has a suffix that is not supported", position, "Use L, D, BD or none")
+    digits = ("-" if negative else "") + found["digits"] + (found["exponent"] or "")
+    if suffix == "D" or (found["exponent"] and not suffix):
+        return _double(digits, position)
+    value = Decimal(digits)
+    if suffix != "BD" and "." not in text:
+        return _integer(int(digits), suffix, position)
+    if found["exponent"] or len(value.as_tuple().digits) > _MOST_DIGITS or _scale(value) > _MOST_DIGITS:
+        raise Refused(f"the number {text} is no DECIMAL of at most {_MOST_DIGITS} digits", position, "Write fewer digits, or a DOUBLE")
+    return Literal(Kind.DECIMAL, value)
+
+
+def _double(digits: str, position: int) -> Literal:
+    value = float(digits)
+    if value in (float("inf"), float("-inf")):
+        raise Refused(f"the number {digits} is out of the range of DOUBLE", position, "Write a smaller one")
+    return Literal(Kind.DOUBLE, value)
+
+
+def _integer(value: int, suffix: str, position: int) -> Literal:
+    if not _LEAST_LONG <= value <= _MOST_LONG:
+        raise Refused(f"the number {value}{suffix} is out of the range of BIGINT", position, "Write a smaller one, or a DECIMAL: with BD")
+    return Literal(Kind.INT, value)
+
+
+def _scale(value: Decimal) -> int:
+    exponent = value.as_tuple().exponent
+    return -int(exponent)
+
+
+def day(text: str, position: int) -> Literal:
+    """A DATE literal; raises Refused."""
+    found = _DATE.fullmatch(text)
+    try:
+        return Literal(Kind.DATE, date(*map(int, found.groups()))) if found else _no_date(text, position)
+    except ValueError:
+        return _no_date(text, position)
+
+
+def _no_date(text: str, position: int) -> Literal:
+    raise Refused(f"{text!r} is no date", position, "Write it as DATE '2024-01-31'")
+
+
+def moment(text: str, position: int) -> Literal:
+    """A TIMESTAMP literal, which must say its zone: Spark reads others in the session's zone, which a connector does not have.
+
+    :raises Refused: it has another form, or no zone.
+    """
+    found = _TIMESTAMP.fullmatch(text)
+    remedy = "Write it as TIMESTAMP '2024-01-31 12:00:00Z', or with +02:00 for Z"
+    if found is None:
+        raise Refused(f"{text!r} is no timestamp", position, remedy)
+    if not found["utc"] and not found["sign"]:
+        raise Refused(f"the timestamp {text!r} has no zone, so that Spark would read it in its session's", position, remedy)
+    shift = timedelta(hours=int(found["hours"] or 0), minutes=int(found["minutes"] or 0))
+    if shift > timedelta(hours=18) or int(found["minutes"] or 0) > 59:
+        raise Refused(f"the zone of the timestamp {text!r} is out of range", position, remedy)
+    try:
+        at = datetime.fromisoformat(f"{found[1]}T{found[2]}:{found[3]}:{found[4]}")
+    except ValueError:
+        raise Refused(f"{text!r} is no timestamp", position, remedy) from None
+    zone = timezone(-shift if found["sign"] == "-" else shift)
+    micros = (at.replace(tzinfo=UTC) - zone.utcoffset(None) - _EPOCH) // timedelta(microseconds=1)
+    return Literal(Kind.TIMESTAMP, micros + int((found[5] or "").ljust(6, "0")))
+
+
+def like_parts(pattern: str, escape: str, position: int) -> tuple[tuple[str, str], ...]:
+    """The parts of a pattern of LIKE, see :class:`.syntax.Like`; raises Refused as Spark does."""
+    parts: list[tuple[str, str]] = []
+    letters = iter(pattern)
+    for letter in letters:
+        if letter == escape:
+            following = next(letters, "")
+            if following not in ("%", "_", escape) or not following:
+                raise Refused(f"the pattern {pattern!r} of LIKE has {escape!r} before another character than %, _ or it", position)
+            parts.append(("text", following))
+        elif letter in "%_":
+            parts.append((letter, ""))
+        else:
+            parts.append(("text", letter))
+    return tuple(parts)

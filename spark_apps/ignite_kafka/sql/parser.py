@@ -1,0 +1,233 @@
+"""Reads conditions and lists of columns: a precedence parser of the part of Spark SQL that is proved equal to Spark's.
+
+Proved means: tests/integration/convert/filter/test_against_spark.py compares it with Spark on the same rows. Everything else is refused.
+"""
+
+from __future__ import annotations
+
+from . import literals
+from .syntax import And, Column, Compare, Condition, In, IsNull, Kind, Like, Literal, Not, Or
+from .tokens import Refused, Token, tokens
+
+_MOST_DEPTH = 100
+_MOST_TOKENS = 10_000
+_COMPARISONS = {"=": "=", "==": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
+_KEYWORDS = {
+    "AND", "OR", "NOT", "IS", "NULL", "IN", "BETWEEN", "LIKE", "ESCAPE", "TRUE", "FALSE", "DATE", "TIMESTAMP", "RLIKE", "REGEXP", "ILIKE",
+    "CASE", "WHEN", "THEN", "ELSE", "END", "CAST", "EXISTS", "SELECT", "FROM", "WHERE", "INTERVAL", "DISTINCT", "DIV", "AS", "ANY", "ALL",
+    "SOME", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "CURRENT_DATE", "CURRENT_TIMESTAMP",
+}  # fmt: skip
+_TYPED = ("DATE", "TIMESTAMP")
+
+
+def parse_condition(text: str) -> Condition:
+    """The syntax tree of a condition.
+
+    :raises Refused: it is no condition, or has something whose result is not proved equal to Spark's.
+    """
+    parser = _Parser(text)
+    found = parser.either()
+    parser.end()
+    if isinstance(found, Literal) and found.kind not in (Kind.BOOLEAN, Kind.NULL):
+        raise Refused("the text is a constant and no condition", 0, "Write a comparison")
+    return found
+
+
+def parse_columns(text: str) -> tuple[str, ...]:
+    """The names of a list of columns, with commas between.
+
+    :raises Refused: it has something else than names, or a name twice without case.
+    """
+    parser = _Parser(text)
+    names = [parser.name_alone()]
+    while parser.take(","):
+        names.append(parser.name_alone())
+    parser.end()
+    for at, name in enumerate(names):
+        if name.lower() in {other.lower() for other in names[:at]}:
+            raise Refused(f"column {name} is named twice, without case", None, "Name it once")
+    return tuple(names)
+
+
+class _Parser:
+    """Reads tokens one after the other; each method reads one level of precedence."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens, self._at, self._depth = tokens(text), 0, 0
+        if len(self._tokens) > _MOST_TOKENS:
+            raise Refused(f"the text has more than {_MOST_TOKENS} words", None, "Write a shorter one, or name a function by setting filter")
+
+    @property
+    def _next(self) -> Token:
+        return self._tokens[self._at]
+
+    def _advance(self) -> Token:
+        token = self._next
+        self._at += 1
+        return token
+
+    def take(self, operator: str) -> bool:
+        """Read an operator if it is next."""
+        if self._next.kind == "operator" and self._next.text == operator:
+            self._at += 1
+            return True
+        return False
+
+    def _keyword(self, *words: str) -> bool:
+        """Read keywords if they are next."""
+        ahead = self._tokens[self._at : self._at + len(words)]
+        if [token.word for token in ahead] == list(words):
+            self._at += len(words)
+            return True
+        return False
+
+    def end(self) -> None:
+        """Check that nothing is left; raises Refused."""
+        token = self._next
+        if token.kind != "end":
+            what = f"operator {token.text}" if token.kind == "operator" else f"{token.text}"
+            raise Refused(f"{what} is not supported here", token.position)
+
+    def either(self) -> Condition:
+        """Conditions with OR between them."""
+        self._depth += 1
+        if self._depth > _MOST_DEPTH:
+            raise Refused(f"the condition is nested deeper than {_MOST_DEPTH} levels", self._next.position)
+        found = self._both()
+        while self._keyword("OR"):
+            found = Or(found, self._both())
+        self._depth -= 1
+        return found
+
+    def _both(self) -> Condition:
+        found = self._opposite()
+        while self._keyword("AND"):
+            found = And(found, self._opposite())
+        return found
+
+    def _opposite(self) -> Condition:
+        count = 0
+        while self._keyword("NOT"):
+            count += 1
+        found = self._predicate()
+        return Not(found) if count % 2 else (Not(Not(found)) if count else found)
+
+    def _predicate(self) -> Condition:
+        found = self._comparison()
+        if self._keyword("IS", "NULL"):
+            return IsNull(found)
+        if self._keyword("IS", "NOT", "NULL"):
+            return Not(IsNull(found))
+        opposite = self._next.word == "NOT"
+        at, self._at = self._at, self._at + opposite
+        for word, read in (("IN", self._in), ("BETWEEN", self._between), ("LIKE", self._like)):
+            if self._keyword(word):
+                predicate = read(found)
+                return Not(predicate) if opposite else predicate
+        self._at = at
+        return found
+
+    def _comparison(self) -> Condition:
+        left = self._operand()
+        if self._next.kind == "operator" and self._next.text in _COMPARISONS:
+            operator = _COMPARISONS[self._advance().text]
+            found = Compare(operator, left, self._operand())
+            if self._next.kind == "operator" and self._next.text in _COMPARISONS:
+                raise Refused("two comparisons follow one another", self._next.position, "Put parentheses around one, or AND between")
+            return found
+        return left
+
+    def _in(self, operand: Condition) -> Condition:
+        opening = self._next
+        if not self.take("("):
+            raise Refused("IN needs a list in parentheses", opening.position, "Write it as x IN (1, 2)")
+        items = [self._literal()]
+        while self.take(","):
+            items.append(self._literal())
+        self._close()
+        kinds = {item.kind for item in items} - {Kind.NULL}
+        if len(kinds) > 1:
+            shown = ", ".join(sorted(kind.value for kind in kinds))
+            raise Refused(f"the list of IN has values of several types ({shown})", opening.position, "Write all of one type")
+        return In(operand, tuple(items))
+
+    def _between(self, operand: Condition) -> Condition:
+        low = self._operand()
+        if not self._keyword("AND"):
+            raise Refused("BETWEEN has no AND", self._next.position, "Write it as x BETWEEN 1 AND 2")
+        return And(Compare(">=", operand, low), Compare("<=", operand, self._operand()))
+
+    def _like(self, operand: Condition) -> Condition:
+        pattern, escape = self._advance(), "\\"
+        if pattern.kind != "string":
+            raise Refused("the pattern of LIKE is no text", pattern.position)
+        if self._keyword("ESCAPE"):
+            token = self._advance()
+            if token.kind != "string" or len(token.text) != 1 or token.text in "%_":
+                raise Refused("ESCAPE needs a text of one character other than % and _", token.position, "Write it as ESCAPE '/'")
+            escape = token.text
+        return Like(operand, literals.like_parts(pattern.text, escape, pattern.position))
+
+    def _operand(self) -> Condition:
+        """A column, a constant or a condition in parentheses."""
+        if self.take("("):
+            found = self.either()
+            self._close()
+            return found
+        token = self._next
+        if token.kind == "quoted" or (token.kind == "name" and not self._is_literal() and token.word not in _KEYWORDS):
+            return self._column()
+        return self._literal()
+
+    def _close(self) -> None:
+        if not self.take(")"):
+            token = self._next
+            shown = token.text or "the end"
+            raise Refused(f"{shown} is where ) is due", token.position)
+
+    def _is_literal(self) -> bool:
+        token = self._next
+        return token.word in ("TRUE", "FALSE", "NULL") or (token.word in _TYPED and self._tokens[self._at + 1].kind == "string")
+
+    def _column(self) -> Column:
+        path = [self._advance()]
+        while self.take("."):
+            if self._next.kind not in ("name", "quoted"):
+                raise Refused("a name is due behind the point", self._next.position)
+            path.append(self._advance())
+        if self._next.kind == "operator" and self._next.text in ("(", "["):
+            what = f"function {path[-1].text}" if self._next.text == "(" else f"an element of {path[-1].text}"
+            raise Refused(f"{what} is not supported", path[0].position)
+        return Column(tuple(token.text for token in path))
+
+    def name_alone(self) -> str:
+        """A column's name; raises Refused."""
+        token = self._advance()
+        if token.kind != "quoted" and (token.kind != "name" or token.word in _KEYWORDS):
+            raise Refused(f"{token.text or 'the end'} is where a column's name is due", token.position, "Name columns, with commas between")
+        if self._keyword("AS") or self._next.kind in ("name", "quoted"):
+            raise Refused(f"column {token.text} gets another name", token.position, "Rename fields by transform ReplaceField")
+        if self._next.kind == "operator" and self._next.text != ",":
+            raise Refused(f"{self._next.text} behind column {token.text} is not supported", token.position, "Name whole columns alone")
+        return token.text
+
+    def _literal(self) -> Literal:
+        token = self._advance()
+        if token.kind == "operator" and token.text in "+-" and self._next.kind == "number":
+            return literals.number(self._next.text, self._advance().position, negative=token.text == "-")
+        if token.kind == "number":
+            return literals.number(token.text, token.position)
+        if token.kind == "string":
+            if self._next.kind == "string":
+                raise Refused("two texts follow one another", self._next.position, "Write one text")
+            return Literal(Kind.STRING, token.text)
+        if token.word in _TYPED and self._next.kind == "string":
+            read = literals.day if token.word == "DATE" else literals.moment
+            return read(self._advance().text, token.position)
+        if token.word in ("TRUE", "FALSE"):
+            return Literal(Kind.BOOLEAN, token.word == "TRUE")
+        if token.word == "NULL":
+            return Literal(Kind.NULL, None)
+        if token.word in _KEYWORDS:
+            raise Refused(f"{token.word} is not supported here", token.position)
+        raise Refused(f"{token.text or 'the end'} is where a column or a constant is due", token.position)

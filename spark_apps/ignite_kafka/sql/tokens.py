@@ -1,0 +1,95 @@
+"""Splits the text of a condition into tokens, as Spark's lexer does; what it reads otherwise is refused."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+INSTEAD = "Write it without, or name a function by setting filter"
+
+
+class Refused(ValueError):
+    """A condition that is wrong, or whose result is not proved equal to Spark's; the message says what and where."""
+
+    def __init__(self, what: str, position: int | None = None, remedy: str = INSTEAD) -> None:
+        super().__init__(what if position is None else f"{what}, at character {position + 1}")
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Token:
+    """A piece of the text.
+
+    :param kind: name, quoted (a name in backticks), number, string, operator or end.
+    :param text: a string's and a quoted name's content; else the text itself.
+    :param position: of its first character, from 0.
+    """
+
+    kind: str
+    text: str
+    position: int
+
+    @property
+    def word(self) -> str:
+        """The keyword that it may be, in capitals; empty if it can be none."""
+        return self.text.upper() if self.kind == "name" else ""
+
+
+_PATTERN = re.compile(
+    r"""
+    (?P<space>[ \t\r\n]+)
+  | (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[A-Za-z0-9_]*)
+  | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
+  | `(?P<quoted>(?:[^`]|``)*)`
+  | '(?P<string>(?:[^'\\]|\\.|'')*)'
+  | (?P<operator><=>|<=|>=|<>|!=|==|\|\||::|->|[<>=!(),.+*/%&|^~\[\]:?;-])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a", "\\": "\\", "'": "'", '"': '"', "%": "\\%", "_": "\\_"}
+_ESCAPED = re.compile(r"\\(.)|''", re.DOTALL)
+
+
+def tokens(text: str) -> list[Token]:
+    """The tokens of a text, with one of kind end behind them.
+
+    :raises Refused: a character begins no token, or a string has an escape that is not proved.
+    """
+    found: list[Token] = []
+    at = 0
+    while at < len(text):
+        match = _PATTERN.match(text, at)
+        if match is None:
+            raise _unreadable(text, at)
+        kind = match.lastgroup or ""
+        content = match[kind]
+        if kind == "string":
+            content = _unescaped(content, at)
+        elif kind == "quoted":
+            content = content.replace("``", "`")
+        if kind != "space":
+            if text[at : at + 2] in ("--", "/*"):
+                raise Refused("comments are not read", at, "Leave the comment out")
+            found.append(Token(kind, content, at))
+        at = match.end()
+    return [*found, Token("end", "", len(text))]
+
+
+def _unreadable(text: str, at: int) -> Refused:
+    if text[at] in "'`":
+        return Refused(f"the text that begins with {text[at]} has no end", at, "Close it")
+    if text[at] == '"':
+        return Refused('" begins a text or a name, by a setting of Spark', at, "Write texts in single quotes and names in backticks")
+    return Refused(f"{text[at]!r} begins nothing that a condition can have", at, "Write names with such characters in backticks")
+
+
+def _unescaped(content: str, at: int) -> str:
+    def one(match: re.Match[str]) -> str:
+        letter = match[1]
+        if letter is None:
+            return "'"
+        if letter not in _ESCAPES:
+            raise Refused(f"the escape \\{letter} of a text is not supported", at, "Write the character itself")
+        return _ESCAPES[letter]
+
+    return _ESCAPED.sub(one, content)

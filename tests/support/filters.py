@@ -1,0 +1,15 @@
+"""Functions of setting filter."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ignite_kafka import filter_function
+
+
+@filter_function
+def every_tenth(batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
+    """Keep the entries whose field ``id`` is a multiple of ten."""
+    return np.asarray(batch["id"]) % 10 == 0

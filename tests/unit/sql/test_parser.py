@@ -1,0 +1,77 @@
+"""Conditions are read as Spark reads them, and what is not proved equal is refused by name."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+
+import pytest
+
+from ignite_kafka.sql import parse_columns, parse_condition
+from ignite_kafka.sql.syntax import And, Column, Compare, In, IsNull, Kind, Like, Literal, Not, Or, columns_of
+from ignite_kafka.sql.tokens import Refused
+
+A, ONE = Column(("a",)), Literal(Kind.INT, 1)
+
+
+def test_precedence_is_sparks() -> None:
+    one = Compare("=", A, ONE)
+    assert parse_condition("a = 1 OR a = 1 AND NOT a = 1") == Or(one, And(one, Not(one)))
+    assert parse_condition("(a = 1 OR a = 1) AND a == 1") == And(Or(one, one), one)
+    assert parse_condition("a BETWEEN 1 AND 1 AND a != 1") == And(And(Compare(">=", A, ONE), Compare("<=", A, ONE)), Compare("<>", A, ONE))
+    assert parse_condition("a = 1 is not null") == Not(IsNull(one))
+
+
+def test_names_have_paths_and_backticks() -> None:
+    found = parse_condition("`_key`.`a b`.c IS NULL AND `x``y` IS NULL")
+    assert [column.path for column in columns_of(found)] == [("_key", "a b", "c"), ("x`y",)]
+
+
+@pytest.mark.parametrize(
+    ("text", "literal"),
+    [
+        ("-1", Literal(Kind.INT, -1)), ("1L", ONE), ("1.50", Literal(Kind.DECIMAL, Decimal("1.50"))),
+        ("2BD", Literal(Kind.DECIMAL, Decimal(2))), ("1e0", Literal(Kind.DOUBLE, 1.0)), ("1.5D", Literal(Kind.DOUBLE, 1.5)),
+        (r"'it\'s'", Literal(Kind.STRING, "it's")), (r"'a''b\n'", Literal(Kind.STRING, "a'b\n")), ("true", Literal(Kind.BOOLEAN, True)),
+        ("Null", Literal(Kind.NULL, None)), ("DATE '2024-02-29'", Literal(Kind.DATE, date(2024, 2, 29))),
+        ("TIMESTAMP '1970-01-01 02:00:00.5+02:00'", Literal(Kind.TIMESTAMP, 500_000)),
+    ],
+)  # fmt: skip
+def test_literals_have_sparks_types(text: str, literal: Literal) -> None:
+    assert parse_condition(f"a = {text}") == Compare("=", A, literal)
+
+
+def test_patterns_of_like_have_an_escape() -> None:
+    parts = (("text", "a"), ("%", ""), ("text", "%"), ("_", ""))
+    assert parse_condition(r"a LIKE 'a%\%_'") == Like(A, parts)
+    assert parse_condition("a NOT LIKE 'a%/%_' ESCAPE '/'") == Not(Like(A, parts))
+    assert parse_condition("a IN (1, NULL)") == In(A, (ONE, Literal(Kind.NULL, None)))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("lower(a) = 'x'", "function lower is not supported, at character 1"), ("a + 1 = 2", r"operator \+ is not supported here"),
+        ("a = 1 = 1", "two comparisons follow one another"), ("CAST(a AS INT) = 1", "CAST is not supported here"),
+        ("a RLIKE 'x'", "RLIKE is not supported"), ('a = "x"', "by a setting of Spark"), ("a = 'x", "has no end"),
+        ("a = 1F", "suffix that is not supported"), ("a = 99999999999999999999", "out of the range of BIGINT"),
+        ("a = DATE '2024-02-30'", "is no date"), ("a = TIMESTAMP '2024-01-01 00:00:00'", "has no zone"),
+        ("a IN (1, 1.5)", r"values of several types \(BIGINT, DECIMAL\)"), ("a IN (b)", "is where a column or a constant is due"),
+        (r"a LIKE 'x\\y'", "before another character"), ("a IS NULL IS NULL", "IS is not supported here"),
+        ("'x'", "constant and no condition"), (r"a = '\x41'", r"escape \\x"), ("a = 1 -- b", "comments"), ("a[0] = 1", "an element of a"),
+        ("", "the end is where"), ("(a = 1", r"the end is where \) is due"), ("(" * 200 + "a" + ")" * 200, "nested deeper"),
+        ("a = 1;", "operator ;"), ("a LIKE b", "the pattern of LIKE is no text"), ("a = 'x' 'y'", "two texts follow"),
+    ],
+)  # fmt: skip
+def test_what_is_not_proved_is_refused_by_name(text: str, why: str) -> None:
+    with pytest.raises(Refused, match=why) as caught:
+        parse_condition(text)
+    assert caught.value.remedy
+
+
+def test_columns_are_names_alone() -> None:
+    assert parse_columns("a, `b c` ,d") == ("a", "b c", "d")
+    wrong = {"a AS b": "gets another name", "a, A": "named twice", "a.b": "behind column a", "a + 1": "behind column a", "*": "due"}
+    for text, why in wrong.items():
+        with pytest.raises(Refused, match=why):
+            parse_columns(text)
