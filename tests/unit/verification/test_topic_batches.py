@@ -33,7 +33,7 @@ class Reader:
 @pytest.mark.parametrize("timed", [False, True])
 def test_records_have_the_columns_that_are_asked_for(timed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topic_batches, "RecordReader", Reader)
-    found = list(topic_batches.topic_batches(cast(Any, None), TARGET, [0, 1, 2], timed=timed, headers=not timed))
+    found: list[Any] = list(topic_batches.topic_batches(cast(Any, None), TARGET, [0, 1, 2], timed=timed, headers=not timed))
     assert found == ["batch"]
     starts, ends = {("t", 0): 0, ("t", 2): 1}, {("t", 0): 2, ("t", 2): 4}
     assert Reader.made == {"starts": starts, "ends": ends, "timed": timed, "headers": not timed}
