@@ -30,9 +30,21 @@ import org.apache.kafka.connect.transforms.predicates.Predicate;
 public class ConfigKeys {
     private static final String TRANSFORMS = "org.apache.kafka.connect.transforms.";
     private static final List<String> TRANSFORM_CLASSES = List.of(
-            "Cast$Value", "DropHeaders", "ExtractField$Value", "Filter", "Flatten$Value", "HeaderFrom$Value",
-            "HoistField$Value", "InsertField$Value", "InsertHeader", "MaskField$Value", "RegexRouter",
-            "ReplaceField$Value", "SetSchemaMetadata$Value", "TimestampConverter$Value", "TimestampRouter",
+            "Cast$Value",
+            "DropHeaders",
+            "ExtractField$Value",
+            "Filter",
+            "Flatten$Value",
+            "HeaderFrom$Value",
+            "HoistField$Value",
+            "InsertField$Value",
+            "InsertHeader",
+            "MaskField$Value",
+            "RegexRouter",
+            "ReplaceField$Value",
+            "SetSchemaMetadata$Value",
+            "TimestampConverter$Value",
+            "TimestampRouter",
             "ValueToKey");
     private static final List<String> PREDICATE_CLASSES =
             List.of("HasHeaderKey", "RecordIsTombstone", "TopicNameMatches");
@@ -55,7 +67,9 @@ public class ConfigKeys {
             parts.put("transform:" + name.split("\\$")[0], ((Transformation<?>) made).config());
         }
         for (String name : PREDICATE_CLASSES) {
-            Object made = Class.forName(TRANSFORMS + "predicates." + name).getConstructor().newInstance();
+            Object made = Class.forName(TRANSFORMS + "predicates." + name)
+                    .getConstructor()
+                    .newInstance();
             parts.put("predicate:" + name, ((Predicate<?>) made).config());
         }
         parts.put("producer", ProducerConfig.configDef());
