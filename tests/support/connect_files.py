@@ -6,7 +6,13 @@ import shutil
 from pathlib import Path
 
 FILES = Path(__file__).parents[1] / "migration"
-STANDALONE = ("tutorial-source.properties", "tutorial-sink.properties", "kafka-key-sink.properties", "backlog-source.properties")
+STANDALONE = (
+    "tutorial-source.properties",
+    "tutorial-sink.properties",
+    "kafka-key-sink.properties",
+    "backlog-source.properties",
+    "transforms-source.properties",
+)
 SECURED = ("schemas-source.properties", "confluent-source.json", "confluent-sink.json")
 PASSWORD = "hunter2=;\"'\\x"
 """A password with every character that has a meaning in some form of a file."""

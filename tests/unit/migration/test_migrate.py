@@ -26,6 +26,7 @@ NEW = {
     "confluent-sink.json": "gridgain-sink-eu",
     "kafka-key-sink.properties": "audit-log",
     "backlog-source.properties": "accounts",
+    "transforms-source.properties": "people",
 }
 
 
