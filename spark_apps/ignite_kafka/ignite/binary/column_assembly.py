@@ -58,7 +58,8 @@ def _one_type(columns: list[Column]) -> Column | None:
     """The columns one after the other where they are of one type; a list or map without any element takes the others' type."""
     arrays = [column.data for column in columns]
     kind = next((array.type for array in arrays if not _empty(array)), arrays[0].type)
-    same = all(array.type == kind or (_empty(array) and array.type.id == kind.id) for array in arrays)
+    # elements of one Arrow type may have marks of their own: a java.sql.Time is stored as a long is
+    same = all(array.type.equals(kind, check_metadata=True) or (_empty(array) and array.type.id == kind.id) for array in arrays)
     if not same or len({(column.mark, column.type_name) for column in columns}) > 1:
         return None
     return replace(columns[0], data=pa.concat_arrays([cast_exactly(array, kind, "") for array in arrays]))

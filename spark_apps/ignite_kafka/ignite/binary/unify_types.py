@@ -52,7 +52,7 @@ def cast_exactly(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
     :raises UnsupportedType: a value that the target cannot hold.
     """
     source = array.type
-    if source == target:
+    if source.equals(target, check_metadata=True):
         return array
     if pa.types.is_null(source) or array.null_count == len(array):
         return pa.nulls(len(array), target)

@@ -182,6 +182,22 @@ def sent(keys: Sequence[bytes], made: Converter, cache: CacheInfo = CACHE) -> Re
     return made.convert([page_of_states([(key, None) for key in keys])], cache, key_types(), in_order=True)
 
 
+@pytest.mark.parametrize("form", [form for form in KEY_CONVERTERS if form not in ("string", "long", "float")])
+def test_elements_that_are_stored_alike_keep_their_types_in_a_batch(form: str) -> None:
+    """A Collection of a long, and an Object[] of a java.sql.Time, which is a long of milliseconds."""
+    longs = struct.pack("<BiBBq", codes.COLLECTION, 1, 1, codes.LONG, -1)
+    times = struct.pack("<BiiBq", codes.OBJECT_ARRAY, -1, 1, codes.TIME, 0)
+    types = Types()
+    bag = types.add("Bag", {"many": codes.COLLECTION})
+    keys = [binary(bag, {"many": many}) for many in (longs, times)]
+    made = KEY_CONVERTERS[form]()
+    one, other, *both = (
+        made.convert([page_of_states([(key, None) for key in several])], CACHE, types, in_order=True).keys.to_pylist()
+        for several in ([keys[0]], [keys[1]], keys, keys[::-1])
+    )
+    assert both == [one + other, other + one]
+
+
 @pytest.mark.parametrize("form", ["json", "json-numeric", "string", "schemas", "schemas-numeric", "avro", "json-schema"])
 @pytest.mark.parametrize("digits", [4_301, 10_001, 39_000])
 @pytest.mark.parametrize("scale", [0, 2])
