@@ -55,7 +55,7 @@ def test_every_setting_can_be_a_field_and_comes_back_as_it_is(operator: Operator
 def test_emptied_fields_are_the_empty_values_of_their_settings(operator: Operator) -> None:
     form = Form(operator, offered(operator))
     emptied = {name: None for name, param in form.params.items() if "null" in param.schema["type"]}
-    assert {"dead_letter_topic", "overrides", "tasks_max", "transforms"} - set(emptied) == {"transforms"}, "transforms are not available"
+    assert {"dead_letter_topic", "overrides", "tasks_max", "transforms", "cache_filter"} - set(emptied) == {"cache_filter"}, "not available"
     operator.direction.from_dict(rendered(form, **emptied).settings)
 
 
@@ -132,7 +132,7 @@ def test_arguments_of_the_operator_are_no_settings() -> None:
         (IgniteToKafkaOperator, "name", "a b", "name is wrong"),
         (IgniteToKafkaOperator, "name", None, "name is wrong"),
         (BacklogCleanupOperator, "connector", "a b", "connector is wrong"),
-        (IgniteToKafkaOperator, "where", "x > 1", "not available yet"),
+        (IgniteToKafkaOperator, "cache_filter", "com.example.Filter", "not available yet"),
         (IgniteToKafkaOperator, "bootstrap_servers", "a:9092", "the connection decides"),
         (IgniteToKafkaOperator, "ignite_tls_verify", False, "the connection decides"),
         (IgniteToKafkaOperator, "cache_whitelist", Choices(["a"], default=["b"]), "none of the values"),

@@ -38,7 +38,7 @@ def kafka(connect: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, ConnectorO
     monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__ALLOW_INSECURE_CONNECTIONS", "True")
     monkeypatch.setattr(KafkaClients, "check", lambda *_: None)
     monkeypatch.setattr(reading, "read_overview", lambda _clients, _topics, prefix: found if prefix == "copies" else {})
-    monkeypatch.setattr(reading, "sink_lag", lambda _topics, name, topics: {f"{name} {topic}": 3 for topic in topics})
+    monkeypatch.setattr(reading, "sink_lag", lambda _topics, group, topics: {f"{group} {topic}": 3 for topic in topics})
     monkeypatch.setattr(reading, "source_lag", lambda view: {view.connector: 5})
     monkeypatch.setattr(backlog, "status", lambda settings, _secrets: SimpleNamespace(connector=settings.name))
     return found
@@ -48,7 +48,7 @@ def test_lags_are_those_of_sinks_and_of_sources_with_a_backlog(kafka: dict[str, 
     kafka |= {"sink": connector("sink", **SINK), "stream": connector("stream", **STREAM), "nightly": connector("nightly", **SNAPSHOT)}
     found = read_cluster(CLUSTER)
     assert (found.error, found.connectors) == (None, kafka)
-    assert found.lags == {"sink": {"sink sink-air": 3}, "stream": {"stream": 5}}
+    assert found.lags == {"sink": {"connect-sink sink-air": 3}, "stream": {"stream": 5}}
     assert found.lag_errors == {}
 
 
@@ -72,7 +72,7 @@ def test_a_lag_that_cannot_be_read_is_an_error_of_its_connector(
     kafka |= {"a": connector("a", **STREAM), "b": connector("b", **STREAM), "sink": connector("sink", **SINK)}
     found = read_cluster(CLUSTER)
     assert (found.error, found.lag_errors, seen) == (None, {"a": error, "b": error}, asked)
-    assert found.lags == {"sink": {"sink sink-air": 3}}
+    assert found.lags == {"sink": {"connect-sink sink-air": 3}}
 
 
 def test_without_a_connection_of_ignite_the_lag_of_a_stream_says_so(kafka: dict[str, ConnectorOverview]) -> None:

@@ -33,6 +33,7 @@ def test_result_holds_counts_per_cache(bench: Bench) -> None:
                 "units_done": 4,
                 "seconds": 0.5,
                 "bad": 0,
+                "filtered": 0,
             }
         },
     }
