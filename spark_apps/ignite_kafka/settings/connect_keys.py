@@ -149,7 +149,7 @@ def _move(keys: ConnectKeys, name: str, bare: str, client: str, main: str) -> No
 def _judge_converter(keys: ConnectKeys, name: str) -> None:
     """Properties of a schema registry that a converter without one does not read."""
     side = name.partition(".")[0]
-    converter = keys.given.get(f"{side}.converter")
+    converter = keys.given.get(f"{side}.converter") or keys.given.get(f"{side}_converter")  # a file may have our names beside Connect's
     known = CLASSES.get(str(converter), str(converter or JSON))
     bare = registry_properties.canonical(name.removeprefix(f"{side}.converter."))
     of_registry = bare in registry_properties.PROPERTIES or bare in registry_properties.SECRETS

@@ -83,7 +83,13 @@ def test_only_the_given_partitions(cluster: Cluster, make_cache: MakeCache) -> N
 def test_through_one_node(pair: IgniteCluster, make_cache: MakeCache, kind: str) -> None:
     with OneNodeCluster(endpoint_of(pair)) as cluster:
         info = cluster.cache(make_cache(ENTRIES, kind))
-        assert all_keys(scan_partitions(cluster, info, range(info.partitions), page_bytes=100)) == once_each(ENTRIES)
+
+        def read() -> Counter[int]:
+            return all_keys(scan_partitions(cluster, info, range(info.partitions), page_bytes=100))
+
+        # the copies of a replicated cache get what is put a moment later (PRIMARY_SYNC)
+        wait_until(lambda: read().total() == ENTRIES, "all entries on the node")
+        assert read() == once_each(ENTRIES)
 
 
 def test_pages_follow_the_size_of_entries(cluster: Cluster, make_cache: MakeCache) -> None:

@@ -160,3 +160,10 @@ def test_what_was_renamed_is_known() -> None:
     assert keys.given == {"kafka_config.security.protocol": "SSL"}
     assert keys.renamed == {"kafka_config.security.protocol": "producer.override.security.protocol"}
     assert keys.ignored == {"security.protocol": "producer.override.security.protocol takes precedence"}
+
+
+@pytest.mark.parametrize("name", ["value.converter", "value_converter"])
+def test_a_registry_of_a_converter_by_its_name_of_ours_is_read(name: str) -> None:
+    url = "value.converter.schema.registry.url=http://r:8081\n"
+    assert settings(f"{name}=avro\n{url}").converter_properties("value")["schema.registry.url"] == ("http://r:8081",)
+    assert "uses no schema registry" in load(f"{name}=string\n{url}").ignored["value.converter.schema.registry.url"]
