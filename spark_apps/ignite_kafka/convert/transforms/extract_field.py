@@ -12,7 +12,7 @@ from .batch import ConnectBatch, Transformed
 from .field_path import path_of
 from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
 from .schemaless import class_of, parsed, row_by_row, written
-from .sides import Side, changed
+from .sides import Side, changed, side_change
 from .structs import field_values, refuse_others
 from .thrown import ILLEGAL_ARGUMENT, Failures, Thrown
 
@@ -41,12 +41,7 @@ class ExtractField:
 
     def apply(self, batch: ConnectBatch) -> Transformed:
         """Nulls stay null, with the schema of the field."""
-        return changed(batch, self._changed)
-
-    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
-        column = self.side.of(batch)
-        made = self._without_schema(column, failures) if column.schema is None else self._with_schema(column, failures)
-        return self.side.replaced(batch, made)
+        return changed(batch, side_change(self.side, self._with_schema, self._without_schema))
 
     def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         refuse_others(column, _PURPOSE, failures, null_reason=_NO_FIELDS)

@@ -11,7 +11,7 @@ from ..connect.schema import ConnectField, ConnectSchema, ConnectType
 from .batch import ConnectBatch, Transformed
 from .properties import Owner, Properties, Property
 from .schemaless import in_hash_order, parsed, require_map, row_by_row, written
-from .sides import Side, changed_where, present
+from .sides import Side, changed_where, present, side_change
 from .structs import basics, check_names, field_values, put, struct_column
 from .thrown import Failures, Thrown, java_class
 
@@ -36,12 +36,7 @@ class Flatten:
 
     def apply(self, batch: ConnectBatch) -> Transformed:
         """Nulls pass."""
-        return changed_where(batch, present(self.side.of(batch)), self._changed)
-
-    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
-        column = self.side.of(batch)
-        made = self._without_schema(column, failures) if column.schema is None else self._with_schema(column, failures)
-        return self.side.replaced(batch, made)
+        return changed_where(batch, present(self.side.of(batch)), side_change(self.side, self._with_schema, self._without_schema))
 
     def _name(self, prefix: str, name: str) -> str:
         return f"{prefix}{self.delimiter}{name}" if prefix else name

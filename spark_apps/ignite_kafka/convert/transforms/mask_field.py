@@ -16,7 +16,7 @@ from .batch import ConnectBatch, Transformed
 from .java_numbers import wrapped
 from .properties import FIELDS, REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
 from .schemaless import class_of, in_hash_order, parsed, require_map, row_by_row, written
-from .sides import Side, changed
+from .sides import Side, changed, side_change
 from .structs import field_values, put, struct_column, struct_schema
 from .thrown import Failures, Thrown, java_class
 
@@ -42,12 +42,7 @@ class MaskField:
 
     def apply(self, batch: ConnectBatch) -> Transformed:
         """A null has no fields, and fails."""
-        return changed(batch, self._changed)
-
-    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
-        column = self.side.of(batch)
-        made = self._without_schema(column, failures) if column.schema is None else self._with_schema(column, failures)
-        return self.side.replaced(batch, made)
+        return changed(batch, side_change(self.side, self._with_schema, self._without_schema))
 
     def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         if column.data.null_count:

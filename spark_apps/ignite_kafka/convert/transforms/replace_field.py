@@ -12,7 +12,7 @@ from ..connect.schema import ConnectField
 from .batch import ConnectBatch, Transformed
 from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
 from .schemaless import in_hash_order, parsed, require_map, row_by_row, written
-from .sides import Side, changed_where, present
+from .sides import Side, changed_where, present, side_change
 from .structs import basics, check_names, field_values, put, struct_column, struct_schema
 from .thrown import Failures, Thrown
 
@@ -37,12 +37,7 @@ class ReplaceField:
 
     def apply(self, batch: ConnectBatch) -> Transformed:
         """Nulls pass."""
-        return changed_where(batch, present(self.side.of(batch)), self._changed)
-
-    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
-        column = self.side.of(batch)
-        made = self._without_schema(column, failures) if column.schema is None else self._with_schema(column, failures)
-        return self.side.replaced(batch, made)
+        return changed_where(batch, present(self.side.of(batch)), side_change(self.side, self._with_schema, self._without_schema))
 
     def _keeps(self, name: str) -> bool:
         return name not in self.exclude and (not self.include or name in self.include)

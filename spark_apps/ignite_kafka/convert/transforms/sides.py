@@ -18,6 +18,9 @@ from .thrown import Failures, Thrown
 Change = Callable[[ConnectBatch, Failures], ConnectBatch]
 """Makes the batch of what a transform gives; notes the records that fail, or raises :class:`~.thrown.Thrown` if all do."""
 
+ChangeColumn = Callable[[ConnectColumn, Failures], ConnectColumn]
+"""A :data:`Change` of one column."""
+
 
 class Side(Enum):
     """The part of a record that a transform works on; the value is the name of its nested class in Java."""
@@ -60,6 +63,16 @@ def present(column: ConnectColumn) -> Mask:
     if column.schema is None and pa.types.is_binary(column.data.type):
         valid = valid & ~np.asarray(pc.fill_null(pc.equal(column.data, pa.scalar(b"null", pa.binary())), False))
     return valid
+
+
+def side_change(side: Side, with_schema: ChangeColumn, without_schema: ChangeColumn) -> Change:
+    """A change of keys or values, which depends on whether they have a schema."""
+
+    def change(batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+        column = side.of(batch)
+        return side.replaced(batch, (without_schema if column.schema is None else with_schema)(column, failures))
+
+    return change
 
 
 def changed(batch: ConnectBatch, change: Change) -> Transformed:
