@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.support.snapshot_world import ROWS, Account, Trade, World
+from tests.support.stream_world import World as StreamWorld
 from tools.servers import IgniteCluster, KafkaBroker
 
 
@@ -49,3 +50,15 @@ def fresh(world: World, unique: Callable[[str], str]) -> World:
     name = unique("c")
     made.settings = replace(world.settings, name=name, topic_prefix=f"{name}-", internal_topic_prefix=f"in-{name}")
     return made
+
+
+@pytest.fixture
+def stream(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> Iterator[StreamWorld]:
+    """A stream of one test, and its caches."""
+    made = StreamWorld(spark, ignite, kafka)
+    yield made
+    made.service(lambda service: service.force_stop(made.stem, True))
+    with ignite.client() as client:
+        for name in client.get_cache_names():
+            if name.startswith(made.stem):
+                client.get_cache(name).destroy()

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from ignite_kafka import register
 from ignite_kafka.errors import IgniteKafkaError, SettingsError, SnapshotConflict, UnsupportedType
@@ -16,7 +14,6 @@ from ignite_kafka.state import status
 from tests.support.snapshot_world import ROWS, World
 from tests.support.stream_world import World as StreamWorld
 from tests.support.stream_world import await_that
-from tools.servers import IgniteCluster, KafkaBroker
 
 TRADES_WHERE = "price > 100 AND symbol IS NOT NULL AND symbol LIKE 'SYM%5' AND at >= TIMESTAMP '2026-01-15 00:00:00Z'"
 
@@ -102,13 +99,6 @@ def test_select_sends_the_named_fields_in_their_order(fresh: World) -> None:
         b"1": '{"symbol":"SYM \u00fc 1","id":1}'.encode(),
         b"2": '{"symbol":"SYM \u00fc 2","id":2}'.encode(),
     }
-
-
-@pytest.fixture
-def stream(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> Iterator[StreamWorld]:
-    made = StreamWorld(spark, ignite, kafka)
-    yield made
-    made.service(lambda service: service.force_stop(made.stem, True))
 
 
 def folded(stream: StreamWorld, cache: str) -> dict[bytes | None, bytes | None]:

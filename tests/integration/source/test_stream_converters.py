@@ -14,7 +14,6 @@ from typing import Any, cast
 import pytest
 from confluent_kafka import Message
 from confluent_kafka.schema_registry import ConfigCompatibilityLevel, SchemaRegistryClient, ServerConfig
-from pyspark.sql import SparkSession
 
 from ignite_kafka.registry.client import Registry
 from ignite_kafka.settings.source import PROVENANCE
@@ -22,7 +21,7 @@ from tests.support.connect_converters import JSON, ConnectConverters
 from tests.support.registry import config, read_avro, schema_id
 from tests.support.stream_world import World
 from tests.support.typed_entries import DECIMALS, ENUMS, INTEGERS, LONGS, ORDERS, UUIDS, TypedCaches, without_nulls
-from tools.servers import IgniteCluster, Jars, KafkaBroker, SchemaRegistry
+from tools.servers import Jars, SchemaRegistry
 
 STRING, SIMPLE = (f"org.apache.kafka.connect.storage.{name}" for name in ("StringConverter", "SimpleHeaderConverter"))
 WITH_SCHEMAS = {"schemas.enable": "true"}
@@ -52,14 +51,8 @@ def connect(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Co
 
 
 @pytest.fixture
-def world(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> Iterator[World]:
-    made = World(spark, ignite, kafka)
-    yield made
-    made.service(lambda service: service.force_stop(made.stem, True))
-    with ignite.client() as client:
-        for name in client.get_cache_names():
-            if name.startswith(made.stem):
-                client.get_cache(name).destroy()
+def world(stream: World) -> World:
+    return stream
 
 
 @pytest.fixture

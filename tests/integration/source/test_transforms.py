@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from ignite_kafka.kafka.topics import Topics, read_to_end
 from tests.support.snapshot_world import ROWS, World
 from tests.support.stream_world import Part, await_that
 from tests.support.stream_world import World as StreamWorld
-from tools.servers import IgniteCluster, KafkaBroker
 
 KAFKA = "org.apache.kafka.connect.transforms."
 CAST = f"{KAFKA}Cast$Value"
@@ -93,17 +92,6 @@ def test_an_exception_stops_the_run_or_makes_dead_letters(fresh: World) -> None:
     assert {one["__connect.errors.class.name"] for one in headers} == {CAST.encode()}
     assert {one["__connect.errors.exception.class.name"] for one in headers} == {b"org.apache.kafka.connect.errors.DataException"}
     assert {one["ignite_kafka.errors.cache"] for one in headers} == {cache.encode()}
-
-
-@pytest.fixture
-def stream(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> Iterator[StreamWorld]:
-    made = StreamWorld(spark, ignite, kafka)
-    yield made
-    made.service(lambda service: service.force_stop(made.stem, True))
-    with ignite.client() as client:
-        for name in client.get_cache_names():
-            if name.startswith(made.stem):
-                client.get_cache(name).destroy()
 
 
 def test_a_stream_is_transformed_and_removals_are_tombstones(stream: StreamWorld) -> None:
