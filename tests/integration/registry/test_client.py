@@ -111,6 +111,32 @@ def test_the_compatibility_of_the_subject_decides(
     assert ask(schema_registry.url, "GET", f"/subjects/{subject}/versions") == [1]
 
 
+@pytest.mark.parametrize(
+    ("level", "versions", "new"),
+    [
+        ("BACKWARD", [record(), record("id", "name")], record("name")),  # the first one's data have no name
+        ("FORWARD", [record("id"), record()], record("name")),  # a reader with the first one needs the id
+        ("FULL", [record("name"), record("id")], record("id", "mail", defaults=True)),  # the first one's data have no id
+    ],
+)
+def test_a_transitive_level_compares_with_every_version(
+    connect: Connect, schema_registry: SchemaRegistry, unique: Unique, level: str, versions: list[RegistrySchema], new: RegistrySchema
+) -> None:
+    for compatibility in (level, f"{level}_TRANSITIVE"):
+        subject, made = unique("t"), connect(schema_registry.url)
+        ids = {made.registered(subject, versions[0]).id}
+        ask(schema_registry.url, "PUT", f"/config/{subject}", {"compatibility": "NONE"})
+        ids.add(made.registered(subject, versions[1]).id)
+        ask(schema_registry.url, "PUT", f"/config/{subject}", {"compatibility": compatibility})
+        if compatibility == level:
+            assert made.registered(subject, new).id not in ids
+            continue
+        with pytest.raises(RegistryError, match="registering a schema failed") as raised:
+            made.registered(subject, new)
+        assert raised.value.where["status"] == 409
+        assert ask(schema_registry.url, "GET", f"/subjects/{subject}/versions") == [1, 2]
+
+
 def test_a_schema_that_is_none_is_refused(connect: Connect, schema_registry: SchemaRegistry, unique: Unique) -> None:
     with pytest.raises(RegistryError, match="Change what the registry refuses") as raised:
         connect(schema_registry.url).registered(unique("t"), RegistrySchema('{"type": "nothing"}', "AVRO"))

@@ -11,6 +11,11 @@ from urllib.parse import urlsplit
 
 import jsonschema
 import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
+from confluent_kafka.serialization import MessageField, SerializationContext
 from pyignite import GenericObjectMeta
 from pyignite.datatypes import DoubleObject, LongObject, String
 from pyspark.sql import SparkSession
@@ -68,6 +73,9 @@ def test_entries_travel_with_their_json_schema(
         jsonschema.Draft7Validator(json.loads(schema["schema"])).validate(document)
         number = document["id"]
         assert document == {"id": number, "price": number / 4} | ({} if number % 7 == 0 else {"symbol": f"é {number}"})
+    with SchemaRegistryClient({"url": schema_registry.url}) as confluents:
+        read, context = JSONDeserializer(None, schema_registry_client=confluents), SerializationContext(topic, MessageField.VALUE)
+        assert [read(value, context) for value in values] == [json.loads(value[5:]) for value in values]
     assert get(schema_registry, f"/subjects/{topic}-value/versions") == list(range(1, len(ids) + 1))
 
     sink = SinkSettings(
@@ -80,6 +88,48 @@ def test_entries_travel_with_their_json_schema(
         assert (copy.get(8).id, copy.get(8).symbol, copy.get(8).price) == (8, "é 8", 2.0)
         copy.destroy()
         client.get_cache(name).destroy()
+
+
+def test_records_of_confluents_serializer_become_entries(
+    spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker, schema_registry: SchemaRegistry, unique: Callable[[str], str]
+) -> None:
+    """Records that confluent-kafka's JSONSerializer writes, with a schema made by hand: constraints, references inside, no connect.type."""
+    name = unique("j")
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#", "title": "Order", "type": "object", "required": ["id"],
+        "definitions": {"money": {"type": "object", "properties": {"amount": {"type": "number"}, "unit": {"type": "string"}}}},
+        "properties": {
+            "id": {"type": "integer", "minimum": 0}, "symbol": {"oneOf": [{"type": "null"}, {"type": "string", "maxLength": 9}]},
+            "price": {"$ref": "#/definitions/money"}, "lots": {"type": "array", "items": {"type": "integer"}}, "open": {"type": "boolean"},
+        },
+    }  # fmt: skip
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    admin.create_topics([NewTopic(name, 2)])[name].result(REQUEST_S)
+    producer, context = Producer({"bootstrap.servers": kafka.bootstrap}), SerializationContext(name, MessageField.VALUE)
+    with SchemaRegistryClient({"url": schema_registry.url}) as confluents:
+        write = JSONSerializer(json.dumps(schema), confluents)
+        for number in range(ROWS):
+            order = {
+                "id": number, "symbol": None if number % 7 == 0 else f"é {number}", "price": {"amount": number / 4, "unit": "EUR"},
+                "lots": [number, 2**40], "open": number % 2 == 0,
+            }  # fmt: skip
+            producer.produce(name, write(order, context), json.dumps(number))
+    assert producer.flush(REQUEST_S) == 0
+    sink = SinkSettings(
+        name=name, topics=(name,), internal_topic_prefix=f"in-{name}", slots=2, cache_key_type="java.lang.Long",
+        ignite_addresses=ignite.addresses, bootstrap_servers=kafka.bootstrap, key_converter="json", value_converter="json-schema",
+        value_converter_config={"schema.registry.url": schema_registry.url},
+    )  # fmt: skip
+    run_sink(spark, RunRequest(sink, uuid.uuid4().hex, None))
+    with ignite.client() as client:
+        cache = client.get_cache(name)
+        assert cache.get_size() == ROWS
+        for number in (7, 8):
+            order = cache.get(number)
+            assert (order.id, order.symbol, order.open) == (number, None if number == 7 else f"é {number}", number % 2 == 0)
+            assert (order.price.amount, order.price.unit) == (number / 4, "EUR")
+            assert list(order.lots[1] if isinstance(order.lots, tuple) else order.lots) == [number, 2**40]
+        cache.destroy()
 
 
 def test_a_registry_that_refuses_the_schema_stops_the_run(
