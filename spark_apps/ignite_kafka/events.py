@@ -112,6 +112,24 @@ CAPTURE_LOST = Event(
     "capture {capture_id} of connector {connector} is lost; all entries are sent again",
     "None; the cause is in the nodes' logs.",
 )
+QUERIES_BEGUN = Event(
+    15145,
+    INFO,
+    "no node has the backlog service: connector {connector} follows {caches} caches by continuous queries, and failover_policy {policy} "
+    "decides what happens after changes that no query saw",
+)
+CHANGES_MISSING = Event(
+    15146,
+    WARNING,
+    "changes of caches {caches} of connector {connector} may be missing in their topics: {reason}, and failover_policy is NONE",
+    "Find them with `ignite-kafka verify`. FULL_SNAPSHOT sends the caches again; BACKLOG, with the backlog service, loses no change.",
+)
+CACHES_SENT_AGAIN = Event(
+    15147,
+    WARNING,
+    "caches {caches} of connector {connector} are sent again: {reason}, and failover_policy is FULL_SNAPSHOT",
+    "None. BACKLOG, with the backlog service on the nodes, sends only the changes.",
+)
 CACHES_CHANGED = Event(15142, INFO, "connector {connector} adds {added} and drops {dropped}")
 TARGET_CHANGED = Event(15143, INFO, "target state {state} of connector {connector} was requested")
 KEYS_NOT_READ_BACK = Event(

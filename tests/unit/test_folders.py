@@ -57,6 +57,7 @@ COVERED_BY = {
         "source.snapshot.run source.snapshot.progress runtime.progress state.open_slots state.slot_claim state.status"
     ),
     "integration/source/test_stream.py": "source.stream.run source.stream.task",
+    "integration/source/test_queries.py": "source.stream.query_sender source.stream.query_task",
     "unit/admin/test_verify.py": "admin.comparison admin.entry_reader",
     "unit/verification/test_job.py": "verification.direction verification.source",
     "integration/cli/test_local_run.py": "runtime.spark_conf",

@@ -185,6 +185,12 @@ class Cluster:
             self._any = alive[0] if alive else self._keep(ThinConnection(self.endpoint, self.credentials))
         return self._any
 
+    def nodes(self) -> frozenset[uuid.UUID]:
+        """Ids of the nodes that take thin clients; empty if the node is too old to report them."""
+        if protocol.FEATURE_NODE_ENDPOINTS not in self.connection().features:
+            return frozenset()
+        return frozenset(replies.read_endpoints(self._request(protocol.NODE_ENDPOINTS, struct.pack("<qq", _NEWEST, _NEWEST))))
+
     def has_left(self, connection: ThinConnection, since: int) -> bool:
         """True if another node reports that the node of a connection has left the topology; False if none can report it.
 

@@ -11,7 +11,8 @@ import ssl
 import struct
 import time
 import uuid
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Self
 
@@ -25,6 +26,7 @@ from .tls import connect_hint, tls_context
 
 RECEIVE_BUFFER_BYTES = 4 << 20
 CLOSE_TIMEOUT_S = 1.0
+_SHORTEST_WAIT_S = 0.001  # a wait of 0 would make the socket non-blocking
 _NO_ANSWER = "no answer in time"
 
 
@@ -53,6 +55,7 @@ class ThinConnection:
         self._unanswered = 0
         self._waiting: dict[int, Reply] = {}
         self._forgotten: set[int] = set()
+        self._notifications: deque[Reply] | None = None  # None: nothing is subscribed to, and they are dropped
         self.address = self._connect_any([address] if address else _rotated(endpoint.addresses))
 
     @property
@@ -107,17 +110,50 @@ class ThinConnection:
         """
         if request_id not in self._waiting and self.closed:
             raise self._lost("it is closed")
-        if wait_s is None or request_id in self._waiting:
-            return self._read_until(request_id)
+        return self._read_until(lambda: request_id in self._waiting, wait_s)
+
+    def has_reply(self, request_id: int) -> bool:
+        """True if the reply was read already; reads nothing."""
+        return request_id in self._waiting
+
+    def subscribe(self, op: int, payload: bytes) -> memoryview:
+        """Send a request that makes the node notify, and wait for its reply; raises as :meth:`receive`.
+
+        From now on notifications are kept for :meth:`notification`.
+        """
+        if self._notifications is None:
+            self._notifications = deque()
+        return self.request(op, payload)
+
+    def notification(self, wait_s: float) -> Reply | None:
+        """The next notification, or None if none came in time; the connection stays open then.
+
+        :param wait_s: longest wait for each read of the socket, in seconds.
+        :raises IgniteUnreachable, AnswerTooLarge: as :meth:`receive`.
+        """
+        kept = self._notifications
+        assert kept is not None, "subscribe() comes first"
+        if not kept and self.closed:
+            raise self._lost("it is closed")
+        return kept.popleft() if self._read_until(lambda: bool(kept), max(wait_s, _SHORTEST_WAIT_S)) else None
+
+    def fail(self, reason: str) -> IgniteUnreachable:
+        """Close the connection of a node that does not do its work, and return the error that says why."""
+        return self._lost(reason, gave_up=True)
+
+    def _read_until(self, done: Callable[[], bool], wait_s: float | None) -> bool:
+        """Read frames until something is there; False if a read took too long."""
+        if wait_s is None or done():
+            return self._read_frames(done)
         self._socket.settimeout(wait_s)
         try:
-            return self._read_until(request_id)
+            return self._read_frames(done)
         finally:
             if not self.closed:
                 self._socket.settimeout(self._endpoint.request_timeout_ms / 1000)
 
-    def _read_until(self, request_id: int) -> bool:
-        while request_id not in self._waiting:
+    def _read_frames(self, done: Callable[[], bool]) -> bool:
+        while not done():
             try:
                 reply = protocol.parse_reply(self._frames.read(self._socket, self._endpoint.max_frame_bytes))
             except FrameTooLong as error:
@@ -129,10 +165,12 @@ class ThinConnection:
             self._unanswered -= not reply.notification
             if reply.affinity is not None:
                 self.affinity = reply.affinity
-            if reply.request_id in self._forgotten:
+            if not reply.notification and reply.request_id in self._forgotten:
                 self._forgotten.discard(reply.request_id)
             elif not reply.notification:
                 self._waiting[reply.request_id] = reply
+            elif self._notifications is not None:
+                self._notifications.append(reply)
         return True
 
     def request(self, op: int, payload: bytes) -> memoryview:
@@ -151,7 +189,7 @@ class ThinConnection:
         """
         if not self.closed:
             self.closed = True
-            if self._unanswered:
+            if self._unanswered or self._notifications is not None:
                 self._read_to_end()
             self._socket.close()
 

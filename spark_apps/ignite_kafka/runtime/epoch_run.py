@@ -118,9 +118,8 @@ class EpochRun(ConnectorRun[S]):
 
     def _epoch(self, epoch: Epoch, *, ends: bool) -> bool:
         """Run one epoch; returns whether everything is done."""
-        plan = self._run_plan
         cores = parallelism.cores(self._spark)
-        tasks = slots_of_tasks(plan.slots, parallelism.tasks(self._settings, cores))
+        tasks = self._tasks(cores)
         work = self._work(epoch, tasks)
         if work is None:
             self._wait()
@@ -157,10 +156,18 @@ class EpochRun(ConnectorRun[S]):
                 self._on_progress([one for one in self._follower.tasks.values() if one.epoch == running.epoch.number], running.tasks)
             wanted = self._target != target.RUNNING or self._request.stop.is_set()
             wanted = wanted or (not ends and refresh.due() and self._changed())
-            wanted = wanted or (cores.due() and not (job.all_run() and running.cores == parallelism.cores(self._spark)))
+            wanted = wanted or (cores.due() and self._other_cores(job, running))
             if wanted and not ending:
                 ending = True
                 self._begin_epoch(running.epoch.number + 1)
+
+    def _tasks(self, cores: int) -> tuple[tuple[int, ...], ...]:
+        """The slots of each task of an epoch."""
+        return slots_of_tasks(self._run_plan.slots, parallelism.tasks(self._settings, cores))
+
+    def _other_cores(self, job: Job, running: Running) -> bool:
+        """Whether tasks wait for a core, or the number of cores has changed."""
+        return not (job.all_run() and running.cores == parallelism.cores(self._spark))
 
     def _wait(self) -> None:
         """Wait while the connector is paused or has nothing to copy, until that may have changed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from ...common.retry import retry
 from ...errors import BacklogMissing, BacklogRefused, BacklogUnavailable, IgniteUnreachable
@@ -80,6 +80,9 @@ def check_owner(connector: str, status: Mapping[str, Any], owner: str) -> None:
 class Capture:
     """Starts, checks and ends the capture of one connector."""
 
+    by_queries: ClassVar[bool] = False
+    """True if tasks follow the caches by continuous queries, because the nodes have no backlog service."""
+
     def __init__(self, settings: SourceSettings, cluster: Cluster, owner: str) -> None:
         """Prepare calls; none is made yet.
 
@@ -96,7 +99,10 @@ class Capture:
         :raises BacklogRefused: something else captures under the connector's name, or the nodes' jar is older than this program.
         """
         if not self._cluster.ask(has_service):
-            remedy = "Put its jar on the class path of every server node (docs/deploy.md)"
+            remedy = (
+                "Put its jar on the class path of every server node (docs/deploy.md). Without it run_mode continuous has failover_policy "
+                "FULL_SNAPSHOT or NONE (docs/queries.md)"
+            )
             raise BacklogMissing("no node of the cluster has the backlog service", remedy)
         self._retry(lambda service: service.version())
         status = self._retry(self._status)
@@ -137,6 +143,9 @@ class Capture:
         """The caches that the connector's lists choose now; the captured ones with their incarnations."""
         deployments, status = self.deployments(), self._ask(self._status)
         return deployments if status is None else {**deployments, **Captured.of(status).seen(deployments)}
+
+    def made_again(self, error: BaseException) -> None:
+        """Note an error that says that a cache is gone. The service knows its caches: nothing to do."""
 
     def highest_numbers(self) -> dict[Unit, int]:
         """Cache id and partition to the highest update number in the backlog, once everything captured so far is in it."""

@@ -23,10 +23,10 @@ from ...runtime import parallelism
 from ...runtime.clients import ignite_cluster
 from ...runtime.connector_run import RunRequest
 from ...runtime.counts import SlotResult, counts_of
-from ...runtime.epoch import LOADING_S, LONGEST_S, STREAMING_S, Epoch
+from ...runtime.epoch import LOADING_S, LONGEST_S, STREAMING_S, Epoch, Running
 from ...runtime.epoch_run import EpochRun
 from ...runtime.progress import RunFollower
-from ...runtime.spark_job import Work, slot_work
+from ...runtime.spark_job import Job, Work, slot_work
 from ...settings.source import SourceSettings
 from ...state import status
 from ...state import target_state as target
@@ -35,11 +35,16 @@ from ...state.sent_topics import check_plan
 from ...state.status import RunStatus, TaskProgress
 from ..planning import cache_configurations, ensure_topics, ensure_types_topic, make_plan, register_schemas
 from ..snapshot.run import planned
-from .capture import Capture, Deployments, deployment_of, owner_of
+from .capture import Deployments, deployment_of, owner_of
+from .query_capture import capture_of
+from .query_sender import tasks_of_caches
+from .query_task import query_slots
 from .start_policy import StartState, loads_after_change, start_policy
 from .task import stream_slots
 
 log = logging.getLogger(__name__)
+
+_ENDLESS_S = 10 * 365 * 86_400.0
 
 
 def run_backlog(spark: SparkSession, request: RunRequest[SourceSettings]) -> RunStatus:
@@ -59,7 +64,7 @@ class BacklogRun(EpochRun[SourceSettings]):
         settings = self._settings
         cluster = self._stack.enter_context(ignite_cluster(settings, self._secrets))
         owner = self._retry(lambda: owner_of(self._topics, settings.internal_topic_prefix))
-        self._cluster, self._capture = cluster, Capture(settings, cluster, owner)
+        self._cluster, self._capture = cluster, self._retry(lambda: capture_of(settings, cluster, owner))
         self._capture.check()
         events.emit(events.IGNITE_CONNECTED, address=", ".join(settings.ignite_addresses))
         self._begin()
@@ -124,7 +129,10 @@ class BacklogRun(EpochRun[SourceSettings]):
         deployments = self._capture.deployments()
         planned_caches = [cache for cache in plan.caches if cache.name in deployments]
         captured = self._capture.start([cache.name for cache in planned_caches])
-        events.emit(events.CAPTURE_BEGUN, connector=plan.connector, caches=len(planned_caches), capture_id=captured.capture_id)
+        if self._capture.by_queries:
+            events.emit(events.QUERIES_BEGUN, connector=plan.connector, caches=len(planned_caches), policy=settings.failover_policy)
+        else:
+            events.emit(events.CAPTURE_BEGUN, connector=plan.connector, caches=len(planned_caches), capture_id=captured.capture_id)
         state = StartState(before, self._request.snapshot_id, present.capture_id if present else None, captured.capture_id)
         decision = start_policy(settings.failover_policy, settings.load_initial_data, state, plan.snapshot_id, new_id())
         if decision.lost_capture is not None:
@@ -150,7 +158,8 @@ class BacklogRun(EpochRun[SourceSettings]):
         return self._settings.cache_list_poll_interval_ms
 
     def _next_epoch(self, number: int, configs_offset: int) -> Epoch:
-        return Epoch(number, configs_offset, self._until, LONGEST_S, self._rate_due.remaining())
+        longest_s = _ENDLESS_S if self._capture.by_queries else LONGEST_S  # each end of a query is a gap
+        return Epoch(number, configs_offset, self._until, longest_s, self._rate_due.remaining())
 
     @property
     def _cores_s(self) -> float:
@@ -159,10 +168,22 @@ class BacklogRun(EpochRun[SourceSettings]):
     def _work(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> Work | None:
         if not self._plan.caches:
             return None
-        return slot_work(stream_slots, self._plan, tasks, self._request.secrets_file, epoch)
+        run_slots = query_slots if self._capture.by_queries else stream_slots
+        return slot_work(run_slots, self._plan, tasks, self._request.secrets_file, epoch)
+
+    def _tasks(self, cores: int) -> tuple[tuple[int, ...], ...]:
+        if not self._capture.by_queries:
+            return super()._tasks(cores)
+        return tasks_of_caches(self._plan, parallelism.tasks(self._settings, cores))
+
+    def _other_cores(self, job: Job, running: Running) -> bool:
+        return not job.all_run() if self._capture.by_queries else super()._other_cores(job, running)
 
     def _tolerates(self, error: BaseException) -> bool:
-        return _is_gone(error) and self._settings.run_mode != "once"
+        if not _is_gone(error) or self._settings.run_mode == "once":
+            return False
+        self._capture.made_again(error)
+        return True
 
     def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
         self._add([result.caches for result in results], planned(self._plan))

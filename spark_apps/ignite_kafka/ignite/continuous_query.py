@@ -1,0 +1,234 @@
+"""Continuous queries of the thin client protocol (op 2006): a node notifies the changes of whole caches (op 2007).
+
+A query lives as long as its connection, and sees the changes of all nodes that are made after its registration, those of a key in their
+order. The node's own changes arrive at once, those of other nodes after at most the interval. A node keeps what the client does not read
+in its heap. Once the cache is destroyed or the cluster deactivated, a query is silent for ever, without an error; so a cursor is kept open
+beside it, as `cache_identity.py` explains, and read on when the affinity version changes.
+Source: `ClientCacheQueryContinuousRequest` and `ClientCacheEntryEventNotification` in apache/ignite; Ignite has it since 2.10.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..common.arrays import Mask
+from ..common.deadline import Clock, Interval
+from ..errors import CacheDestroyed, CacheNotFound, DecodeError, IgniteKafkaError, ScanFailed
+from . import protocol
+from .binary import entry_cuts
+from .binary.value_end import Malformed, end_of
+from .connection import ThinConnection
+from .protocol import ThinError
+from .types import type_codes as codes
+from .types.model import Page
+
+PAGE_ROWS = 1_000
+"""Changes that another node collects before it sends them, unless the interval ends first."""
+_REQUEST = struct.Struct("<iBiq?B")
+_ID = struct.Struct("<q")
+_COUNT = struct.Struct("<i")
+_KEEP_BINARY = 1
+_ANY_PARTITION = -1
+_REMOVED, _EXPIRED = 2, 3
+_NULL = bytes([codes.NULL])
+_CHECK_S = 2.0
+
+
+@dataclass(frozen=True)
+class CacheEvents:
+    """N changes of one cache, those of a key in their order.
+
+    :param page: keys and new values; null for a removed key.
+    :param removed: N flags: the key was removed, or its entry expired.
+    """
+
+    cache: str
+    page: Page
+    removed: Mask
+
+    def without_removals(self) -> CacheEvents:
+        """The changes that set a value."""
+        if not self.removed.any():
+            return self
+        cuts = entry_cuts(self.page, self.cache)
+        kept = [self.page.data[cuts[2 * row] : cuts[2 * row + 2]] for row in np.flatnonzero(~self.removed).tolist()]
+        page = replace(self.page, rows=len(kept), data=memoryview(b"".join(kept)))
+        return CacheEvents(self.cache, page, np.zeros(len(kept), bool))
+
+
+def query_request(cache_id: int, rows: int, interval_ms: int, *, expired: bool) -> bytes:
+    """Payload of op 2006: keep-binary, no filter.
+
+    :param rows: see :data:`PAGE_ROWS`.
+    :param interval_ms: longest time that another node collects changes.
+    :param expired: whether entries that expire are notified.
+    """
+    return _REQUEST.pack(cache_id, _KEEP_BINARY, rows, interval_ms, expired, codes.NULL)
+
+
+def parse_events(cache: str, body: memoryview) -> CacheEvents:
+    """The changes in a notification: of each the key, the old value, the new value, and one byte for its kind.
+
+    :raises DecodeError: the bytes are not that many changes.
+    """
+    position, kinds, parts = _COUNT.size, bytearray(), list[memoryview | bytes]()
+    try:
+        for _ in range(_COUNT.unpack_from(body)[0]):
+            key_end = end_of(body, position, len(body))
+            old_end = end_of(body, key_end, len(body))
+            new_end = end_of(body, old_end, len(body))
+            kind = body[new_end]
+            parts += body[position:key_end], _NULL if kind in (_REMOVED, _EXPIRED) else body[old_end:new_end]
+            kinds.append(kind)
+            position = new_end + 1
+    except (Malformed, IndexError, struct.error) as error:
+        what = f"a notification of a continuous query cannot be read: {error}"
+        raise DecodeError(what, "Nothing of it was used", cache=cache, position=position) from error
+    removed = np.isin(np.frombuffer(bytes(kinds), np.uint8), (_REMOVED, _EXPIRED))
+    return CacheEvents(cache, Page(-1, len(kinds), memoryview(b"".join(parts)), True), removed)
+
+
+class ContinuousQueries:
+    """The continuous queries of one connection, which is closed with them. For one thread.
+
+    :param caches: names of the caches; each takes two of the connection's cursors on the node.
+    :param interval_ms: longest time that another node collects changes.
+    :param expired: whether entries that expire are notified.
+    :raises CacheNotFound: a cache does not exist.
+    :raises ScanFailed: the node cannot begin a query now.
+    :raises IgniteKafkaError: the node refuses queries; the message says why.
+    :raises IgniteUnreachable: from any method: the connection is lost, and with it the queries.
+    """
+
+    def __init__(
+        self, connection: ThinConnection, caches: Sequence[str], interval_ms: int, *, expired: bool, clock: Clock = time.monotonic
+    ) -> None:
+        self._connection, self._clock = connection, clock
+        self._checks, self._check = Interval(_CHECK_S, clock), (0, 0.0)  # request of the outstanding check, if any, and its time
+        self._interval_ms, self._expired = interval_ms, expired
+        self._closing: list[int] = []
+        self._caches: dict[int, str] = {}  # by id of the query
+        self._proofs: dict[str, int] = {}  # cursor by cache
+        self._proving: dict[int, str] = {}  # cache by request
+        for cache in caches:
+            self._begin(cache)
+        self._affinity = connection.affinity
+
+    def _begin(self, cache: str) -> None:
+        """Begin a cache's query, and open the cursor that fails once the cache is destroyed."""
+        cache_id = protocol.cache_id(cache)
+        try:
+            payload = query_request(cache_id, PAGE_ROWS, self._interval_ms, expired=self._expired)
+            body = self._connection.subscribe(protocol.QUERY_CONTINUOUS, payload)
+            self._caches[_ID.unpack_from(body)[0]] = cache
+            body = self._connection.request(protocol.QUERY_SCAN, protocol.scan_request(cache_id, _ANY_PARTITION, 1, local=True))
+            if body[-1]:
+                self._proofs[cache] = _ID.unpack_from(body)[0]
+        except ThinError as error:
+            self._connection.close()
+            raise _refused(cache, error, self._connection) from error
+
+    @property
+    def lost(self) -> bool:
+        """Whether the connection is closed: no change arrives any more."""
+        return self._connection.closed
+
+    @property
+    def address(self) -> str:
+        """Address of the node."""
+        return self._connection.address
+
+    def read(self, wait_s: float) -> CacheEvents | None:
+        """The changes in the next notification; None if none came within so many seconds."""
+        reply = self._connection.notification(wait_s)
+        if reply is None:
+            return None
+        if reply.error is not None:
+            raise self._connection.fail(f"a continuous query failed: {reply.error.message}")
+        self._check = self._check[0], self._clock()  # the answer comes behind it
+        return parse_events(self._caches[reply.request_id], reply.body)
+
+    def check(self, timeout_s: float) -> list[str]:
+        """Make sure now and then that the queries are alive; call it between reads.
+
+        :param timeout_s: longest time in which a node sends nothing at all.
+        :returns: caches whose queries may have ended, because caches were destroyed or made again and no cursor proves that these were
+            not: the node had fewer than two of their entries. :meth:`begin_again` is for them.
+        :raises CacheDestroyed: a cache was destroyed, or made again.
+        :raises IgniteUnreachable: the node has not answered, or the cluster was deactivated, which ends all queries.
+        """
+        self._check_node(timeout_s)
+        for request in [request for request in self._proving if self._connection.has_reply(request)]:
+            self._read_proof(self._proving.pop(request), request)
+        if self._connection.affinity == self._affinity:
+            return []
+        self._affinity = self._connection.affinity
+        for cache, cursor in self._proofs.items():
+            self._proving[self._connection.send(protocol.QUERY_SCAN_PAGE, _ID.pack(cursor))] = cache
+        return [cache for cache in self._caches.values() if cache not in self._proofs]
+
+    def begin_again(self, cache: str) -> None:
+        """Begin the query of a cache once more, then end the one before; changes between may come twice.
+
+        :raises CacheNotFound, ScanFailed, IgniteKafkaError: as when queries begin.
+        """
+        before = [query for query, name in self._caches.items() if name == cache]
+        self._begin(cache)
+        for query in before:
+            self._connection.forget(self._connection.send(protocol.RESOURCE_CLOSE, _ID.pack(query)))
+
+    def _read_proof(self, cache: str, request: int) -> None:
+        try:
+            more = self._connection.receive(request)[-1]
+        except ThinError as error:
+            raise CacheDestroyed("the cache was destroyed while its changes were followed", "Start again.", cache=cache) from error
+        if not more:  # the node has closed the cursor
+            del self._proofs[cache]
+
+    def _check_node(self, timeout_s: float) -> None:
+        request, since = self._check
+        if not request:
+            if self._checks.due():
+                self._check = self._connection.send(protocol.CLUSTER_STATE, b""), self._clock()
+        elif self._connection.has_reply(request):
+            self._check = 0, since
+            if not self._connection.receive(request)[0]:
+                raise self._connection.fail("the cluster was deactivated, which ends continuous queries")
+        elif self._clock() - since > timeout_s:
+            raise self._connection.fail("no answer in time")
+
+    def end(self) -> None:
+        """Ask the node to end the queries; changes that it has already sent can still be read."""
+        ids = [*self._caches, *self._proofs.values()]
+        self._closing += [self._connection.send(protocol.RESOURCE_CLOSE, _ID.pack(one)) for one in ids]
+
+    @property
+    def ended(self) -> bool:
+        """Whether the node has ended the queries: every change that it sent is read."""
+        return bool(self._closing) and all(map(self._connection.has_reply, self._closing))
+
+    def close(self) -> None:
+        """Close the connection, which ends the queries."""
+        self._connection.close()
+
+
+def _refused(cache: str, error: ThinError, connection: ThinConnection) -> IgniteKafkaError:
+    where = {"cache": cache, "address": connection.address, "node": connection.node_id}
+    if error.status == protocol.CACHE_DOES_NOT_EXIST:
+        return CacheNotFound("the cluster has no such cache", "Check the name; upper and lower case differ", cache=cache)
+    if error.status == protocol.SECURITY_VIOLATION:
+        what = f"Ignite does not let this user follow a cache's changes: {error.message}"
+        return IgniteKafkaError(what, "Give the user the right to read it", **where)
+    if error.status == protocol.TOO_MANY_CURSORS:
+        what = "the node allows one connection no more continuous queries; each cache of a task takes two cursors"
+        remedy = "Raise ClientConnectorConfiguration.maxOpenCursorsPerConnection of the nodes, or tasks_max, or name fewer caches"
+        return IgniteKafkaError(what, remedy, **where)
+    if error.status == protocol.INVALID_OPERATION:
+        what = f"the node's Ignite has no continuous queries for thin clients: {error.message}"
+        return IgniteKafkaError(what, "Use Ignite 2.10 or newer, or failover_policy BACKLOG with the backlog service", **where)
+    return ScanFailed(f"a node could not begin a continuous query: {error.message}", "The node's log says more", **where)

@@ -1,0 +1,203 @@
+"""Follows the caches of a task by continuous queries: begins them, scans, keeps entries and changes in order, and handles gaps.
+
+The queries begin before the first scan, so every change that a scan may miss arrives. While partitions are read, changes wait, and are
+sent after these partitions' entries: an entry never follows a newer change of its key. Nothing on the nodes remembers a change; after a
+gap, in which no query ran, policy NONE reports it and FULL_SNAPSHOT sends the caches again (docs/queries.md).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
+from itertools import groupby
+
+from ... import events
+from ...common.deadline import Deadline, Interval
+from ...errors import CacheDestroyed
+from ...ignite.cluster import Cluster
+from ...ignite.connection import ThinConnection
+from ...ignite.continuous_query import CacheEvents, ContinuousQueries
+from ...ignite.page_batches import batches
+from ...ignite.scan import scan_partitions
+from ...ignite.types.model import Page
+from ...plan.source_plan import CachePlan, TransferPlan
+from .query_sender import QuerySender
+from .rate_limit import RateLimiter
+
+BeginQueries = Callable[[Cluster, Sequence[str], int, bool], ContinuousQueries]
+"""Begins the queries of caches, given the interval in milliseconds, and whether expired entries are notified."""
+Scan = Callable[..., Generator[Page, None, None]]
+
+_WAIT_S = 0.5  # longest wait for a change: after it the end of the epoch is looked for
+_NODES_S = 1.0
+_DRAIN_S = 20.0
+_MIN_BATCH_ROWS = 20_000
+_FIRST_PARTITIONS = 16  # read at once before their size is known
+
+
+def begin_queries(cluster: Cluster, caches: Sequence[str], interval_ms: int, expired: bool) -> ContinuousQueries:
+    """Begin queries on a connection of their own."""
+    connection = ThinConnection(cluster.endpoint, cluster.credentials)
+    return ContinuousQueries(connection, caches, interval_ms, expired=expired)
+
+
+class QueryFollower:
+    """The queries of one task, and what they gave and is not committed yet; both outlast a sender. For one thread.
+
+    :param caches: of the task.
+    :param gap: why changes may have been missed before the first query; empty: the stream begins.
+    :param begin: begins the queries.
+    :param scan: reads the entries of partitions.
+    """
+
+    def __init__(
+        self,
+        plan: TransferPlan,
+        caches: Iterable[CachePlan],
+        limiter: RateLimiter,
+        gap: str = "",
+        begin: BeginQueries = begin_queries,
+        scan: Scan = scan_partitions,
+    ) -> None:
+        self._plan, self._settings, self._limiter, self._begin_queries, self._scan = plan, plan.settings, limiter, begin, scan
+        self._caches = {cache.name: cache for cache in caches}
+        self._wait_s = min(self._settings.poll_interval_ms / 1000, _WAIT_S)
+        self._queries: ContinuousQueries | None = None
+        self._gap = gap
+        self._unsent: list[CacheEvents] = []
+        self._to_load: dict[str, list[int]] = {}
+        self._partition_bytes = 0.0  # mean of the partitions that were loaded; 0: none was
+        self._nodes: frozenset[uuid.UUID] = frozenset()
+        self._node_checks = Interval(_NODES_S)
+
+    @property
+    def all_loaded(self) -> bool:
+        """True once all entries that were to be sent are committed."""
+        return self._queries is not None and not self._to_load
+
+    # queries and gaps
+
+    def begin(self, cluster: Cluster, sender: QuerySender) -> None:
+        """Begin the queries unless they are alive; after a gap, do as the failover policy says."""
+        first = self._queries is None
+        if self._queries is not None and not self._queries.lost:
+            return
+        self._nodes = cluster.nodes()
+        interval_ms = max(1, int(self._wait_s * 1000))
+        self._queries = self._begin_queries(cluster, list(self._caches), interval_ms, self._settings.process_removals)
+        if first:
+            to_load = {name: _not_loaded(cache, sender) for name, cache in self._caches.items() if cache.load}
+            self._to_load = {name: partitions for name, partitions in to_load.items() if partitions}
+        if not first or self._gap:
+            self._after_gap(self._gap or f"the connection to {self._queries.address} began after another was lost", self._caches)
+            self._gap = ""
+
+    def _begin_again(self, cluster: Cluster, name: str) -> None:
+        """Follow a cache anew that may have been made again."""
+        assert self._queries is not None
+        self._queries.begin_again(name)
+        if cluster.cache(name).partitions != self._caches[name].partitions:
+            raise CacheDestroyed("the cache was made again with other partitions", "Start again.", cache=name)
+        self._after_gap("caches were created or destroyed, perhaps this one", [name])
+
+    def _after_gap(self, reason: str, names: Iterable[str]) -> None:
+        """Changes may not have been notified."""
+        fields = {"connector": self._plan.connector, "caches": ", ".join(names), "reason": reason}
+        if self._settings.failover_policy == "NONE":
+            events.emit(events.CHANGES_MISSING, **fields)
+        else:
+            events.emit(events.CACHES_SENT_AGAIN, **fields)
+            self._to_load |= {name: list(range(self._caches[name].partitions)) for name in names}
+
+    def _check(self, cluster: Cluster) -> None:
+        """Notice queries that have ended, and nodes that have left: with them may be changes that no backup had."""
+        assert self._queries is not None
+        for name in self._queries.check(self._settings.ignite_request_timeout_ms / 1000):
+            self._begin_again(cluster, name)
+        if self._node_checks.due():
+            before, self._nodes = self._nodes, cluster.nodes()
+            if before - self._nodes:
+                self._after_gap("a node has left the cluster", self._caches)
+
+    # sending
+
+    def step(self, cluster: Cluster, sender: QuerySender) -> None:
+        """Send the changes that have arrived, or arrive soon, then some partitions that are to be loaded."""
+        self._read(0.0 if self._to_load or self._limiter.ahead_s else self._wait_s)
+        self._check(cluster)
+        self._send_unsent(sender)
+        self._load(cluster, sender)
+
+    def _read(self, wait_s: float) -> None:
+        """Read changes that have arrived, as many as a batch may have; wait a little for the first."""
+        assert self._queries is not None
+        due, most = Deadline.after(wait_s), self._limiter.batch_records
+        held = sum(len(one.page.data) for one in self._unsent)
+        rows = sum(one.page.rows for one in self._unsent)
+        while held < self._settings.batch_bytes and (most is None or rows < most):
+            found = self._queries.read(due.remaining())
+            if found is None:
+                return
+            self._unsent.append(found)
+            held, rows = held + len(found.page.data), rows + found.page.rows
+
+    def _send_unsent(self, sender: QuerySender) -> None:
+        """Send the changes that were read; they stay unsent until they are committed."""
+        kept = self._unsent if self._settings.process_removals else [one.without_removals() for one in self._unsent]
+        in_caches = sorted((one for one in kept if one.page.rows), key=_cache_of)  # stable: a cache's changes keep their order
+        for name, found in groupby(in_caches, _cache_of):
+            sender.send_changes(self._caches[name], list(found))
+        self._limiter.sent(sender.commit())
+        self._unsent = []
+
+    def _load(self, cluster: Cluster, sender: QuerySender) -> None:
+        """Send the next partitions of a cache; changes that arrive meanwhile are read and wait."""
+        if not self._to_load:
+            return
+        name, partitions = next(iter(self._to_load.items()))
+        cache, chosen = self._caches[name], partitions[: self._partitions_at_once()]
+        size = 0
+        with closing(self._scan(cluster, sender.info(cache), chosen, page_bytes=self._settings.page_bytes)) as scan:
+            for pages in batches(scan, _MIN_BATCH_ROWS, lambda: self._settings.page_bytes):
+                size += sum(len(page.data) for page in pages)
+                sender.send_entries(cache, pages)
+                self._read(0.0)
+        sender.end_partitions(cache, chosen)
+        self._limiter.sent(sender.commit())
+        self._partition_bytes = max(1.0, size / len(chosen))
+        del partitions[: len(chosen)]
+        if not partitions:
+            del self._to_load[name]
+
+    def _partitions_at_once(self) -> int:
+        if not self._partition_bytes:
+            return _FIRST_PARTITIONS
+        return max(1, int(self._settings.batch_bytes / self._partition_bytes))
+
+    def drain(self, sender: QuerySender) -> None:
+        """Send what the nodes have collected, and end the queries."""
+        assert self._queries is not None
+        due, collected = Deadline.after(_DRAIN_S), Deadline.after(2 * self._wait_s)
+        while not (collected.expired or due.expired):
+            self._read(collected.remaining())
+            self._send_unsent(sender)
+        self._queries.end()
+        while not (self._queries.ended or due.expired):
+            self._read(self._wait_s)
+            self._send_unsent(sender)
+        self._send_unsent(sender)
+
+    def close(self) -> None:
+        """Close the connection of the queries."""
+        if self._queries is not None:
+            self._queries.close()
+
+
+def _cache_of(found: CacheEvents) -> str:
+    return found.cache
+
+
+def _not_loaded(cache: CachePlan, sender: QuerySender) -> list[int]:
+    loaded = sender.loaded(cache)
+    return [partition for partition in range(cache.partitions) if partition not in loaded]

@@ -1,0 +1,223 @@
+"""Streams on two real nodes without the backlog service, by continuous queries of the thin client."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pyignite.datatypes.prop_codes import PROP_BACKUPS_NUMBER, PROP_NAME
+from pyspark.sql import SparkSession
+
+from ignite_kafka.errors import BacklogMissing, CacheNotFound, IgniteUnreachable, SettingsError
+from ignite_kafka.events import CACHES_SENT_AGAIN, CHANGES_MISSING, QUERIES_BEGUN
+from ignite_kafka.ignite.connection import ThinConnection
+from ignite_kafka.ignite.continuous_query import ContinuousQueries
+from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
+from ignite_kafka.state import status
+from ignite_kafka.state import target_state as target
+from tests.support import QUICK_JVM
+from tests.support.stream_world import Running, World, await_that
+from tests.support.tcp_proxy import TcpProxy
+from tests.support.waiting import DEADLINE_S
+from tools.servers import IgniteCluster, Jars, KafkaBroker
+
+
+@pytest.fixture(scope="module")
+def nodes(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IgniteCluster]:
+    options: dict[str, Any] = {"data_region_mib": 1_024, "backlog_mib": 0, "java_options": QUICK_JVM}
+    with IgniteCluster(tmp_path_factory.mktemp("bare"), jars=jars, nodes=2, **options) as started:
+        yield started
+
+
+@pytest.fixture
+def world(spark: SparkSession, nodes: IgniteCluster, kafka: KafkaBroker) -> Iterator[World]:
+    made = World(spark, nodes, kafka)
+    made.settings = replace(made.settings, failover_policy="FULL_SNAPSHOT")
+    with nodes.client() as client:
+        client.create_cache({PROP_NAME: f"{made.stem}-a", PROP_BACKUPS_NUMBER: 1})
+    yield made
+    with nodes.client() as client:
+        for name in client.get_cache_names():
+            if name.startswith(made.stem):
+                client.get_cache(name).destroy()
+
+
+def await_change(world: World, run: Running, key: int) -> None:
+    """Write until a change of a key arrives: the queries have begun again."""
+    turn = iter(range(1_000_000))
+
+    def arrived() -> bool:
+        world.put("a", {key: f"turn {next(turn)}"})
+        return any(found == str(key).encode() for found, _ in world.records("a"))
+
+    await_that(arrived, f"a change of key {key}", run)
+
+
+def seen(run: Running, event: int) -> int:
+    """Number of events of an id, once the run has ended."""
+    return dict(run.stop().events).get(str(event), 0)
+
+
+def test_entries_then_changes_and_removals_in_order(world: World) -> None:
+    world.put("a", {key: f"v{key}" for key in range(500)})
+    with world.running() as run:
+        world.await_equal("a", run)
+        assert len(world.records("a")) == 500
+        for turn in range(5):
+            world.put("a", {key: f"w{turn}-{key}" for key in range(turn * 20, turn * 20 + 100)})
+        world.remove("a", list(range(50)))
+        world.await_equal("a", run)
+        world.put("a", {900: "before the stop"})
+        ended = run.stop()
+    assert (ended.state, ended.error) == (status.STOPPED, None)
+    assert world.verified("a").equal, "a graceful stop sends what was changed before it"
+    assert len(world.records("a")) == 500 + 5 * 100 + 50 + 1
+    of_key = [value for key, value in world.records("a") if key == b"60"]
+    assert of_key == [b'"v60"', b'"w0-60"', b'"w1-60"', b'"w2-60"', b'"w3-60"']
+    assert ended.caches[f"{world.stem}-a"].records == 1_051
+    assert ended.caches[f"{world.stem}-a"].units_done == 1_024
+    assert seen(run, QUERIES_BEGUN.id) == 1
+
+
+def test_policy_none_begins_from_now_and_reports_what_it_may_miss(world: World, nodes: IgniteCluster) -> None:
+    world.put("a", {key: f"v{key}" for key in range(200)})
+    none: dict[str, Any] = {"failover_policy": "NONE"}
+    with world.running(**none) as run:
+        world.await_equal("a", run)
+        assert seen(run, CHANGES_MISSING.id) == 0
+    world.put("a", {1: "lost"})
+    with TcpProxy(int(nodes.address.rpartition(":")[2])) as proxy, world.running(**none, ignite_addresses=(proxy.address,)) as run:
+        await_change(world, run, 1_000)
+        proxy.cut()
+        await_change(world, run, 1_001)
+        assert seen(run, CHANGES_MISSING.id) == 1
+    assert (b"1", b'"lost"') not in world.records("a")
+    assert sum(value == b'"v7"' for _, value in world.records("a")) == 1
+
+
+def test_full_snapshot_sends_all_again_after_each_gap(world: World, nodes: IgniteCluster) -> None:
+    world.put("a", {key: f"v{key}" for key in range(200)})
+    with world.running() as run:
+        world.await_equal("a", run)
+    world.put("a", {1: "changed"})
+    with TcpProxy(int(nodes.address.rpartition(":")[2])) as proxy, world.running(ignite_addresses=(proxy.address,)) as run:
+        await_that(lambda: len(world.records("a")) == 400, "all entries once more", run)
+        proxy.cut()
+        world.put("a", {2: "in the gap"})
+        world.await_equal("a", run)
+        await_that(lambda: len(world.records("a")) >= 600, "all entries once more", run)
+        assert seen(run, CACHES_SENT_AGAIN.id) == 1
+    assert world.verified("a").equal
+
+
+def test_no_scanned_entry_follows_a_newer_change(world: World) -> None:
+    """A writer changes and removes keys while the cache is scanned."""
+    world.put("a", dict.fromkeys(range(20000), "old" * 50))
+    stop, written = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with world.ignite.client() as client:
+            cache, turn = client.get_cache(f"{world.stem}-a"), 0
+            while not stop.is_set():
+                turn += 1
+                cache.put_all(dict.fromkeys(range(turn % 50, 20000, 50), f"new {turn}"))
+                cache.remove_keys(list(range((turn + 7) % 50, 20_000, 400)))
+                written.set()
+
+    writer = threading.Thread(target=write)
+    with world.running(batch_bytes=1 << 16, page_bytes=1 << 12) as run:
+        writer.start()
+        try:
+            await_that(world.snapshot_complete, "the initial load", run)
+            assert written.is_set()
+        finally:
+            stop.set()
+            writer.join(DEADLINE_S)
+        world.await_equal("a", run)
+
+
+def test_a_killed_node_is_a_gap(world: World, nodes: IgniteCluster) -> None:
+    world.put("a", {key: f"v{key}" for key in range(300)})
+    with world.running() as run:
+        world.await_equal("a", run)
+        nodes.kill(1)
+        try:
+            world.put("a", dict.fromkeys(range(100), "after the kill"))
+            world.await_equal("a", run)
+            await_that(lambda: sum(value == b'"v250"' for _, value in world.records("a")) > 1, "the entries once more", run)
+            world.remove("a", [200, 201])
+            world.await_equal("a", run)
+            assert seen(run, CACHES_SENT_AGAIN.id) >= 1
+        finally:
+            nodes.start_node(1)
+
+
+def test_caches_that_come_and_pauses_are_gaps(world: World) -> None:
+    world.put("a", {1: "v"})
+    with world.running() as run:
+        world.await_equal("a", run)
+        world.put("b", {key: f"v{key}" for key in range(100)})
+        world.await_equal("b", run)
+        world.put("b", {5: "w"})
+        world.await_equal("b", run)
+        world.ask(target.PAUSED)
+        await_that(lambda: run.state(world) == status.PAUSED, "pause", run)
+        world.put("a", {2: "while paused"})
+        world.ask(target.RUNNING)
+        world.await_equal("a", run)
+        world.destroy("b")
+        world.put("a", {3: "w"})
+        world.await_equal("a", run)
+        assert run.stop().state == status.STOPPED
+
+
+def test_a_cache_that_is_made_again_at_once_is_followed(world: World) -> None:
+    world.put("a", dict.fromkeys(range(100), "old"))
+    with world.running() as run:
+        world.await_equal("a", run)
+        world.destroy("a")
+        world.put("a", dict.fromkeys(range(50, 150), "new"))
+        await_that(lambda: (b"149", b'"new"') in world.records("a"), "the cache that was made again", run)
+        world.put("a", {200: "more"})
+        await_that(lambda: (b"200", b'"more"') in world.records("a"), "its changes", run)
+
+
+def test_an_update_that_leaves_the_filter_sends_a_tombstone(world: World) -> None:
+    world.put("a", {1: 50, 2: 60})
+    with world.running(where="_value >= 10") as run:
+        await_that(lambda: len(world.records("a")) == 2, "the entries", run)
+        world.put("a", {1: 5, 3: 70})
+        await_that(lambda: len(world.records("a")) == 4, "the changes", run)
+    assert sorted(world.records("a")[2:], key=str) == [(b"1", None), (b"3", b"70")]
+
+
+def test_what_needs_the_service_is_refused_by_name(world: World) -> None:
+    world.put("a", {1: "v"})
+    with pytest.raises(BacklogMissing, match="FULL_SNAPSHOT or NONE"):
+        world.run(failover_policy="BACKLOG", run_mode="once")
+    with pytest.raises(SettingsError, match=r"provenance_headers is wrong: .* does not tell partition and update_counter"):
+        world.run(provenance_headers=("cache", "partition", "update_counter"))
+
+
+def test_queries_end_with_cache_cluster_or_connection(world: World, nodes: IgniteCluster) -> None:
+    def queries(*caches: str) -> ContinuousQueries:
+        connection = ThinConnection(IgniteEndpoint(nodes.addresses), IgniteCredentials())
+        return ContinuousQueries(connection, caches, 100, expired=True)
+
+    with pytest.raises(CacheNotFound):
+        queries(f"{world.stem}-none")
+    begun = queries(f"{world.stem}-a")
+    world.put("a", {1: "v"})
+    found = begun.read(DEADLINE_S)
+    assert found is not None
+    assert (found.page.rows, found.removed.tolist()) == (1, [False])
+    begun.end()
+    while not begun.ended:
+        begun.read(0.1)
+    begun.close()
+    assert begun.lost
+    with pytest.raises(IgniteUnreachable):
+        begun.read(0.1)
