@@ -33,7 +33,7 @@ from ..settings.secrets import Secrets
 from ..source.entry_selection import EntrySelectors
 from .direction import MOST_UNKNOWN, Batch, Columns, Found, Judged, Target, columns_of
 from .fingerprints import Rows, fingerprints, order_of, sampled
-from .repair import send_again
+from .repair import records_to_send, send_again
 from .topic_batches import topic_batches
 
 _BATCH_ROWS, _BATCH_PAGES = 20_000, 2
@@ -172,15 +172,22 @@ class SourceDirection:
         rows = fingerprints(at_fault, same_value, np.full(len(unlike), _UNLIKE, np.int64))
         return Batch(rows, columns_of(at_fault, same_value))
 
-    def judge(self, target: Target, topic: Found, cache: Found, *, repair: bool) -> Judged:
-        """Compare the suspects by their meaning, and send again what differs."""
+    def caches(self, target: Target, partitions: Sequence[int]) -> Iterator[Counter[str]]:
+        """Nothing: a source's topic has the records of one cache."""
+        yield from ()
+
+    def judge(self, target: Target, topic: Found, cache: Found, *, repair: bool, complete: bool) -> Judged:
+        """Compare the suspects by their meaning, and send again what differs.
+
+        While entries cannot be converted, a key without an entry may be theirs, so no tombstone is sent.
+        """
         _ = self.clients  # knows the schema registries
         (planned,) = (one for one in self.plan.caches if one.name == target.cache)
         result = Verified(target.cache, target.topic, limit=self.limit, keys={})
         entries = [entry for entry, _ in cache.pairs()]
         pages = [_page(entries[at : at + _JUDGED_ROWS]) for at in range(0, len(entries), _JUDGED_ROWS)]
         compare_last(result, self.plan, planned, self.cluster, dict(topic.last()), pages)
-        repaired = self._send_again(planned, pages, result) if repair else 0
+        repaired = self._send_again(planned, pages, result, tombstones=complete) if repair else 0
         gone = sorted((result.keys or {}).get("unexpected", set()))
         unknown = filter(None, map(fields_of_key, gone[:MOST_UNKNOWN])) if self._json_keys(target) else ()
         result.keys, result.other_bytes = None, 0  # counted when all of the cache's keys are seen
@@ -189,12 +196,12 @@ class SourceDirection:
     def _json_keys(self, target: Target) -> bool:
         return self._reader(target, self.cluster.cache(target.cache)).json_keys
 
-    def _send_again(self, cache: CachePlan, pages: Sequence[Page], result: Verified) -> int:
+    def _send_again(self, cache: CachePlan, pages: Sequence[Page], result: Verified, *, tombstones: bool) -> int:
         """Send the records of entries that are missing or different, and tombstones of keys that the cache does not have."""
         info = self.cluster.cache(cache.name)
         target = Target(cache.name, cache.topic, (), info.partitions)
         records = [self._conversion(target, info, [page], in_order=True).records for page in pages]
-        return send_again(self.plan, self.clients, self.cluster, cache, records, result)
+        return send_again(self.plan, self.clients, self.cluster, cache, records_to_send(records, result, tombstones=tombstones))
 
 
 def _page(entries: Sequence[bytes]) -> Page:
