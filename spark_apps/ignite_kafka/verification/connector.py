@@ -181,7 +181,8 @@ def _of_source(settings: ConnectorSettings, given: _Given) -> list[Judged]:
 def _never_sent(cache: CachePlan, entries: int) -> Judged:
     """The result of a cache whose topic does not exist."""
     result = Verified(cache.name, cache.topic, entries=entries)
-    result.note("missing", b"", f"topic {cache.topic} does not exist: run the connector, which creates it and sends the cache")
+    if entries:
+        result.note("missing", b"", f"topic {cache.topic} does not exist: run the connector, which creates it and sends the cache")
     result.missing = entries
     return Judged(result)
 

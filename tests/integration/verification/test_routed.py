@@ -80,7 +80,8 @@ def test_several_topics_go_to_one_cache(sink: Sink) -> None:
     route = {"type": f"{KAFKA}RegexRouter", "regex": ".*", "replacement": f"{sink.topic}-all"}
     tombstones = {"predicates": ("live",), "predicate_config": {"live": {"type": f"{KAFKA}predicates.RecordIsTombstone"}}}
     routed = chain(route={**route, "predicate": "live", "negate": "true"}, mask={"type": f"{KAFKA}MaskField$Value", "fields": "symbol"})
-    sink.settings = replace(sink.settings, topics=(sink.topic, other), error_handling_policy="LOG_ONLY", **routed, **tombstones)
+    more: dict[str, Any] = {**routed, **tombstones, "error_handling_policy": "LOG_ONLY"}
+    sink.settings = replace(sink.settings, topics=(sink.topic, other), **more)
     sink.send([trade(number) for number in range(9)])
     sink.send([*(trade(number) for number in range(5, 20)), (b"7", b"7")], partition=0, topic=other)
     sink.run()
