@@ -91,7 +91,7 @@ def _notes(one: Judged, *, repair: bool) -> list[str]:
     """What the counts of a cache do not say."""
     result, notes = one.result, []
     if result.skipped:
-        notes.append(f"{result.cache}: {result.skipped} skipped, which cannot be converted: error_handling_policy says so")
+        notes.append(f"{result.cache}: {result.skipped} skipped by error_handling_policy")
     if repair and result.skipped and result.unexpected and not one.equal:
         notes.append(f"{result.cache}: no tombstones were sent, because a key without an entry may be one of those that were skipped")
     return notes

@@ -118,7 +118,7 @@ def test_what_is_skipped_is_no_difference_and_said(source: str, verification: Ve
     assert main.main(["verify", source]) == 0
     shown = capsys.readouterr().out
     assert "no metadata of a binary type" in shown
-    assert "flights: 1 skipped, which cannot be converted: error_handling_policy says so" in shown
+    assert "flights: 1 skipped by error_handling_policy" in shown
     verification.judged.result.note("unexpected", b"9", "a record of key '9' that the cache does not have")
     assert main.main(["verify", source, "--repair"]) == 1
     assert "flights: no tombstones were sent" in capsys.readouterr().out

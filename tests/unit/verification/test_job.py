@@ -178,6 +178,18 @@ def test_entries_that_cannot_be_converted_are_skipped_or_end_the_comparison(monk
     assert "an entry cannot be converted to a record" in found.examples[0]
 
 
+def test_entries_that_are_too_large_for_the_topic_are_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = equal_case(10)
+    kind = case.types.add("Value", FIELDS)
+    case.entries[0].append((long(77), binary(kind, {"shop": long(1), "name": string("x" * 1_000_000)})))  # type: ignore[attr-defined]
+    found = case.job(monkeypatch).result
+    assert (found.missing, found.skipped) == (1, 0), "STOP_TASK skips nothing"
+    case.settings["error_handling_policy"] = "LOG_ONLY"
+    found = case.job(monkeypatch).result
+    assert (found.equal, found.entries, found.skipped) == (True, 11, 1)
+    assert "larger than the producer's message.max.bytes" in found.examples[0]
+
+
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_what_a_repair_sends_makes_the_topic_equal(case: Compared) -> None:
