@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import sys
 from typing import TYPE_CHECKING
 
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
+from ..settings.sink import SinkSettings
 from .arguments import whole
 from .progress_bar import ProgressBar
 from .tables import table
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from ..verification.connector import VerifyResult
     from ..verification.direction import Judged
 
+log = logging.getLogger(__name__)
 _COUNTS = ("cache", "topic", "entries", "records", "repeated", "missing", "different", "unexpected", "skipped")
 _NEW_TOPIC = "they are two keys for Kafka; send the cache to a new topic (docs/types.md, Keys that are objects)"
 
@@ -55,6 +58,8 @@ def verify_locally(settings: ConnectorSettings, secrets: Secrets, arguments: arg
     require_java()
     given = Arguments("", arguments.secrets, arguments.mounted_secrets, arguments.ship_secrets_unprotected)
     options = VerifyOptions(arguments.sample, arguments.thorough, arguments.differences, arguments.repair, arguments.force)
+    if options.thorough and isinstance(settings, SinkSettings):
+        log.warning("--thorough has no effect on a sink: its entries are not decoded by a converter")
     check_connector(settings, secrets, options)
     bar = ProgressBar(sys.stderr, quiet=arguments.quiet)
     with interrupts_raised(), local_session(settings.name, arguments.master) as spark:

@@ -37,19 +37,17 @@ class Way:
     entries: int = ROWS
 
 
-def with_registry(converter: str, registry: SchemaRegistry) -> Way:
+def with_registry(converter: str, registry: SchemaRegistry, *sides: str) -> Way:
     url = {"schema.registry.url": registry.url}
-    sides: dict[str, Any] = {
-        f"{side}_converter{end}": value for side in ("key", "value") for end, value in (("", converter), ("_config", url))
-    }
-    return Way(sides, source={"field_nullability_policy": "EAGER"})
+    given: dict[str, Any] = {f"{side}_converter{end}": value for side in sides for end, value in (("", converter), ("_config", url))}
+    return Way(given, source={"field_nullability_policy": "EAGER"})
 
 
 SCHEMAS = {f"{side}_converter_config": {"schemas.enable": "true"} for side in ("key", "value")}
 BINARY = {f"{side}_converter": "ignite-binary" for side in ("key", "value")}
 WAYS: dict[str, Callable[[Any], Way]] = {
-    "avro": lambda request: with_registry("avro", request.getfixturevalue("schema_registry")),
-    "json-schema": lambda request: with_registry("json-schema", request.getfixturevalue("schema_registry")),
+    "avro": lambda request: with_registry("avro", request.getfixturevalue("schema_registry"), "key", "value"),
+    "json-schema": lambda request: with_registry("json-schema", request.getfixturevalue("schema_registry"), "value"),
     "ignite-binary": lambda _: Way(BINARY, sink={"cache_value_type": "", "cache_key_type": "", "cache_fields": {}}),
     "schemas": lambda _: Way(SCHEMAS),
     "filters": lambda _: Way(source={"where": "id < 1000", "select": "id, symbol"}, sink={"where": "id >= 400"}, records=1000, entries=600),
@@ -178,10 +176,10 @@ def test_caches_that_a_stream_with_routers_makes_meanwhile_are_no_differences(si
         "transforms": ("day",),
         "transform_config": {"day": {"type": f"{KAFKA}TimestampRouter", "timestamp.format": "yyyy"}},
     }
-    sink.settings = replace(sink.settings, **by_day)
+    sink.settings = replace(sink.settings, slots=1, **by_day)
     sink.send([trade(number) for number in range(30)])
     sink.run()
-    with Running(sink, slots=1) as running:
+    with Running(sink) as running:  # it holds one of the session's two cores
         (name,) = verified(sink)
         sink.send([trade(number) for number in range(30, 60)])
         running.awaits(set(range(60)), f"{sink.cache}-{name}")

@@ -87,6 +87,12 @@ def test_verify_hands_its_options_on(source: str, verification: Verification) ->
     assert verification.asked[0][1] == VerifyOptions(2.5, thorough=True, limit=7, repair=True, force=True)
 
 
+def test_thorough_has_no_effect_on_a_sink(sink: str, verification: Verification, caplog: pytest.LogCaptureFixture) -> None:
+    assert main.main(["verify", sink, "--thorough"]) == 0
+    assert len(verification.asked) == 1
+    assert "--thorough has no effect on a sink" in caplog.text
+
+
 @pytest.mark.parametrize("wrong", [["--sample", "0"], ["--sample", "101"], ["--sample", "some"], ["--differences", "-1"]])
 def test_bad_options_of_verify_end_with_2(source: str, wrong: list[str], verification: Verification) -> None:
     with pytest.raises(SystemExit) as caught:
