@@ -28,7 +28,7 @@ def get_provider_info() -> dict[str, Any]:
             {**_integration(_INTEGRATION, _THIN_CLIENTS), "how-to-guide": _GUIDES, "logo": _LOGO},
             _integration(_IGNITE, "https://ignite.apache.org/"),
         ],
-        "operators": _modules("operators.backlog_cleanup", "operators.ignite_to_kafka", "operators.kafka_to_ignite"),
+        "operators": _modules("operators.backlog_cleanup", "operators.ignite_to_kafka", "operators.kafka_to_ignite", "operators.verify"),
         "transfers": [_transfer(_IGNITE, _KAFKA, "ignite_to_kafka"), _transfer(_KAFKA, _IGNITE, "kafka_to_ignite")],
         "task-decorators": [_task_decorator("ignite_to_kafka"), _task_decorator("kafka_to_ignite")],
         "sensors": _modules("sensors.cache_watch", "sensors.connector_lag"),

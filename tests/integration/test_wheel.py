@@ -89,6 +89,7 @@ def test_wheel_holds_both_packages_the_app_and_nothing_else(wheel: Path) -> None
         "ignite_kafka",
         "ignite_to_kafka.py",
         "kafka_to_ignite.py",
+        "verify_connector.py",
     }
     sources = {str(path.relative_to(ROOT / "spark_apps")) for path in (ROOT / "spark_apps").rglob("*.py")}
     sources |= {str(path.relative_to(ROOT)) for path in (ROOT / "airflow_provider_ignite_kafka").rglob("*.py")}

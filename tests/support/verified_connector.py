@@ -14,6 +14,7 @@ import pytest
 from ignite_kafka import convert
 from ignite_kafka.admin.verify import Verified, compare
 from ignite_kafka.ignite.types.model import CacheInfo, Page
+from ignite_kafka.kafka.record_size import SizeLimit
 from ignite_kafka.kafka.records import Consumed
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.settings.secrets import Secrets
@@ -48,7 +49,7 @@ class InMemory(SourceDirection):
 
     def __init__(self, types: OneCache, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
-        self.__dict__.update(cluster=types, clients=None)
+        self.__dict__.update(cluster=types, clients=None, size_limit=SizeLimit(1_000_000, "none"))
 
 
 @dataclass

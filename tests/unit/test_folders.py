@@ -17,7 +17,7 @@ ORDER = (
     "errors", "events", "common", "sql", "ignite.types", "ignite.binary", "ignite", "settings", "migration", "plan", "kafka", "registry",
     "convert.rules", "convert.connect", "convert.avro", "convert.filter", "convert.transforms", "convert.to_kafka", "convert.to_ignite",
     "convert", "state", "runtime", "source", "source.snapshot", "source.stream", "sink", "run", "admin", "verification", "preflight",
-    "datasources", "app", "cli", "",
+    "datasources", "app", "verify_app", "cli", "",
 )  # fmt: skip
 # modules without a test of their name, by the test that covers them through the module that uses them
 COVERED_BY = {

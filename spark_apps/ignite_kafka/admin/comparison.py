@@ -9,7 +9,7 @@ EXAMPLES = 5
 """Maximum number of differences described one by one; the others are only counted."""
 _EXAMPLE_CHARACTERS = 600
 
-Kind = Literal["missing", "different", "unexpected"]
+Kind = Literal["missing", "different", "unexpected", "skipped"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class Difference:
 class Comparison:
     """Number of entries, and of keys by kind of difference.
 
+    :param skipped: entries or records that cannot be converted, which the error policy skips or makes dead letters of: no differences.
     :param limit: maximum number of differences that are described.
     :param keys: every key that differs, by kind, to repair it; None: they are only counted.
     """
@@ -36,6 +37,7 @@ class Comparison:
     missing: int = 0
     different: int = 0
     unexpected: int = 0
+    skipped: int = 0
     limit: int = EXAMPLES
     found: list[Difference] = field(default_factory=list)
     keys: dict[Kind, set[bytes]] | None = None
@@ -53,10 +55,11 @@ class Comparison:
     @property
     def differences(self) -> str:
         """The counts and the examples, in a line."""
-        return "; ".join([f"missing {self.missing}, different {self.different}, unexpected {self.unexpected}", *self.examples])
+        counts = ("missing", "different", "unexpected", *(["skipped"] if self.skipped else []))
+        return "; ".join([", ".join(f"{name} {getattr(self, name)}" for name in counts), *self.examples])
 
     def note(self, kind: Kind, key: bytes, text: str) -> None:
-        """Count a difference, and keep its description, shortened, if it is among the first by key."""
+        """Count a difference, or what is skipped, and keep its description, shortened, if it is among the first by key."""
         setattr(self, kind, getattr(self, kind) + 1)
         if self.keys is not None:
             self.keys.setdefault(kind, set()).add(key)
@@ -66,10 +69,10 @@ class Comparison:
 
     def add(self, other: Comparison) -> None:
         """Add the differences of other keys."""
-        for name in ("missing", "different", "unexpected"):
+        for name in ("missing", "different", "unexpected", "skipped"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.found = _first([*self.found, *other.found], self.limit)
 
 
 def _first(found: list[Difference], count: int) -> list[Difference]:
-    return sorted(found, key=lambda one: one.key)[:count]
+    return sorted(found, key=lambda one: (one.kind == "skipped", one.key))[:count]

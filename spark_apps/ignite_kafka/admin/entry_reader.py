@@ -14,6 +14,7 @@ from typing import Any
 from ..common.redaction import in_message
 from ..convert import Converters
 from ..convert.rules.decimal_scales import declared_scales
+from ..convert.to_kafka.bad_entries import ENTRY_ERRORS
 from ..convert.to_kafka.json_values import json_value, same_json
 from ..errors import DecodeError
 from ..ignite.binary import entry_cuts
@@ -94,6 +95,13 @@ class EntryReader:
                 raise DecodeError(what, remedy, cache=self.cache, partition=page.partition)
         values = [value for _, value in rows] if by_rows else records.values.to_pylist()
         return list(zip(keys, values, strict=True))
+
+    def converts(self, page: Page) -> bool:
+        """Whether the converter makes records of the entries, which the decoder of rows may not read."""
+        try:
+            return not self._converter.convert([page], self._info, self._cluster, topic=self._topic, in_order=True).refused
+        except ENTRY_ERRORS:
+            return False
 
     def same_values(self, expected: Sequence[Any], found: Sequence[bytes | None]) -> list[bool]:
         """Whether each record has the expected value. Fields that its class got after the record was written may be null.

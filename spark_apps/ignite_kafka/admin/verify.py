@@ -30,15 +30,13 @@ from ..kafka.topics import Topics, read_to_end
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.connector import STOP
 from ..source.entry_selection import EntrySelectors, Selection
-from .comparison import Comparison
+from .comparison import Comparison, Kind
 from .entry_reader import EntryReader
 
 
 @dataclass
 class Verified(Comparison):
     """Result of comparing a topic's last records with its cache. Keys are compared by their bytes, as in Kafka's compaction.
-
-    A skipped entry counts as missing.
 
     :param repeated: records followed by another record of the same key; several snapshots into one topic cause them too.
     :param other_bytes: keys of the topic, counted in ``unexpected`` too, that equal a key of the cache but for their bytes (another order
@@ -110,9 +108,9 @@ def compare_last(
     selectors, seen = EntrySelectors(plan.settings, Converters(plan.settings), cluster), set[bytes]()
     sent = (selectors.select(info, cache.topic, [page]) for page in pages)
     for batch in _batches(reader, sent, stop=plan.settings.error_handling_policy == STOP):
-        if isinstance(batch, IgniteKafkaError):
+        if isinstance(batch, _Unread):
             result.entries += 1
-            result.note("missing", b"", f"an entry cannot be converted to a record: {batch}")
+            result.note(batch.kind, b"", f"an entry cannot be {batch.what}: {batch.error}")
         else:
             result.entries += len(batch)
             _compare(result, batch, last, seen, reader)
@@ -169,14 +167,26 @@ def fields_of_key(key: bytes) -> str | None:
     return json.dumps(value, sort_keys=True)
 
 
-def _batches(reader: EntryReader, sent: Iterable[Selection], *, stop: bool) -> Iterator[list[tuple[bytes, Any]] | IgniteKafkaError]:
+@dataclass(frozen=True)
+class _Unread:
+    """An entry that is not compared: the copy skips it, or only the decoder of rows cannot read it, which is a difference."""
+
+    error: IgniteKafkaError
+    kind: Kind = "skipped"
+
+    @property
+    def what(self) -> str:
+        return "converted to a record" if self.kind == "skipped" else "read by rows"
+
+
+def _batches(reader: EntryReader, sent: Iterable[Selection], *, stop: bool) -> Iterator[list[tuple[bytes, Any]] | _Unread]:
     """Keys and values of the entries that are sent; the error of an entry that cannot be, unless the error policy is to stop."""
     for selection in sent:
-        yield from (bad.error for bad in selection.bad)
+        yield from (_Unread(bad.error) for bad in selection.bad)
         yield from _of_pages(reader, selection.pages, stop=stop)
 
 
-def _of_pages(reader: EntryReader, pages: Iterable[Page], *, stop: bool) -> Iterator[list[tuple[bytes, Any]] | IgniteKafkaError]:
+def _of_pages(reader: EntryReader, pages: Iterable[Page], *, stop: bool) -> Iterator[list[tuple[bytes, Any]] | _Unread]:
     for page in pages:
         try:
             yield reader.entries(page)
@@ -185,7 +195,8 @@ def _of_pages(reader: EntryReader, pages: Iterable[Page], *, stop: bool) -> Iter
                 raise
             cuts = entry_cuts(page, reader.cache)
             for start, end in zip(cuts[:-1:2], cuts[2::2], strict=True):
+                one = Page(page.partition, 1, page.data[start:end], True)
                 try:
-                    yield reader.entries(Page(page.partition, 1, page.data[start:end], True))
+                    yield reader.entries(one)
                 except ENTRY_ERRORS as error:
-                    yield error
+                    yield _Unread(error, "missing" if reader.converts(one) else "skipped")

@@ -48,10 +48,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
         logs.show_error(
-            Interrupted("interrupted by Ctrl-C (SIGINT)", command_after_interrupt(given) if arguments.command in (run, replicate) else ""),
+            Interrupted("interrupted by Ctrl-C (SIGINT)", command_after_interrupt(given) if _writes(arguments) else ""),
             as_json=as_json,
         )
         return 128 + signal.SIGINT
+
+
+def _writes(arguments: argparse.Namespace) -> bool:
+    """Whether a command that was interrupted may have written something, which the same command continues."""
+    return arguments.command in (run, replicate) or (arguments.command is verify and arguments.repair)
 
 
 def parser() -> argparse.ArgumentParser:

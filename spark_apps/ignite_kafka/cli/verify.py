@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import sys
 from typing import TYPE_CHECKING
 
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
+from ..settings.sink import SinkSettings
 from .arguments import whole
 from .progress_bar import ProgressBar
 from .tables import table
@@ -16,7 +18,10 @@ from .tables import table
 if TYPE_CHECKING:
     from ..admin.verify import Verified
     from ..verification.connector import VerifyResult
+    from ..verification.direction import Judged
 
+log = logging.getLogger(__name__)
+_COUNTS = ("cache", "topic", "entries", "records", "repeated", "missing", "different", "unexpected", "skipped")
 _NEW_TOPIC = "they are two keys for Kafka; send the cache to a new topic (docs/types.md, Keys that are objects)"
 
 
@@ -46,11 +51,16 @@ def verify_locally(settings: ConnectorSettings, secrets: Secrets, arguments: arg
     """Compare with a Spark session of this process, and print the result; 1 if something differs and was not repaired."""
     from ..app import Arguments, find_secrets
     from ..runtime.interrupts import interrupts_raised
-    from ..verification.connector import VerifyOptions, verify_connector
+    from ..runtime.java import require_java
+    from ..verification.connector import VerifyOptions, check_connector, verify_connector
     from .local_run import local_session
 
+    require_java()
     given = Arguments("", arguments.secrets, arguments.mounted_secrets, arguments.ship_secrets_unprotected)
     options = VerifyOptions(arguments.sample, arguments.thorough, arguments.differences, arguments.repair, arguments.force)
+    if options.thorough and isinstance(settings, SinkSettings):
+        log.warning("--thorough has no effect on a sink: its entries are not decoded by a converter")
+    check_connector(settings, secrets, options)
     bar = ProgressBar(sys.stderr, quiet=arguments.quiet)
     with interrupts_raised(), local_session(settings.name, arguments.master) as spark:
         source = find_secrets(spark, given, tuple(arguments.allow_kafka_option))
@@ -64,7 +74,7 @@ def verify_locally(settings: ConnectorSettings, secrets: Secrets, arguments: arg
 
 def text_of(found: VerifyResult, *, repair: bool) -> str:
     """A table of the caches, and the first differences of each by key."""
-    head = ("cache", "topic", "entries", "records", "repeated", "missing", "different", "unexpected", *(("repaired",) if repair else ()))
+    head = (*_COUNTS, *(("repaired",) if repair else ()))
     rows = [
         (*_counts(one.result), *((one.repaired,) if repair else ()), "yes" if one.result.equal else "repaired" if one.equal else "NO")
         for one in found.caches
@@ -73,9 +83,20 @@ def text_of(found: VerifyResult, *, repair: bool) -> str:
     examples = [f"{one.cache}: {example}" for one in results for example in one.examples]
     other = [one for one in results if one.other_bytes]
     examples += [f"{one.cache}: {one.other_bytes} keys of {one.topic} are keys of the cache in other bytes: {_NEW_TOPIC}" for one in other]
+    notes = [note for one in found.caches for note in _notes(one, repair=repair)]
     sample = [f"a sample of {found.sample:g} % of the keys"] if found.sample < 100 else []
-    return "\n".join([table((*head, "verified"), rows), *sample, *examples])
+    return "\n".join([table((*head, "verified"), rows), *sample, *examples, *notes])
 
 
 def _counts(one: Verified) -> tuple[object, ...]:
-    return one.cache, one.topic, one.entries, one.records, one.repeated, one.missing, one.different, one.unexpected
+    return tuple(getattr(one, name) for name in _COUNTS)
+
+
+def _notes(one: Judged, *, repair: bool) -> list[str]:
+    """What the counts of a cache do not say."""
+    result, notes = one.result, []
+    if result.skipped:
+        notes.append(f"{result.cache}: {result.skipped} skipped by error_handling_policy")
+    if repair and result.skipped and result.unexpected and not one.equal:
+        notes.append(f"{result.cache}: no tombstones were sent, because a key without an entry may be one of those that were skipped")
+    return notes

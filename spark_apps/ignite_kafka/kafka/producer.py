@@ -61,6 +61,11 @@ class ProducerFenced(Exception):
     """Another producer with this transactional id was initialised, or the transaction timed out."""
 
 
+def size_limit(clients: KafkaClients) -> SizeLimit:
+    """The size limits of a producer of these clients."""
+    return SizeLimit.of(canonical({**DEFAULTS, **clients.common, **clients.producer}))
+
+
 class TransactionalProducer:
     """One transactional id. Not thread-safe; never shared across a fork.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -103,15 +103,29 @@ class Store:
             _write(writer, entries)
         return stored
 
-    def converted(self, consumed: Consumed) -> Entries:
-        """The entries that :meth:`store` would put or remove, in the order of their records; for comparisons. Nothing is stored.
+    def converted(self, consumed: Consumed, leave_out: Collection[str] = ()) -> tuple[list[tuple[str, Entries]], list[BadRecord]]:
+        """The entries that :meth:`store` would put or remove by the cache that they go to, and the bad records; for comparisons.
+
+        Nothing is stored, and no cache is created of those that are left out.
 
         :param consumed: records of one partition.
+        :param leave_out: caches that transforms name, whose records are left out.
         :raises ProgramFault: as :meth:`store`.
         """
         self._carried.new_batch()
-        parts, bad = self._filter(consumed, *self._convert(consumed), Stored())
-        return _one_part([entries for _, entries in parts], bad)
+        parts, bad = self._filter(consumed, *self._convert(consumed, leave_out), Stored())
+        return [(self._sinks[key][0].cache.name, entries) for key, entries in parts], bad
+
+    def caches_of(self, consumed: Consumed) -> Counter[str]:
+        """Numbers of records by the cache that they go to, without those that transforms refuse or drop.
+
+        :param consumed: records of one partition.
+        """
+        reader = self._reader(consumed.topic)
+        if reader is None:
+            return Counter({self._plans[consumed.topic].cache: len(consumed.offsets)})
+        routed, _ = guarded(consumed, lambda: reader.read(consumed))
+        return Counter({self._routed_name(one.topic): len(one.rows) for one in routed})
 
     def flush(self) -> None:
         """Wait until all batches are in the caches."""
@@ -147,7 +161,7 @@ class Store:
         stored.filtered[consumed.topic, consumed.partition] = filtered
         return kept, sorted(found, key=lambda record: record.row)
 
-    def _convert(self, consumed: Consumed) -> tuple[list[Part], list[BadRecord]]:
+    def _convert(self, consumed: Consumed, leave_out: Collection[str] = ()) -> tuple[list[Part], list[BadRecord]]:
         """Entries of records by the caches that they go to, and the bad records, by row."""
         reader = self._reader(consumed.topic)
         if reader is None:
@@ -156,6 +170,8 @@ class Store:
         routed, bad = guarded(consumed, lambda: reader.read(consumed))
         parts: list[Part] = []
         for one in routed:
+            if leave_out and self._routed_name(one.topic) in leave_out:
+                continue
             key = consumed.topic, one.topic
             entries = self._entries(key, one.consumed)
             parts.append((key, replace(entries, rows=one.rows[entries.rows], bad=())))
@@ -194,11 +210,15 @@ class Store:
         plan = self._plans[_read_from(key)]
         if isinstance(key, str):
             return self._cluster.cache(plan.cache)
-        named = self._settings.cache_of(key[1])
+        return routed_cache(self._cluster, self._routed_name(key[1]), self._settings.of(plan.name))
+
+    def _routed_name(self, topic: str) -> str:
+        """Name of the cache of a topic that transforms make."""
+        named = self._settings.cache_of(topic)
         if not named.name:
             remedy = "Choose another topic_prefix, or a cache_prefix"
-            raise SettingsError("a topic's name leaves none for its cache", remedy, topic=key[1], named_by=named.rule)
-        return routed_cache(self._cluster, named.name, self._settings.of(plan.name))
+            raise SettingsError("a topic's name leaves none for its cache", remedy, topic=topic, named_by=named.rule)
+        return named.name
 
     def _converter(self, key: SinkKey, cache: CacheInfo) -> RecordConverter:
         topic = _read_from(key)
@@ -315,17 +335,6 @@ def inbound_rules(settings: SinkSettings) -> ConversionRules:
     key, value = (SideRules(getattr(settings, f"{side}_converter"), settings.converter_properties(side)) for side in ("key", "value"))
     header = SideRules(settings.header_converter, settings.converter_properties("header"))
     return ConversionRules(key, value, settings.key_policy, settings.key_fields, settings.date_time_zone, header)
-
-
-def _one_part(parts: Sequence[Entries], bad: Sequence[BadRecord]) -> Entries:
-    """Entries of one batch by the rows of their records."""
-    if len(parts) == 1:
-        return replace(parts[0], bad=tuple(bad))
-    none = pa.array([], pa.binary())
-    keys, values = pa.concat_arrays([none, *(part.keys for part in parts)]), pa.concat_arrays([none, *(part.values for part in parts)])
-    rows = np.concatenate([np.zeros(0, np.int64), *(part.rows for part in parts)])
-    order = np.argsort(rows)
-    return Entries(rows[order], keys.take(pa.array(order)), values.take(pa.array(order)), tuple(bad))
 
 
 def _concat_entries(parts: Sequence[Entries]) -> Entries:

@@ -9,13 +9,14 @@ from functools import partial
 from confluent_kafka.admin import OffsetSpec
 from pyspark.sql import SparkSession
 
-from ..errors import NotAvailableYet
+from ..admin.verify import Verified
+from ..errors import CacheNotFound, TopicError
 from ..ignite.cluster import Cluster
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import TopicPartition, Topics
 from ..plan.sink_offsets import PartitionOffset
-from ..plan.sink_plan import SinkPlan
-from ..plan.source_plan import TransferPlan
+from ..plan.sink_plan import SinkPlan, TopicPlan
+from ..plan.source_plan import CachePlan, TransferPlan
 from ..runtime.clients import ignite_cluster, kafka_clients
 from ..runtime.parallelism import cores
 from ..settings.connector import ConnectorSettings
@@ -23,19 +24,25 @@ from ..settings.secrets import Secrets
 from ..settings.secrets_file import SecretsSource
 from ..settings.sink import SinkSettings
 from ..settings.source import SourceSettings
+from ..settings.transforms import chain_of
 from ..sink import planning as sink_planning
+from ..sink.caches import ensure_caches, routed_cache
 from ..sink.start_offsets import resolve_starts
 from ..source import planning as source_planning
 from ..state.configs import read_connector
 from ..state.offsets import read_slots
+from ..state.types import TypesTopic
 from .direction import Direction, Judged, Target
 from .exchange import Exchange
-from .job import Open, Progress, VerifyJob
+from .job import Progress, VerifyJob
 from .repair import Idle
+from .routing import Routes, absent_caches, routed_targets, sink_targets
 from .sink import SinkDirection
 from .source import SourceDirection
+from .task import Open
 
 _ANY, _NO_SLOTS = "(any)", 0
+_NAMES = 5
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,7 @@ class VerifyResult:
 
 def _to_dict(judged: Judged) -> dict[str, object]:
     known = asdict(judged.result)
-    names = ("cache", "topic", "entries", "records", "repeated", "missing", "different", "unexpected", "other_bytes")
+    names = ("cache", "topic", "entries", "records", "repeated", "missing", "different", "unexpected", "skipped", "other_bytes")
     found = [{"kind": one.kind, "text": one.text} for one in judged.result.found]
     return {**{name: known[name] for name in names}, "repaired": judged.repaired, "equal": judged.equal, "differences": found}
 
@@ -99,37 +106,85 @@ def verify_connector(
     clients.check()
     idle = Idle.check(clients, settings, force=options.force) if options.repair else None
     with ignite_cluster(settings, secrets) as cluster:
-        if isinstance(settings, SinkSettings):
-            job = _sink_job(spark, settings, clients, cluster, secrets_source, options)
-        else:
-            assert isinstance(settings, SourceSettings)
-            job = _source_job(spark, settings, clients, cluster, secrets_source, options)
-        entries = sum(cluster.size(target.cache) for target in job.targets)
-    found = replace(job, progress=progress).run(entries)
+        given = _Given(spark, clients, cluster, secrets_source, options, progress)
+        found = _of_sink(settings, given) if isinstance(settings, SinkSettings) else _of_source(settings, given)
     if idle is not None:
         idle.check_again()
     return VerifyResult(found, options.percent)
 
 
-def _source_job(
-    spark: SparkSession,
-    settings: SourceSettings,
-    clients: KafkaClients,
-    cluster: Cluster,
-    secrets: SecretsSource | None,
-    options: VerifyOptions,
-) -> VerifyJob:
+def check_connector(settings: ConnectorSettings, secrets: Secrets, options: VerifyOptions) -> None:
+    """Check, before Spark starts, that both clusters answer, that caches and topics exist, and that a repair is alone.
+
+    :raises IgniteKafkaError: as :func:`verify_connector`.
+    """
+    clients = kafka_clients(settings, secrets)
+    with ignite_cluster(settings, secrets) as cluster:
+        clients.check()
+        if options.repair:
+            Idle.check(clients, settings, force=options.force)
+        if isinstance(settings, SinkSettings):
+            _sink_plan(settings, clients, cluster, options)
+        else:
+            assert isinstance(settings, SourceSettings)
+            _source_plan(settings, clients, cluster)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What a comparison works with."""
+
+    spark: SparkSession
+    clients: KafkaClients
+    cluster: Cluster
+    secrets: SecretsSource | None
+    options: VerifyOptions
+    progress: Progress
+
+    def size(self, targets: Sequence[Target]) -> int:
+        """Number of the entries of the targets' caches."""
+        return sum(self.cluster.size(target.cache) for target in targets if target.partitions)
+
+
+def _source_plan(settings: SourceSettings, clients: KafkaClients, cluster: Cluster) -> tuple[TransferPlan, frozenset[str]]:
+    """The plan, and those of its topics that do not exist.
+
+    :raises TopicError: no topic exists: nothing was copied yet.
+    """
     topics = Topics(clients)
     plan = source_planning.make_plan(settings, cluster, topics, _ANY, _NO_SLOTS)
-    places = [(cache.topic, number) for cache in plan.caches for number in range(topics.partitions(cache.topic))]
+    wanted = {cache.topic for cache in plan.caches}
+    missing = wanted - topics.counts(wanted).keys()
+    if missing == wanted:
+        what = "no topic of the connector exists"
+        raise TopicError(what, "Run the connector first: its first run creates them.", topic=_shown(sorted(missing)))
+    return plan, frozenset(missing)
+
+
+def _of_source(settings: ConnectorSettings, given: _Given) -> list[Judged]:
+    assert isinstance(settings, SourceSettings)
+    topics, (plan, missing) = Topics(given.clients), _source_plan(settings, given.clients, given.cluster)
+    compared = [cache for cache in plan.caches if cache.topic not in missing]
+    places = [(cache.topic, number) for cache in compared for number in range(topics.partitions(cache.topic))]
     firsts = topics.offsets(places, OffsetSpec.earliest())
 
     def latest(targets: Sequence[Target]) -> list[Target]:
-        ends = topics.offsets(places, OffsetSpec.latest())
+        ends = topics.offsets(places, OffsetSpec.latest(), committed=True)  # a record of an open transaction may never be committed
         return [replace(target, ends=_bounds(target.topic, firsts, ends)) for target in targets]
 
-    targets = latest([Target(cache.name, cache.topic, (), cache.partitions) for cache in plan.caches])
-    return _job(spark, settings, targets, partial(_source, plan, secrets, options), options, latest)
+    targets = latest([Target(cache.name, cache.topic, (), cache.partitions) for cache in compared])
+    job = _job(settings, given, targets, partial(_source, plan, given.secrets, given.options), latest)
+    never_sent = [_never_sent(cache, given.cluster.size(cache.name)) for cache in plan.caches if cache.topic in missing]
+    return [*job.run(given.size(targets)), *never_sent]
+
+
+def _never_sent(cache: CachePlan, entries: int) -> Judged:
+    """The result of a cache whose topic does not exist."""
+    result = Verified(cache.name, cache.topic, entries=entries)
+    if entries:
+        result.note("missing", b"", f"topic {cache.topic} does not exist: run the connector, which creates it and sends the cache")
+    result.missing = entries
+    return Judged(result)
 
 
 def _source(plan: TransferPlan, secrets: SecretsSource | None, options: VerifyOptions) -> Direction:
@@ -137,41 +192,77 @@ def _source(plan: TransferPlan, secrets: SecretsSource | None, options: VerifyOp
     return SourceDirection(plan, given, options.percent, options.thorough, options.limit)
 
 
-def _sink_job(
-    spark: SparkSession,
-    settings: SinkSettings,
-    clients: KafkaClients,
-    cluster: Cluster,
-    secrets: SecretsSource | None,
-    options: VerifyOptions,
-) -> VerifyJob:
-    topics = Topics(clients)
-    plan = sink_planning.make_plan(settings, topics, _NO_SLOTS)
-    _check_caches(plan)
+def _sink_plan(settings: SinkSettings, clients: KafkaClients, cluster: Cluster, options: VerifyOptions) -> SinkPlan:
+    """The plan, with the topics as routed whose transforms may name caches record by record.
+
+    :raises CacheNotFound: caches do not exist, and no repair would create them.
+    """
+    plan = sink_planning.make_plan(settings, Topics(clients), _NO_SLOTS)
+    plan = replace(plan, topics=tuple(replace(topic, routed=topic.routed or _has_own(settings, topic.name)) for topic in plan.topics))
+    caches = set(cluster.cache_names())
+    missing = sorted(topic.cache for topic in plan.topics if not topic.routed and topic.cache not in caches)
+    if missing and not options.repair:
+        what = f"{len(missing)} of {len(plan.topics)} caches of the connector do not exist"
+        remedy = "Run the connector, which creates them. If it has stored their records before: --repair creates and fills them."
+        raise CacheNotFound(what, remedy, cache=_shown(missing))
+    return plan
+
+
+def _has_own(settings: SinkSettings, topic: str) -> bool:
+    """Whether a transform is a function, which may name topics, too."""
+    return any(one.is_own for one in chain_of(settings.of(topic)))
+
+
+def _of_sink(settings: SinkSettings, given: _Given) -> list[Judged]:
+    clients, cluster, topics = given.clients, given.cluster, Topics(given.clients)
+    plan = _sink_plan(settings, clients, cluster, given.options)
+    if given.options.repair:
+        _create_caches(plan, clients, cluster)
     firsts = topics.offsets(sink_planning.partitions_of(plan.topics), OffsetSpec.earliest())
 
     def latest(targets: Sequence[Target]) -> list[Target]:
         ends = _stored(plan, clients, topics)
         return [replace(target, ends=_bounds(target.topic, firsts, ends)) for target in targets]
 
-    targets = latest([Target(topic.cache, topic.name, (), cluster.cache(topic.cache).partitions) for topic in plan.topics])
-    job = _job(spark, settings, targets, partial(_sink, plan, secrets, options), options, latest)
-    return replace(job, first_counts=not settings.process_updates)
+    targets = latest(sink_targets(plan.topics, {topic.cache: _partitions(cluster, topic) for topic in plan.topics}))
+    make = partial(_sink, plan, given.secrets, given.options)
+    job = replace(_job(settings, given, targets, partial(make, frozenset()), latest), first_counts=not settings.process_updates)
+    routes = job.routes()
+    if given.options.repair:
+        for number, counts in routes.items():
+            for cache in counts:
+                routed_cache(cluster, cache, settings.of(targets[number].topic))
+    known, wanted = set(cluster.cache_names()), {cache for counts in routes.values() for cache in counts}
+    partitions = {cache: cluster.cache(cache).partitions for cache in sorted(wanted & known)}
+    absent = absent_caches(routes, partitions)
+    targets = routed_targets(targets, routes, partitions)
+    found = replace(job, targets=targets, open=partial(make, frozenset(absent))).run(given.size(targets))
+    kept = [one for target, one in zip(targets, found, strict=True) if not target.routed or target.partitions or not one.empty]
+    return [*kept, *(_of_absent(cache, count, targets, routes) for cache, count in absent.items())]
 
 
-def _check_caches(plan: SinkPlan) -> None:
-    """Check that the records of each topic go to one cache.
-
-    :raises NotAvailableYet: transforms name caches record by record.
-    """
-    routed = [topic.name for topic in plan.topics if topic.routed]
-    if routed:
-        what, remedy = "transforms give its records several topics, so that no one cache has them", "Compare the caches by Spark SQL"
-        raise NotAvailableYet(f"topic {routed[0]} cannot be verified: {what}", remedy, topic=routed[0])
+def _of_absent(cache: str, count: int, targets: Sequence[Target], routes: Routes) -> Judged:
+    """The result of a cache that does not exist."""
+    topics = ", ".join(targets[number].topic for number, counts in sorted(routes.items()) if cache in counts)
+    result = Verified(cache, topics, records=count)
+    result.note("missing", b"", f"the cache does not exist, and {count} records of {topics} go to it: --repair creates and fills it")
+    result.missing = count
+    return Judged(result)
 
 
-def _sink(plan: SinkPlan, secrets: SecretsSource | None, options: VerifyOptions) -> Direction:
-    return SinkDirection(plan, secrets.load() if secrets else Secrets(), options.limit)
+def _create_caches(plan: SinkPlan, clients: KafkaClients, cluster: Cluster) -> None:
+    """Create the missing caches, as a run does."""
+    carried = TypesTopic(clients, plan.settings.carried_types_topic)
+    carried.read()
+    ensure_caches(plan, cluster, carried.cache)
+
+
+def _partitions(cluster: Cluster, topic: TopicPlan) -> int:
+    return 0 if topic.routed else cluster.cache(topic.cache).partitions
+
+
+def _sink(plan: SinkPlan, secrets: SecretsSource | None, options: VerifyOptions, absent: frozenset[str]) -> Direction:
+    return SinkDirection(plan, secrets.load() if secrets else Secrets(), options.limit, absent)
 
 
 def _stored(plan: SinkPlan, clients: KafkaClients, topics: Topics) -> dict[TopicPartition, int]:
@@ -190,22 +281,28 @@ def _bounds(topic: str, firsts: dict[TopicPartition, int], ends: dict[TopicParti
     return tuple((min(firsts[topic, number], ends[topic, number]), ends[topic, number]) for number in partitions)
 
 
+def _shown(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return ", ".join(names[:_NAMES]) + more
+
+
 def _job(
-    spark: SparkSession,
     settings: ConnectorSettings,
+    given: _Given,
     targets: Sequence[Target],
     make: Open,
-    options: VerifyOptions,
     latest: Callable[[Sequence[Target]], Sequence[Target]],
 ) -> VerifyJob:
     return VerifyJob(
-        partial(Exchange, spark),
-        cores(spark),
+        partial(Exchange, given.spark),
+        cores(given.spark),
         targets,
         make,
-        percent=options.percent,
-        limit=options.limit,
-        repair=options.repair,
+        percent=given.options.percent,
+        limit=given.options.limit,
+        repair=given.options.repair,
         log_values=settings.log_values,
         latest=latest,
+        progress=given.progress,
     )

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ..admin.verify import Verified
 from ..common.arrays import RowIndex
-from .fingerprints import ROW, Rows
+from .fingerprints import PLACE_BITS, ROW, Rows
 
 MOST_UNKNOWN = 1_000
 Columns = tuple[pa.BinaryArray, pa.BinaryArray]
@@ -22,14 +22,18 @@ Columns = tuple[pa.BinaryArray, pa.BinaryArray]
 class Target:
     """A cache and its topic: the unit of the report.
 
-    :param ends: first offset and end of each of the topic's partitions.
-    :param partitions: number of the cache's partitions.
+    :param ends: first offset and end of each of the topic's partitions; empty: records of other targets' topics go to the cache.
+    :param partitions: number of the cache's partitions; 0: the topic's records go to other caches, or there is no such cache.
+    :param routed: transforms name caches record by record.
+    :param first_place: number of the topic's first partition among all whose records may go to the cache.
     """
 
     cache: str
     topic: str
     ends: tuple[tuple[int, int], ...]
     partitions: int
+    routed: bool = False
+    first_place: int = 0
 
     @property
     def span(self) -> int:
@@ -44,6 +48,7 @@ class Batch:
     :param rows: N fingerprints.
     :param columns: of some of the N rows what :meth:`Direction.judge` needs.
     :param keys: the records' keys, where they are not among ``columns``.
+    :param cache: that the records go to; None: that of the target.
     :param bad: why entries or records could not be converted; they have no row.
     """
 
@@ -51,6 +56,7 @@ class Batch:
     columns: Callable[[RowIndex], Columns]
     bad: Sequence[str] = ()
     keys: pa.BinaryArray | None = None
+    cache: str | None = None
 
 
 def columns_of(first: pa.BinaryArray, second: pa.BinaryArray) -> Callable[[RowIndex], Columns]:
@@ -72,19 +78,25 @@ class Found:
         self.first.append(columns[0])
         self.second.append(columns[1])
 
-    def last(self, *, first: bool = False) -> list[tuple[bytes, bytes | None]]:
-        """Both columns of the last row of each key, or of the first one that has a value; by the order of rows."""
-        found: dict[tuple[int, int], tuple[bytes, bytes | None]] = {}
+    def last(self) -> list[tuple[bytes, bytes | None]]:
+        """Both columns of the last row of each key, by the order of rows."""
+        return [(key, values[-1]) for key, values in self.last_of_places().items()]
+
+    def last_of_places(self, *, first: bool = False) -> dict[bytes, list[bytes | None]]:
+        """By key the second column of the last row, or of the first one that has a value, of each place that has the key.
+
+        The value that counts is the last of them, or the first.
+        """
+        found: dict[bytes, dict[int, bytes | None]] = {}
         rows: Rows = np.concatenate([np.zeros(0, ROW), *self.rows])
         pairs = self.pairs()
         for at in np.argsort(rows["order"], kind="stable").tolist():
-            key = int(rows["high"][at]), int(rows["low"][at])
+            (key, value), place = pairs[at], int(rows["order"][at]) >> PLACE_BITS
             if not first:
-                found.pop(key, None)
-                found[key] = pairs[at]
-            elif pairs[at][1] is not None:
-                found.setdefault(key, pairs[at])
-        return list(found.values())
+                found.setdefault(key, {})[place] = value
+            elif value is not None:
+                found.setdefault(key, {}).setdefault(place, value)
+        return {key: list(values.values()) for key, values in found.items()}
 
     def pairs(self) -> list[tuple[bytes, bytes | None]]:
         """Both columns, row by row."""
@@ -104,6 +116,11 @@ class Judged:
     result: Verified
     repaired: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there was nothing to compare, or to skip."""
+        return not (self.result.entries or self.result.records or self.result.skipped)
 
     @property
     def equal(self) -> bool:
@@ -129,5 +146,11 @@ class Direction(Protocol):
         :param again: to read the suspects; then :attr:`Batch.columns` can be called.
         """
 
-    def judge(self, target: Target, topic: Found, cache: Found, *, repair: bool) -> Judged:
-        """Compare the suspects in full, by their meaning."""
+    def judge(self, target: Target, topic: Found, cache: Found, *, repair: bool, complete: bool) -> Judged:
+        """Compare the suspects in full, by their meaning.
+
+        :param complete: whether every entry was converted; else a key that no entry has may be one of those that were not.
+        """
+
+    def caches(self, target: Target, partitions: Sequence[int]) -> Iterator[Counter[str]]:
+        """Numbers of records by the cache that they go to."""

@@ -28,7 +28,8 @@ Hashes = npt.NDArray[np.uint64]
 NO_VALUE = 0
 """``value`` of a tombstone."""
 _HIGH, _LOW, _VALUE = 1, 2, 3
-_OFFSET_BITS = 44
+PLACE_BITS = 44
+"""Lower bits of a record's ``order``, which hold its offset; its place, the number of its partition, is above."""
 _PROBE = (b"", b"ignite-kafka", bytes(range(256)))
 
 
@@ -47,9 +48,9 @@ def fingerprints(keys: pa.BinaryArray, values: pa.BinaryArray, order: Int64Array
     return rows
 
 
-def order_of(partition: int, offsets: Int64Array) -> Int64Array:
+def order_of(place: int, offsets: Int64Array) -> Int64Array:
     """Order of the records of a topic's partition. Of a key in several partitions the record of the last partition counts."""
-    return offsets + (np.int64(partition) << _OFFSET_BITS)
+    return offsets + (np.int64(place) << PLACE_BITS)
 
 
 def probe() -> tuple[int, ...]:
@@ -82,6 +83,20 @@ def within(rows: Rows, keys: Rows) -> RowIndex:
         return np.zeros(0, np.int64)
     at = np.minimum(np.searchsorted(keys["high"], rows["high"]), len(keys) - 1)
     return np.flatnonzero((keys["high"][at] == rows["high"]) & (keys["low"][at] == rows["low"]))
+
+
+def last_of_keys(rows: Rows, *, first: bool = False) -> RowIndex:
+    """Positions, rising, of the last record of each key and place, or of the first one that has a value, else of the first one."""
+    order = -rows["order"] if first else rows["order"]
+    counts = rows["value"] != NO_VALUE if first else np.ones(len(rows), bool)
+    place = rows["order"] >> PLACE_BITS
+    by_key = np.lexsort((order, counts, place, rows["low"], rows["high"]))
+    sorted_rows, places = rows[by_key], place[by_key]
+    is_last = np.ones(len(rows), bool)
+    for column in (sorted_rows["high"], sorted_rows["low"], places):
+        is_last[:-1] &= column[1:] == column[:-1]
+    is_last[:-1] = ~is_last[:-1]
+    return np.sort(by_key[is_last])
 
 
 @dataclass(frozen=True)

@@ -19,30 +19,22 @@ import numpy as np
 
 from ..admin.comparison import Difference
 from ..admin.verify import Verified, fields_of_key, shown_key
-from ..common.redaction import set_log_values
-from ..runtime.memory import tune_allocation
-from .direction import Batch, Direction, Found, Judged, Target
+from .direction import MOST_UNKNOWN, Found, Judged, Target
 from .exchange import Block, MakeExchange
-from .fingerprints import ROW, Joined, Rows, check_probe, join, probe, sampled, within
+from .fingerprints import ROW, Joined, Rows, join, last_of_keys, probe, sampled, within
+from .routing import Routes, find_routes
+from .task import Open, Share, Task, shares_of
 
 _BUCKET_ROWS = 500_000
 _BLOCK_ROWS = 200_000
-_SHARES_A_CORE = 2
 _ROUND_SUSPECTS = 1_000_000
 _JUDGED_BUCKET = 20_000
+_SKEWED, _FEW = 4, 100
+_MOST_UNKNOWN = 100 * MOST_UNKNOWN
+_NONE = np.zeros(0, np.int64)
 
-Open = Callable[[], Direction]
-"""Makes the direction, on an executor."""
 Progress = Callable[[str, int, int], None]
 """Called with what is done, and the numbers of ended tasks and of all tasks."""
-
-
-@dataclass(frozen=True)
-class Share:
-    """What one task reads: of each target, by its number, partitions of the topic or of the cache."""
-
-    topic: bool
-    partitions: Mapping[int, Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -82,36 +74,35 @@ class VerifyJob:
         results = [Judged(Verified(one.cache, one.topic, limit=self.limit)) for one in self.targets]
         rows = sum(one.span for one in self.targets) + entries
         buckets = self.buckets or max(self.cores, -(-rows // _BUCKET_ROWS))
-        task = _Task(tuple(self.targets), self.open, self.percent, self.first_counts, self.limit, self.log_values, probe())
-        shares, unknown = self._shares(), defaultdict[int, Counter[str]](Counter)
+        task, shares, unknown = self._task(), shares_of(self.targets, self.cores), defaultdict[int, Counter[str]](Counter)
         read, reduce = partial(_fingerprint_blocks, task, buckets), partial(_joined, task)
         with closing(self.exchange(shares, read, reduce, buckets, partial(self.progress, "comparing"))) as compare:
             found = compare.collect(_counts)
             for joined in found:
                 joined.add_to(results)
+            task = replace(task, incomplete=frozenset(number for joined in found for number, _ in joined.bad))
             for group in _rounds([joined.suspects for joined in found], self.round_suspects):
                 again = replace(task, targets=tuple(self.latest(self.targets)), suspects=_suspects(compare.of(group)))
                 for number, judged in self._judge(shares, again):
                     results[number].result.add(judged.result)
                     results[number].repaired += judged.repaired
-                    unknown[number] += judged.unknown
+                    if len(unknown[number]) < _MOST_UNKNOWN:
+                        unknown[number] += judged.unknown
         if any(unknown.values()):
             self._look_for_other_bytes(shares, replace(task, unknown=dict(unknown)), results)
         return results
 
-    def _shares(self) -> list[Share]:
-        """Partitions of topics and of caches over the tasks; topics first, as they must be read before the caches."""
-        count = max(1, _SHARES_A_CORE * self.cores)
-        shares = []
-        for topic in (True, False):
-            parts: list[dict[int, list[int]]] = [defaultdict(list) for _ in range(count)]
-            for number, target in enumerate(self.targets):
-                for partition in range(len(target.ends) if topic else target.partitions):
-                    parts[(partition + number) % count].setdefault(number, []).append(partition)
-            shares += [Share(topic, dict(part)) for part in parts if part]
-        return shares
+    def routes(self) -> Routes:
+        """The caches that records of routed topics go to, by reading these topics.
 
-    def _judge(self, shares: Sequence[Share], task: _Task) -> Iterator[tuple[int, Judged]]:
+        :raises IgniteKafkaError: what ended a task.
+        """
+        return find_routes(self.exchange, self._task(), self.cores, partial(self.progress, "looking for the caches of records"))
+
+    def _task(self) -> Task:
+        return Task(tuple(self.targets), self.open, self.percent, self.first_counts, self.limit, self.log_values, probe())
+
+    def _judge(self, shares: Sequence[Share], task: Task) -> Iterator[tuple[int, Judged]]:
         """Read the suspects in full and judge them: numbers of targets, and the differences of a bucket."""
         count = sum(map(len, task.suspects.values()))
         buckets = self.buckets or max(self.cores, -(-count // _JUDGED_BUCKET))
@@ -121,7 +112,7 @@ class VerifyJob:
             for found in judge.collect(lambda one: one):
                 yield from found.items()
 
-    def _look_for_other_bytes(self, shares: Sequence[Share], task: _Task, results: Sequence[Judged]) -> None:
+    def _look_for_other_bytes(self, shares: Sequence[Share], task: Task, results: Sequence[Judged]) -> None:
         """Count the unexpected keys in JSON that a cache has in other bytes."""
         caches = [share for share in shares if not share.topic]
         follow = partial(self.progress, "looking for other keys")
@@ -134,45 +125,18 @@ class VerifyJob:
 
 
 @dataclass(frozen=True)
-class _Task:
-    """What the tasks know.
-
-    :param suspects: sorted fingerprints of the keys to read in full, by the number of their target.
-    :param unknown: of unexpected keys in JSON the fields and their number, by the number of their target.
-    """
-
-    targets: Sequence[Target]
-    open: Open
-    percent: float
-    first_counts: bool
-    limit: int
-    log_values: bool
-    probe: tuple[int, ...]
-    suspects: Mapping[int, Rows] = field(default_factory=dict)
-    unknown: Mapping[int, Counter[str]] = field(default_factory=dict)
-
-    def begin(self) -> Direction:
-        """Prepare the process, and make the direction."""
-        tune_allocation()
-        set_log_values(self.log_values)
-        check_probe(self.probe)
-        return self.open()
-
-    def batches(self, direction: Direction, share: Share, *, again: bool = False) -> Iterator[tuple[int, Batch]]:
-        """Numbers of targets, and batches of what the share has of them."""
-        for number, partitions in share.partitions.items():
-            target = self.targets[number]
-            read = direction.records(target, partitions) if share.topic else direction.entries(target, partitions, again=again)
-            for batch in read:
-                yield number, batch
-
-
-@dataclass(frozen=True)
 class _Bad:
     """Entries or records that could not be converted."""
 
     topic: bool
     texts: tuple[str, ...]
+    count: int
+
+
+@dataclass(frozen=True)
+class _Repeated:
+    """Records that are followed by another one of their key, and do not count."""
+
     count: int
 
 
@@ -182,6 +146,7 @@ class _Bucket:
 
     joined: dict[int, Joined] = field(default_factory=dict)
     bad: list[tuple[int, _Bad]] = field(default_factory=list)
+    repeated: Counter[int] = field(default_factory=Counter)
     suspects: int = 0
 
     def add_to(self, results: Sequence[Judged]) -> None:
@@ -191,23 +156,26 @@ class _Bucket:
             result.records += joined.records
             result.repeated += joined.repeated
             result.entries += joined.entries
+        for number, count in self.repeated.items():
+            results[number].result.records += count
+            results[number].result.repeated += count
         for number, bad in self.bad:
             _add_bad(results[number].result, bad)
 
 
 def _add_bad(result: Verified, bad: _Bad) -> None:
-    before = result.missing
+    before = result.skipped
     for text in bad.texts:
         what = "a record cannot be converted to an entry" if bad.topic else "an entry cannot be converted to a record"
-        result.note("missing", b"", f"{what}: {text}")
-    result.missing = before + bad.count
+        result.note("skipped", b"", f"{what}: {text}")
+    result.skipped = before + bad.count
     if bad.topic:
         result.records += bad.count
     else:
         result.entries += bad.count
 
 
-def _fingerprint_blocks(task: _Task, buckets: int, share: Share) -> Iterator[Block]:
+def _fingerprint_blocks(task: Task, buckets: int, share: Share) -> Iterator[Block]:
     """Fingerprints of a share by buckets of keys."""
     with task.begin() as direction:
         held: dict[int, list[Rows]] = {}
@@ -217,27 +185,35 @@ def _fingerprint_blocks(task: _Task, buckets: int, share: Share) -> Iterator[Blo
             rows = held.setdefault(number, [])
             rows.append(batch.rows[sampled(batch.rows, task.percent)])
             if sum(map(len, rows)) >= _BLOCK_ROWS:
-                yield from _by_bucket(number, share.topic, np.concatenate(held.pop(number)), buckets)
+                yield from _by_bucket(task, number, share.topic, np.concatenate(held.pop(number)), buckets)
         for number, rows in held.items():
-            yield from _by_bucket(number, share.topic, np.concatenate(rows), buckets)
+            yield from _by_bucket(task, number, share.topic, np.concatenate(rows), buckets)
 
 
-def _by_bucket(number: int, topic: bool, rows: Rows, buckets: int) -> Iterator[Block]:
+def _by_bucket(task: Task, number: int, topic: bool, rows: Rows, buckets: int) -> Iterator[Block]:
+    """Blocks of fingerprints. Of keys with very many records all but those that may count are only counted, so that no bucket is large."""
+    most = _SKEWED * len(rows) // buckets + _FEW
     bucket = (rows["low"] % np.uint64(buckets)).astype(np.int64)
     order = np.argsort(bucket, kind="stable")
     cuts = np.flatnonzero(np.diff(bucket[order])) + 1
     for part in np.split(order, cuts):
         if len(part):
-            yield int(bucket[part[0]]), (number, (topic, rows[part].tobytes()))
+            of_bucket = rows[part]
+            if topic and len(part) > most:
+                of_bucket = of_bucket[last_of_keys(of_bucket, first=task.first_counts)]
+                yield int(bucket[part[0]]), (number, _Repeated(len(part) - len(of_bucket)))
+            yield int(bucket[part[0]]), (number, (topic, of_bucket.tobytes()))
 
 
-def _joined(task: _Task, blocks: Iterator[tuple[int, Any]]) -> _Bucket:
+def _joined(task: Task, blocks: Iterator[tuple[int, Any]]) -> _Bucket:
     """The join of each target's fingerprints in a bucket."""
     parts: dict[int, tuple[list[bytes], list[bytes]]] = {}
     found = _Bucket()
     for number, block in blocks:
         if isinstance(block, _Bad):
             found.bad.append((number, block))
+        elif isinstance(block, _Repeated):
+            found.repeated[number] += block.count
         else:
             parts.setdefault(number, ([], []))[block[0]].append(block[1])
     for number, (cache, topic) in parts.items():
@@ -276,21 +252,23 @@ def _suspects(buckets: Iterable[_Bucket]) -> dict[int, Rows]:
     return {number: np.sort(np.concatenate(parts), order=["high", "low"]) for number, parts in found.items() if sum(map(len, parts))}
 
 
-def _full_blocks(task: _Task, buckets: int, share: Share) -> Iterator[Block]:
+def _full_blocks(task: Task, buckets: int, share: Share) -> Iterator[Block]:
     """Suspects of a share with all their bytes, by buckets of keys."""
-    mine = Share(share.topic, {number: parts for number, parts in share.partitions.items() if number in task.suspects})
+    mine = task.of_suspects(share)
     if not mine.partitions:
         return
     with task.begin() as direction:
         for number, batch in task.batches(direction, mine, again=True):
-            at = within(batch.rows, task.suspects[number])
+            at = within(batch.rows, task.suspects[number]) if number in task.suspects else _NONE
+            if share.topic:  # a key may have many records, of which one of each batch can count
+                at = at[last_of_keys(batch.rows[at], first=task.first_counts)]
             bucket = (batch.rows["low"][at] % np.uint64(buckets)).astype(np.int64)
             for one in np.unique(bucket).tolist():
                 chosen = at[bucket == one]
                 yield one, (number, (share.topic, batch.rows[chosen], batch.columns(chosen)))
 
 
-def _judged(task: _Task, repair: bool, blocks: Iterator[tuple[int, Any]]) -> dict[int, Judged]:
+def _judged(task: Task, repair: bool, blocks: Iterator[tuple[int, Any]]) -> dict[int, Judged]:
     """The differences of each target's suspects in a bucket."""
     parts: dict[int, tuple[Found, Found]] = {}
     for number, (topic, rows, columns) in blocks:
@@ -298,10 +276,13 @@ def _judged(task: _Task, repair: bool, blocks: Iterator[tuple[int, Any]]) -> dic
     if not parts:
         return {}
     with task.begin() as direction:
-        return {number: direction.judge(task.targets[number], topic, cache, repair=repair) for number, (cache, topic) in parts.items()}
+        return {
+            number: direction.judge(task.targets[number], topic, cache, repair=repair, complete=number not in task.incomplete)
+            for number, (cache, topic) in parts.items()
+        }
 
 
-def _other_keys(task: _Task, share: Share) -> Iterator[Block]:
+def _other_keys(task: Task, share: Share) -> Iterator[Block]:
     """Keys of caches that have the fields of unexpected ones."""
     with task.begin() as direction:
         for number, batch in task.batches(direction, share, again=True):

@@ -86,8 +86,8 @@ class _Controls:
         self.producer.produce(topic, key, value, 0, FORMAT_HEADERS)
 
 
-def records_to_send(records: Sequence[Records], result: Verified) -> list[Records]:
-    """The records of keys that are missing or different, and tombstones of those that the cache does not have.
+def records_to_send(records: Sequence[Records], result: Verified, *, tombstones: bool = True) -> list[Records]:
+    """The records of keys that are missing or different, and, if wanted, tombstones of those that the cache does not have.
 
     A key that several entries have is left out: each of its records would replace that of another entry.
     """
@@ -99,32 +99,29 @@ def records_to_send(records: Sequence[Records], result: Verified) -> list[Record
         rows = np.flatnonzero(np.asarray(pc.is_in(part.keys, pa.array(sorted(wanted), pa.binary()))))
         if len(rows):
             chosen.append(take_rows(part, rows))
-    if gone := sorted(found.get("unexpected", ())):
+    if tombstones and (gone := sorted(found.get("unexpected", ()))):
         chosen.append(Records(pa.array(gone, pa.binary()), pa.nulls(len(gone), pa.binary())))
     return chosen
 
 
-def send_again(
-    plan: TransferPlan, clients: KafkaClients, cluster: Cluster, cache: CachePlan, records: Sequence[Records], result: Verified
-) -> int:
-    """Send :func:`records_to_send` in one transaction; their number. They have no headers.
+def send_again(plan: TransferPlan, clients: KafkaClients, cluster: Cluster, cache: CachePlan, records: Sequence[Records]) -> int:
+    """Send records in one transaction; their number. They have no provenance headers.
 
     :raises KafkaUnavailable, OutcomeUnknown: nothing, or all, of this transaction was written.
     :raises Fenced: another repair of the connector has begun.
     """
-    chosen = records_to_send(records, result)
-    if not chosen:
+    if not records:
         return 0
     context = TaskContext.get()
     name = f"{plan.connector}-repair-{context.partitionId() if context else 0}"
     settings = {"batch.size": plan.max_batch_bytes}
     with closing(TransactionalProducer(clients, name, plan.settings.transaction_timeout_ms, settings=settings)) as producer:
         try:
-            _send(producer, types_topic(plan.settings.internal_topic_prefix), cache.topic, chosen, cluster)
+            _send(producer, types_topic(plan.settings.internal_topic_prefix), cache.topic, records, cluster)
         except ProducerFenced as cause:
             remedy = "Wait for its end, then verify again."
             raise Fenced("another repair of the connector has begun", remedy, connector=plan.connector, topic=cache.topic) from cause
-    return sum(map(len, chosen))
+    return sum(map(len, records))
 
 
 def _send(producer: TransactionalProducer, types: str, topic: str, records: Sequence[Records], cluster: Cluster) -> None:

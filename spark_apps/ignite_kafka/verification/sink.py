@@ -6,10 +6,15 @@ order of fields, or another version of a type's schema, is no difference.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
 
 from ..admin.comparison import Kind
 from ..admin.verify import Verified
@@ -23,6 +28,7 @@ from ..ignite.scan import scan_partitions
 from ..ignite.types import type_codes as codes
 from ..ignite.types.model import CacheInfo, Page
 from ..kafka.clients import KafkaClients
+from ..kafka.records import Consumed
 from ..plan.sink_plan import SinkPlan
 from ..runtime.clients import ignite_cluster, kafka_clients
 from ..settings.connector import STOP
@@ -30,12 +36,12 @@ from ..settings.secrets import Secrets
 from ..sink.dead_letters import error_of
 from ..sink.store import Store
 from .direction import Batch, Found, Judged, Target, columns_of
-from .fingerprints import fingerprints, order_of
+from .fingerprints import ROW, fingerprints, order_of
 from .repair import store_again
 from .topic_batches import topic_batches
 
 _BATCH_ROWS, _BATCH_BYTES = 20_000, 8 << 20
-_NULL = bytes([codes.NULL])
+_NULL, _NO_BYTES = bytes([codes.NULL]), pa.array([], pa.binary())
 
 
 @dataclass
@@ -43,11 +49,13 @@ class SinkDirection:
     """The comparison of a sink's caches.
 
     :param limit: maximum number of differences to describe.
+    :param absent: caches that transforms name and the cluster does not have: their records are left out.
     """
 
     plan: SinkPlan
     secrets: Secrets
     limit: int = 5
+    absent: frozenset[str] = frozenset()
 
     def __enter__(self) -> Self:
         return self
@@ -76,14 +84,27 @@ class SinkDirection:
 
         :raises RecordRefused: of a bad record, if the error policy is to stop.
         """
-        store = Store(self.plan, self.cluster, self.clients)
-        for part in topic_batches(self.clients, target, partitions, timed=store.needs_times, headers=store.needs_headers):
-            made = store.converted(part)
-            errors = [error_of(part, bad) for bad in made.bad]
+        for store, part in self._read(target, partitions):
+            parts, bad = store.converted(part, self.absent)
+            errors = [error_of(part, one) for one in bad]
             if errors and self.plan.settings.error_handling_policy == STOP:
                 raise errors[0]
-            rows = fingerprints(made.keys, made.values, order_of(part.partition, part.offsets[made.rows]))
-            yield Batch(rows, columns_of(made.keys, made.values), list(map(str, errors)))
+            if errors:
+                yield Batch(np.zeros(0, ROW), columns_of(_NO_BYTES, _NO_BYTES), list(map(str, errors)))
+            for cache, made in parts:
+                order = order_of(target.first_place + part.partition, part.offsets[made.rows])
+                rows = fingerprints(made.keys, made.values, order)
+                yield Batch(rows, columns_of(made.keys, made.values), cache=cache if target.routed else None)
+
+    def caches(self, target: Target, partitions: Sequence[int]) -> Iterator[Counter[str]]:
+        """Numbers of records by the cache that transforms give them."""
+        for store, part in self._read(target, partitions):
+            yield store.caches_of(part)
+
+    def _read(self, target: Target, partitions: Sequence[int]) -> Iterator[tuple[Store, Consumed]]:
+        with closing(Store(self.plan, self.cluster, self.clients)) as store:
+            for part in topic_batches(self.clients, target, partitions, timed=store.needs_times, headers=store.needs_headers):
+                yield store, part
 
     def entries(self, target: Target, partitions: Sequence[int], *, again: bool) -> Iterator[Batch]:
         """Entries of the cache."""
@@ -94,15 +115,19 @@ class SinkDirection:
                 found = binary.convert(batch, info, self.cluster)
                 yield Batch(fingerprints(found.keys, found.values), columns_of(found.keys, found.values))
 
-    def judge(self, target: Target, topic: Found, cache: Found, *, repair: bool) -> Judged:
-        """Compare the suspects by their meaning, and store again what differs."""
-        info = self.cluster.cache(target.cache)
-        expected, entries = dict(topic.last(first=self.first_counts)), {key: value or b"" for key, value in cache.pairs()}
+    def judge(self, target: Target, topic: Found, cache: Found, *, repair: bool, complete: bool) -> Judged:
+        """Compare the suspects by their meaning, and store again what differs.
+
+        Records of a key in several partitions, or topics, have no order: the entry may have the value of the last one of any.
+        """
+        info, first = self.cluster.cache(target.cache), self.first_counts
+        expected, entries = topic.last_of_places(first=first), {key: value or b"" for key, value in cache.pairs()}
         result, put, remove = Verified(target.cache, target.topic, limit=self.limit), {}, []
-        for key, value in expected.items():
-            held = entries.pop(key, None)
+        for key, values in expected.items():
+            held, value = entries.pop(key, None), values[0 if first else -1]
             kind, text = self._difference(info, key, value, held)
-            if kind is not None:
+            others = values[1:] if first else values[:-1]
+            if kind is not None and all(self._difference(info, key, other, held)[0] is not None for other in others):
                 result.note(kind, key, text)
                 if value is not None:
                     put[key] = value

@@ -7,7 +7,7 @@ decoder of its own, which shares no code with the converter: it reads one entry 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self
@@ -20,12 +20,16 @@ from ..admin.verify import Verified, compare_last, fields_of_key
 from ..common.arrays import RowIndex
 from ..convert import Converters
 from ..convert.to_kafka.bad_entries import ENTRY_ERRORS, Conversion, separate_bad_entries
+from ..errors import IgniteKafkaError
 from ..ignite.binary import decode_rows, entry_bounds
 from ..ignite.cluster import Cluster
 from ..ignite.page_batches import batches
 from ..ignite.scan import scan_partitions
 from ..ignite.types.model import CacheInfo, Page
 from ..kafka.clients import KafkaClients
+from ..kafka.producer import size_limit
+from ..kafka.record_size import SizeLimit
+from ..kafka.records import Records
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..runtime.clients import ignite_cluster, kafka_clients
 from ..settings.connector import STOP
@@ -33,7 +37,7 @@ from ..settings.secrets import Secrets
 from ..source.entry_selection import EntrySelectors
 from .direction import MOST_UNKNOWN, Batch, Columns, Found, Judged, Target, columns_of
 from .fingerprints import Rows, fingerprints, order_of, sampled
-from .repair import send_again
+from .repair import records_to_send, send_again
 from .topic_batches import topic_batches
 
 _BATCH_ROWS, _BATCH_PAGES = 20_000, 2
@@ -76,6 +80,11 @@ class SourceDirection:
     def clients(self) -> KafkaClients:
         """Clients of Kafka, and of the schema registries."""
         return kafka_clients(self.plan.settings, self.secrets)
+
+    @cached_property
+    def size_limit(self) -> SizeLimit:
+        """The limits of the copy's producers."""
+        return size_limit(self.clients)
 
     @cached_property
     def converters(self) -> Converters:
@@ -139,11 +148,21 @@ class SourceDirection:
             records = converter.convert(pages, info, self.cluster, topic=target.topic, in_order=in_order)
             for _, error in records.refused:
                 raise error
-            return Conversion(records)
+            if not self._too_large(target, records):
+                return Conversion(records)
         except ENTRY_ERRORS:
             if self.plan.settings.error_handling_policy == STOP:
                 raise
-            return separate_bad_entries(converter, pages, info, self.cluster, lambda _: {}, target.topic)
+        return separate_bad_entries(converter, pages, info, self.cluster, lambda records: self._too_large(target, records), target.topic)
+
+    def _too_large(self, target: Target, records: Records) -> Mapping[int, IgniteKafkaError]:
+        """Errors, by row, of the records that the error policy skips for their size."""
+        if self.plan.settings.error_handling_policy == STOP:
+            return {}
+        return self.size_limit.exceeded(records, target.topic, self._plan_of(target).topic_bytes)
+
+    def _plan_of(self, target: Target) -> CachePlan:
+        return next(one for one in self.plan.caches if one.name == target.cache)
 
     def _reader(self, target: Target, info: CacheInfo) -> EntryReader:
         if target.cache not in self.readers:
@@ -172,15 +191,22 @@ class SourceDirection:
         rows = fingerprints(at_fault, same_value, np.full(len(unlike), _UNLIKE, np.int64))
         return Batch(rows, columns_of(at_fault, same_value))
 
-    def judge(self, target: Target, topic: Found, cache: Found, *, repair: bool) -> Judged:
-        """Compare the suspects by their meaning, and send again what differs."""
+    def caches(self, target: Target, partitions: Sequence[int]) -> Iterator[Counter[str]]:
+        """Nothing: a source's topic has the records of one cache."""
+        yield from ()
+
+    def judge(self, target: Target, topic: Found, cache: Found, *, repair: bool, complete: bool) -> Judged:
+        """Compare the suspects by their meaning, and send again what differs.
+
+        While entries cannot be converted, a key without an entry may be theirs, so no tombstone is sent.
+        """
         _ = self.clients  # knows the schema registries
-        (planned,) = (one for one in self.plan.caches if one.name == target.cache)
+        planned = self._plan_of(target)
         result = Verified(target.cache, target.topic, limit=self.limit, keys={})
         entries = [entry for entry, _ in cache.pairs()]
         pages = [_page(entries[at : at + _JUDGED_ROWS]) for at in range(0, len(entries), _JUDGED_ROWS)]
         compare_last(result, self.plan, planned, self.cluster, dict(topic.last()), pages)
-        repaired = self._send_again(planned, pages, result) if repair else 0
+        repaired = self._send_again(planned, pages, result, tombstones=complete) if repair else 0
         gone = sorted((result.keys or {}).get("unexpected", set()))
         unknown = filter(None, map(fields_of_key, gone[:MOST_UNKNOWN])) if self._json_keys(target) else ()
         result.keys, result.other_bytes = None, 0  # counted when all of the cache's keys are seen
@@ -189,12 +215,12 @@ class SourceDirection:
     def _json_keys(self, target: Target) -> bool:
         return self._reader(target, self.cluster.cache(target.cache)).json_keys
 
-    def _send_again(self, cache: CachePlan, pages: Sequence[Page], result: Verified) -> int:
+    def _send_again(self, cache: CachePlan, pages: Sequence[Page], result: Verified, *, tombstones: bool) -> int:
         """Send the records of entries that are missing or different, and tombstones of keys that the cache does not have."""
         info = self.cluster.cache(cache.name)
         target = Target(cache.name, cache.topic, (), info.partitions)
         records = [self._conversion(target, info, [page], in_order=True).records for page in pages]
-        return send_again(self.plan, self.clients, self.cluster, cache, records, result)
+        return send_again(self.plan, self.clients, self.cluster, cache, records_to_send(records, result, tombstones=tombstones))
 
 
 def _page(entries: Sequence[bytes]) -> Page:

@@ -16,26 +16,14 @@ from ignite_kafka.errors import Fenced, NotStopped
 from ignite_kafka.kafka.topics import Topics, read_to_end
 from ignite_kafka.runtime.clients import ignite_cluster
 from ignite_kafka.runtime.connector_run import RunRequest
-from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.source.snapshot.run import run_snapshot
-from ignite_kafka.verification.connector import VerifyOptions, verify_connector
 from ignite_kafka.verification.direction import Judged
 from ignite_kafka.verification.job import VerifyJob
 from tests.support.sink_connector import Running, Sink, expected, trade
 from tests.support.snapshot_world import ROWS, World
+from tests.support.verified_results import counts, verified
 from tests.support.waiting import REQUEST_S, wait_until
-
-
-def verified(world: World | Sink, settings: ConnectorSettings | None = None, **options: Any) -> dict[str, Judged]:
-    """The results of a comparison, by cache."""
-    found = verify_connector(world.spark, settings or world.settings, Secrets(), None, VerifyOptions(**options))
-    return {one.result.cache.rpartition("-")[2]: one for one in found.caches}
-
-
-def counts(judged: Judged) -> tuple[int, int, int, int, int]:
-    result = judged.result
-    return result.entries, result.records, result.missing, result.different, result.unexpected
 
 
 @pytest.mark.parametrize("converter", ["json", "ignite-binary"])

@@ -274,14 +274,29 @@ def test_entries_that_the_filter_leaves_out_are_not_expected() -> None:
     assert (of_what_left.missing, of_what_left.unexpected, of_what_left.entries) == (1, 1, 2)
 
 
-def test_an_entry_for_which_the_filter_fails_is_missing_or_ends_the_comparison() -> None:
+def test_an_entry_for_which_the_filter_fails_is_skipped_or_ends_the_comparison() -> None:
     types = OneCache()
     entries = [*trades(types, 5.0), (long(7), string("no trade"))]
     record = b"0", b'{"price":5.0,"symbol":"S","qty":1}'
     found = compared(types, entries, [record], where="price > 2", error_handling_policy="LOG_ONLY")
-    assert (found.entries, found.missing, found.different, found.unexpected) == (2, 1, 0, 0)
+    assert (found.equal, found.entries, found.skipped) == (True, 2, 1)
     with pytest.raises(UnsupportedType):
         compared(types, entries, [record], where="price > 2")
+
+
+def test_an_entry_that_only_the_decoder_of_rows_cannot_read_is_missing() -> None:
+    """The copy does not skip it: one of the two decoders is wrong."""
+    types = OneCache()
+    entries = trades(types, 5.0)
+
+    def no_rows(*_: Any) -> Any:
+        raise DecodeError("a wrong row")
+
+    settings = SourceSettings(name="c", error_handling_policy="LOG_ONLY")
+    plan = TransferPlan("c", "s", 0, 1, settings, (CachePlan(CACHE.name, 1, "t", 1, 1),))
+    found = compare(plan, plan.caches[0], cast(Any, types), [], [page(entries, 0)], no_rows)
+    assert (found.missing, found.skipped) == (1, 0)
+    assert "an entry cannot be read by rows" in found.differences
 
 
 @pytest.mark.parametrize("policy", ["LAZY", "EAGER"])

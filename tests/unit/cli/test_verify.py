@@ -13,6 +13,7 @@ import pytest
 
 from ignite_kafka.admin.verify import Verified
 from ignite_kafka.cli import local_run, main
+from ignite_kafka.errors import IgniteKafkaError, TopicError
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
@@ -40,18 +41,29 @@ class Verification:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked: list[tuple[ConnectorSettings, VerifyOptions]] = []
+        self.checked: list[tuple[ConnectorSettings, VerifyOptions]] = []
+        self.interrupted = False
+        self.refusal: IgniteKafkaError | None = None
         self.masters: list[str | None] = []
         self.judged = Judged(Verified("flights", "t", records=9, entries=8))
         monkeypatch.setattr(local_run, "local_session", self._session)
         monkeypatch.setattr(connector, "verify_connector", self._verify)
+        monkeypatch.setattr(connector, "check_connector", self._check)
 
     @contextmanager
     def _session(self, _name: str, master: str | None) -> Iterator[Any]:
         self.masters.append(master)
         yield SimpleNamespace()
 
+    def _check(self, settings: ConnectorSettings, _secrets: Any, options: VerifyOptions) -> None:
+        self.checked.append((settings, options))
+        if self.refusal is not None:
+            raise self.refusal
+
     def _verify(self, _spark: Any, settings: Any, _secrets: Any, _source: Any, options: VerifyOptions, progress: Any) -> VerifyResult:
         self.asked.append((settings, options))
+        if self.interrupted:
+            raise KeyboardInterrupt
         progress("comparing", 1, 2)
         return VerifyResult([self.judged], options.percent)
 
@@ -75,6 +87,12 @@ def test_verify_hands_its_options_on(source: str, verification: Verification) ->
     assert verification.asked[0][1] == VerifyOptions(2.5, thorough=True, limit=7, repair=True, force=True)
 
 
+def test_thorough_has_no_effect_on_a_sink(sink: str, verification: Verification, caplog: pytest.LogCaptureFixture) -> None:
+    assert main.main(["verify", sink, "--thorough"]) == 0
+    assert len(verification.asked) == 1
+    assert "--thorough has no effect on a sink" in caplog.text
+
+
 @pytest.mark.parametrize("wrong", [["--sample", "0"], ["--sample", "101"], ["--sample", "some"], ["--differences", "-1"]])
 def test_bad_options_of_verify_end_with_2(source: str, wrong: list[str], verification: Verification) -> None:
     with pytest.raises(SystemExit) as caught:
@@ -89,7 +107,7 @@ def test_differences_end_with_1_and_are_shown(source: str, verification: Verific
     assert main.main(["verify", source, "--sample", "10"]) == 1
     head, row, *rest = (line for line in capsys.readouterr().out.splitlines() if not line.startswith("-"))
     assert "repaired" not in head
-    assert row.split() == ["flights", "t", "8", "9", "0", "1", "0", "0", "NO"]
+    assert row.split() == ["flights", "t", "8", "9", "0", "1", "0", "0", "0", "NO"]
     assert rest[:2] == ["a sample of 10 % of the keys", "flights: no record of key '1'"]
     assert "3 keys of t are keys of the cache in other bytes" in rest[2]
 
@@ -99,6 +117,34 @@ def test_repaired_differences_end_with_0(source: str, verification: Verification
     verification.judged.repaired = 1
     assert main.main(["verify", source, "--repair"]) == 0
     assert "repaired" in capsys.readouterr().out.splitlines()[-2]
+
+
+def test_what_is_skipped_is_no_difference_and_said(source: str, verification: Verification, capsys: pytest.CaptureFixture[str]) -> None:
+    verification.judged.result.note("skipped", b"", "an entry cannot be converted to a record: no metadata of a binary type")
+    assert main.main(["verify", source]) == 0
+    shown = capsys.readouterr().out
+    assert "no metadata of a binary type" in shown
+    assert "flights: 1 skipped by error_handling_policy" in shown
+    verification.judged.result.note("unexpected", b"9", "a record of key '9' that the cache does not have")
+    assert main.main(["verify", source, "--repair"]) == 1
+    assert "flights: no tombstones were sent" in capsys.readouterr().out
+
+
+def test_what_both_clusters_refuse_costs_no_spark(source: str, verification: Verification, capsys: pytest.CaptureFixture[str]) -> None:
+    verification.refusal = TopicError("no topic of the connector exists", "Run the connector first.", topic="t")
+    assert main.main(["verify", source]) == 1
+    assert (len(verification.checked), verification.masters, verification.asked) == (1, [], [])
+    assert "Run the connector first." in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_repair_that_is_interrupted_says_how_to_continue(
+    source: str, verification: Verification, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verification.interrupted = True
+    assert main.main(["verify", source]) == 130
+    assert "continue" not in capsys.readouterr().err
+    assert main.main(["verify", source, "--repair"]) == 130
+    assert f"To continue: ignite-kafka verify {source} --repair" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_the_result_as_json(source: str, verification: Verification, capsys: pytest.CaptureFixture[str]) -> None:

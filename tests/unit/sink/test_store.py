@@ -118,8 +118,8 @@ def test_what_is_compared_with_a_cache_is_what_the_filter_keeps(monkeypatch: pyt
     monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: log.topic)
     settings = SinkSettings(name="c", topics=("topic",), types_topic=NAME, where="n >= 2")
     store = Store(SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),)), cast(Any, caches), cast(Any, None))
-    made = store.converted(consumed([b'{"n":1}', None, b'{"n":2}', b'{"n":', b'{"n":3}']))
-    assert (made.rows.tolist(), made.values.null_count, [bad.row for bad in made.bad]) == ([1, 2, 4], 1, [3])
+    ((cache, made),), bad = store.converted(consumed([b'{"n":1}', None, b'{"n":2}', b'{"n":', b'{"n":3}']))
+    assert (cache, made.rows.tolist(), made.values.null_count, [one.row for one in bad]) == ("cache", [1, 2, 4], 1, [3])
     assert caches.put == []
 
 
@@ -238,15 +238,20 @@ def test_the_filter_sees_the_entries_that_transforms_make_and_the_record_that_wa
     assert (store.needs_times, store.needs_headers) == (True, False)
 
 
-def test_what_is_compared_is_in_the_order_of_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_compared_is_by_cache_in_the_order_of_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
     store, caches = routed_store(monkeypatch, where="_key <> 3")
     given = replace(
         consumed([b'{"x":1}', b'{"x":2}', b'{"x":3}', b"7", b'{"x":4}'], [b"1", b"2", b"3", b"4", b"5"]),
         times_ms=np.array([0, 86_400_000, 0, 0, 0]),
     )
-    made = store.converted(given)
-    assert (made.rows.tolist(), [bad.row for bad in made.bad]) == ([0, 1, 4], [3])
-    assert made.keys.to_pylist() == [number(codes.LONG, key) for key in (1, 2, 5)]
+    days = [f"topic-1970010{day}" for day in (1, 2)]
+    assert store.caches_of(given) == {days[0]: 3, days[1]: 1}, "3 is counted, 4 is refused by a transform"
+    parts, bad = store.converted(given, leave_out=days[1:])
+    assert caches.names == days[:1], "a cache that is left out is not created"
+    assert ([cache for cache, _ in parts], [one.row for one in bad]) == (days[:1], [3])
+    parts, _ = store.converted(given)
+    assert {cache: made.rows.tolist() for cache, made in parts} == {days[0]: [0, 4], days[1]: [1]}
+    assert [made.keys.to_pylist() for _, made in parts] == [[number(codes.LONG, key) for key in keys] for keys in ((1, 5), (2,))]
     assert all(put == [] for put in caches.by_cache.values())
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ignite_kafka.errors import IgniteKafkaError
-from ignite_kafka.verification.fingerprints import Rows, check_probe, fingerprints, join, order_of, probe, sampled, within
+from ignite_kafka.verification.fingerprints import Rows, check_probe, fingerprints, join, last_of_keys, order_of, probe, sampled, within
 
 KEYS = st.sampled_from([b"", b"1", b"2", b"a longer key than twelve bytes"])
 VALUES = st.sampled_from([b"", b"x", b"y"])
@@ -47,6 +47,20 @@ def test_the_join_finds_what_dictionaries_find(topic: list[Record], cache: list[
     assert found.repeated == len(topic) - len({key for key, _ in topic})
     assert {(int(one["high"]), int(one["low"])) for one in found.suspects} == hashes_of(sorted(suspects))
     assert len(found.suspects) == len(suspects)
+
+
+@given(st.lists(st.tuples(KEYS, st.none() | VALUES, st.integers(0, 2))), st.booleans())
+def test_the_records_that_may_count_are_one_of_each_key_and_place(topic: list[tuple[bytes, bytes | None, int]], first: bool) -> None:
+    made = rows([(key, value) for key, value, _ in topic])
+    made["order"] = [order_of(place, np.array([at]))[0] for at, (_, _, place) in enumerate(topic)]
+    counting = [(key, place, at) for at, (key, value, place) in enumerate(topic) if not first or value is not None]
+    expected = {(key, place): at for key, place, at in (counting[::-1] if first else counting)}
+    for at, (key, _, place) in reversed(list(enumerate(topic))):
+        if (key, place) not in {(key, place) for key, place, _ in counting}:  # only tombstones: the first one is kept
+            expected[key, place] = at
+    found = last_of_keys(made, first=first)
+    assert found.tolist() == sorted(expected.values())
+    assert len(join(made[found], made[:0], first=first).suspects) == len(join(made, made[:0], first=first).suspects)
 
 
 def test_an_entry_that_is_to_be_judged_is_a_suspect_and_counts_once() -> None:

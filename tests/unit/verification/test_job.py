@@ -14,8 +14,8 @@ from ignite_kafka.admin.verify import compare_last
 from ignite_kafka.errors import TransformFailed, UnknownBinaryType, UnsupportedType
 from ignite_kafka.ignite.binary import decode_rows
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.verification import source
-from ignite_kafka.verification.repair import records_to_send
+from ignite_kafka.verification import job, source
+from ignite_kafka.verification.fingerprints import join
 from tests.support.bad_entries import long
 from tests.support.ignite_bytes import binary, number, string
 from tests.support.verified_connector import PARTITIONS, Compared, Entry, OneCache, Record, copied
@@ -69,6 +69,55 @@ def test_the_job_finds_what_the_comparison_row_by_row_finds(case: Compared, buck
     assert [one.key for one in found.found] == sorted(one.key for one in found.found), "sorted by key"
 
 
+def test_entries_of_a_key_with_very_many_records_are_found_in_small_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One key has nearly all records: they are counted, and neither all their fingerprints nor all their bytes come to one bucket."""
+    sizes: list[int] = []
+
+    def join_and_note(topic: Any, cache: Any, **more: Any) -> Any:
+        sizes.append(len(topic))
+        return join(topic, cache, **more)
+
+    def judge_and_note(self: Any, target: Any, topic: Any, *given: Any, **more: Any) -> Any:
+        sizes.append(len(topic.pairs()))
+        return judge(self, target, topic, *given, **more)
+
+    judge = source.SourceDirection.judge
+    monkeypatch.setattr(job, "join", join_and_note)
+    monkeypatch.setattr(source.SourceDirection, "judge", judge_and_note)
+    case = equal_case(40)
+    (records,) = case.records
+    hot, other = records[7], (records[7][0], b'{"shop":0,"name":"old"}')
+    case.records[0][:] = [*records[:7], *records[8:], *[other] * 20_000, hot]  # type: ignore[index]
+    found = case.job(monkeypatch, buckets=16).result
+    assert (found.equal, found.records, found.repeated, found.entries) == (True, 20_040, 20_000, 40)
+    case.records[0].append(other)  # type: ignore[attr-defined]
+    found = case.job(monkeypatch, buckets=16).result
+    assert (found.different, found.records, found.repeated) == (1, 20_041, 20_001)
+    assert max(sizes) < 100, sizes
+
+
+def test_no_tombstones_are_sent_while_entries_cannot_be_converted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The record may be of the entry that cannot be converted now."""
+    case = equal_case(10)
+    unknown = OneCache().add("Unknown", FIELDS)
+    case.records[0].append((b"77", b"was convertible"))  # type: ignore[attr-defined]
+    sent: list[Record] = []
+
+    def send_again(*given: Any) -> int:
+        sent.extend(given[-1])
+        return len(given[-1])
+
+    monkeypatch.setattr(source, "send_again", send_again)
+    case.settings["error_handling_policy"] = "LOG_ONLY"
+    bad = long(77), binary(unknown, {"shop": long(1), "name": string("x")})
+    case.entries[0].append(bad)  # type: ignore[attr-defined]
+    judged = case.job(monkeypatch, repair=True)
+    assert (judged.result.skipped, judged.result.unexpected, judged.repaired, judged.equal) == (1, 1, 0, False)
+    assert sent == []
+    case.entries[0].remove(bad)  # type: ignore[attr-defined]
+    assert case.job(monkeypatch, repair=True).repaired == 1
+
+
 def equal_case(count: int = 200) -> Compared:
     types = OneCache()
     kind = types.add("Value", FIELDS)
@@ -117,7 +166,7 @@ def with_rows(decode: Any) -> Any:
     return judge
 
 
-def test_entries_that_cannot_be_converted_are_missing_or_end_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entries_that_cannot_be_converted_are_skipped_or_end_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
     case = equal_case(10)
     unknown = OneCache().add("Unknown", FIELDS)
     case.entries[0].append((long(77), binary(unknown, {"shop": long(1), "name": string("x")})))  # type: ignore[attr-defined]
@@ -125,8 +174,20 @@ def test_entries_that_cannot_be_converted_are_missing_or_end_the_comparison(monk
         case.job(monkeypatch)
     case.settings["error_handling_policy"] = "LOG_ONLY"
     found = case.job(monkeypatch).result
-    assert (found.entries, found.missing, found.different) == (11, 1, 0)
+    assert (found.equal, found.entries, found.missing, found.skipped) == (True, 11, 0, 1)
     assert "an entry cannot be converted to a record" in found.examples[0]
+
+
+def test_entries_that_are_too_large_for_the_topic_are_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = equal_case(10)
+    kind = case.types.add("Value", FIELDS)
+    case.entries[0].append((long(77), binary(kind, {"shop": long(1), "name": string("x" * 1_000_000)})))  # type: ignore[attr-defined]
+    found = case.job(monkeypatch).result
+    assert (found.missing, found.skipped) == (1, 0), "STOP_TASK skips nothing"
+    case.settings["error_handling_policy"] = "LOG_ONLY"
+    found = case.job(monkeypatch).result
+    assert (found.equal, found.entries, found.skipped) == (True, 11, 1)
+    assert "larger than the producer's message.max.bytes" in found.examples[0]
 
 
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))
@@ -135,10 +196,8 @@ def test_what_a_repair_sends_makes_the_topic_equal(case: Compared) -> None:
     """All but two entries that have one Kafka key."""
     sent: list[Record] = []
 
-    def send_again(_plan: Any, _clients: Any, _cluster: Any, _cache: Any, records: Any, result: Any) -> int:
-        made = [
-            pair for part in records_to_send(records, result) for pair in zip(part.keys.to_pylist(), part.values.to_pylist(), strict=True)
-        ]
+    def send_again(_plan: Any, _clients: Any, _cluster: Any, _cache: Any, records: Any) -> int:
+        made = [pair for part in records for pair in zip(part.keys.to_pylist(), part.values.to_pylist(), strict=True)]
         sent.extend(made)
         return len(made)
 
@@ -188,14 +247,14 @@ def test_entries_that_the_filter_leaves_out_are_not_compared(schemas: str, thoro
     assert {name: getattr(found, name) for name in COUNTS} == {name: getattr(expected, name) for name in COUNTS}
 
 
-def test_an_entry_for_which_the_filter_fails_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_for_which_the_filter_fails_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     case = filtered_case()
     case.entries[0].append((long(99), string("no object")))  # type: ignore[attr-defined]
     with pytest.raises(UnsupportedType):
         case.job(monkeypatch)
     case.settings["error_handling_policy"] = "LOG_ONLY"
     found = case.job(monkeypatch).result
-    assert (found.entries, found.missing, found.different, found.unexpected) == (21, 1, 0, 0)
+    assert (found.equal, found.entries, found.skipped) == (True, 21, 1)
 
 
 def transformed_case(policy: str) -> Compared:
@@ -211,9 +270,9 @@ def transformed_case(policy: str) -> Compared:
     return Compared(types, [entries], [[(b"%d" % at, b"%d" % at) for at in range(5, 12)]], own)
 
 
-def test_what_transforms_refuse_is_missing_or_ends_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_transforms_refuse_is_skipped_or_ends_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
     found = transformed_case("LOG_ONLY").job(monkeypatch).result
-    assert (found.entries, found.missing, found.different, found.unexpected) == (8, 1, 0, 0)
+    assert (found.equal, found.entries, found.skipped) == (True, 8, 1)
     with pytest.raises(TransformFailed):
         transformed_case("STOP_TASK").job(monkeypatch)
 
@@ -230,5 +289,5 @@ def test_the_entry_of_a_record_is_found_behind_entries_that_were_left_out(monkey
     case.settings |= {"transforms": ("drop", "cast"), "transform_config": drop | case.settings["transform_config"]}
     case.records[0][:] = [(b"%d" % at, b"%d" % at) for at in (6, 7, 8, 9, 11)] + [(b"10", b"0")]  # type: ignore[index]
     found = case.job(monkeypatch).result
-    assert (found.entries, found.missing, found.different, found.unexpected) == (7, 1, 1, 0)  # entry 4 is refused
+    assert (found.entries, found.skipped, found.different, found.unexpected) == (7, 1, 1, 0)  # entry 4 is refused
     assert any("key '10'" in text for text in found.examples), found.examples

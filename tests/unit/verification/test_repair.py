@@ -35,6 +35,13 @@ def test_missing_and_different_records_are_sent_and_tombstones_of_unexpected_key
     assert sent(records_to_send(batches, result)) == [(b"1", b"a"), (b"2", b"b"), (b"9", None)]
 
 
+def test_tombstones_are_left_out_where_they_are_not_wanted() -> None:
+    result = Verified("c", "t", keys={})
+    result.note("missing", b"1", "text")
+    result.note("unexpected", b"9", "text")
+    assert sent(records_to_send([records((b"1", b"a"))], result, tombstones=False)) == [(b"1", b"a")]
+
+
 def test_nothing_is_sent_where_nothing_differs() -> None:
     assert records_to_send([records((b"1", b"a"))], Verified("c", "t", keys={})) == []
     assert records_to_send([], Verified("c", "t")) == []

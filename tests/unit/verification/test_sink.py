@@ -12,14 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ignite_kafka.errors import NotAvailableYet, RecordRefused
+from ignite_kafka.errors import RecordRefused
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.kafka.records import Consumed
 from ignite_kafka.plan.sink_plan import SinkPlan, TopicPlan
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.sink.store import Store
-from ignite_kafka.verification import connector, sink
+from ignite_kafka.verification import sink
 from ignite_kafka.verification.direction import Judged, Target
 from ignite_kafka.verification.job import VerifyJob
 from ignite_kafka.verification.sink import SinkDirection
@@ -78,8 +78,12 @@ class Case:
 
     needs_times, needs_headers = False, False
 
-    def converted(self, part: Consumed) -> Any:
-        return record_converter(self.types.info, self.types).convert(part)
+    def converted(self, part: Consumed, _: Any) -> Any:
+        made = record_converter(self.types.info, self.types).convert(part)
+        return [("tested", made)], made.bad
+
+    def close(self) -> None:
+        """Nothing is open."""
 
     def _store_again(self, _cluster: Any, _cache: str, put: Mapping[bytes, bytes], remove: Sequence[bytes]) -> int:
         self.stored.append((put, remove))
@@ -157,14 +161,14 @@ def test_a_scalar_of_another_type_is_different(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("policy", ["STOP_TASK", "LOG_ONLY"])
-def test_bad_records_are_missing_or_end_the_comparison(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_records_are_skipped_or_end_the_comparison(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case([[(b"1", b'{"id":"no number"}'), record(2, "b")], []], {}, settings={"error_handling_policy": policy})
     if policy == "STOP_TASK":
         with pytest.raises(RecordRefused):
             case.job(monkeypatch)
         return
     found = case.job(monkeypatch).result
-    assert (found.missing, found.records) == (2, 2)
+    assert (found.missing, found.skipped, found.records) == (1, 1, 2)
     assert any("a record cannot be converted to an entry" in one for one in found.examples)
 
 
@@ -180,7 +184,7 @@ class Filtered(Case):
         monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: TypesLog().topic)
         return super().job(monkeypatch, **more)
 
-    def converted(self, part: Consumed) -> Any:
+    def converted(self, part: Consumed, _: Any) -> Any:
         made = SinkSettings(name="c", topics=("t",), **self.settings)
         store = Store(SinkPlan("c", 0, 0, made, (TopicPlan("t", "id", "tested", PARTITIONS),)), cast(Any, self.types), cast(Any, None))
         assert store.needs_times
@@ -201,10 +205,25 @@ def test_records_that_the_filter_leaves_out_make_no_entry(monkeypatch: pytest.Mo
     assert (found.missing, found.different, found.unexpected) == (1, 1, 1)
 
 
-def test_topics_whose_caches_records_name_are_refused() -> None:
-    settings_ = SinkSettings(name="c", topics=("t",))
-    plans = (TopicPlan("t", "id", "tested", 1), TopicPlan("u", "id", "u", 1, routed=True))
-    connector._check_caches(SinkPlan("c", 0, 0, settings_, plans[:1]))
-    with pytest.raises(NotAvailableYet, match="no one cache has them") as caught:
-        connector._check_caches(SinkPlan("c", 0, 0, settings_, plans))
-    assert caught.value.where["topic"] == "u"
+@pytest.mark.parametrize("updates", [True, False])
+def test_records_of_a_key_in_several_partitions_have_no_order(updates: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sink may have stored the last record, or the first, of any of them."""
+    types = Cluster()
+    records = [[record(1, "a"), record(1, "b")], [record(1, "c"), record(1, "d")]]
+    mine = {"process_updates": updates}
+    for symbol, equal in (("a", not updates), ("b", updates), ("c", not updates), ("d", updates), ("e", False)):
+        case = Case(records, {long(1): trade(types, 1, symbol)}, types, mine)
+        assert case.job(monkeypatch).result.equal == equal, symbol
+    assert case.stored == []
+    case.job(monkeypatch, repair=True)
+    ((put, _),) = case.stored
+    assert list(put) == [long(1)]
+    assert string("d" if updates else "a") in put[long(1)], "a repair takes the last partition's, or the first one's"
+
+
+def test_a_removal_in_another_partition_may_be_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    types = Cluster()
+    records = [[record(1, "a"), record(1, None)], [record(1, "b")]]
+    assert Case(records, {}, types).job(monkeypatch).result.equal
+    assert Case(records, {long(1): trade(types, 1, "b")}, types).job(monkeypatch).result.equal
+    assert Case(records, {long(1): trade(types, 1, "a")}, types).job(monkeypatch).result.different == 1

@@ -1,0 +1,195 @@
+"""Operator that compares the topics of a connector with its caches, and repairs them if wanted."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, BaseOperator
+
+from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID
+from airflow_provider_ignite_kafka.hooks.spark_app import SparkAppHook, spark_master
+from airflow_provider_ignite_kafka.parse_check import check_settings
+from airflow_provider_ignite_kafka.spark import run_result
+from airflow_provider_ignite_kafka.spark.packaging import app_path
+from airflow_provider_ignite_kafka.spark.request import Connections, Request, build_request
+from airflow_provider_ignite_kafka.spark.submission import build_submission
+from airflow_provider_ignite_kafka.templates import TypedTemplates
+from ignite_kafka.errors import IgniteKafkaError, NotAvailableYet, SettingsError
+from ignite_kafka.settings.fields import BOOLEAN
+from ignite_kafka.verify_app import DIRECTIONS, RESULT_LINE
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
+
+_APP = "verify_connector.py"
+RESULT_KEY = "verified"
+
+
+class VerifyOperator(TypedTemplates, BaseOperator):
+    """Compare the topics of a connector with its caches by a Spark app, as ``ignite-kafka verify`` does; return the counts of each cache.
+
+    Differences fail the task without retries, because a retry would find them again. The app runs beside the task (client mode).
+
+    :param settings: settings of the connector by name, with its ``name``, or the path of its file on the worker. Templated.
+    :param direction: ``source`` (Ignite to Kafka) or ``sink`` (Kafka to Ignite). Templated.
+    :param sample: percent of the keys that are compared. Templated.
+    :param thorough: decode every entry by rows, too (JSON only; slow).
+    :param differences: maximum number of differences to describe, of each cache.
+    :param repair: send again, or put again, what differs; refused while the connector's newest run has not ended. Templated.
+    :param fail_on_differences: False: a task with differences succeeds, and a later task reads ``equal`` of its result.
+    :param ignite_conn_id: connection of type `ignite`. Templated.
+    :param kafka_conn_id: connection of the Kafka provider. Templated.
+    :param registry_conn_id: connection of type `http` of the schema registry. Templated.
+    :param conn_id: connection of the Spark provider. Templated.
+    :param secrets_file: file with the secrets, mounted at this path on worker and executors. Templated.
+    :param ship_secrets_unprotected: see ``SparkCopyOperator``.
+    :param conf: Spark properties. Templated.
+    :param application: path of the app. Default: the installed one. Templated.
+    :param spark_submit: other arguments of the Spark provider's SparkSubmitHook by name. Templated.
+    :param stop_timeout_ms: milliseconds that the app has to end when the task is killed or times out.
+    """
+
+    _hook: SparkAppHook | None = None
+    template_fields: Sequence[str] = (
+        "settings", "direction", "sample", "repair", "ignite_conn_id", "kafka_conn_id", "registry_conn_id", "conn_id", "secrets_file",
+        "conf", "application", "spark_submit",
+    )  # fmt: skip
+    template_fields_renderers = {"settings": "json", "conf": "json", "spark_submit": "json"}
+    ui_color = "#e3f1d9"
+
+    def __init__(
+        self,
+        *,
+        settings: Mapping[str, Any] | str,
+        direction: str,
+        sample: float | str = 100,
+        thorough: bool = False,
+        differences: int = 5,
+        repair: bool | str = False,
+        fail_on_differences: bool = True,
+        ignite_conn_id: str = DEFAULT_CONN_ID,
+        kafka_conn_id: str = "kafka_default",
+        registry_conn_id: str | None = None,
+        conn_id: str = "spark_default",
+        secrets_file: str | None = None,
+        ship_secrets_unprotected: bool = False,
+        conf: Mapping[str, Any] | None = None,
+        application: str | None = None,
+        spark_submit: Mapping[str, Any] | None = None,
+        stop_timeout_ms: int = 30_000,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.settings, self.direction, self.sample, self.thorough = settings, direction, sample, thorough
+        self.differences, self.repair, self.fail_on_differences = differences, repair, fail_on_differences
+        self.ignite_conn_id, self.kafka_conn_id, self.registry_conn_id = ignite_conn_id, kafka_conn_id, registry_conn_id
+        self.conn_id, self.secrets_file, self.ship_secrets_unprotected = conn_id, secrets_file, ship_secrets_unprotected
+        self.conf, self.application, self.spark_submit, self.stop_timeout_ms = conf, application, spark_submit, stop_timeout_ms
+        if direction in DIRECTIONS and not getattr(self, "_BaseOperator__from_mapped", False):
+            check_settings(settings, DIRECTIONS[direction], {}, dag=self.dag_id, task=self.task_id)
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Compare, and repair if wanted.
+
+        :return: ``equal``, ``sample_percent`` and ``caches``, each with its counts, ``repaired`` and ``differences``. It is also under the
+            XCom key ``verified``, if the task fails by it.
+        :raises AirflowFailException: something differs and was not repaired, or no retry can help.
+        :raises AirflowException: the comparison failed; a retry begins it anew.
+        """
+        folder = Path(tempfile.mkdtemp(prefix="ignite-kafka-"))
+        try:
+            result = self._verified(folder)
+        except IgniteKafkaError as error:
+            raise run_result.error_to_exception(error) from error
+        finally:
+            try:
+                if self._hook is not None:
+                    self._hook.close()
+            finally:  # the folder holds the secrets file
+                shutil.rmtree(folder, ignore_errors=True)
+        context["ti"].xcom_push(RESULT_KEY, result)
+        differing = [cache for cache in result["caches"] if not cache["equal"]]
+        for cache in result["caches"]:
+            self.log.info("%s", _line(cache))
+        for one in (one for cache in differing for one in cache["differences"]):
+            self.log.warning("%s", one["text"])
+        if differing and self.fail_on_differences:
+            raise AirflowFailException(f"{len(differing)} of {len(result['caches'])} caches differ: {'; '.join(map(_line, differing))}")
+        return result
+
+    def on_kill(self) -> None:
+        """End the app; kill it after `stop_timeout_ms`."""
+        if self._hook is not None:
+            self._hook.stop()
+
+    def _verified(self, folder: Path) -> dict[str, Any]:
+        request, options = self._request(), self._options()
+        arguments = {"conn_id": self.conn_id, "conf": dict(self.conf or {}), **(self.spark_submit or {})}
+        master = spark_master(arguments)
+        if master.cluster_mode:
+            what, remedy = "a comparison is not submitted in cluster mode", "Set deploy-mode of the Spark connection to client."
+            raise NotAvailableYet(what, remedy, connection=self.conn_id)
+        submission = build_submission(request, folder, master, arguments, ship_secrets_unprotected=self.ship_secrets_unprotected)
+        more = ("--direction", self.direction, "--options", json.dumps(options))
+        self._hook = SparkAppHook(
+            submission=replace(submission, application_args=(*submission.application_args, *more)),
+            folder=folder,
+            stop_timeout_s=self.stop_timeout_ms / 1000,
+            connection=master.connection,
+            **arguments,
+        )
+        lines: list[str] = []
+        ended = self._hook.run(self.application or str(app_path(_APP)), lambda line: _keep(line, lines))
+        if not lines:
+            if ended.exit_code:
+                raise run_result.to_exception(None, ended)
+            raise AirflowException("The app ended without a result. A retry compares again.")
+        result: dict[str, Any] = json.loads(lines[-1])
+        return result
+
+    def _request(self) -> Request:
+        if self.direction not in DIRECTIONS:
+            raise SettingsError(f"direction is {self.direction!r}", "Allowed: source, sink.", setting="direction")
+        if isinstance(self.settings, Mapping) and not self.settings.get("name"):
+            raise SettingsError("the settings have no name", "Give the name of the connector that is compared.", setting="name")
+        return build_request(
+            self.settings,
+            DIRECTIONS[self.direction],
+            Connections.of(self.ignite_conn_id, self.kafka_conn_id, self.registry_conn_id),
+            default_connector="",
+            run_id=str(uuid.uuid4()),
+            secrets_file=Path(self.secrets_file) if self.secrets_file else None,
+        )
+
+    def _options(self) -> dict[str, Any]:
+        """Arguments of VerifyOptions; templates may have been rendered to text.
+
+        :raises SettingsError: one is wrong.
+        """
+        try:
+            percent, repair = float(self.sample), bool(BOOLEAN.parse(self.repair))
+        except ValueError as error:
+            what = f"sample is {self.sample!r}, repair is {self.repair!r}"
+            raise SettingsError(what, "Allowed: a number of percent; true or false.", setting="sample") from error
+        if not 0 < percent <= 100:
+            raise SettingsError(f"sample is {percent:g}", "Allowed: above 0 and at most 100 percent.", setting="sample")
+        return {"percent": percent, "thorough": self.thorough, "limit": self.differences, "repair": repair}
+
+
+def _keep(line: str, lines: list[str]) -> None:
+    """Keep the JSON of a line of the result."""
+    if line.startswith(RESULT_LINE):
+        lines.append(line.removeprefix(RESULT_LINE))
+
+
+def _line(cache: Mapping[str, Any]) -> str:
+    """The counts of a cache, in a line."""
+    counts = ", ".join(f"{name} {cache[name]}" for name in ("missing", "different", "unexpected", "skipped", "repaired"))
+    return f"{cache['cache']} and {cache['topic']}: {cache['entries']} entries, {cache['records']} records, {counts}"

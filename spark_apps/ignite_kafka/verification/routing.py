@@ -1,0 +1,91 @@
+"""The caches of topics whose records transforms route one by one: found by reading the topics through the transforms."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from itertools import accumulate
+
+from ..plan.sink_plan import TopicPlan
+from .direction import Target
+from .exchange import Block, MakeExchange, OnTasks
+from .task import Share, Task, shares_of
+
+Routes = Mapping[int, Counter[str]]
+"""By the number of the target that reads a topic: numbers of its records by the cache that they go to."""
+
+
+def find_routes(exchange: MakeExchange, task: Task, cores: int, follow: OnTasks) -> Routes:
+    """Read the routed topics of a task's targets.
+
+    :raises IgniteKafkaError: what ended a task.
+    """
+    routed = [replace(target, ends=target.ends if target.routed else (), partitions=0) for target in task.targets]
+    shares = shares_of(routed, cores)
+    if not shares:
+        return {}
+    with closing(exchange(shares, partial(_routes_of, task), _merged, 1, follow)) as read:
+        (found,) = read.collect(lambda one: one)
+    return dict(found)
+
+
+def _routes_of(task: Task, share: Share) -> Iterator[Block]:
+    with task.begin() as direction:
+        for number, partitions in share.partitions.items():
+            counts = Counter[str]()
+            for part in direction.caches(task.targets[number], partitions):
+                counts.update(part)
+            yield 0, (number, counts)
+
+
+def _merged(blocks: Iterator[tuple[int, Counter[str]]]) -> dict[int, Counter[str]]:
+    found: dict[int, Counter[str]] = defaultdict(Counter)
+    for number, counts in blocks:
+        found[number].update(counts)
+    return dict(found)
+
+
+def sink_targets(topics: Sequence[TopicPlan], partitions: Mapping[str, int]) -> list[Target]:
+    """A target of each topic, without the topic's bounds.
+
+    :param partitions: number of partitions of each topic's cache.
+    """
+    places = [0, *accumulate(topic.partitions for topic in topics)]
+    return [
+        Target(topic.cache, topic.name, (), partitions[topic.cache], topic.routed, place)
+        for topic, place in zip(topics, places[:-1], strict=True)
+    ]
+
+
+def absent_caches(routes: Routes, partitions: Mapping[str, int]) -> dict[str, int]:
+    """Numbers of records that go to caches which the cluster does not have, by cache.
+
+    :param partitions: number of partitions of each cache of the cluster.
+    """
+    found = Counter[str]()
+    for counts in routes.values():
+        found.update({cache: count for cache, count in counts.items() if cache not in partitions})
+    return dict(sorted(found.items()))
+
+
+def routed_targets(targets: Sequence[Target], routes: Routes, partitions: Mapping[str, int]) -> list[Target]:
+    """The targets, and one of each further cache that records go to, without topic partitions of its own.
+
+    :param partitions: number of partitions of each cache of the cluster.
+    """
+    topics: dict[str, list[str]] = defaultdict(list)
+    for number, counts in sorted(routes.items()):
+        for cache in counts:
+            topics[cache].append(targets[number].topic)
+    own = {target.cache for target in targets}
+    found = [
+        replace(target, partitions=partitions[target.cache] if target.cache in topics and target.cache in partitions else 0)
+        if target.routed
+        else target
+        for target in targets
+    ]
+    further = sorted(cache for cache in topics if cache in partitions and cache not in own)
+    return [*found, *(Target(cache, ", ".join(topics[cache]), (), partitions[cache]) for cache in further)]

@@ -1,0 +1,85 @@
+"""The Spark app that compares a connector's topics with its caches: arguments, request, and the result as a line of JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import signal
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+from . import events
+from .app import AppRequest, Arguments, find_secrets, session_builder
+from .common.deadline import Interval
+from .common.redaction import set_log_values
+from .errors import IgniteKafkaError
+from .runtime import logs
+from .settings.connector import ConnectorSettings
+from .settings.sink import SinkSettings
+from .settings.source import SourceSettings
+
+if TYPE_CHECKING:
+    from .verification.connector import VerifyOptions, VerifyResult
+
+RESULT_LINE = "ignite-kafka verified: "
+"""What the line of the result begins with; JSON of :meth:`~ignite_kafka.verification.connector.VerifyResult.to_dict` follows."""
+DIRECTIONS: dict[str, type[ConnectorSettings]] = {"source": SourceSettings, "sink": SinkSettings}
+_LINE_S = 10.0
+
+log = logging.getLogger(__name__)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Compare, and repair if wanted.
+
+    :returns: the exit code: 0 with a result, whatever it is, else the error's; the last line on stderr is then the error with its remedy.
+    """
+    from .verification.connector import VerifyOptions
+
+    logs.configure(logging.INFO, "%(asctime)s %(levelname)s %(message)s")
+    signal.signal(signal.SIGTERM, _end)
+    own, rest = _parser().parse_known_args(argv)
+    try:
+        arguments = Arguments.parse(rest)
+        request = AppRequest.load(arguments.request, DIRECTIONS[own.direction])
+        set_log_values(request.settings.log_values)
+        result = _verify(arguments, request, VerifyOptions(**json.loads(own.options)))
+    except IgniteKafkaError as error:
+        if error.exit_code == 2:
+            events.emit(events.MISCONFIGURED, reason=str(error))
+        logs.show_error(error)
+        return error.exit_code
+    print(f"{RESULT_LINE}{json.dumps(result.to_dict())}", flush=True)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False, add_help=False)
+    parser.add_argument("--direction", choices=DIRECTIONS, required=True)
+    parser.add_argument("--options", default="{}", help="JSON of VerifyOptions")
+    return parser
+
+
+def _end(*_: object) -> NoReturn:
+    sys.exit(128 + signal.SIGTERM)
+
+
+def _verify(arguments: Arguments, request: AppRequest[ConnectorSettings], options: VerifyOptions) -> VerifyResult:
+    from .verification.connector import check_connector, verify_connector
+
+    settings, hidden, lines = request.settings, arguments.read_secrets(request.allowed_kafka_options), Interval(_LINE_S)
+
+    def show(what: str, done: int, count: int) -> None:
+        if lines.due():
+            log.info("%s: %d of %d tasks", what, done, count)
+
+    check_connector(settings, hidden, options)
+    spark = session_builder(settings.name).getOrCreate()
+    log.info("Spark application %s, web UI %s", spark.sparkContext.applicationId, spark.sparkContext.uiWebUrl or "off")
+    try:
+        secrets = find_secrets(spark, arguments, request.allowed_kafka_options)
+        return verify_connector(spark, settings, hidden, secrets, options, show)
+    finally:
+        spark.stop()

@@ -1,0 +1,124 @@
+"""The operator that compares a connector: what it submits, and how its result ends the task."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
+from airflow.sdk import DAG
+
+from airflow_provider_ignite_kafka.operators.verify import RESULT_KEY, VerifyOperator
+from airflow_provider_ignite_kafka.spark.packaging import app_path
+from ignite_kafka.errors import SettingsError
+from ignite_kafka.verify_app import RESULT_LINE
+from tests.unit.airflow.bench import PASSWORDS, Bench, context
+
+
+def task(settings: Any = None, **arguments: Any) -> VerifyOperator:
+    with DAG("nightly", schedule=None):
+        return VerifyOperator(
+            task_id="verify", settings={"name": "c"} if settings is None else settings, **{"direction": "source", **arguments}
+        )
+
+
+def result(**differing: int) -> dict[str, Any]:
+    names = "entries records repeated missing different unexpected skipped other_bytes repaired"
+    counts = dict.fromkeys(names.split(), 0)
+    found = [{"kind": kind, "text": f"key '1': {kind}"} for kind in differing]
+    cache = {"cache": "flights", "topic": "t-flights", **counts, **differing, "equal": not differing, "differences": found}
+    return {"equal": not differing, "sample_percent": 100, "caches": [cache]}
+
+
+def order_result(bench: Bench, found: dict[str, Any]) -> None:
+    bench.order(print=["at work", f"{RESULT_LINE}{json.dumps(found)}", "a line of Spark's end"])
+
+
+def test_it_submits_the_app_with_options_and_secrets_and_returns_the_result(bench: Bench) -> None:
+    order_result(bench, result())
+    ran = context()
+    found = task(sample="12.5", repair="true", thorough=True, differences=3, conf={"spark.x": "1"}).execute(ran)
+    assert found == result() == ran["ti"].pushed[RESULT_KEY]
+    seen = bench.seen
+    argv = seen["argv"]
+    assert str(app_path("verify_connector.py")) in argv
+    assert argv[argv.index("--direction") + 1] == "source"
+    options = json.loads(argv[argv.index("--options") + 1])
+    assert options == {"percent": 12.5, "thorough": True, "limit": 3, "repair": True}
+    assert "spark.x=1" in argv
+    assert (seen["request"]["connector"], seen["request"]["settings"]["bootstrap_servers"]) == ("c", "broker:9092")
+    assert seen["secrets_mode"] == 0o600
+    assert not any(secret in " ".join(argv) for secret in PASSWORDS)
+    assert list((bench.folder / "tmp").iterdir()) == []
+
+
+def test_differences_fail_the_task_without_retries_and_stay_in_xcom(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    order_result(bench, result(missing=2))
+    ran = context()
+    with pytest.raises(AirflowFailException, match=r"1 of 1 caches differ: flights and t-flights: .*missing 2"):
+        task().execute(ran)
+    assert ran["ti"].pushed[RESULT_KEY]["equal"] is False
+    lines = capsys.readouterr().out.splitlines()
+    assert any("key '1': missing" in line and RESULT_LINE not in line for line in lines), "each in a line of its own"
+    assert task(fail_on_differences=False).execute(context())["equal"] is False
+
+
+def test_an_error_of_the_app_is_that_of_the_task(bench: Bench) -> None:
+    bench.order(print=["ignite-kafka: NotStopped a repair needs a connector without an active run"], exit_code=1)
+    with pytest.raises(AirflowException, match="NotStopped a repair needs"):
+        task().execute(context())
+    bench.order(print=["ignite-kafka: CacheNotFound no such cache"], exit_code=1)
+    with pytest.raises(AirflowFailException, match="CacheNotFound"):
+        task().execute(context())
+    bench.order(print=["nothing"])
+    with pytest.raises(AirflowException, match="without a result"):
+        task().execute(context())
+    assert list((bench.folder / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"direction": "both"}, "direction is 'both'"),
+        ({"sample": "0"}, "sample is 0"),
+        ({"sample": "a lot"}, "sample is 'a lot'"),
+        ({"repair": "perhaps"}, "repair is 'perhaps'"),
+        ({"settings": {"cache_whitelist": "flights"}}, "the settings have no name"),
+    ],
+)
+def test_wrong_arguments_fail_before_anything_starts(arguments: dict[str, Any], text: str, bench: Bench) -> None:
+    with pytest.raises(AirflowFailException, match=text):
+        task(**arguments).execute(context())
+    assert not (bench.folder / "seen.json").exists()
+
+
+def test_a_wrong_setting_is_an_import_error_of_the_dag() -> None:
+    with pytest.raises(SettingsError, match="cache_whitelits"):
+        task({"name": "c", "cache_whitelits": "flights"})
+    assert task({"name": "c", "topics": ["t"]}, direction="sink").direction == "sink"
+
+
+def test_cluster_mode_is_refused(bench: Bench, connect: Any) -> None:
+    connect("spark_default", conn_type="spark", host="yarn", extra={"deploy-mode": "cluster"})
+    with pytest.raises(AirflowFailException, match="not submitted in cluster mode"):
+        task().execute(context())
+
+
+def test_a_killed_task_ends_the_app(bench: Bench) -> None:
+    bench.order(print=["at work"], until_stopped=True)
+    killed = task()
+
+    def kill(line: str, _lines: list[str]) -> None:
+        if line == "at work":
+            killed.on_kill()
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("airflow_provider_ignite_kafka.operators.verify._keep", kill)
+        with pytest.raises(AirflowException):
+            killed.execute(context())
+    assert list((bench.folder / "tmp").iterdir()) == []
+
+
+def test_template_fields_are_arguments() -> None:
+    assert all(hasattr(task(), name) for name in VerifyOperator.template_fields)

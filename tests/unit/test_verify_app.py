@@ -1,0 +1,89 @@
+"""The Spark app that compares: its arguments reach the comparison, its result is a line of JSON, its errors are exit codes."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ignite_kafka import verify_app
+from ignite_kafka.admin.verify import Verified
+from ignite_kafka.errors import KafkaUnavailable
+from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.verification import connector
+from ignite_kafka.verification.connector import VerifyOptions, VerifyResult
+from ignite_kafka.verification.direction import Judged
+
+
+@pytest.fixture(autouse=True)
+def no_handler() -> Iterator[None]:
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, VerifyOptions]]:
+    """Settings and options of the comparisons, which find an entry without a record."""
+    found: list[tuple[Any, VerifyOptions]] = []
+
+    def verify(_spark: Any, settings: Any, _secrets: Any, _source: Any, options: VerifyOptions, progress: Any) -> VerifyResult:
+        progress("comparing", 1, 2)
+        found.append((settings, options))
+        return VerifyResult([Judged(Verified("flights", "t", missing=1))], options.percent)
+
+    context = SimpleNamespace(applicationId="local-1", uiWebUrl=None)
+    session = SimpleNamespace(sparkContext=context, stop=lambda: None)
+    monkeypatch.setattr(verify_app, "session_builder", lambda _: SimpleNamespace(getOrCreate=lambda: session))
+    monkeypatch.setattr(connector, "check_connector", lambda *_: None)
+    monkeypatch.setattr(connector, "verify_connector", verify)
+    return found
+
+
+def request(folder: Path, **settings: Any) -> str:
+    path = folder / "request.json"
+    path.write_text(json.dumps({"connector": "c", "run_id": "r", "settings": settings}))
+    return str(path)
+
+
+def test_the_result_is_a_line_of_json(tmp_path: Path, asked: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
+    options = json.dumps({"percent": 5, "repair": True})
+    assert verify_app.main(["--request", request(tmp_path), "--direction", "source", "--options", options]) == 0
+    ((settings, given),) = asked
+    assert (type(settings), settings.name, given) == (SourceSettings, "c", VerifyOptions(5, repair=True))
+    (line,) = capsys.readouterr().out.splitlines()
+    result = json.loads(line.removeprefix(verify_app.RESULT_LINE))
+    assert (result["equal"], result["caches"][0]["missing"]) == (False, 1)
+
+
+def test_a_sink(tmp_path: Path, asked: list[Any]) -> None:
+    assert verify_app.main(["--request", request(tmp_path, topics=["t"]), "--direction", "sink"]) == 0
+    assert isinstance(asked[0][0], SinkSettings)
+
+
+def test_errors_are_exit_codes(
+    tmp_path: Path, asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert verify_app.main(["--request", request(tmp_path, unknown=1), "--direction", "source"]) == 2
+
+    def refuse(*_: object) -> None:
+        raise KafkaUnavailable("no broker answers")
+
+    monkeypatch.setattr(connector, "check_connector", refuse)
+    assert verify_app.main(["--request", request(tmp_path), "--direction", "source"]) == 1
+    captured = capsys.readouterr()
+    assert (captured.out, asked) == ("", [])
+    assert captured.err.splitlines()[-1].startswith("ignite-kafka: KafkaUnavailable no broker answers")
+
+
+def test_sigterm_ends_it(tmp_path: Path, asked: list[Any]) -> None:
+    verify_app.main(["--request", request(tmp_path), "--direction", "source"])
+    with pytest.raises(SystemExit) as ended:
+        signal.raise_signal(signal.SIGTERM)
+    assert ended.value.code == 128 + signal.SIGTERM
