@@ -136,7 +136,7 @@ def test_the_place_of_a_record_is_its_key(folder: Path) -> None:
     assert isinstance(sink, SinkSettings)
     assert (sink.key_policy, sink.key_fields, sink.topics) == ("kafka", (), ("audit", "audit-archive"))
     assert (sink.value_converter, sink.value_converter_config) == ("bytes", {})
-    assert (sink.error_handling_policy, sink.dead_letter_topic) == ("STOP_TASK", "")
+    assert (sink.error_handling_policy, sink.dead_letter_topic) == ("STOP_TASK", "audit-dead")
 
 
 def test_a_backlog_keeps_its_service(folder: Path) -> None:
