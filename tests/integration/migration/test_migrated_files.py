@@ -217,7 +217,7 @@ def test_a_chain_of_transforms_writes_the_bytes_that_kafka_connect_writes(world:
 
 def test_a_source_with_schemas_makes_the_topics_of_its_groups(world: World) -> None:
     name = world.name
-    file, names = "schemas-source.properties", {"Customer": world.people, "Order": f"{name}-Order", "prod": f"{name}prod"}
+    file, names = "schemas-source.properties", {"Customer": world.people, "Order": f"{name}-Order", "=prod": f"={name}prod"}
     world.edit(file, **names, **{"default.replication.factor=3": "default.replication.factor=1", "orders source": f"{name} orders"})
     with world.ignite.client() as client:
         client.get_or_create_cache(f"{name}-OrderLine").put(1, "a line")
@@ -248,7 +248,7 @@ def test_confluent_s_files_with_a_registry(world: World, schema_registry: Schema
     found = {avro(key, context): avro(value, context) for key, value in records_of(world.kafka, world.people, len(LINES))}
     assert found == {line: {"name": line, "ssn": "078-05-1120", "visits": "7", "note": "none"} for line in LINES}
 
-    texts = {"https://registry-1.example.com:8081": registry, "orders-": f"{name}-orders-", "eu": f"{name}-eu", "latest": "earliest"}
+    texts = {"https://registry-1.example.com:8081": registry, "orders-": f"{name}-orders-", "sink-eu": f"sink-{name}-eu", "gridgain-eu": f"{name}-eu", "latest": "earliest"}
     texts |= {'"cachePrefix": ""': f'"cachePrefix": "{name}-"', 'replication.factor": "3"': 'replication.factor": "1"'}
     world.edit("confluent-sink.json", **texts)
     topics = {country: f"{name}-orders-{country}" for country in ("de", "fr")}
