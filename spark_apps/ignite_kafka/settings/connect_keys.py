@@ -192,4 +192,4 @@ def _errors(keys: ConnectKeys, *, sink: bool) -> None:
         other = _TOLERANCE if tolerance == "all" else _POLICY
         keys.ignore(other, "there is one policy for all errors, and the stricter of the two counts: the first error stops the run")
     else:
-        keys.ignore(_TOLERANCE, f"{_POLICY} says the same")
+        keys.ignore(_TOLERANCE, f"{_POLICY} has the same effect")

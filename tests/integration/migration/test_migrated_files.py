@@ -23,6 +23,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.sql import SparkSession
 
 from ignite_kafka.cli import main as cli
+from ignite_kafka.errors import RecordRefused
 from ignite_kafka.ignite.backlog_service import BacklogService
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.connection import ThinConnection
@@ -35,7 +36,7 @@ from ignite_kafka.settings.java_properties import parse
 from ignite_kafka.settings.secrets_file import SecretsFile
 from ignite_kafka.state import status
 from tests.support.connect_files import VARIABLES, copied, node_file
-from tests.support.connect_standalone import connect_standalone, file_source, keyed_by, lines_of, records_of
+from tests.support.connect_standalone import connect_standalone, file_sink, file_source, keyed_by, lines_of, records_of, write_properties
 from tests.support.converters import converter
 from tests.support.java_caches import read
 from tests.support.waiting import REQUEST_S, wait_until
@@ -130,7 +131,13 @@ def _connectors(world: World) -> list[dict[str, str]]:
     transformed["transforms"] += f",{chain['transforms']}"
     transformed |= {key: value for key, value in distributed.items() if key.startswith(("key.converter", "value.converter"))}
     quickstart = [world.properties(f"file-{kind}.properties") for kind in ("source", "sink")]
-    return [*quickstart, plain, transformed]
+    stopped = {**file_sink(f"{name}-broken", world.folder / "none.txt"), **_dead_letters(f"{name}-connect-dead")}
+    return [*quickstart, plain, transformed, stopped]
+
+
+def _dead_letters(topic: str) -> dict[str, str]:
+    """A dead-letter topic without errors.tolerance, which is none."""
+    return {"errors.deadletterqueue.topic.name": topic, "errors.deadletterqueue.topic.replication.factor": "1"}
 
 
 @pytest.fixture(scope="module")
@@ -153,8 +160,11 @@ def world(
     world.edit("tutorial-sink.properties", quickstart=f"{name}-quickstart", **{"copy-": f"{name}-"})
     world.edit("tutorial-source.properties", quickstart=f"{name}-quickstart", **{"SQL_PUBLIC_PERSON,Person": world.people})
     world.edit("transforms-source.properties", **{"=Person": f"={world.people}", "name=people": f"name={name}-people"})
-    topics = [f"{name}-audit", f"{name}-audit-archive", f"{name}-quickstart-Person", f"masked-{name}-connect"]
+    topics = [f"{name}-audit", f"{name}-audit-archive", f"{name}-quickstart-Person", f"masked-{name}-connect", f"{name}-broken"]
     world.create_topics(*topics, f"acc-{name}-LOG_{name}-audit")
+    producer = Producer(kafka.client_config)
+    producer.produce(f"{name}-broken", b"no JSON", b"no key")
+    producer.flush()
     place = tmp_path_factory.mktemp("worker")
     worker = {key: value for key, value in world.properties("standalone.properties").items() if key != "plugin.path"}
     with connect_standalone(jars, kafka, place, *_connectors(world), worker=worker):
@@ -179,7 +189,7 @@ def test_lines_go_from_a_file_by_topics_and_a_cache_to_a_file(world: World) -> N
         with ThinConnection(IgniteEndpoint(world.ignite.addresses), IgniteCredentials(), world.ignite.address) as connection:
             BacklogService(connection).force_stop(f"{name}-accounts", destroy=True)
     assert sorted(value or b"" for _, value in records) == sorted(value or b"" for value in sent)
-    offsets = [json.loads(key or b"")["payload"]["offset"] for key, _ in records]
+    offsets = [json.loads(key or b"")["payload"]["__connect_offset"] for key, _ in records]
     assert sorted(offsets) == list(range(len(LINES)))
     written = world.folder / "test.sink.txt"
     wait_until(lambda: len(lines_of(written)) >= len(LINES), "the lines that Kafka Connect read")
@@ -206,6 +216,17 @@ def assert_same_form(ours: bytes | None, connect: bytes | None) -> None:
     assert schemas[0] == schemas[1]
     payloads = [value.partition(b'"payload":')[2] for value in (ours, connect)]
     assert payloads[0] == payloads[1]
+
+
+def test_the_record_that_stops_a_sink_is_in_the_dead_letter_topic(world: World) -> None:
+    """As Kafka Connect does with a dead-letter topic and errors.tolerance=none."""
+    name, file = world.name, "stopped-sink.properties"
+    properties = world.properties("tutorial-sink.properties") | _dead_letters(f"{name}-dead")
+    write_properties(world.folder / file, properties | {"name": f"{name}-stopped", "topics": f"{name}-broken", "topicPrefix": ""})
+    settings, _ = world.migrate("standalone.properties", file)
+    with pytest.raises(RecordRefused):
+        run_request(world.spark, RunRequest(settings, uuid.uuid4().hex))
+    assert records_of(world.kafka, f"{name}-dead", 1) == records_of(world.kafka, f"{name}-connect-dead", 1) == [(b"no key", b"no JSON")]
 
 
 def test_a_chain_of_transforms_writes_the_bytes_that_kafka_connect_writes(world: World) -> None:
@@ -248,7 +269,8 @@ def test_confluent_s_files_with_a_registry(world: World, schema_registry: Schema
     found = {avro(key, context): avro(value, context) for key, value in records_of(world.kafka, world.people, len(LINES))}
     assert found == {line: {"name": line, "ssn": "078-05-1120", "visits": "7", "note": "none"} for line in LINES}
 
-    texts = {"https://registry-1.example.com:8081": registry, "orders-": f"{name}-orders-", "sink-eu": f"sink-{name}-eu", "gridgain-eu": f"{name}-eu", "latest": "earliest"}
+    texts = {"https://registry-1.example.com:8081": registry, "orders-": f"{name}-orders-", "latest": "earliest"}
+    texts |= {"sink-eu": f"sink-{name}-eu", "gridgain-eu": f"{name}-eu"}
     texts |= {'"cachePrefix": ""': f'"cachePrefix": "{name}-"', 'replication.factor": "3"': 'replication.factor": "1"'}
     world.edit("confluent-sink.json", **texts)
     topics = {country: f"{name}-orders-{country}" for country in ("de", "fr")}

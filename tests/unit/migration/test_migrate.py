@@ -211,7 +211,7 @@ def test_validate_of_several_files_says_what_becomes_of_each_key(folder: Path, c
     given = [str(folder / name) for name in ("standalone.properties", "tutorial-source.properties", "tutorial-sink.properties")]
     assert cli.main(["validate", *given]) == 0
     out = capsys.readouterr().out
-    assert "standalone.properties, line 9: plugin.path: ignored: it is a setting of a Connect worker" in out
+    assert "standalone.properties, line 9: plugin.path: ignored: it configures a worker of Kafka Connect" in out
     assert "tutorial-sink.properties is valid: connector gridgain-quickstart-sink, run_mode continuous" in out
 
 

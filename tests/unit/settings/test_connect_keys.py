@@ -27,7 +27,7 @@ def settings(text: str, head: str = SOURCE) -> ConnectorSettings:
         ("producer.override.acks=1", "changed to all"),
         ("producer.enable.idempotence=false", "changed to true"),
         ("consumer.override.enable.auto.commit=true", "changed to false"),
-        ("producer.override.interceptor.classes=com.acme.I", "Java code"),
+        ("producer.override.interceptor.classes=com.acme.I", "Java class"),
         ("producer.override.max.block.ms=1", "message.timeout.ms"),
         ("producer.override.partitioner.class=org.apache.kafka.clients.producer.internals.DefaultPartitioner", "murmur2_random"),
         ("producer.override.confluent.monitoring.interceptor.topic=x", "Confluent"),
@@ -40,7 +40,7 @@ def settings(text: str, head: str = SOURCE) -> ConnectorSettings:
         ("consumer.override.request.timeout.ms=1", "socket.timeout.ms"),
         ("consumer.security.protocol=SSL", "that of its producer"),
         ("consumer.override.group.id=x", "no consumer group"),
-        ("ssl.protocol=TLSv1.3", "negotiates"),
+        ("ssl.protocol=TLSv1.3", "negotiate it"),
     ],
 )
 def test_keys_without_use_are_ignored_with_their_reason(line: str, reason: str) -> None:

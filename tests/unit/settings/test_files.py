@@ -233,7 +233,7 @@ def test_groups_of_new_topics_are_those_of_connect(caplog: pytest.LogCaptureFixt
     ]
     assert (settings.topic_partitions, settings.topic_config) == (2, {})
     assert "topic.creation.d.partitions: its group is not in topic.creation.groups" in caplog.text
-    assert "topic.creation.default.include: the default group is that of all topics" in caplog.text
+    assert "topic.creation.default.include: the default group has all topics" in caplog.text
     text = json.dumps(settings.topic_creation_groups)
     assert load(f"name=c\ntopic_creation_groups={text}").topic_creation_groups == settings.topic_creation_groups
 
