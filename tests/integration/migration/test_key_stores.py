@@ -115,9 +115,9 @@ def test_the_stores_of_a_registry_become_pem(folder: Path, monkeypatch: pytest.M
     settings = load(folder / "out" / "gridgain-flights.properties").settings()
     hidden = secrets.load(folder / "out" / "gridgain-flights.secrets.json")
     # as the client of the registry is configured
-    value = config_of("value", settings.converter_properties("value"), hidden.registry_of("value"), {}).client
-    context = ssl.create_default_context(cafile=value["ssl.ca.location"])
-    context.load_cert_chain(value["ssl.certificate.location"], password=value["ssl.key.password"])
+    client = config_of("value", settings.converter_properties("value"), hidden.registry_of("value"), {}).client
+    context = ssl.create_default_context(cafile=client["ssl.ca.location"])
+    context.load_cert_chain(client["ssl.certificate.location"], password=client["ssl.key.password"])
     trusted = config_of("key", settings.converter_properties("key"), hidden.registry_of("key"), {}).client["ssl.ca.location"]
     assert len(load_pem_x509_certificates(Path(trusted).read_bytes())) == 2
     assert STORE not in (folder / "out" / "gridgain-flights.properties").read_text()

@@ -101,7 +101,7 @@ class World:
         return settings
 
     def create_topics(self, *names: str) -> None:
-        admin = AdminClient(self.kafka.client_config)
+        admin = AdminClient({**self.kafka.client_config})
         for made in admin.create_topics([NewTopic(name, 1, 1) for name in names]).values():
             made.result(REQUEST_S)
 
@@ -247,7 +247,7 @@ def test_a_source_with_schemas_makes_the_topics_of_its_groups(world: World) -> N
     assert ours.keys() == connect.keys()
     for key, value in connect.items():
         assert_same_form(ours[key], value)
-    admin = AdminClient(world.kafka.client_config)
+    admin = AdminClient({**world.kafka.client_config})
     made = admin.list_topics(timeout=REQUEST_S).topics
     assert {topic: len(made[f"{name}prod.{topic}"].partitions) for topic in (world.people, f"{name}-OrderLine")} == {
         world.people: 6,
@@ -265,7 +265,7 @@ def test_confluent_s_files_with_a_registry(world: World, schema_registry: Schema
     world.edit("confluent-source.json", **{both: registry, "Flights": world.people, "gridgain-flights": f"{name}-flights"})
     world.run("distributed.properties", "confluent-source.json")
     client = SchemaRegistryClient({"url": registry})
-    avro, context = AvroDeserializer(client), SerializationContext(world.people, MessageField.VALUE)  # type: ignore[no-untyped-call]
+    avro, context = AvroDeserializer(client), SerializationContext(world.people, MessageField.VALUE)
     found = {avro(key, context): avro(value, context) for key, value in records_of(world.kafka, world.people, len(LINES))}
     assert found == {line: {"name": line, "ssn": "078-05-1120", "visits": "7", "note": "none"} for line in LINES}
 
