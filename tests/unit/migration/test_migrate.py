@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -219,3 +222,24 @@ def test_a_json_file_of_settings_is_read(folder: Path) -> None:
     assert json.loads((folder / "confluent-sink.json").read_text())["name"] == "gridgain-sink-eu"
     with pytest.raises(SettingsError, match="No such file"):
         load(folder / "none.json")
+
+
+def test_a_transform_that_is_wrong_is_found_before_anything_is_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder / "transforms-source.properties"
+    path.write_text(path.read_text().replace("visits:int32", "visits:int33"))
+    given = [str(folder / "standalone.properties"), str(path), str(folder / "tutorial-sink.properties")]
+    for command in (["migrate", *given, "--output", str(folder / "out")], ["validate", *given]):
+        assert cli.main(command) == 2
+        assert "int33" in capsys.readouterr().err
+    assert list((folder / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["migrate", "validate"])
+def test_the_commands_load_no_library_of_data(command: str, folder: Path) -> None:
+    """They answer in a fraction of a second; Arrow, polars and Spark take longer to load."""
+    given = [command, *(str(folder / name) for name in ("standalone.properties", "tutorial-source.properties", "tutorial-sink.properties"))]
+    given += ["--output", str(folder / "out")] if command == "migrate" else []
+    code = f"import sys; from ignite_kafka.cli.main import main; assert main({given!r}) == 0; print(*sys.modules, file=sys.stderr)"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert not {"pyarrow", "polars", "pyspark", "numpy", "pandas"} & set(done.stderr.split())
