@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +23,20 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.sql import SparkSession
 
 from ignite_kafka.cli import main as cli
-from ignite_kafka.errors import RecordRefused
+from ignite_kafka.errors import AuthenticationFailed, RecordRefused
 from ignite_kafka.ignite.backlog_service import BacklogService
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.connection import ThinConnection
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.run import run_request
+from ignite_kafka.runtime.clients import kafka_clients
 from ignite_kafka.runtime.connector_run import RunRequest
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.files import load
 from ignite_kafka.settings.java_properties import parse
 from ignite_kafka.settings.secrets_file import SecretsFile
 from ignite_kafka.state import status
-from tests.support.connect_files import VARIABLES, copied, node_file
+from tests.support.connect_files import FILES, VARIABLES, copied, node_file
 from tests.support.connect_standalone import connect_standalone, file_sink, file_source, keyed_by, lines_of, records_of, write_properties
 from tests.support.converters import converter
 from tests.support.java_caches import read
@@ -255,6 +256,25 @@ def test_a_source_with_schemas_makes_the_topics_of_its_groups(world: World) -> N
     }
     resource = ConfigResource(ConfigResource.Type.TOPIC, f"{name}prod.{world.people}")
     assert admin.describe_configs([resource])[resource].result(REQUEST_S)["cleanup.policy"].value == "compact"
+
+
+def test_the_login_of_a_worker_s_file_is_that_of_the_run(world: World, kafka_broker: Callable[..., KafkaBroker]) -> None:
+    """JAAS of the worker's `producer.` with a password of a config provider, at a broker that asks for it."""
+    broker = kafka_broker(users={"connect": "of-the-file"})
+    (world.folder / "secrets.properties").write_text("connect=of-the-file\nworker=of-the-worker\n")
+    lines = (FILES / "distributed.properties").read_text().replace("FOLDER", str(world.folder)).splitlines()
+    text = "\n".join(line for line in lines if "ssl.truststore." not in line)
+    texts = {"SASL_SSL": "SASL_PLAINTEXT", "SCRAM-SHA-512": "PLAIN", "scram.Scram": "plain.Plain"}
+    texts["kafka-1.example.com:9093,kafka-2.example.com:9093"] = broker.bootstrap
+    for old, new in texts.items():
+        text = text.replace(old, new)
+    (world.folder / "login.properties").write_text(text)
+    settings, secrets = world.migrate("login.properties", "tutorial-source.properties")
+    assert secrets is not None
+    kafka_clients(settings, secrets.load()).check()
+    wrong = replace(secrets.load(), kafka={"sasl.password": "another"})
+    with pytest.raises(AuthenticationFailed):
+        kafka_clients(settings, wrong).check()
 
 
 def test_confluent_s_files_with_a_registry(world: World, schema_registry: SchemaRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
