@@ -52,12 +52,10 @@ class _Fields(dict[str, Any]):
 
 MISCONFIGURED = Event(15000, ERROR, "the configuration is invalid: {reason}", "Correct the named setting and start again.")
 CONFIG_CHANGED = Event(15001, INFO, "some configuration was changed or ignored: {reason}", "Change the configuration as the message says.")
-OBJECT_NOT_BUILT = Event(
-    15010, ERROR, "no Ignite object could be built from a record, which is skipped: {reason}", "Policy DEAD_LETTER keeps such records."
-)
+OBJECT_NOT_BUILT = Event(15010, ERROR, "no Ignite object could be built from a record: {reason}", "Policy DEAD_LETTER keeps such records.")
 NO_SCHEMA = Event(15011, WARNING, "no schema could be built, so records have none: {reason}", "Check the named type.")
 BACKLOG_FAILED = Event(15020, ERROR, "the backlog failed: {reason}", "Start again or clean up the backlog, depending on the reason.")
-QUERY_FAILED = Event(15030, WARNING, "a continuous query failed and is retried: {reason}", "Check the health of the Ignite cluster.")
+QUERY_FAILED = Event(15030, WARNING, "changes could not be read and are read again: {reason}", "Check the health of the Ignite cluster.")
 WRITE_FAILED = Event(15040, WARNING, "a cache could not be written and is retried: {reason}", "Check the health of the Ignite cluster.")
 FILTER_NOT_MADE = Event(15050, ERROR, "the filter could not be created: {reason}", "Correct the filter.")
 FILTER_FAILED = Event(15051, ERROR, "the filter raised an error: {reason}", "Correct the filter.")
@@ -111,6 +109,12 @@ CAPTURE_LOST = Event(
     WARNING,
     "capture {capture_id} of connector {connector} is lost; all entries are sent again",
     "None; the cause is in the nodes' logs.",
+)
+CAPTURE_KEPT = Event(
+    15148,
+    INFO,
+    "connector {connector} is stopped, and the nodes keep capturing changes for its next run",
+    "Start it again; if it is to end for good, run `ignite-kafka backlog cleanup {connector}`.",
 )
 QUERIES_BEGUN = Event(
     15145,

@@ -18,6 +18,19 @@ PASSWORD = "hunter2=;\"'\\x"
 """A password with every character that has a meaning in some form of a file."""
 VARIABLES = {"CONNECT_REGISTRY_USER": "ann:hunter2-registry"}
 
+_NODE = """<beans xmlns="http://www.springframework.org/schema/beans"><bean class="org.apache.ignite.configuration.IgniteConfiguration">
+<property name="clientConnectorConfiguration"><bean class="org.apache.ignite.configuration.ClientConnectorConfiguration">
+<property name="port" value="{port}"/></bean></property>
+<property name="discoverySpi"><bean class="org.apache.ignite.spi.discovery.tcp.TcpDiscoverySpi"><property name="ipFinder">
+<bean class="org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder"><property name="addresses"><list>
+<value>{host}:47500..47509</value></list></property></bean></property></bean></property></bean></beans>"""
+
+
+def node_file(address: str) -> str:
+    """A file for igniteCfg that names the client connector at an address."""
+    host, _, port = address.rpartition(":")
+    return _NODE.format(host=host, port=port)
+
 
 def copied(folder: Path, *, stores: bool) -> Path:
     """A copy of the files.

@@ -53,3 +53,14 @@ def secrets_of(arguments: argparse.Namespace) -> Secrets:
     """The secrets file's content; without one, none."""
     path = arguments.secrets or getattr(arguments, "mounted_secrets", None)
     return secrets.load(Path(path), tuple(arguments.allow_kafka_option)) if path else Secrets()
+
+
+def check_chains(settings: ConnectorSettings) -> None:
+    """Check transforms. The converters, which take half a second to load, are loaded for that alone.
+
+    :raises SettingsError: as :func:`ignite_kafka.convert.check_transforms`.
+    """
+    if any(one.transforms for one in settings.variants):
+        from ..convert import check_transforms
+
+        check_transforms(settings)

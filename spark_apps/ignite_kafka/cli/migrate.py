@@ -12,7 +12,7 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from ..settings import secrets
 from ..settings.findings import Findings
 from ..settings.secrets import Secrets
 from .arguments import Parser
+from .given import check_chains
 from .replicate import Part, run_together
 
 _THIS = (sys.executable, "-m", "ignite_kafka.cli")
@@ -146,6 +147,9 @@ def _migrated(arguments: argparse.Namespace, work: Path) -> list[Migrated]:
     found = Findings(error for one in done for error in one.findings)
     names = [one.name for one in done]
     for one in done:
+        with found.check():
+            if not one.findings:
+                check_chains(replace(one.loaded, ignored={}).settings())
         with found.check():
             if names.count(one.name) > 1 and not one.findings:
                 raise SettingsError("two connectors have one name", "Give each its own", setting="name", value=one.name, file=one.file)

@@ -56,6 +56,9 @@ def extract(keys: Keys, main: str, folder: Path, name: str) -> None:
     :param folder: where a converted key store is written, by the connector's name.
     """
     _Clients(keys, main).extract(folder, name)
+    for side in ("key", "value"):
+        with keys.errors.check():
+            _registry_stores(keys, side, folder / f"{name}-{side}-registry")
     _extract_registry(keys)
 
 
@@ -161,6 +164,39 @@ class _Clients:
             value = self.keys.take(key, IN_SECRETS.format(name))
             if name not in CLIENT_CONVERTED or name in ("ssl.key.password", "ssl.keystore.password"):
                 self.keys.kafka.setdefault(name, value)
+
+
+def _registry_stores(keys: Keys, side: str, target: Path) -> None:
+    """Convert the stores of one side's connection to the registry to PEM files, which Python's TLS reads.
+
+    :param target: beginning of the files' paths.
+    """
+    beginning = f"{side}.converter.{registry_properties.PREFIX}ssl."
+
+    def take(name: str, became: str) -> str:
+        return keys.take(beginning + name, became).strip() if beginning + name in keys.given else ""
+
+    def is_java(store: str) -> bool:
+        kind = str(keys.given.get(f"{beginning}{store}.type", "")).strip().upper()
+        return f"{beginning}{store}.location" in keys.given and kind != "PEM"
+
+    if is_java("truststore"):
+        location = f"{beginning}truststore.location"
+        password = take("truststore.password", "the store is converted to PEM, which needs no password")
+        take("truststore.type", "the store is converted to PEM")
+        text = key_stores.certificates(take("truststore.location", "its certificates are in a PEM file"), password, location)
+        made = target.with_name(f"{target.name}-ca.pem")
+        made.write_text(text)
+        keys.put(location, str(made), location)
+    if is_java("keystore"):
+        location = f"{beginning}keystore.location"
+        password = take("keystore.password", IN_SECRETS.format(registry_properties.KEY_PASSWORD))
+        key_password = take("key.password", "the converted store has one password, that of the store")
+        take("keystore.type", "the store is converted to PEM")
+        path = take("keystore.location", "its key and certificates are in a PEM file")
+        store = key_stores.pkcs12(path, password, key_password, target.with_name(f"{target.name}.p12"), location)
+        keys.put(location, str(key_stores.pem(store, password, target.with_name(f"{target.name}.pem"), location)), location)
+        keys.registry[f"{side}.converter.{registry_properties.KEY_PASSWORD}"] = password
 
 
 def _extract_registry(keys: Keys) -> None:

@@ -50,7 +50,7 @@ def librdkafka_properties(text: str, setting: str, set_in: str | None = None) ->
         )
         raise SettingsError("Kerberos needs a librdkafka with GSSAPI, which the wheels do not have", remedy, setting=setting, set_in=set_in)
     remedy = "Use PLAIN, SCRAM or OAUTHBEARER, or an option of librdkafka in the part kafka of the secrets file"
-    raise SettingsError(f"the login module {module} is Java code, which does not run here", remedy, setting=setting, set_in=set_in)
+    raise SettingsError(f"the login module {module} is a Java class, which Python cannot load", remedy, setting=setting, set_in=set_in)
 
 
 def _renamed(options: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:

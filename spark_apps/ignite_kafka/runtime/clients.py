@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
+from .. import events
 from ..ignite.cluster import Cluster
 from ..kafka.clients import BRIEF_S, KafkaClients
 from ..kafka.record_size import DEFAULT_MESSAGE_BYTES
@@ -27,6 +30,17 @@ def ignite_cluster(settings: ConnectorSettings, secrets: Secrets, backlog_secret
     check_ignite(settings, secrets)
     credentials = secrets.ignite if backlog_secret is None else replace(secrets.ignite, backlog_secret=backlog_secret)
     return Cluster(settings.ignite_endpoint, credentials)
+
+
+@contextmanager
+def connected(settings: ConnectorSettings) -> Iterator[None]:
+    """Report by events that a run is connected to Ignite, and that it no longer is."""
+    address = ", ".join(settings.ignite_addresses)
+    events.emit(events.IGNITE_CONNECTED, address=address)
+    try:
+        yield
+    finally:
+        events.emit(events.IGNITE_DISCONNECTED, address=address)
 
 
 def kafka_clients(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients:

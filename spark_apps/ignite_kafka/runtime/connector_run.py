@@ -28,6 +28,7 @@ from ..state.configs import ConnectorState, read_connector
 from ..state.configs_writer import ConfigsWriter
 from ..state.status import RunStatus, StatusWriter, read_runs
 from .clients import kafka_clients
+from .failure_events import report_end
 from .interrupts import interrupts_raised
 from .spark_job import Job, TaskErrors, Work
 
@@ -93,6 +94,7 @@ class ConnectorRun(ABC, Generic[S]):
             with interrupts_raised():
                 self._run()
         except IgniteKafkaError as error:
+            report_end(error)
             event = {3: events.RUN_FENCED, 4: events.OUTCOME_UNKNOWN}.get(error.exit_code, events.RUN_FAILED)
             events.emit(event, connector=self._settings.name, run_id=self._request.run_id, reason=str(error))
             if self._end(_state_of(error), error=error.to_dict()):

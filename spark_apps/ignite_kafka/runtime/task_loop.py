@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 from .. import events
 from ..common.deadline import Clock, Interval
@@ -18,6 +19,7 @@ from ..plan.source_plan import RunPlan
 from ..state.status import StatusWriter, TaskProgress
 from .counts import Counts, SlotResult, sum_counts
 from .epoch import Epoch, EpochEnd
+from .failure_events import report_retry
 
 
 class _EpochOver(Exception):
@@ -43,6 +45,9 @@ class TaskServices:
 
 class TaskLoop(ABC):
     """The slots of one task from the beginning of an epoch to its end, over as many attempts as the retry budget allows."""
+
+    RETRIED: ClassVar[events.Event]
+    """Event of a retry for which Ignite is the cause."""
 
     def __init__(self, plan: RunPlan, slots: Sequence[int], epoch: Epoch, services: TaskServices) -> None:
         self._run_plan, self._slots, self._epoch, self._services = plan, slots, epoch, services
@@ -100,7 +105,7 @@ class TaskLoop(ABC):
             return None
 
     def _retried(self, error: IgniteKafkaError) -> None:
-        events.emit(events.UNIT_REDONE, slot=", ".join(map(str, self._slots)), reason=str(error))
+        report_retry(error, self.RETRIED, ", ".join(map(str, self._slots)))
 
 
 def _may_pass(error: IgniteKafkaError) -> bool:

@@ -15,7 +15,7 @@ from ..errors import IgniteKafkaError, SettingsError
 from . import key_table, registry_properties
 from .client_config import one_name
 from .client_properties import SECURITY
-from .converters import CLASSES, JSON, uses_registry
+from .converters import CLASSES, JSON, PROPERTIES, uses_registry
 from .secrets import is_secret
 
 PREFIXES = ("producer.override.", "consumer.override.", "producer.", "consumer.")
@@ -70,7 +70,7 @@ def prepare(given: Mapping[str, Any], origin: Mapping[str, str], *, sink: bool) 
         if name in keys.given:
             _judge(keys, name, main)
     _name(keys)
-    _errors(keys)
+    _errors(keys, sink=sink)
     if sink and keys.given.get("keyPolicy") == "kafka" and "keyFields" in keys.given:
         keys.ignore("keyFields", "with keyPolicy kafka the key is the record's topic, partition and offset")
     return keys
@@ -147,14 +147,18 @@ def _move(keys: ConnectKeys, name: str, bare: str, client: str, main: str) -> No
 
 
 def _judge_converter(keys: ConnectKeys, name: str) -> None:
-    """Properties of a schema registry that a converter without one does not read."""
+    """Properties that the converter does not read, as Kafka Connect ignores them; one that no converter reads may be a typing error."""
     side = name.partition(".")[0]
     converter = keys.given.get(f"{side}.converter") or keys.given.get(f"{side}_converter")  # a file may have our names beside Connect's
     known = CLASSES.get(str(converter), str(converter or JSON))
     bare = registry_properties.canonical(name.removeprefix(f"{side}.converter."))
     of_registry = bare in registry_properties.PROPERTIES or bare in registry_properties.SECRETS
-    if of_registry and known in CLASSES.values() and not uses_registry(known):
+    if known not in CLASSES.values():
+        return
+    if of_registry and not uses_registry(known):
         keys.ignore(name, f"converter {known} uses no schema registry")
+    elif bare not in PROPERTIES[known] and any(bare in one for one in PROPERTIES.values()):
+        keys.ignore(name, f"converter {known} does not read it")
 
 
 def _name(keys: ConnectKeys) -> None:
@@ -170,15 +174,16 @@ def _name(keys: ConnectKeys) -> None:
         keys.origin.setdefault("consumer_group", keys.origin.get("name", ""))
 
 
-def _errors(keys: ConnectKeys) -> None:
+def _errors(keys: ConnectKeys, *, sink: bool) -> None:
     """Kafka Connect's errors.tolerance is for converters and transforms, the reference's policy for its own errors: here is one policy.
 
     Where the two differ, the one counts that loses nothing: dead letters before stopping, stopping before skipping.
     """
     tolerance, policy = keys.given.get(_TOLERANCE), keys.given.get(_POLICY)
     dead_letters = "DEAD_LETTER" in (policy, keys.given.get("error_handling_policy"))
-    if keys.given.get(_LETTERS) and tolerance in (None, "none") and not dead_letters:
-        keys.ignore(_LETTERS, f"{_TOLERANCE} is none, with which Kafka Connect stops at the first error, too")
+    stops = tolerance == "none" or policy != "LOG_ONLY"
+    if keys.given.get(_LETTERS) and tolerance in (None, "none") and not dead_letters and not (sink and stops):
+        keys.ignore(_LETTERS, f"{_POLICY} is LOG_ONLY" if sink else f"{_TOLERANCE} is none: the first error stops the run")
     if tolerance not in ("none", "all") or policy not in ("STOP_TASK", "LOG_ONLY"):
         return
     if tolerance == "all" and (policy == "LOG_ONLY" or keys.given.get(_LETTERS)):
@@ -187,4 +192,4 @@ def _errors(keys: ConnectKeys) -> None:
         other = _TOLERANCE if tolerance == "all" else _POLICY
         keys.ignore(other, "there is one policy for all errors, and the stricter of the two counts: the first error stops the run")
     else:
-        keys.ignore(_TOLERANCE, f"{_POLICY} says the same")
+        keys.ignore(_TOLERANCE, f"{_POLICY} has the same effect")

@@ -81,15 +81,15 @@ _MAPPINGS = {
     "consumer_override.": "consumer_override",
     "topic_config.": "topic_config",
 }
-_WORKER = "it is a setting of a Connect worker, and there is none here"
+_WORKER = "it configures a worker of Kafka Connect, which this connector does not have"
 _OTHERS = {SourceSettings: "it is a setting of the sink", SinkSettings: "it is a setting of the source"}
 _IGNORED = {
-    "config.action.reload": "nothing is reloaded while a run lasts",
+    "config.action.reload": "a run reads its settings once",
     "errors.log.enable": "errors are always logged",
     "errors.deadletterqueue.context.headers.enable": "dead letters always have the context headers",
     "errors.retry.timeout": "see retry_timeout_ms",
     "errors.retry.delay.max.ms": "see retry_timeout_ms",
-    "tasks.max.enforce": "there are never more tasks than tasks_max",
+    "tasks.max.enforce": "tasks_max is never exceeded",
     "connector.plugin.version": "only the installed version is available",
     "group.id": _WORKER,
     "client.id": _WORKER,
@@ -103,10 +103,10 @@ _IGNORED_BY: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
         "exactly.once.support": "records are always sent exactly once",
         "transaction.boundary": "transactions hold whole partitions of a cache, see the transaction_max_* settings",
         "transaction.boundary.interval.ms": "see transaction_max_ms",
-        "offsets.storage.topic": "the topic's name follows from internal_topic_prefix and the connector's name",
-        f"{_CREATION}include": "the default group is that of all topics that no other group matches",
-        f"{_CREATION}exclude": "the default group is that of all topics that no other group matches",
-        "topic.creation.enable": "topics that are missing are always made",
+        "offsets.storage.topic": "internal_topic_prefix and the connector's name determine the topic",
+        f"{_CREATION}include": "the default group has all topics that no other group matches",
+        f"{_CREATION}exclude": "the default group has all topics that no other group matches",
+        "topic.creation.enable": "missing topics are always created",
         "topics.regex": _OTHERS[SourceSettings],
     },
     SinkSettings: {},

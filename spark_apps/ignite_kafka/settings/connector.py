@@ -204,7 +204,10 @@ class ConnectorSettings(NamedSettings):
         "verify. false shows positions only, such as cache and partition, or topic, partition and offset; for personal data",
     )
     dead_letter_topic: str = setting(
-        "", PREFIX, "Topic of entries that cannot be sent and records that cannot be stored; created with one partition if missing"
+        "",
+        PREFIX,
+        "Topic of entries that cannot be sent and records that cannot be stored; created with one partition if missing. A sink with "
+        "policy STOP_TASK sends the record that stops it",
     )
     dead_letter_replication_factor: int | None = setting(
         None,
@@ -254,7 +257,8 @@ class ConnectorSettings(NamedSettings):
             if self.ignite_tls_key_file and not self.ignite_tls_cert_file:
                 raise self.wrong("ignite_tls_key_file", "it is a key without a certificate", "Set ignite_tls_cert_file too")
         with found.check("dead_letter_topic", "error_handling_policy"):
-            if (self.error_handling_policy == "DEAD_LETTER") != bool(self.dead_letter_topic):
+            takes_one = self.error_handling_policy == DEAD_LETTER or (self.error_handling_policy == STOP and self.reads_records)
+            if not takes_one if self.dead_letter_topic else self.error_handling_policy == DEAD_LETTER:
                 reason = f"error_handling_policy is {self.error_handling_policy}"
                 raise self.wrong("dead_letter_topic", reason, "Set both: policy DEAD_LETTER and the topic, or none of them")
 

@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_WORKER = "it is a setting of a Connect worker, and there is none here"
-_WORKER_CLIENTS = "it is a setting of the worker's own clients; producer. and consumer. begin the names of those of connectors"
-_METRICS = "metrics are those of librdkafka, in events and run records"
-_JAVA = "it names Java code, which does not run here"
-_BYTES = "records are bytes, which the converters make and read"
-_LOGIN = "librdkafka logs in and refreshes tokens by itself"
-_BROKER = "it concerns the check of tokens by a broker"
-_TLS = "librdkafka negotiates it"
-_STORE = "an open store is not needed after its conversion to PEM"
+_WORKER = "it configures a worker of Kafka Connect, which this connector does not have"
+_WORKER_CLIENTS = "it configures the clients of the worker itself; those of its connectors have the prefixes producer. and consumer."
+_METRICS = "metrics come from librdkafka, and are in events and run records"
+_JAVA = "it names a Java class, which Python cannot load"
+_BYTES = "the converters serialize and deserialize records"
+_LOGIN = "librdkafka controls logins and refreshes of tokens"
+_BROKER = "brokers use it to validate tokens; clients do not"
+_TLS = "librdkafka and OpenSSL negotiate it"
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ WORKER_IGNORED: Mapping[str, str] = {
         _WORKER_CLIENTS,
     ),
     "metric.reporters": _JAVA,
-    "topic.creation.enable": "topics that are missing are always made",
+    "topic.creation.enable": "missing topics are always created",
 }  # fmt: skip
 """Keys of a worker's file, by name."""
 
@@ -74,7 +73,7 @@ WORKER_IGNORED_BEGINNINGS: Mapping[str, str] = {
     ),
     "admin.": "the admin client has the settings of kafka_config",
     "metrics.": _METRICS,
-    "confluent.": "it is a setting of Confluent's additions",
+    "confluent.": "it configures an extension of Confluent Platform",
 }  # fmt: skip
 """Beginnings of keys of a worker's file."""
 
@@ -82,8 +81,8 @@ IGNORED_ENDINGS: Mapping[str, str] = {".plugin.version": "only the installed ver
 """Endings of keys of both files."""
 
 CONNECTOR_IGNORED_BEGINNINGS: Mapping[str, str] = {
-    "confluent.": "it is a setting of Confluent's additions",
-    "reporter.": "it is a setting of Confluent's reporter; see dead_letter_topic",
+    "confluent.": "it configures an extension of Confluent Platform",
+    "reporter.": "it configures Confluent's reporter; see dead_letter_topic",
 }
 """Beginnings of keys of a connector's file, besides those of :mod:`.connect_names`."""
 
@@ -95,25 +94,25 @@ CLIENT_IGNORED: Mapping[str, str] = {
     "default.api.timeout.ms": "librdkafka bounds each request by socket.timeout.ms",
     "max.block.ms": "message.timeout.ms and the setting retry_timeout_ms bound how long a record waits",
     "metadata.max.idle.ms": "librdkafka keeps metadata of the topics in use",
-    "partitioner.adaptive.partitioning.enable": "librdkafka has nothing like it",
-    "partitioner.availability.timeout.ms": "librdkafka has nothing like it",
-    "partitioner.ignore.keys": "records of one key stay in one partition",
+    "partitioner.adaptive.partitioning.enable": "librdkafka has no equivalent",
+    "partitioner.availability.timeout.ms": "librdkafka has no equivalent",
+    "partitioner.ignore.keys": "records with equal keys always go to one partition",
     "compression.gzip.level": "the level of librdkafka is compression.level, whatever the type",
     "compression.lz4.level": "the level of librdkafka is compression.level, whatever the type",
     "compression.zstd.level": "the level of librdkafka is compression.level, whatever the type",
-    "socket.connection.setup.timeout.max.ms": "librdkafka's timeout does not grow",
-    "transaction.two.phase.commit.enable": "the connector ends its transactions itself",
-    "allow.auto.create.topics": "a topic is made by the connector, with its settings, never by a client that misses it",
-    "auto.commit.interval.ms": "offsets are committed with what was done",
-    "exclude.internal.topics": "the topics are chosen by the connector",
-    "internal.throw.on.fetch.stable.offset.unsupported": "it is internal to Java's client",
+    "socket.connection.setup.timeout.max.ms": "librdkafka does not increase the timeout after failures",
+    "transaction.two.phase.commit.enable": "the connector controls its transactions",
+    "allow.auto.create.topics": "the connector creates topics, with the settings of new topics",
+    "auto.commit.interval.ms": "offsets are committed after their records are stored",
+    "exclude.internal.topics": "the connector assigns partitions, and reads no internal topic",
+    "internal.throw.on.fetch.stable.offset.unsupported": "it is internal to Java clients",
     "max.poll.records": "the setting batch_size limits a batch",
-    "partition.assignment.strategy": "the connector gives partitions to its tasks itself",
-    "group.remote.assignor": "the connector gives partitions to its tasks itself",
-    "group.instance.id": "the connector gives partitions to its tasks itself",
-    "group.protocol": "the connector gives partitions to its tasks itself",
-    "share.acknowledgement.mode": "the connector's consumers are of no share group",
-    "share.acquire.mode": "the connector's consumers are of no share group",
+    "partition.assignment.strategy": "the connector assigns partitions to its tasks",
+    "group.remote.assignor": "the connector assigns partitions to its tasks",
+    "group.instance.id": "the connector assigns partitions to its tasks",
+    "group.protocol": "the connector assigns partitions to its tasks",
+    "share.acknowledgement.mode": "the connector uses no share groups",
+    "share.acquire.mode": "the connector uses no share groups",
     **dict.fromkeys(("ssl.protocol", "ssl.enabled.protocols", "ssl.provider", "ssl.secure.random.implementation"), _TLS),
     **dict.fromkeys(("ssl.keymanager.algorithm", "ssl.trustmanager.algorithm"), _TLS),
     "ssl.cipher.suites": "its names are Java's; OpenSSL's names go into kafka_config.ssl.cipher.suites of the new file",
@@ -146,12 +145,12 @@ CONSUMER_IGNORED: Mapping[str, str] = {
 }
 """Properties that only a consumer does not have here."""
 
-CLIENT_IGNORED_BEGINNINGS: Mapping[str, str] = {"confluent.": "it is a setting of Confluent's additions"}
+CLIENT_IGNORED_BEGINNINGS: Mapping[str, str] = {"confluent.": "it configures an extension of Confluent Platform"}
 
 CLIENT_CHANGED: Mapping[str, Change] = {
-    "acks": Change(("all", "-1"), "it is changed to all: records could be lost"),
-    "enable.idempotence": Change(("true",), "it is changed to true: records could be doubled"),
-    "enable.auto.commit": Change(("false",), "it is changed to false: offsets are committed with what was done"),
+    "acks": Change(("all", "-1"), "it is changed to all: other values can lose records"),
+    "enable.idempotence": Change(("true",), "it is changed to true: false can duplicate records"),
+    "enable.auto.commit": Change(("false",), "it is changed to false: offsets are committed after their records are stored"),
 }
 
 CLIENT_REFUSED: Mapping[str, Refusal] = {

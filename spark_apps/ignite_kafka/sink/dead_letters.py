@@ -35,9 +35,13 @@ def error_of(consumed: Consumed, bad: BadRecord) -> RecordRefused:
 def record_headers(connector: str, task: int, error: RecordRefused) -> list[Header]:
     """The headers of a dead letter: the error, and the record's topic, partition and offset."""
     place = {name: error.where[name] for name in ("topic", "partition", "offset")}
-    by_filter = error.where["stage"] == Stage.TRANSFORMATION and "transform_class" not in error.where
-    component = EntryFilter if by_filter else error.where.get("transform_class", RecordConverter)
+    component = EntryFilter if by_filter(error) else error.where.get("transform_class", RecordConverter)
     return context_headers(error, error.where["stage"], component, connector, task, place)
+
+
+def by_filter(error: RecordRefused) -> bool:
+    """Whether the filter failed at a record, and no transform."""
+    return bool(error.where["stage"] == Stage.TRANSFORMATION) and "transform_class" not in error.where
 
 
 def dead_letters(

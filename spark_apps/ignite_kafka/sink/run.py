@@ -15,7 +15,7 @@ from ..errors import IgniteKafkaError, SettingsError
 from ..kafka.topics import TopicSpec
 from ..plan.sink_plan import SinkPlan
 from ..runtime import parallelism
-from ..runtime.clients import ignite_cluster
+from ..runtime.clients import connected, ignite_cluster
 from ..runtime.connector_run import RunRequest
 from ..runtime.counts import SlotResult, counts_of
 from ..runtime.epoch import LONGEST_S, Epoch
@@ -53,7 +53,7 @@ class SinkRun(EpochRun[SinkSettings]):
         settings = self._settings
         self._cluster = self._stack.enter_context(ignite_cluster(settings, self._secrets))
         self._cluster.cache_names()  # a refusal by the cluster comes before the connector is claimed
-        events.emit(events.IGNITE_CONNECTED, address=", ".join(settings.ignite_addresses))
+        self._stack.enter_context(connected(settings))
         state = self._state()
         _check_direction(settings, state)
         if not settings.streams and self._requested_target() == target.PAUSED:

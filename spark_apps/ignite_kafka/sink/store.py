@@ -24,13 +24,13 @@ from ..kafka.clients import KafkaClients
 from ..kafka.records import Consumed
 from ..kafka.topics import TopicPartition
 from ..plan.sink_plan import SinkPlan
-from ..settings.connector import LOG_ONLY, STOP
+from ..settings.connector import STOP
 from ..settings.sink import HEADER, SinkSettings
 from ..settings.transforms import chain_of
 from ..state.types import TypesTopic
 from .caches import routed_cache
 from .carried_types import CarriedTypes, TypesGrown
-from .dead_letters import error_of
+from .dead_letters import by_filter, error_of
 from .entry_filter import kept_entries
 from .program_faults import guarded
 
@@ -50,12 +50,14 @@ class Stored:
     :param filtered: number of entries that the filter left out, by partition; none where there is no filter.
     :param skipped: bad records, with the records that they are of.
     :param stopped: the first bad record of a partition where the error policy is to stop.
+    :param stopping: the same records, as in ``skipped``.
     """
 
     entries: dict[TopicPartition, int] = field(default_factory=dict)
     filtered: dict[TopicPartition, int] = field(default_factory=dict)
     skipped: list[tuple[Consumed, tuple[BadRecord, ...]]] = field(default_factory=list)
     stopped: dict[TopicPartition, RecordRefused] = field(default_factory=dict)
+    stopping: list[tuple[Consumed, tuple[BadRecord, ...]]] = field(default_factory=list)
 
 
 class Store:
@@ -263,13 +265,12 @@ class Store:
             return parts
         if self._settings.error_handling_policy == STOP:
             first = bad[0]
-            stored.stopped[consumed.topic, consumed.partition] = error_of(consumed, first)
+            stored.stopped[consumed.topic, consumed.partition] = _reported(consumed, first)
+            stored.stopping.append((consumed, (first,)))
             return [(key, entries.part(0, int(np.searchsorted(entries.rows, first.row)))) for key, entries in parts]
         stored.skipped.append((consumed, tuple(bad)))
-        if self._settings.error_handling_policy == LOG_ONLY:
-            for record in bad:
-                error = error_of(consumed, record)
-                events.emit(events.OBJECT_NOT_BUILT, **{"reason": error.what, **error.where})
+        for record in bad:
+            _reported(consumed, record)
         return parts
 
     def close(self) -> None:
@@ -335,6 +336,14 @@ def inbound_rules(settings: SinkSettings) -> ConversionRules:
     key, value = (SideRules(getattr(settings, f"{side}_converter"), settings.converter_properties(side)) for side in ("key", "value"))
     header = SideRules(settings.header_converter, settings.converter_properties("header"))
     return ConversionRules(key, value, settings.key_policy, settings.key_fields, settings.date_time_zone, header)
+
+
+def _reported(consumed: Consumed, bad: BadRecord) -> RecordRefused:
+    """The error of a bad record, after its event."""
+    error = error_of(consumed, bad)
+    event = events.FILTER_FAILED if by_filter(error) else events.OBJECT_NOT_BUILT
+    events.emit(event, **{"reason": error.what, **error.where})
+    return error
 
 
 def _concat_entries(parts: Sequence[Entries]) -> Entries:

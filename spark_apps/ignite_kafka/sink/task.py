@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
+from .. import events
 from ..common.deadline import Deadline, Interval
 from ..errors import EntriesRefused, IgniteKafkaError, RecordsLost, RecordsOvertaken
 from ..kafka.consumer import BatchLimits, RecordReader
@@ -26,7 +27,6 @@ from ..runtime.counts import CacheCount, SlotResult
 from ..runtime.epoch import Epoch, EpochEnd
 from ..runtime.memory import tune_allocation
 from ..runtime.task_loop import TaskLoop, TaskServices
-from ..settings.connector import DEAD_LETTER
 from ..settings.secrets import Secrets
 from ..settings.sink import NONE
 from .dead_letters import dead_letters
@@ -51,6 +51,8 @@ def sink_slots(plan: SinkPlan, secrets: Secrets, slots: Sequence[int], attempt: 
 
 class SinkTask(TaskLoop):
     """The slots of one task from the beginning of an epoch to its end, over as many attempts as the retry budget allows."""
+
+    RETRIED = events.WRITE_FAILED
 
     def __init__(
         self, plan: SinkPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch, services: TaskServices | None = None
@@ -135,10 +137,11 @@ class SinkTask(TaskLoop):
             self._counts[slot][self._caches[place[0]]].units += 1
 
     def _dead_letters(self, stored: Stored, slots: SinkSlots) -> dict[TopicPartition, list[DeadLetter]]:
-        if self._settings.error_handling_policy != DEAD_LETTER:
+        """Dead letters of skipped records, and of the record that stops the run: Kafka Connect reports that one, too."""
+        if not self._settings.dead_letter_topic:
             return {}
         found = {}
-        for consumed, bad in stored.skipped:
+        for consumed, bad in (*stored.skipped, *stored.stopping):
             place = consumed.topic, consumed.partition
             number = slots.slot_of[place]  # as the number of the task: Spark's differ from run to run
             found[place] = dead_letters(self._clients, self._settings.dead_letter_topic, self._plan.connector, number, consumed, bad)

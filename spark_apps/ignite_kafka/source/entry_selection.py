@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .. import events
 from ..common.arrays import Mask, RowIndex
 from ..convert import Converter, Converters
 from ..convert.filter import Filters
@@ -131,6 +132,9 @@ class EntrySelectors:
             return Selection(pages, removed=removed)
         converter, tombstones = self._converters.of(info.name), self._settings.process_removals
         found = EntrySelector(entry_filter, converter, info, self._types, topic, tombstones=tombstones).select(pages, removed)
-        if found.bad and self._settings.error_handling_policy == STOP:
-            raise found.bad[0].error
+        stops = self._settings.error_handling_policy == STOP
+        for bad in found.bad[:1] if stops else found.bad:
+            events.emit(events.FILTER_FAILED, **{"reason": bad.error.what, **bad.error.where})
+            if stops:
+                raise bad.error
         return found

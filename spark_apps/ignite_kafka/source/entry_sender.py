@@ -153,7 +153,8 @@ class EntrySender:
         """Send a bad entry to the dead-letter topic, or report it by an event only."""
         error = type(bad.error)(bad.error.what, "", **bad.error.where | {"partition": partition})
         if self._settings.error_handling_policy != DEAD_LETTER:
-            events.emit(events.CONVERTER_FAILED, reason=error.what, stage=str(bad.stage), **error.where)
+            if not _by_filter(bad):  # which has its own event
+                events.emit(events.CONVERTER_FAILED, reason=error.what, stage=str(bad.stage), **error.where)
             return
         component = self._component(cache, bad)
         context = context_headers(error, bad.stage, component, self._connector, slot, {})
@@ -163,5 +164,10 @@ class EntrySender:
     def _component(self, cache: CachePlan, bad: BadEntry) -> type | str:
         """What failed at an entry, for the headers of its dead letter."""
         if bad.stage == Stage.TRANSFORMATION:
-            return str(bad.error.where["transform_class"]) if "transform_class" in bad.error.where else EntryFilter
+            return EntryFilter if _by_filter(bad) else str(bad.error.where["transform_class"])
         return TransactionalProducer if bad.stage == Stage.PRODUCE else self._converters.of(cache.name).component(bad.stage)
+
+
+def _by_filter(bad: BadEntry) -> bool:
+    """Whether the filter failed at an entry, and no transform."""
+    return bad.stage == Stage.TRANSFORMATION and "transform_class" not in bad.error.where

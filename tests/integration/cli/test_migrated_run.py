@@ -19,18 +19,12 @@ from pyignite.datatypes import IntObject
 
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
-from tests.support.connect_files import copied
+from tests.support.connect_files import copied, node_file
 from tests.support.waiting import DEADLINE_S, REQUEST_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 
 FILES = ("standalone.properties", "tutorial-source.properties", "tutorial-sink.properties")
 MORE = "internal_topic_prefix={name}\nslots=2\nprogress_interval_ms=1000\n"
-NODE = """<beans xmlns="http://www.springframework.org/schema/beans"><bean class="org.apache.ignite.configuration.IgniteConfiguration">
-<property name="clientConnectorConfiguration"><bean class="org.apache.ignite.configuration.ClientConnectorConfiguration">
-<property name="port" value="{port}"/></bean></property>
-<property name="discoverySpi"><bean class="org.apache.ignite.spi.discovery.tcp.TcpDiscoverySpi"><property name="ipFinder">
-<bean class="org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder"><property name="addresses"><list>
-<value>{host}:47500..47509</value></list></property></bean></property></bean></property></bean></beans>"""
 PEOPLE = {1: "Ada", 2: "Bo", 3: "Cy"}
 
 
@@ -40,8 +34,7 @@ def tutorial(kafka: KafkaBroker, tmp_path: Path, unique: Callable[[str], str]) -
 
     def files(ignite: IgniteCluster) -> list[str]:
         folder, name = copied(tmp_path, stores=False), unique("tutorial")
-        host, _, port = ignite.addresses[0].rpartition(":")
-        (folder / "ignite-client.xml").write_text(NODE.format(host=host, port=port))
+        (folder / "ignite-client.xml").write_text(node_file(ignite.addresses[0]))
         for file in FILES:
             text = (folder / file).read_text().replace("localhost:9092", kafka.bootstrap).replace("quickstart", name)
             (folder / file).write_text(text + (MORE.format(name=name) if "tutorial" in file else ""))

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import SparkSession
 
@@ -20,16 +18,12 @@ from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.sink.run import run_sink
 from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state import status
-from tests.support import QUICK_JVM
+from tests.support.connect_standalone import connect_standalone, file_sink, file_source, keyed_by, lines_of, records_of
 from tests.support.converters import converter
 from tests.support.java_caches import read
-from tests.support.processes import ManagedProcess
 from tests.support.waiting import REQUEST_S, wait_until
 from tools.servers import IgniteCluster, Jars, KafkaBroker
-from tools.servers.jars import java_command
 
-JSON = "org.apache.kafka.connect.json.JsonConverter"
-TRANSFORMS = "org.apache.kafka.connect.transforms"
 LINES = ["one", 'two "quoted"', "drei é 😀", ""]
 ROWS = (
     "(1, 'Ada', 12.5, TIMESTAMP '2026-01-02 03:04:05.006', DATE '2026-01-02', TRUE, 1.5), "
@@ -48,57 +42,6 @@ STRUCT_OF_ADA = (
     '{"type":"boolean","optional":true,"field":"OK"},{"type":"double","optional":true,"field":"RATIO"}],"optional":false,'
     '"name":"StandaloneTrade"},"payload":{"NAME":"Ada","PAY":"BOI=","AT":1767323045006,"DAY":20455,"OK":true,"RATIO":1.5}}'
 )
-
-
-def write_properties(path: Path, values: dict[str, str]) -> Path:
-    path.write_text("".join(f"{name}={value}\n" for name, value in values.items()), "utf-8")
-    return path
-
-
-@contextmanager
-def connect_standalone(jars: Jars, kafka: KafkaBroker, place: Path, *connectors: dict[str, str]) -> Iterator[ManagedProcess]:
-    """Kafka Connect with these connectors; keys and values are JSON with schemas, its default."""
-    worker = {
-        "bootstrap.servers": kafka.bootstrap, "key.converter": JSON, "value.converter": JSON, "listeners": "http://127.0.0.1:0",
-        "offset.storage.file.filename": str(place / "offsets"), "offset.flush.interval.ms": "1000", "plugin.discovery": "hybrid_warn",
-    }  # fmt: skip
-    files = [write_properties(place / "worker.properties", worker)]
-    files += [write_properties(place / f"{one['name']}.properties", one) for one in connectors]
-    options = [*QUICK_JVM, "-Xmx256m", "-Duser.timezone=UTC"]
-    command = java_command("org.apache.kafka.connect.cli.ConnectStandalone", [str(file) for file in files], [jars.kafka], options)
-    process = ManagedProcess(command, place / "connect.log")
-    try:
-        yield process
-    finally:
-        process.stop()
-
-
-def file_source(topic: str, file: Path) -> dict[str, str]:
-    """Lines of a file as objects {line}, each with its line as key."""
-    chain = {"hoist": "HoistField$Value", "key": "ValueToKey", "unwrap": "ExtractField$Key"}
-    types = {f"transforms.{name}.type": f"{TRANSFORMS}.{kind}" for name, kind in chain.items()}
-    fields = {"transforms.hoist.field": "line", "transforms.key.fields": "line", "transforms.unwrap.field": "line"}
-    kind = {"connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector", "tasks.max": "1"}
-    return {"name": "lines", **kind, "file": str(file), "topic": topic, "transforms": ",".join(chain), **types, **fields}
-
-
-def file_sink(topic: str, file: Path) -> dict[str, str]:
-    kind = {"connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector", "tasks.max": "1"}
-    return {"name": "file", **kind, "file": str(file), "topics": topic}
-
-
-def records_of(kafka: KafkaBroker, topic: str, count: int) -> list[tuple[bytes | None, bytes | None]]:
-    consumer = Consumer({**kafka.client_config, "group.id": uuid.uuid4().hex, "auto.offset.reset": "earliest"})
-    consumer.subscribe([topic])
-    found: list[tuple[bytes | None, bytes | None]] = []
-
-    def polled() -> bool:
-        found.extend((one.key(), one.value()) for one in consumer.consume(100, 0.2) if not one.error())
-        return len(found) >= count
-
-    wait_until(polled, f"{count} records of {topic}")
-    consumer.close()
-    return found
 
 
 def test_each_reads_what_the_other_wrote(
@@ -120,9 +63,10 @@ def test_each_reads_what_the_other_wrote(
     assert run_snapshot(spark, RunRequest(source, uuid.uuid4().hex)).state == status.COMPLETED
     records = dict(records_of(kafka, ours, 2))
     assert records[b'{"schema":{"type":"int64","optional":false},"payload":1}'] == STRUCT_OF_ADA.encode()
-    connectors = file_source(lines, tmp_path / "in.txt"), file_sink(ours, written)
+    chain = {"hoist.type": "HoistField$Value", "hoist.field": "line", **keyed_by("line")}
+    connectors = file_source(lines, tmp_path / "in.txt", chain), file_sink(ours, written)
     with connect_standalone(jars, kafka, tmp_path, *connectors):
-        found = wait_until(lambda: text if (text := _lines(written)) and len(text) >= len(STRUCTS) else None, "what Kafka Connect read")
+        found = wait_until(lambda: text if (text := lines_of(written)) and len(text) >= len(STRUCTS) else None, "what Kafka Connect read")
         assert set(found) == STRUCTS
         records_of(kafka, lines, len(LINES))
     producer = Producer(kafka.client_config)
@@ -142,7 +86,3 @@ def test_each_reads_what_the_other_wrote(
 def converter_text(line: str) -> bytes:
     """The line as JSON, in Jackson's spelling."""
     return b'"' + line.replace('"', '\\"').replace("😀", "\\uD83D\\uDE00").encode() + b'"'
-
-
-def _lines(file: Path) -> list[str]:
-    return file.read_text("utf-8").splitlines() if file.exists() else []

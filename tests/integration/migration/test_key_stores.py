@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import ssl
 import subprocess
@@ -15,10 +16,11 @@ from cryptography.x509 import load_pem_x509_certificates
 from ignite_kafka.cli import main as cli
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.migration.key_stores import certificates, is_jks, pkcs12
+from ignite_kafka.registry.config import config_of
 from ignite_kafka.settings import secrets
 from ignite_kafka.settings.files import load
 from ignite_kafka.settings.source import SourceSettings
-from tests.support.connect_files import PASSWORD, copied
+from tests.support.connect_files import PASSWORD, VARIABLES, copied
 
 STORE, KEY = "changeit", "hunter2-key"
 
@@ -93,6 +95,32 @@ def test_without_keytool_the_command_is_said(folder: Path, monkeypatch: pytest.M
     monkeypatch.delenv("JAVA_HOME", raising=False)
     with pytest.raises(SettingsError, match=r"there is no keytool.*keytool -importkeystore"):
         certificates(str(folder / "truststore.jks"), STORE, "s")
+
+
+def test_the_stores_of_a_registry_become_pem(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied(folder, stores=True)
+    for name, value in VARIABLES.items():
+        monkeypatch.setenv(name, value)
+    connector = json.loads((folder / "confluent-source.json").read_text())
+    prefix = "value.converter.schema.registry.ssl."
+    connector["config"] |= {
+        f"{prefix}truststore.location": f"{folder}/truststore.jks", f"{prefix}truststore.password": STORE,
+        f"{prefix}keystore.location": f"{folder}/client.jks", f"{prefix}keystore.password": KEY, f"{prefix}key.password": KEY,
+        f"{prefix}keystore.type": "JKS", "key.converter.schema.registry.ssl.truststore.location": f"{folder}/truststore.p12",
+        "key.converter.schema.registry.ssl.truststore.type": "PKCS12", "key.converter.schema.registry.ssl.truststore.password": STORE,
+    }  # fmt: skip
+    (folder / "confluent-source.json").write_text(json.dumps(connector))
+    given = [str(folder / "distributed.properties"), str(folder / "confluent-source.json"), "--output", str(folder / "out")]
+    assert cli.main(["migrate", *given]) == 0
+    settings = load(folder / "out" / "gridgain-flights.properties").settings()
+    hidden = secrets.load(folder / "out" / "gridgain-flights.secrets.json")
+    # as the client of the registry is configured
+    client = config_of("value", settings.converter_properties("value"), hidden.registry_of("value"), {}).client
+    context = ssl.create_default_context(cafile=client["ssl.ca.location"])
+    context.load_cert_chain(client["ssl.certificate.location"], password=client["ssl.key.password"])
+    trusted = config_of("key", settings.converter_properties("key"), hidden.registry_of("key"), {}).client["ssl.ca.location"]
+    assert len(load_pem_x509_certificates(Path(trusted).read_bytes())) == 2
+    assert STORE not in (folder / "out" / "gridgain-flights.properties").read_text()
 
 
 def test_a_secured_connector_connects_with_what_migrate_wrote(folder: Path) -> None:

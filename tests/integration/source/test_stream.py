@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -9,6 +10,7 @@ from dataclasses import replace
 import pytest
 from pyspark.sql import SparkSession
 
+from ignite_kafka import events
 from ignite_kafka.admin.offsets import reset
 from ignite_kafka.errors import BacklogMissing, BacklogRefused, CacheDestroyed, Fenced, SettingsError, TopicError
 from ignite_kafka.kafka.topics import Topics, read_to_end
@@ -179,6 +181,7 @@ def test_policy_full_snapshot_sends_all_again(world: World) -> None:
 
 def test_pause_resume_stop(world: World) -> None:
     world.put("a", {1: "v"})
+    before = Counter(events.counts())
     with world.running() as run:
         world.await_equal("a", run)
         world.ask(target.PAUSED)
@@ -191,6 +194,8 @@ def test_pause_resume_stop(world: World) -> None:
         await_that(lambda: run.state(world) == status.PAUSED, "pause", run)
         world.ask(target.STOPPED)
         assert run.ended.result(DEADLINE_S).state == status.STOPPED
+    emitted = Counter(events.counts()) - before
+    assert [emitted[event.id] for event in (events.IGNITE_CONNECTED, events.CAPTURE_KEPT, events.IGNITE_DISCONNECTED)] == [1, 1, 1]
     world.ask(target.PAUSED)
     with pytest.raises(SettingsError, match="paused"):
         world.run(run_mode="once")

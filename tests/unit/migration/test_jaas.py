@@ -42,7 +42,7 @@ def test_login_modules(text: str, wanted: dict[str, str]) -> None:
     ("text", "message"),
     [
         ('com.sun.security.auth.module.Krb5LoginModule required keyTab="/k" principal="hunter2";', "Kerberos needs .*Use SASL_SSL"),
-        ('com.acme.Login required secret="hunter2";', "Login is Java code.* Use PLAIN"),
+        ('com.acme.Login required secret="hunter2";', "Login is a Java class.* Use PLAIN"),
         ("hunter2", "has another form.* Its form is"),
         (f'{KAFKA}.plain.PlainLoginModule required username="a" password="hunter2"', "has another form"),
         (f'{KAFKA}.plain.PlainLoginModule required username="a" hunter2;', "has another form"),

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +139,7 @@ def test_the_place_of_a_record_is_its_key(folder: Path) -> None:
     assert isinstance(sink, SinkSettings)
     assert (sink.key_policy, sink.key_fields, sink.topics) == ("kafka", (), ("audit", "audit-archive"))
     assert (sink.value_converter, sink.value_converter_config) == ("bytes", {})
-    assert (sink.error_handling_policy, sink.dead_letter_topic) == ("STOP_TASK", "")
+    assert (sink.error_handling_policy, sink.dead_letter_topic) == ("STOP_TASK", "audit-dead")
 
 
 def test_a_backlog_keeps_its_service(folder: Path) -> None:
@@ -211,7 +214,7 @@ def test_validate_of_several_files_says_what_becomes_of_each_key(folder: Path, c
     given = [str(folder / name) for name in ("standalone.properties", "tutorial-source.properties", "tutorial-sink.properties")]
     assert cli.main(["validate", *given]) == 0
     out = capsys.readouterr().out
-    assert "standalone.properties, line 9: plugin.path: ignored: it is a setting of a Connect worker" in out
+    assert "standalone.properties, line 9: plugin.path: ignored: it configures a worker of Kafka Connect" in out
     assert "tutorial-sink.properties is valid: connector gridgain-quickstart-sink, run_mode continuous" in out
 
 
@@ -219,3 +222,24 @@ def test_a_json_file_of_settings_is_read(folder: Path) -> None:
     assert json.loads((folder / "confluent-sink.json").read_text())["name"] == "gridgain-sink-eu"
     with pytest.raises(SettingsError, match="No such file"):
         load(folder / "none.json")
+
+
+def test_a_transform_that_is_wrong_is_found_before_anything_is_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder / "transforms-source.properties"
+    path.write_text(path.read_text().replace("visits:int32", "visits:int33"))
+    given = [str(folder / "standalone.properties"), str(path), str(folder / "tutorial-sink.properties")]
+    for command in (["migrate", *given, "--output", str(folder / "out")], ["validate", *given]):
+        assert cli.main(command) == 2
+        assert "int33" in capsys.readouterr().err
+    assert list((folder / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["migrate", "validate"])
+def test_the_commands_load_no_library_of_data(command: str, folder: Path) -> None:
+    """They answer in a fraction of a second; Arrow, polars and Spark take longer to load."""
+    given = [command, *(str(folder / name) for name in ("standalone.properties", "tutorial-source.properties", "tutorial-sink.properties"))]
+    given += ["--output", str(folder / "out")] if command == "migrate" else []
+    code = f"import sys; from ignite_kafka.cli.main import main; assert main({given!r}) == 0; print(*sys.modules, file=sys.stderr)"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert not {"pyarrow", "polars", "pyspark", "numpy", "pandas"} & set(done.stderr.split())

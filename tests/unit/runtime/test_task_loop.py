@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ignite_kafka import events
 from ignite_kafka.errors import Fenced, IgniteKafkaError, KafkaUnavailable, TransactionTimeout
 from ignite_kafka.runtime.counts import SlotResult
 from ignite_kafka.runtime.task_loop import TaskLoop, TaskServices
@@ -30,6 +31,8 @@ class FakeEnd:
 
 class _Loop(TaskLoop):
     """Each attempt takes some seconds, and ends with the next error, or well."""
+
+    RETRIED = events.WRITE_FAILED
 
     def __init__(self, errors: Iterator[IgniteKafkaError], seconds: float, end: FakeEnd | None = None) -> None:
         settings = SimpleNamespace(retry_timeout_ms=BUDGET_S * 1000, internal_topic_prefix="in", progress_interval_ms=1000)

@@ -27,15 +27,20 @@ def settings(text: str, head: str = SOURCE) -> ConnectorSettings:
         ("producer.override.acks=1", "changed to all"),
         ("producer.enable.idempotence=false", "changed to true"),
         ("consumer.override.enable.auto.commit=true", "changed to false"),
-        ("producer.override.interceptor.classes=com.acme.I", "Java code"),
+        ("producer.override.interceptor.classes=com.acme.I", "Java class"),
         ("producer.override.max.block.ms=1", "message.timeout.ms"),
         ("producer.override.partitioner.class=org.apache.kafka.clients.producer.internals.DefaultPartitioner", "murmur2_random"),
         ("producer.override.confluent.monitoring.interceptor.topic=x", "Confluent"),
         ("value.converter.plugin.version=[1.0,)", "installed version"),
+        (
+            "value.converter.schemas.enable=false\nvalue.converter=org.apache.kafka.connect.storage.StringConverter",
+            "string does not read it",
+        ),
+        ("key.converter.connect.meta.data=false\nkey.converter=JsonConverter", "json does not read it"),
         ("consumer.override.request.timeout.ms=1", "socket.timeout.ms"),
         ("consumer.security.protocol=SSL", "that of its producer"),
         ("consumer.override.group.id=x", "no consumer group"),
-        ("ssl.protocol=TLSv1.3", "negotiates"),
+        ("ssl.protocol=TLSv1.3", "negotiate it"),
     ],
 )
 def test_keys_without_use_are_ignored_with_their_reason(line: str, reason: str) -> None:
@@ -110,12 +115,19 @@ def test_a_name_with_blanks_keeps_its_consumer_group() -> None:
         ("errors.tolerance=all\nerrorHandlingPolicy=STOP_TASK\nerrors.deadletterqueue.topic.name=d", "DEAD_LETTER", "d"),
         ("errors.tolerance=all\nerrorHandlingPolicy=LOG_ONLY\nerrors.deadletterqueue.topic.name=d", "DEAD_LETTER", "d"),
         ("errorHandlingPolicy=LOG_ONLY\nerrors.deadletterqueue.topic.name=d", "LOG_ONLY", ""),
-        ("errors.deadletterqueue.topic.name=d", "STOP_TASK", ""),
+        ("errors.deadletterqueue.topic.name=d", "STOP_TASK", "d"),
+        ("errors.tolerance=none\nerrorHandlingPolicy=LOG_ONLY\nerrors.deadletterqueue.topic.name=d", "STOP_TASK", "d"),
     ],
 )
 def test_two_policies_become_one_that_loses_nothing(text: str, policy: str, topic: str) -> None:
     found = settings(text, SINK)
     assert (found.error_handling_policy, found.dead_letter_topic) == (policy, topic)
+
+
+def test_a_source_has_no_dead_letters_without_tolerance() -> None:
+    loaded = load("errors.deadletterqueue.topic.name=d")
+    assert "the first error stops" in loaded.ignored["errors.deadletterqueue.topic.name"]
+    assert loaded.settings().dead_letter_topic == ""
 
 
 def test_our_own_policy_needs_no_tolerance() -> None:

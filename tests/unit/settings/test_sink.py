@@ -27,7 +27,7 @@ def build(**values: object) -> SinkSettings:
         ({"key_fields": "id", "key_converter": "ignite-binary", "value_converter": "ignite-binary"}, "key_fields", "reads no fields"),
         ({"cache_mode": "LOCAL"}, "cache_mode", "another form"),
         ({"error_handling_policy": "DEAD_LETTER"}, "dead_letter_topic", "Set both"),
-        ({"dead_letter_topic": "bad"}, "dead_letter_topic", "error_handling_policy is STOP_TASK"),
+        ({"dead_letter_topic": "bad", "error_handling_policy": "LOG_ONLY"}, "dead_letter_topic", "error_handling_policy is LOG_ONLY"),
         ({"error_handling_policy": "DEAD_LETTER", "dead_letter_topic": "ignite-t"}, "dead_letter_topic", "one of the topics that are read"),
         ({"cache_fields": {"id": "java.lang.Long"}}, "cache_fields", "Set cache_value_type"),
         ({"error_handling_policy": "IGNORE"}, "error_handling_policy", "none of these"),

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from ignite_kafka import events
 from ignite_kafka.convert.to_ignite import Entries
 from ignite_kafka.errors import CacheNotFound, IgniteKafkaError, ProgramFault, TypeClash
 from ignite_kafka.ignite.binary.row_values import EnumValue
@@ -255,7 +256,23 @@ def test_what_is_compared_is_by_cache_in_the_order_of_the_records(monkeypatch: p
     assert all(put == [] for put in caches.by_cache.values())
 
 
-def test_a_record_for_which_the_filter_fails_is_a_bad_one_with_the_class_of_filters(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("policy", ["STOP_TASK", "LOG_ONLY", "DEAD_LETTER"])
+def test_a_bad_record_has_an_event_under_every_policy(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, policy: str
+) -> None:
+    store, _ = routed_store(monkeypatch, error_handling_policy=policy, dead_letter_topic="" if policy == "LOG_ONLY" else "dead")
+    values = [b'{"x":1}', b"{", b'{"x":3}']
+    given = replace(consumed(values), times_ms=np.zeros(3, np.int64))
+    stored = store.store([given])
+    (event,) = [record for record in caplog.records if record.__dict__.get("event_id") == events.OBJECT_NOT_BUILT.id]
+    assert event.__dict__["event_fields"]["offset"] == int(given.offsets[1])
+    noted = stored.stopping if policy == "STOP_TASK" else stored.skipped
+    assert [[bad.row for bad in records] for _, records in noted] == [[1]]
+
+
+def test_a_record_for_which_the_filter_fails_is_a_bad_one_with_the_class_of_filters(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     log, caches = TypesLog(), Caches()
     monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", caches.writer)
     monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: caches.types)
@@ -269,3 +286,4 @@ def test_a_record_for_which_the_filter_fails_is_a_bad_one_with_the_class_of_filt
     headers = dict(record_headers("c", 1, error_of(given, bad)))
     assert headers["__connect.errors.stage"] == b"TRANSFORMATION"
     assert headers["__connect.errors.class.name"] == b"ignite_kafka.convert.filter.entries.EntryFilter"
+    assert [record.__dict__["event_id"] for record in caplog.records if "event_id" in record.__dict__] == [events.FILTER_FAILED.id]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from ignite_kafka import events
 from ignite_kafka.convert.rules.stage import Stage
 from ignite_kafka.errors import DecodeError, UnsupportedType
 from ignite_kafka.ignite.types import type_codes as codes
@@ -62,6 +64,16 @@ def test_what_leaves_the_filter_is_not_converted() -> None:
     changes = page([(long(1), NULL_KEY), (long(2), string("b"))], 3)  # a map that JSON cannot hold
     send(writer, changes, [False, False], process_removals=True, where="_key = 2")
     assert writer.sent == [(b"1", None), (b"2", b'"b"')]
+
+
+@pytest.mark.parametrize(("policy", "rows"), [("STOP_TASK", 1), ("LOG_ONLY", 2), ("DEAD_LETTER", 2)])
+def test_an_entry_for_which_the_filter_fails_has_an_event_under_every_policy(
+    policy: str, rows: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    entries = page([(long(0), number(codes.INT, 5)), (long(1), string("text")), (long(2), NULL_KEY)], 3)
+    with nullcontext() if policy != "STOP_TASK" else pytest.raises(UnsupportedType):
+        send(Writer(), entries, error_handling_policy=policy, dead_letter_topic="dead" if policy == "DEAD_LETTER" else "")
+    assert [one.__dict__["event_id"] for one in caplog.records if "event_id" in one.__dict__] == [events.FILTER_FAILED.id] * rows
 
 
 def test_an_entry_for_which_the_filter_fails_is_bad_and_no_other() -> None:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ... import events
+from ...errors import SettingsError
+
 if TYPE_CHECKING:
     from ...settings.connector import ConnectorSettings
     from .entries import EntryFilter
@@ -18,7 +21,7 @@ __all__ = ["Filters", "entry_filter"]
 def entry_filter(settings: ConnectorSettings, name: str) -> EntryFilter | None:
     """The filter of a cache (source) or topic (sink); None: every entry is kept.
 
-    :raises SettingsError: the function cannot be imported.
+    :raises SettingsError: the function cannot be imported; event 15050.
     """
     chosen = settings.of(name)
     if not (chosen.where or chosen.filter):
@@ -26,7 +29,11 @@ def entry_filter(settings: ConnectorSettings, name: str) -> EntryFilter | None:
     from .entries import EntryFilter
     from .user_function import mask_function
 
-    return EntryFilter(chosen.where, mask_function(chosen.filter) if chosen.filter else None, chosen.date_time_zone)
+    try:
+        return EntryFilter(chosen.where, mask_function(chosen.filter) if chosen.filter else None, chosen.date_time_zone)
+    except SettingsError as error:
+        events.emit(events.FILTER_NOT_MADE, **{"reason": error.what, **error.where})
+        raise
 
 
 class Filters:

@@ -20,7 +20,7 @@ from ...ignite.cluster import Cluster
 from ...plan.slots import slots_of_tasks
 from ...plan.source_plan import TransferPlan
 from ...runtime import parallelism
-from ...runtime.clients import ignite_cluster
+from ...runtime.clients import connected, ignite_cluster
 from ...runtime.connector_run import POLL_S, ConnectorRun, RunRequest
 from ...runtime.counts import add_counts
 from ...runtime.spark_job import Job, RunSlots, slot_work
@@ -120,8 +120,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
 
     def _plan(self, state: ConnectorState, snapshot_id: str) -> tuple[TransferPlan, bool, Mapping[str, CacheConfiguration]]:
         """The plan, whether it continues a snapshot begun before, and configurations of its caches by topic."""
-        with self._connect(self._settings, self._secrets) as cluster:
-            events.emit(events.IGNITE_CONNECTED, address=", ".join(self._settings.ignite_addresses))
+        with self._connect(self._settings, self._secrets) as cluster, connected(self._settings):
             if state.snapshot is not None and state.snapshot.id == snapshot_id:
                 stored = TransferPlan.from_dict(dict(state.snapshot.plan))
                 plan, resumed = continue_plan(stored, self._settings, self._topics), True

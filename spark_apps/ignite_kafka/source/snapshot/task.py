@@ -19,7 +19,6 @@ import numpy as np
 from ...common.deadline import Clock
 from ...common.retry import GROWING, RetryBudget, retry
 from ...errors import CacheDestroyed, CacheNotFound, IgniteKafkaError, OutcomeUnknown
-from ...events import UNIT_REDONE, emit
 from ...ignite.cluster import Cluster
 from ...ignite.page_batches import batches
 from ...ignite.page_size import PageSize
@@ -32,6 +31,7 @@ from ...plan.slots import Owner, kinds_of_keys, partitions_of_slot
 from ...plan.source_plan import CachePlan, TransferPlan
 from ...runtime.clients import ignite_cluster, slot_clients, slot_opener
 from ...runtime.counts import CacheCount, SlotResult
+from ...runtime.failure_events import report_retry
 from ...runtime.memory import tune_allocation
 from ...settings.secrets import Secrets
 from ...settings.source import SourceSettings
@@ -169,7 +169,7 @@ class SlotCopy:
         return not error.final and not (self._turn.stop.is_set() and self._outcome_unknown)
 
     def _retried(self, error: IgniteKafkaError) -> None:
-        emit(UNIT_REDONE, slot=self._slot, reason=str(error))
+        report_retry(error, None, self._slot)
 
     def _pause(self, seconds: float) -> None:
         self._turn.stop.wait(seconds)

@@ -20,7 +20,7 @@ from ...common.new_id import new_id
 from ...errors import BacklogRefused, CacheDestroyed, CacheNotFound, IgniteKafkaError, SettingsError
 from ...plan.source_plan import TransferPlan
 from ...runtime import parallelism
-from ...runtime.clients import ignite_cluster
+from ...runtime.clients import connected, ignite_cluster
 from ...runtime.connector_run import RunRequest
 from ...runtime.counts import SlotResult, counts_of
 from ...runtime.epoch import LOADING_S, LONGEST_S, STREAMING_S, Epoch, Running
@@ -66,7 +66,7 @@ class BacklogRun(EpochRun[SourceSettings]):
         owner = self._retry(lambda: owner_of(self._topics, settings.internal_topic_prefix))
         self._cluster, self._capture = cluster, self._retry(lambda: capture_of(settings, cluster, owner))
         self._capture.check()
-        events.emit(events.IGNITE_CONNECTED, address=", ".join(settings.ignite_addresses))
+        self._stack.enter_context(connected(settings))
         self._begin()
         events.emit(events.RUN_STARTED, connector=settings.name, run_id=self._request.run_id, generation=self._plan.generation)
         self._status = replace(
@@ -264,6 +264,8 @@ class BacklogRun(EpochRun[SourceSettings]):
         """End the run; a policy other than BACKLOG will not read the capture again, so it ends too."""
         if self._settings.failover_policy != "BACKLOG":
             self._capture.stop()
+        else:
+            events.emit(events.CAPTURE_KEPT, connector=self._settings.name)
         self._close_run(status.STOPPED)
 
 

@@ -11,6 +11,7 @@ from contextlib import closing
 
 from ...common.deadline import Deadline, Interval
 from ...errors import IgniteKafkaError, OutcomeUnknown
+from ...events import QUERY_FAILED
 from ...kafka.topics import Topics
 from ...plan.slots import Owner
 from ...plan.source_plan import TransferPlan
@@ -74,6 +75,8 @@ class BatchRunner:
 
 class TaskStream(TaskLoop):
     """The slots of one task from the beginning of an epoch to its end, over as many attempts as the retry budget allows."""
+
+    RETRIED = QUERY_FAILED
 
     def __init__(
         self, plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch, services: TaskServices | None = None

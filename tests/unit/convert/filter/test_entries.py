@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from ignite_kafka import filter_function
+from ignite_kafka import events, filter_function
 from ignite_kafka.convert.filter import Filters, entry_filter
 from ignite_kafka.convert.filter.entries import EntryFilter
 from ignite_kafka.convert.filter.separate import each_row
@@ -157,7 +157,7 @@ def test_a_function_that_fails_is_named(found: Any, why: str) -> None:
         of_function(found)
 
 
-def test_settings_choose_the_filter_of_each_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_choose_the_filter_of_each_cache(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     module = ModuleType("acme_filters")
     rich_ones = filter_function(lambda batch: pc.greater(batch["price"], 10))
     module.__dict__.update(rich=rich_ones, number=1, unmarked=lambda batch: [True])
@@ -178,6 +178,7 @@ def test_settings_choose_the_filter_of_each_cache(monkeypatch: pytest.MonkeyPatc
     ):
         with pytest.raises(SettingsError, match=why):
             entry_filter(SourceSettings(name="c", filter=name), "cache")
+        assert caplog.records[-1].__dict__["event_id"] == events.FILTER_NOT_MADE.id
 
 
 @pytest.mark.parametrize(
