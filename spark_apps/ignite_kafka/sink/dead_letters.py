@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaError, Message, TopicPartition
 
+from .. import events
 from ..common.deadline import Deadline
 from ..convert.filter.entries import EntryFilter
 from ..convert.rules.stage import Stage
@@ -30,6 +31,14 @@ def error_of(consumed: Consumed, bad: BadRecord) -> RecordRefused:
         stage=str(bad.stage),
         **bad.where,
     )
+
+
+def reported(consumed: Consumed, bad: BadRecord) -> RecordRefused:
+    """The error of a bad record, after its event."""
+    error = error_of(consumed, bad)
+    event = events.FILTER_FAILED if by_filter(error) else events.OBJECT_NOT_BUILT
+    events.emit(event, **{"reason": error.what, **error.where})
+    return error
 
 
 def record_headers(connector: str, task: int, error: RecordRefused) -> list[Header]:

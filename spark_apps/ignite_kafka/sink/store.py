@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from .. import events
 from ..convert.connect_converters import deserializer
 from ..convert.filter import Filters
 from ..convert.rules.stage import Stage
@@ -30,7 +29,7 @@ from ..settings.transforms import chain_of
 from ..state.types import TypesTopic
 from .caches import routed_cache
 from .carried_types import CarriedTypes, TypesGrown
-from .dead_letters import by_filter, error_of
+from .dead_letters import reported
 from .entry_filter import kept_entries
 from .program_faults import guarded
 
@@ -265,12 +264,12 @@ class Store:
             return parts
         if self._settings.error_handling_policy == STOP:
             first = bad[0]
-            stored.stopped[consumed.topic, consumed.partition] = _reported(consumed, first)
+            stored.stopped[consumed.topic, consumed.partition] = reported(consumed, first)
             stored.stopping.append((consumed, (first,)))
             return [(key, entries.part(0, int(np.searchsorted(entries.rows, first.row)))) for key, entries in parts]
         stored.skipped.append((consumed, tuple(bad)))
         for record in bad:
-            _reported(consumed, record)
+            reported(consumed, record)
         return parts
 
     def close(self) -> None:
@@ -336,14 +335,6 @@ def inbound_rules(settings: SinkSettings) -> ConversionRules:
     key, value = (SideRules(getattr(settings, f"{side}_converter"), settings.converter_properties(side)) for side in ("key", "value"))
     header = SideRules(settings.header_converter, settings.converter_properties("header"))
     return ConversionRules(key, value, settings.key_policy, settings.key_fields, settings.date_time_zone, header)
-
-
-def _reported(consumed: Consumed, bad: BadRecord) -> RecordRefused:
-    """The error of a bad record, after its event."""
-    error = error_of(consumed, bad)
-    event = events.FILTER_FAILED if by_filter(error) else events.OBJECT_NOT_BUILT
-    events.emit(event, **{"reason": error.what, **error.where})
-    return error
 
 
 def _concat_entries(parts: Sequence[Entries]) -> Entries:
