@@ -55,7 +55,10 @@ def read_cluster(cluster: MonitoredCluster) -> ClusterReading:
                 if unreachable is not None:
                     raise unreachable
                 lags[name] = _source_lag(cluster, name)
-        except (BacklogMissing, BacklogRefused) as error:
+        except BacklogMissing as error:
+            if needs_backlog(connector):
+                errors[name] = error  # else the stream follows its caches by continuous queries, and has no lag that is known
+        except BacklogRefused as error:
             errors[name] = error
         except IgniteKafkaError as error:
             errors[name] = error
@@ -69,6 +72,12 @@ def has_backlog(connector: ConnectorOverview) -> bool:
     if record is None or not record.is_source:
         return False
     return record.settings.get("failover_policy") == "BACKLOG" or record.settings.get("run_mode") == "continuous"
+
+
+def needs_backlog(connector: ConnectorOverview) -> bool:
+    """Whether a source cannot do without the backlog service, by the settings of its newest run."""
+    record = connector.state.connector
+    return record is not None and record.settings.get("failover_policy") == "BACKLOG"
 
 
 def _source_lag(cluster: MonitoredCluster, name: str) -> Mapping[str, int]:

@@ -27,8 +27,8 @@ from .protocol import ThinError
 from .types import type_codes as codes
 from .types.model import Page
 
-PAGE_ROWS = 1_000
-"""Changes that another node collects before it sends them, unless the interval ends first."""
+PAGE_ROWS = 256
+"""Changes that another node collects before it sends them, unless the interval ends first; their old and new values are one frame."""
 _REQUEST = struct.Struct("<iBiq?B")
 _ID = struct.Struct("<q")
 _COUNT = struct.Struct("<i")

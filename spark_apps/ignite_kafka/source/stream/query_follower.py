@@ -130,16 +130,17 @@ class QueryFollower:
         self._load(cluster, sender)
 
     def _read(self, wait_s: float) -> None:
-        """Read changes that have arrived, as many as a batch may have; wait a little for the first."""
+        """Read changes that have arrived, as many as a batch may have, and as come in an interval; wait a little for the first."""
         assert self._queries is not None
-        due, most = Deadline.after(wait_s), self._limiter.batch_records
+        due, over, most = Deadline.after(wait_s), Deadline.after(self._wait_s), self._limiter.batch_records
         held = sum(len(one.page.data) for one in self._unsent)
         rows = sum(one.page.rows for one in self._unsent)
         while held < self._settings.batch_bytes and (most is None or rows < most):
             found = self._queries.read(due.remaining())
-            if found is None:
+            if found is not None:
+                self._unsent.append(found)
+            if found is None or over.expired:
                 return
-            self._unsent.append(found)
             held, rows = held + len(found.page.data), rows + found.page.rows
 
     def _send_unsent(self, sender: QuerySender) -> None:

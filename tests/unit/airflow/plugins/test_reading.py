@@ -12,7 +12,7 @@ from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
 from airflow_provider_ignite_kafka.plugins.reading import read_cluster
 from ignite_kafka.admin import backlog
 from ignite_kafka.admin.overview import ConnectorOverview
-from ignite_kafka.errors import BacklogRefused, IgniteKafkaError, IgniteUnreachable, KafkaUnavailable, SettingsError
+from ignite_kafka.errors import BacklogMissing, BacklogRefused, IgniteKafkaError, IgniteUnreachable, KafkaUnavailable, SettingsError
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 from ignite_kafka.state.status import RUNNING, CacheStatus, RunStatus
@@ -50,6 +50,20 @@ def test_lags_are_those_of_sinks_and_of_sources_with_a_backlog(kafka: dict[str, 
     assert (found.error, found.connectors) == (None, kafka)
     assert found.lags == {"sink": {"connect-sink sink-air": 3}, "stream": {"stream": 5}}
     assert found.lag_errors == {}
+
+
+def test_a_stream_that_needs_no_backlog_service_has_no_error_without_it(
+    kafka: dict[str, ConnectorOverview], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = BacklogMissing("no node has the service")
+
+    def status(settings: Any, _secrets: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(backlog, "status", status)
+    kafka |= {"a": connector("a", run_mode="continuous", failover_policy="NONE"), "b": connector("b", **STREAM)}
+    found = read_cluster(CLUSTER)
+    assert (found.lags, found.lag_errors) == ({}, {"b": error})
 
 
 @pytest.mark.parametrize(

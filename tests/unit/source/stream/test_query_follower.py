@@ -1,202 +1,22 @@
-"""Caches followed by continuous queries, with the cluster, its queries and the topic in memory, over any order of steps and faults."""
+"""Caches followed by continuous queries, over any order of steps and faults."""
 
 from __future__ import annotations
 
 import random
-import struct
-from collections.abc import Callable, Generator, Sequence
 from types import SimpleNamespace
-from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from ignite_kafka.errors import CacheDestroyed, IgniteUnreachable, KafkaUnavailable
+from ignite_kafka.errors import CacheDestroyed
 from ignite_kafka.events import CACHES_SENT_AGAIN, CHANGES_MISSING
-from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.continuous_query import CacheEvents, ContinuousQueries
-from ignite_kafka.ignite.types.model import CacheInfo, Page
-from ignite_kafka.kafka.records import Records
-from ignite_kafka.plan.slots import SlotState, UnitKey, UnitOffset
+from ignite_kafka.ignite.continuous_query import CacheEvents
+from ignite_kafka.ignite.types.model import CacheInfo
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
-from ignite_kafka.runtime.counts import CacheCount
-from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.stream.batch import page_of_states
-from ignite_kafka.source.stream.query_follower import QueryFollower
-from ignite_kafka.source.stream.query_sender import QuerySender, slot_of_cache, tasks_of_caches
-from ignite_kafka.source.stream.rate_limit import RateLimiter
-from ignite_kafka.state.slot_writer import SlotWriter
+from ignite_kafka.source.stream.query_sender import slot_of_cache, tasks_of_caches
 from tests.support.event_log import event_log, ids
-
-INFO = CacheInfo("c", 1, 8)
-CACHE = CachePlan("c", 1, "t", 8, 2)
-NEVER: Callable[[], None] = lambda: None  # noqa: E731
-
-
-def long(value: int) -> bytes:
-    return struct.pack("<Bq", 4, value)
-
-
-class World:
-    """A cluster with one cache, its queries, and the topic of a connector."""
-
-    def __init__(self, **settings: Any) -> None:
-        named: dict[str, Any] = {
-            "name": "c",
-            "ignite_addresses": ("a:1",),
-            "bootstrap_servers": "a:1",
-            "key_converter": "ignite-binary",
-            "value_converter": "ignite-binary",
-            "poll_interval_ms": 1,
-            "batch_bytes": 1_024,
-            "run_mode": "continuous",
-            "process_removals": True,
-            "failover_policy": "FULL_SNAPSHOT",
-        }
-        made = SourceSettings(**{**named, **settings})
-        self.plan = TransferPlan("c", "s", 1, 4, made, (CACHE,))
-        self.entries: dict[int, int] = {}
-        self.topic: list[tuple[bytes, bytes | None]] = []
-        self.alive: list[Queries] = []
-        self.state = SlotState(slot_of_cache(CACHE, 4))
-        self.members = {"one", "two"}
-        self.meanwhile: Callable[[], None] = NEVER
-        self.fails: Callable[[], bool] = lambda: False
-        self.counts = {slot: {"c": CacheCount()} for slot in range(4)}
-        self.follower = self.new_follower()
-        self.sender = self.new_sender()
-
-    def new_follower(self, gap: str = "") -> QueryFollower:
-        return QueryFollower(self.plan, [CACHE], RateLimiter(None), gap, self.begin, self.scan)
-
-    def new_sender(self) -> QuerySender:
-        return QuerySender(self.plan, [CACHE], cast(Cluster, self), self.counts, lambda slot: cast(SlotWriter, Writer(self)))
-
-    def cache(self, name: str) -> CacheInfo:
-        return INFO
-
-    def nodes(self) -> frozenset[str]:
-        return frozenset(self.members)
-
-    def put(self, key: int, value: int) -> None:
-        self.entries[key] = value
-        self._notify(key, value)
-
-    def remove(self, key: int) -> None:
-        if self.entries.pop(key, None) is not None:
-            self._notify(key, None)
-
-    def _notify(self, key: int, value: int | None) -> None:
-        page = page_of_states([(long(key), None if value is None else long(value))])
-        for queries in self.alive:
-            queries.events.append(CacheEvents("c", page, np.array([value is None])))
-
-    def begin(self, cluster: Cluster, caches: Sequence[str], interval_ms: int, expired: bool) -> ContinuousQueries:
-        assert (list(caches), expired) == (["c"], self.plan.settings.process_removals)
-        self.alive = [Queries(self)]
-        return cast(ContinuousQueries, self.alive[0])
-
-    def scan(self, cluster: Cluster, info: CacheInfo, partitions: Sequence[int], *, page_bytes: int) -> Generator[Page, None, None]:
-        for partition in partitions:
-            found = [(long(key), long(value)) for key, value in self.entries.items() if key % 8 == partition]
-            self.meanwhile()
-            page = page_of_states(found)
-            yield Page(partition, page.rows, page.data, True)
-            self.meanwhile()
-
-    def lose(self) -> None:
-        """Lose the connection, and with it what was on its way."""
-        for queries in self.alive:
-            queries.lost = True
-            queries.events.clear()
-        self.alive = []
-
-    def step(self) -> None:
-        """One step; a task continues after an error with another sender."""
-        try:
-            self.follower.begin(cast(Cluster, self), self.sender)
-            self.follower.step(cast(Cluster, self), self.sender)
-        except (KafkaUnavailable, IgniteUnreachable):
-            self.sender.close()
-            self.sender = self.new_sender()
-
-    def settle(self) -> None:
-        """Steps without faults until everything is sent."""
-        self.meanwhile, self.fails = NEVER, lambda: False
-        self.step()
-        while not self.follower.all_loaded or any(queries.events for queries in self.alive):
-            self.step()
-        self.step()
-
-    @property
-    def folded(self) -> dict[bytes, bytes]:
-        """The topic after compaction."""
-        return {key: value for key, value in dict(self.topic).items() if value is not None}
-
-    @property
-    def expected(self) -> dict[bytes, bytes]:
-        return {long(key): long(value) for key, value in self.entries.items()}
-
-
-class Queries:
-    """The queries of one connection."""
-
-    address = "a:1"
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self.events: list[CacheEvents] = []
-        self.lost = self.ended = False
-        self.doubtful: list[str] = []
-        self.begun_again: list[str] = []
-
-    def read(self, wait_s: float) -> CacheEvents | None:
-        if self.lost:
-            raise IgniteUnreachable("the connection is lost")
-        return self.events.pop(0) if self.events else None
-
-    def check(self, timeout_s: float) -> list[str]:
-        found, self.doubtful = self.doubtful, []
-        return found
-
-    def begin_again(self, cache: str) -> None:
-        self.begun_again.append(cache)
-
-    def end(self) -> None:
-        self.ended = True
-        self._world.alive = []
-
-
-class Writer:
-    """A slot's transactions."""
-
-    past_limits = commit_requested = False
-
-    def __init__(self, world: World) -> None:
-        self._world, self.state = world, world.state
-        self._data: list[tuple[bytes, bytes | None]] = []
-        self._offsets: list[tuple[bytes, bytes]] = []
-        self.types_sent: dict[int, Any] = {}
-        self.uses_sent: dict[str, Any] = {}
-
-    def send_control(self, *_: object) -> None: ...
-
-    def send(self, topic: str, partitions: int | None, records: Records, topic_id: str = "") -> None:
-        self._data += zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True)
-
-    def unit_done(self, cache: str, partition: int, incarnation: str, snapshot_id: str, records: int, **_: Any) -> None:
-        offset = UnitOffset(1, incarnation, snapshot_id, True, records)
-        self._offsets.append((UnitKey("c", cache, partition).to_json(), offset.to_json()))
-
-    def commit(self) -> None:
-        if self._world.fails():
-            raise KafkaUnavailable("the commit failed")
-        self._world.topic += self._data
-        for key, value in self._offsets:
-            self.state.apply(key, value)
-        self._data, self._offsets = [], []
-
-    def close(self) -> None: ...
+from tests.support.followed_cache import CACHE, NEVER, World, long
 
 
 def test_entries_then_changes() -> None:
@@ -326,6 +146,15 @@ def test_removals_are_left_out_on_request() -> None:
     world.put(3, 3)
     world.settle()
     assert world.topic == [(long(key), long(key)) for key in (1, 2, 3)]
+
+
+def test_a_steady_flow_of_changes_is_sent_at_each_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(batch_bytes=256 << 20)
+    world.settle()
+    page = page_of_states([(long(1), long(1))])
+    monkeypatch.setattr(world.alive[0], "read", lambda wait_s: CacheEvents("c", page, np.array([False])))
+    world.step()
+    assert world.topic
 
 
 def test_the_end_sends_what_has_arrived() -> None:
