@@ -277,25 +277,38 @@ def test_the_login_of_a_worker_s_file_is_that_of_the_run(world: World, kafka_bro
         kafka_clients(settings, wrong).check()
 
 
-def test_confluent_s_files_with_a_registry(world: World, schema_registry: SchemaRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def registry(schema_registry: SchemaRegistry, monkeypatch: pytest.MonkeyPatch) -> Iterator[SchemaRegistryClient]:
+    """Confluent's client of the registry; the variables that the files of a registry name are set."""
     for variable, value in VARIABLES.items():
         monkeypatch.setenv(variable, value)
-    name, registry = world.name, schema_registry.url
+    with SchemaRegistryClient({"url": schema_registry.url}) as client:
+        yield client
+
+
+def test_a_source_with_a_registry_writes_what_confluent_reads(
+    world: World, registry: SchemaRegistryClient, schema_registry: SchemaRegistry
+) -> None:
+    name = world.name
     both = "https://registry-1.example.com:8081,https://registry-2.example.com:8081"
-    world.edit("confluent-source.json", **{both: registry, "Flights": world.people, "gridgain-flights": f"{name}-flights"})
+    world.edit("confluent-source.json", **{both: schema_registry.url, "Flights": world.people, "gridgain-flights": f"{name}-flights"})
     world.run("distributed.properties", "confluent-source.json")
-    client = SchemaRegistryClient({"url": registry})
-    avro, context = AvroDeserializer(client), SerializationContext(world.people, MessageField.VALUE)
+    avro, context = AvroDeserializer(registry), SerializationContext(world.people, MessageField.VALUE)
     found = {avro(key, context): avro(value, context) for key, value in records_of(world.kafka, world.people, len(LINES))}
     assert found == {line: {"name": line, "ssn": "078-05-1120", "visits": "7", "note": "none"} for line in LINES}
 
-    texts = {"https://registry-1.example.com:8081": registry, "orders-": f"{name}-orders-", "latest": "earliest"}
+
+def test_a_sink_with_a_registry_stores_what_confluent_wrote(
+    world: World, registry: SchemaRegistryClient, schema_registry: SchemaRegistry
+) -> None:
+    name = world.name
+    texts = {"https://registry-1.example.com:8081": schema_registry.url, "orders-": f"{name}-orders-", "latest": "earliest"}
     texts |= {"sink-eu": f"sink-{name}-eu", "gridgain-eu": f"{name}-eu"}
     texts |= {'"cachePrefix": ""': f'"cachePrefix": "{name}-"', 'replication.factor": "3"': 'replication.factor": "1"'}
     world.edit("confluent-sink.json", **texts)
     topics = {country: f"{name}-orders-{country}" for country in ("de", "fr")}
     world.create_topics(*topics.values(), f"dlq-gridgain-sink-{name}-eu")
-    json_schema, producer = JSONSerializer(ORDER_SCHEMA, client), Producer(world.kafka.client_config)
+    json_schema, producer = JSONSerializer(ORDER_SCHEMA, registry), Producer(world.kafka.client_config)
     for country, topic in topics.items():
         for number in (1, 2):
             order = {"id": number, "country": country, "item": f"item {number}"}
