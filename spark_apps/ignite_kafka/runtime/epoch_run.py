@@ -6,6 +6,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from .. import events
 from ..common.deadline import Interval
@@ -79,6 +80,11 @@ class EpochRun(ConnectorRun[S]):
 
         :param of: number of tasks.
         """
+
+    @cached_property
+    def _idle_report(self) -> Interval:
+        """When a run that waits reports: a wait may be shorter than the interval."""
+        return Interval(self._settings.progress_interval_ms / 1000)
 
     def _requested_target(self) -> str | None:
         """Read the target state requested last."""
@@ -163,12 +169,17 @@ class EpochRun(ConnectorRun[S]):
                 self._begin_epoch(running.epoch.number + 1)
 
     def _wait(self) -> None:
-        """Wait while the connector is paused or has nothing to copy, until that may have changed."""
+        """Wait while the connector is paused or has nothing to copy, until that may have changed.
+
+        A run that has nothing to copy reports, or whoever follows it would take it for dead; a paused one need not.
+        """
         until = time.monotonic() + self._refresh_interval_ms / 1000
         while time.monotonic() < until and not self._request.stop.wait(POLL_S):
             self._poll()
             if self._follow_target():
                 return
+            if self._target == target.RUNNING and self._idle_report.due():
+                self._publish_progress()
 
     def _check_tasks(self) -> None:
         if self._job is not None:
