@@ -108,8 +108,8 @@ def test_offsets_of_a_source_are_altered_while_it_is_stopped(folder: Path, run: 
 
 def test_offsets_of_a_sink_are_those_of_its_group(folder: Path, run: Run, command: CommandLine) -> None:
     call = command_of(command)
-    run.begin()
     topic = f"{run.prefix}-data"
+    run.begin(settings={"topics": [topic]})
     run.topics.ensure([TopicSpec(topic, 2, 1)])
     text = f"name: {run.connector}\nclass: IgniteSink\nconfig: {{topics: {topic}, internal_topic_prefix: {run.prefix}}}\nstate: stopped\n"
     offset = f"offsets: [{{partition: {{kafka_topic: {topic}, kafka_partition: 1}}, offset: {{kafka_offset: 4}}}}]\n"
