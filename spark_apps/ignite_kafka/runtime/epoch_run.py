@@ -20,7 +20,7 @@ from ..state.status import CacheStatus, TaskProgress
 from ..state.target_state import read_target, write_target
 from . import parallelism
 from .connector_run import POLL_S, ConnectorRun, S
-from .counts import Counts, SlotResult, add_counts, cap_units
+from .counts import Counts, SlotResult, add_counts, cap_units, counts_of
 from .epoch import STREAMING_S, Epoch, Running
 from .progress import RunFollower
 from .spark_job import Job, Work
@@ -139,6 +139,7 @@ class EpochRun(ConnectorRun[S]):
         except BaseException as error:
             job.cancel()
             if not self._tolerates(error):
+                self._count_failed(job, epoch)
                 self._settle(self._control)
                 raise
             return False
@@ -209,6 +210,12 @@ class EpochRun(ConnectorRun[S]):
     def _add(self, counts: Iterable[Counts], planned: Mapping[str, CacheStatus]) -> None:
         """Set the run's counts: those of earlier epochs plus those of slots or tasks of this one."""
         self._status = replace(self._status, caches=cap_units(add_counts({**planned, **self._sent}, counts)))
+
+    def _count_failed(self, job: Job, epoch: Epoch) -> None:
+        """Set the run's counts after an error: of failed tasks what they committed, of others what they reported last."""
+        failed = {slot: result.caches for slot, result in job.failed().items()}
+        others = [counts_of(task) for slot, task in self._follower.tasks.items() if task.epoch == epoch.number and slot not in failed]
+        self._add([*failed.values(), *others], {})
 
     def _close_run(self, state: str) -> None:
         """Write the run's last record: status.COMPLETED or status.STOPPED."""

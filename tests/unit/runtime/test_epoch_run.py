@@ -11,11 +11,14 @@ import pytest
 
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, OutcomeUnknown
 from ignite_kafka.plan.source_plan import RunPlan
+from ignite_kafka.runtime.counts import CacheCount, SlotResult
 from ignite_kafka.runtime.epoch import Epoch, Running
 from ignite_kafka.runtime.epoch_run import EpochRun
+from ignite_kafka.runtime.progress import RunFollower
 from ignite_kafka.runtime.spark_job import Job, Work
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.state.status import CacheStatus, RunStatus, TaskProgress
 from ignite_kafka.state.target_state import PAUSED, RUNNING
 
 UNKNOWN = OutcomeUnknown("a commit got no answer", slot=0)
@@ -31,6 +34,9 @@ class FakeJob:
 
     def all_run(self) -> bool:
         return False
+
+    def failed(self) -> dict[int, SlotResult]:
+        return {0: SlotResult(0, {"trades": CacheCount(records=7)}, UNKNOWN)}
 
     def check(self) -> None:
         self.asked += 1
@@ -108,3 +114,16 @@ def test_a_run_with_nothing_to_copy_reports_so_that_it_is_not_taken_for_dead(tar
     run._target = target
     run._wait()
     assert bool(run.reports) is reports
+
+
+def test_a_run_that_fails_has_the_counts_of_what_its_tasks_committed() -> None:
+    run = Run()
+    run._sent = {"trades": CacheStatus("t-trades", records=100)}
+    run._status = RunStatus("RUNNING", "c", "r")
+    reports = {slot: TaskProgress(1, epoch, True, {"trades": vars(CacheCount(records=records))}) for slot, epoch, records in REPORTS}
+    run._follower = cast(RunFollower, SimpleNamespace(tasks=reports))
+    run._count_failed(cast(Job, FakeJob()), Epoch(2, 0))
+    assert run._status.caches["trades"].records == 100 + 7 + 20, "of the failed task all, of the other one what it reported in this epoch"
+
+
+REPORTS = ((0, 2, 5), (1, 2, 20), (2, 1, 1_000))  # first slot, epoch and records
