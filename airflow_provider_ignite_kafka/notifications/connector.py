@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.notifier import BaseNotifier
 from airflow.providers.common.compat.sdk import redact
-from confluent_kafka import KafkaError
 
 from airflow_provider_ignite_kafka.connector_status import clients_of, connector_status
 from airflow_provider_ignite_kafka.threads import once
-from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable
-from ignite_kafka.kafka.clients import REQUEST_TIMEOUT_S, translate
+from ignite_kafka.errors import IgniteKafkaError
+from ignite_kafka.kafka.single_record import write_record
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.state.status import now_ms
@@ -100,17 +99,7 @@ class ConnectorNotifier(BaseNotifier):
     def _write(self, value: bytes) -> None:
         clients = clients_of(self.kafka_conn_id, self.secrets_file or None)
         Topics(clients).partitions(self.topic)  # a producer would wait for a topic that does not exist
-        refused: list[KafkaError] = []
-
-        def on_delivery(error: KafkaError | None, _: Any) -> None:
-            refused.extend([] if error is None else [error])
-
-        producer = clients.writer()
-        producer.produce(self.topic, value, self.connector.encode(), on_delivery=on_delivery)
-        if producer.flush(REQUEST_TIMEOUT_S):
-            raise KafkaUnavailable("the brokers did not confirm the notification in time", "See whether they run.", topic=self.topic)
-        if refused:
-            raise translate(refused[0], "writing a notification", topic=self.topic, connector=self.connector)
+        write_record(clients, self.topic, self.connector.encode(), value, "the notification", connector=self.connector)
 
 
 def _task_of(context: Context) -> dict[str, Any]:

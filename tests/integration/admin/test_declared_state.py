@@ -115,7 +115,7 @@ def test_offsets_of_a_sink_are_those_of_its_group(folder: Path, run: Run, comman
     offset = f"offsets: [{{partition: {{kafka_topic: {topic}, kafka_partition: 1}}, offset: {{kafka_offset: 4}}}}]\n"
     (folder / "conn.yaml").write_text(text + offset)
     assert call("apply", str(folder), "--alter-offsets", "--wait-ms", "100") == 1
-    assert "the newest run has not ended" in call.out
+    assert "its newest run has not ended" in call.out
     run.end()
     assert call("apply", str(folder), "--alter-offsets") == 0
     consumer = run.clients.reader(**{"group.id": f"connect-{run.connector}"})

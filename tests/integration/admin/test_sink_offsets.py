@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -12,8 +13,10 @@ from ignite_kafka.admin.sink_offsets import move
 from ignite_kafka.admin.target_state import newest_run
 from ignite_kafka.errors import Fenced, KafkaUnavailable
 from ignite_kafka.kafka.topics import TopicSpec
+from ignite_kafka.plan.sink_offsets import PartitionOffset
 from ignite_kafka.plan.slots import slot_of
 from ignite_kafka.settings.secrets import Secrets
+from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from tests.support.connector_run import SLOTS, CommandLine, Run
 from tests.support.waiting import REQUEST_S
@@ -31,8 +34,13 @@ def topic(run: Run) -> str:
     for number in range(20):
         producer.produce(name, b"{}", b"1", number % 2, timestamp=BEGAN_MS + number // 2 * 60_000)
     assert producer.flush(REQUEST_S) == 0
-    run.begin(settings={"topics": [name, f"{name}-2"], "run_mode": "continuous"})
+    run.begin(settings=of_sink(run, name, f"{name}-2"))
     return name
+
+
+def of_sink(run: Run, *topics: str) -> dict[str, Any]:
+    """Settings that a run of a sink records."""
+    return SinkSettings(name="conn", topics=topics, run_mode="continuous", internal_topic_prefix=run.prefix).to_dict()
 
 
 def group(run: Run, topic: str) -> dict[int, int]:
@@ -107,11 +115,13 @@ def test_a_run_that_is_alive_after_all_does_not_commit_over_it(run: Run, topic: 
     slot = run.slot(number)
     assert command(*RESET, "--to", "latest") == 1
     assert command.error.startswith("ignite-kafka: NotStopped ")
-    slot.send_control(f"{run.prefix}-configs", b'["other","conn"]', b"{}")
+    reader = run.clients.reader(**{"group.id": "connect-conn"})
+    slot.positions({(topic, 0): PartitionOffset(3)}, reader.consumer_group_metadata())
     assert command(*RESET, "--to", "latest", "--force") == 0, command.error
     with pytest.raises(KafkaUnavailable, match="was fenced"):
         slot.commit()
     slot.close()
+    reader.close()
     assert group(run, topic) == {0: 10, 1: 10}
     run.end()
 
@@ -122,7 +132,7 @@ def test_a_run_that_starts_meanwhile_keeps_its_offsets(run: Run, topic: str, mon
 
     def start_after_the_look(*arguments: object) -> object:
         found = look(*arguments)  # type: ignore[arg-type]
-        run.begin("r2", {"topics": [topic]})
+        run.begin("r2", of_sink(run, topic))
         return found
 
     monkeypatch.setattr(offset_changes, "newest_run", start_after_the_look)

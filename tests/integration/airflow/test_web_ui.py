@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -23,6 +24,7 @@ from ignite_kafka.ignite.connection import ThinConnection
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, TopicSpec
+from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.state.offsets import read_slots
 from ignite_kafka.state.status import FAILED, RUNNING
 from ignite_kafka.state.target_state import PAUSED, STOPPED, read_target, write_target
@@ -188,7 +190,7 @@ def test_a_viewer_sees_connectors_without_buttons(web: AirflowWeb, browser: Brow
     assert not browser.errors()
 
 
-def held(secured: Secured, connector: str, settings: dict[str, object]) -> Run:
+def held(secured: Secured, connector: str, settings: dict[str, Any]) -> Run:
     """A run of a connector as Kafka sees one."""
     clients = KafkaClients(secured.kafka.client_config)
     return Run(clients, Topics(clients), PREFIX, connector).begin(settings=settings)
@@ -253,7 +255,7 @@ def units_sent(run: Run) -> int:
 
 
 def test_a_sink_is_told_where_to_continue(web: AirflowWeb, browser: Browser, secured: Secured) -> None:
-    run = held(secured, "stored", {"topics": ["to-be-stored"], "run_mode": "continuous"})
+    run = held(secured, "stored", SinkSettings(name="stored", topics=("to-be-stored",), run_mode="continuous").to_dict())
     run.topics.ensure([TopicSpec("to-be-stored", 1, 1)])
     producer = Producer(secured.kafka.client_config)
     for _ in range(10):

@@ -25,6 +25,8 @@ class Broker:
     :ivar records: topic, key and value of each record.
     """
 
+    patience_s = 30.0
+
     def __init__(self) -> None:
         self.records: list[tuple[str, bytes, dict[str, Any]]] = []
         self.asked: list[tuple[str, str | None]] = []
@@ -44,7 +46,9 @@ class Broker:
             raise TopicError("the topic does not exist", "Create it.", topic=topic)
         return 1
 
-    def produce(self, topic: str, value: bytes, key: bytes, on_delivery: Callable[[KafkaError | None, Any], None]) -> None:
+    def produce(
+        self, topic: str, value: bytes, key: bytes, _: int, on_delivery: Callable[[KafkaError | None, Any], None], **__: Any
+    ) -> None:
         self.records.append((topic, key, json.loads(value)))
         on_delivery(self.refuses, None)
 
@@ -123,8 +127,8 @@ def test_a_connector_without_a_readable_status_is_notified_all_the_same(broker: 
 
 
 def test_secrets_are_masked(broker: Broker) -> None:
-    mask_secret("sesame-of-the-test")
-    notifier().notify(context(exception=ValueError("refused: sesame-of-the-test")))
+    mask_secret("xyzzy-of-the-notifier")
+    notifier().notify(context(exception=ValueError("refused: xyzzy-of-the-notifier")))
     assert broker.records[0][2]["exception"] == "refused: ***"
 
 
@@ -135,5 +139,5 @@ def test_a_notification_that_is_not_written_is_an_error(broker: Broker) -> None:
     with pytest.raises(KafkaUnavailable, match="did not confirm"):
         notifier().notify(context())
     broker.silent, broker.refuses = False, KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
-    with pytest.raises(IgniteKafkaError, match="writing a notification"):
+    with pytest.raises(IgniteKafkaError, match="writing the notification"):
         notifier().notify(context())
