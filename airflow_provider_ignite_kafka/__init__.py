@@ -34,6 +34,7 @@ def get_provider_info() -> dict[str, Any]:
         "sensors": _modules("sensors.cache_watch", "sensors.connector_lag"),
         "triggers": _modules("triggers.cache_watch", "triggers.connector_lag", "triggers.connector_run"),
         "hooks": _modules("hooks.ignite"),
+        "notifications": [f"{__name__}.notifications.connector.ConnectorNotifier"],
         "connection-types": [
             {
                 "hook-class-name": "airflow_provider_ignite_kafka.hooks.ignite.IgniteHook",

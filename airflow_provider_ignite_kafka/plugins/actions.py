@@ -9,7 +9,7 @@ from airflow.providers.common.compat.sdk import AirflowException
 
 from airflow_provider_ignite_kafka.plugins.connections import connector_access
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
-from ignite_kafka.admin import backlog, offsets
+from ignite_kafka.admin import backlog, offsets, sink_offsets
 from ignite_kafka.admin.target_state import request_target_state
 from ignite_kafka.cli import render
 from ignite_kafka.errors import SettingsError
@@ -61,11 +61,15 @@ def _resend(cluster: MonitoredCluster, connector: str, form: Form) -> str:
 
 
 def _reset(cluster: MonitoredCluster, connector: str, form: Form) -> str:
-    cache, partition = form.get("cache", "").strip() or None, _partition(form)
-    if cache is None and partition is not None:
-        raise SettingsError("a partition is given without its cache", "Choose the cache too.", partition=partition)
+    """Remove offsets of a source, or set those of a sink, whose form says where it continues."""
+    what = "topic" if "to" in form else "cache"
+    name, partition = form.get(what, "").strip() or None, _partition(form)
+    if name is None and partition is not None:
+        raise SettingsError(f"a partition is given without its {what}", f"Choose the {what} too.", partition=partition)
     access = connector_access(cluster, connector)
-    return render.reset_offsets(offsets.reset(access.settings, access.secrets, cache, partition))
+    if "to" in form:
+        return render.moved_offsets(sink_offsets.move(access.settings, access.secrets, form["to"], name, partition))
+    return render.reset_offsets(offsets.reset(access.settings, access.secrets, name, partition))
 
 
 def _partition(form: Form) -> int | None:

@@ -81,11 +81,21 @@ class Browser:
         """Click on the element with exactly this text."""
         self.until(lambda: self._clicked(self.labelled(text, tag)), f"click on {text}")
 
-    def fill(self, css: str, text: str) -> None:
-        """Replace the content of a field."""
-        field = self.find(css)
-        field.clear()
-        field.send_keys(text)
+    def fill(self, css: str, text: str, shown: str | None = None) -> None:
+        """Replace the content of a field, until it is still there at the next look: a page that renders anew puts its own back.
+
+        :param shown: content of a field that leaves out what it does not take; None: the text.
+        """
+
+        def filled() -> bool:
+            field = self.find(css)
+            if field.get_attribute("value") == (text if shown is None else shown):
+                return True
+            field.clear()
+            field.send_keys(text)
+            return False
+
+        self.until(filled, f"{text!r} in {css}")
 
     def enter_frame(self) -> None:
         """Look into the frame of the page from now on."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -34,10 +35,14 @@ class Run:
     connector: str
     record: RunStatus = field(init=False)
 
-    def begin(self, run_id: str = "r1") -> Run:
+    def begin(self, run_id: str = "r1", settings: Mapping[str, Any] | None = None) -> Run:
+        """Take the connector.
+
+        :param settings: those that the run records; with ``topics`` it is a sink's.
+        """
         StatusWriter.ensure_topic(self.topics, self.prefix, -1)
         self.control = ConfigsWriter(self.clients, self.topics, self.prefix, self.connector)
-        self.control.take(SLOTS, run_id, {}, -1)
+        self.control.take(SLOTS, run_id, dict(settings or {}), -1)
         self.control.begin()
         self.record = RunStatus(status.RUNNING, self.connector, run_id, generation=self.generation, started_ms=now_ms())
         self.tell(status.RUNNING)

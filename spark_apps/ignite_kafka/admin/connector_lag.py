@@ -71,9 +71,9 @@ def read_lag(clients: KafkaClients, prefix: str, connector: str, connect: Callab
     run = read_run(clients, prefix, connector, record.run_id)
     state = UNKNOWN if run is None else run.state
     if not record.is_source:
-        sink = _known(SinkSettings, record)
-        return ConnectorLag(connector, state, True, _behind(sink_partitions(topics, sink.group_id, _chosen(sink, topics))))
-    settings = _known(SourceSettings, record)
+        sink = recorded_settings(SinkSettings, record)
+        return ConnectorLag(connector, state, True, _behind(sink_partitions(topics, sink.group_id, topics_read(sink, topics))))
+    settings = recorded_settings(SourceSettings, record)
     if not settings.streams:
         return ConnectorLag(connector, state, _completed(run))
     loaded = _completed(run) or _loaded(clients, prefix, connector, record.generation)
@@ -81,7 +81,7 @@ def read_lag(clients: KafkaClients, prefix: str, connector: str, connect: Callab
         return ConnectorLag(connector, state, loaded, _behind(source_partitions(backlog.status_of(cluster, connector))))
 
 
-def _known(direction: type[S], record: ConnectorRecord) -> S:
+def recorded_settings(direction: type[S], record: ConnectorRecord) -> S:
     """The settings that the newest run recorded; those of a newer version are left out."""
     known = direction.known()
     return direction.from_dict({name: value for name, value in record.settings.items() if name in known}, "the connector's record")
@@ -101,7 +101,8 @@ def _loaded(clients: KafkaClients, prefix: str, connector: str, generation: int)
     return bool(tasks) and all(task.loaded for task in tasks)
 
 
-def _chosen(settings: SinkSettings, topics: Topics) -> list[str]:
+def topics_read(settings: SinkSettings, topics: Topics) -> list[str]:
+    """Names of the topics that a sink reads now, sorted."""
     from ..sink.planning import chosen_topics, known_topics
 
     return chosen_topics(settings, known_topics(settings, topics))

@@ -9,10 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from confluent_kafka import KafkaException, TopicPartition
-
-from ..errors import NotStopped, SettingsError
-from ..kafka.clients import KafkaClients, translate
+from ..errors import NotStopped, SettingsError, TopicError
+from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics
 from ..runtime.clients import kafka_clients
 from ..settings.connector import ConnectorSettings
@@ -24,7 +22,8 @@ from ..state.configs import read_connector
 from ..state.offsets import read_slots
 from ..state.target_state import RUNNING, read_target
 from .offsets import alter, reset
-from .target_state import NewestRun, known_connectors, newest_run, request_target_state
+from .sink_offsets import set_offsets
+from .target_state import known_connectors, newest_run, request_target_state
 
 STATE, OFFSETS, SETTINGS, NOT_STARTED, NO_FILE, BROKEN = "state", "offset", "setting", "not started", "no file", "broken"
 # decided by the Airflow connections or the command line, so that a file and a run may differ
@@ -143,7 +142,7 @@ def apply(declared: DeclaredConnector, values: Mapping[str, Any], secrets: Secre
         why = "--alter-offsets is not given" if declared.state == "stopped" else f"its state is {declared.state}"
         done.append(Applied(declared.name, f"{len(wanted)} offsets left as they are: {why}", done=False))
     elif wanted:
-        done += _alter(declared, settings, secrets, clients, topics, wanted)
+        done += _alter(declared, settings, secrets, wanted)
     return done
 
 
@@ -151,36 +150,21 @@ def _alter(
     declared: DeclaredConnector,
     settings: ConnectorSettings,
     secrets: Secrets,
-    clients: KafkaClients,
-    topics: Topics,
     wanted: Iterable[DeclaredOffset],
 ) -> list[Applied]:
     try:
         if isinstance(settings, SinkSettings):
-            _commit(settings, newest_run(clients, topics, settings.internal_topic_prefix, settings.name), clients, wanted)
+            # a sink's offset has a position
+            set_offsets(settings, secrets, {(one.name, one.partition): one.position or 0 for one in wanted})
         else:
             for one in wanted:
                 if one.position is None:
                     reset(settings, secrets, one.name, one.partition)
                 else:
                     alter(settings, secrets, one.name, one.partition, one.position)
-    except (NotStopped, SettingsError) as error:
+    except (NotStopped, SettingsError, TopicError) as error:
         return [Applied(declared.name, f"offsets: {error}", done=False)]
     return [Applied(declared.name, f"offset of {one.name}, partition {one.partition}: {one.position}") for one in wanted]
-
-
-def _commit(settings: SinkSettings, newest: NewestRun, clients: KafkaClients, wanted: Iterable[DeclaredOffset]) -> None:
-    """Commit offsets of a sink's consumer group, whose next run reads them."""
-    if not newest.ended:
-        raise NotStopped("the newest run has not ended", f"Stop it: ignite-kafka stop {settings.name}", run_id=newest.run_id)
-    consumer = clients.reader(**{"group.id": settings.group_id})
-    try:
-        places = [TopicPartition(one.name, one.partition, one.position or 0) for one in wanted]  # a sink's has a position
-        consumer.commit(offsets=places, asynchronous=False)
-    except KafkaException as cause:
-        raise translate(cause.args[0], "committing a group's offsets", group=settings.group_id) from cause
-    finally:
-        consumer.close()
 
 
 def _reach(settings: ConnectorSettings, secrets: Secrets) -> tuple[KafkaClients, Topics]:

@@ -19,7 +19,7 @@ from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.sink import group_of
 from ..settings.suggestions import did_you_mean
-from ..state.configs import read_connector, slot_transactional_id
+from ..state.configs import ConnectorRecord, read_connector, slot_transactional_id
 from ..state.internal_records import FORMAT_HEADERS
 from ..state.offsets import read_slot
 from ..state.slot_claim import SlotClaim
@@ -67,7 +67,7 @@ def alter(settings: ConnectorSettings, secrets: Secrets, cache: str, partition: 
     :raises SettingsError: the connector was never started, or has no offset of that partition.
     :raises Fenced: a newer run has taken the connector meanwhile.
     """
-    hold = _Hold.take(settings, secrets, force)
+    hold = Hold.take(settings, secrets, force)
     slot = slot_of(cache, partition, hold.slots)
     with hold.opened(slot) as (producer, state):
         before = state.units.get((cache, partition))
@@ -85,7 +85,7 @@ def reset(
 
     :raises NotStopped, SettingsError, Fenced: as :func:`alter`.
     """
-    hold = _Hold.take(settings, secrets, force)
+    hold = Hold.take(settings, secrets, force)
     counts: dict[str, int] = {}
     known: set[str] = set()
     slots = range(hold.slots) if cache is None or partition is None else (slot_of(cache, partition, hold.slots),)
@@ -110,19 +110,36 @@ def reset(
 
 
 @dataclass(frozen=True)
-class _Hold:
-    """A connector whose newest run has ended, with that run's generation and number of slots."""
+class Hold:
+    """A connector whose newest run has ended, with that run's record."""
 
     clients: KafkaClients
     topics: Topics
     prefix: str
     connector: str
-    generation: int
-    slots: int
-    group: str
+    record: ConnectorRecord
+
+    @property
+    def generation(self) -> int:
+        """Generation of the newest run."""
+        return self.record.generation
+
+    @property
+    def slots(self) -> int:
+        """Number of slots."""
+        return self.record.slots
+
+    @property
+    def group(self) -> str:
+        """Consumer group of a sink."""
+        return group_of(self.connector, self.record.settings)
 
     @staticmethod
-    def take(settings: ConnectorSettings, secrets: Secrets, force: bool) -> _Hold:
+    def take(settings: ConnectorSettings, secrets: Secrets, force: bool, *, sink: bool = False) -> Hold:
+        """Make sure that the connector's newest run has ended.
+
+        :param sink: the direction that is expected.
+        """
         clients = kafka_clients(settings, secrets)
         clients.check()
         topics, prefix = Topics(clients), settings.internal_topic_prefix
@@ -131,8 +148,9 @@ class _Hold:
             raise unknown_connector(settings, known_connectors(clients, topics, prefix))
         if not newest.ended and not force:
             raise _not_ended(settings.name, newest)
-        group = group_of(settings.name, newest.connector.settings)
-        return _Hold(clients, topics, prefix, settings.name, newest.connector.generation, newest.connector.slots, group)
+        if newest.connector.is_source is sink:
+            raise _other_direction(settings.name, sink)
+        return Hold(clients, topics, prefix, settings.name, newest.connector)
 
     @contextmanager
     def opened(self, slot: int) -> Iterator[tuple[TransactionalProducer, SlotState]]:
@@ -143,8 +161,6 @@ class _Hold:
             state = self._read(slot)
             if state.owner.generation > self.generation:
                 raise fenced_by_newer(self.connector, slot, self.generation, state.owner.generation)
-            if state.by_topic:
-                raise _of_group(self.connector, self.group)
             yield producer, state
         except ProducerFenced as cause:
             found = read_connector(self.clients, self.topics, self.prefix, self.connector).connector
@@ -154,7 +170,7 @@ class _Hold:
 
     def write(self, producer: TransactionalProducer, slot: int, changes: Mapping[Unit, UnitOffset | None]) -> None:
         """Write all changes in one transaction and read them back; None removes a unit."""
-        topic = self._claim(slot).offsets_topic
+        topic = self.offsets_topic(slot)
         producer.begin()
         for (cache, partition), offset in changes.items():
             key = UnitKey(self.connector, cache, partition).to_json()
@@ -170,6 +186,10 @@ class _Hold:
                 slot=slot,
                 units=wrong[:20],
             )
+
+    def offsets_topic(self, slot: int) -> str:
+        """The topic of the connector's offsets; its partition is the slot."""
+        return self._claim(slot).offsets_topic
 
     def _claim(self, slot: int) -> SlotClaim:
         return SlotClaim.of(self.connector, slot, Owner(self.generation), self.prefix)
@@ -188,16 +208,18 @@ def _not_ended(connector: str, newest: NewestRun) -> NotStopped:
     )
 
 
-def _of_group(connector: str, group: str) -> SettingsError:
+def _other_direction(connector: str, sink: bool) -> SettingsError:
+    if sink:
+        return SettingsError("the connector is a source: it has offsets of caches", "Leave out topic and position.", connector=connector)
     return SettingsError(
-        f"the connector is a sink: its offsets are those of the consumer group {group}",
-        f"Set them there: kafka-consumer-groups --bootstrap-server HOST:PORT --group {group} --topic TOPIC:PARTITION --reset-offsets "
-        "--to-offset N --execute.",
+        "the connector is a sink: its offsets are those of its consumer group",
+        f"Say where it is to continue: ignite-kafka offsets reset {connector} --to earliest, latest, a time or an offset, with --topic and "
+        "--partition for less than all.",
         connector=connector,
     )
 
 
-def _no_offset(hold: _Hold, state: SlotState, cache: str, partition: int) -> SettingsError:
+def _no_offset(hold: Hold, state: SlotState, cache: str, partition: int) -> SettingsError:
     known = did_you_mean(cache, state.by_cache) if cache not in state.by_cache else ""
     return SettingsError(
         "the connector has no offset of that partition: nothing of it was ever sent, or it was reset",

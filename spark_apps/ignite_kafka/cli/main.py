@@ -103,9 +103,14 @@ def _add_offsets(offsets: Any) -> None:
     alter.add_argument("--cache", required=True, metavar="CACHE")
     alter.add_argument("--partition", required=True, type=whole, metavar="NUMBER")
     alter.add_argument("--sent", required=True, type=whole, metavar="NUMBER", help="highest update number that counts as sent")
-    reset = _add_name(offsets, "reset", reset_offsets, "remove the offsets of all caches, a cache or a partition; only while stopped")
-    reset.add_argument("--cache", metavar="CACHE")
-    reset.add_argument("--partition", type=whole, metavar="NUMBER", help="partition of that cache")
+    text = "remove the offsets of a source, or set those of a sink: of all caches or topics, one, or a partition; only while stopped"
+    reset = _add_name(offsets, "reset", reset_offsets, text)
+    reset.add_argument("--cache", metavar="CACHE", help="of a source")
+    reset.add_argument("--topic", metavar="TOPIC", help="of a sink")
+    reset.add_argument("--partition", type=whole, metavar="NUMBER", help="partition of that cache or topic")
+    reset.add_argument(
+        "--to", metavar="PLACE", help="where a sink continues: earliest, latest, a time such as 2025-01-31T12:00Z, or an offset"
+    )
     for changing in (alter, reset):
         changing.add_argument("--force", action="store_true", help="proceed although the newest run has not ended: its driver is dead")
 
@@ -277,13 +282,27 @@ def alter_offsets(arguments: argparse.Namespace) -> int:
 
 
 def reset_offsets(arguments: argparse.Namespace) -> int:
-    """Remove offsets."""
+    """Remove offsets of a source, or set those of a sink."""
     from ..admin.offsets import reset
 
+    if arguments.to is not None or arguments.topic is not None:
+        return _move_offsets(arguments)
     if arguments.partition is not None and arguments.cache is None:
         raise SettingsError("a partition is given without its cache", "Give --cache too", partition=arguments.partition)
     done = reset(settings_of(arguments), secrets_of(arguments), arguments.cache, arguments.partition, force=arguments.force)
     return render.show(arguments, done, render.reset_offsets)
+
+
+def _move_offsets(arguments: argparse.Namespace) -> int:
+    from ..admin.sink_offsets import move
+
+    if arguments.cache is not None:
+        raise SettingsError("--cache is of a source, --topic and --to are of a sink", "Leave out one or the other.", cache=arguments.cache)
+    if arguments.to is None:
+        raise SettingsError("a topic is given without a place", "Give --to: earliest, latest, a time or an offset.", topic=arguments.topic)
+    where = arguments.to, arguments.topic, arguments.partition
+    moved = move(settings_of(arguments), secrets_of(arguments), *where, force=arguments.force)
+    return render.show(arguments, moved, render.moved_offsets)
 
 
 def resend(arguments: argparse.Namespace) -> int:

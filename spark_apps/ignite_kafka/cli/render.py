@@ -15,6 +15,7 @@ from .tables import table
 if TYPE_CHECKING:
     from ..admin.backlog import BacklogView, Cleaned, Resend
     from ..admin.offsets import Altered, Reset
+    from ..admin.sink_offsets import Moved
     from ..admin.target_state import NewestRun, TargetStateChange
 
 _MAX_UNITS = 50
@@ -68,6 +69,16 @@ def reset_offsets(reset: Reset) -> str:
     """One line a cache: how many of its partitions have no offset any more."""
     lines = [f"cache {cache}: {count:,} units forgotten" for cache, count in sorted(reset.units.items())]
     return "\n".join(lines) or "there were no offsets"
+
+
+def moved_offsets(moved: Moved) -> str:
+    """One line a topic partition: the next offset before and after."""
+    lines = [
+        f"topic {topic}, partition {partition}: next offset was {'none' if before < 0 else before}, is {after}"
+        for (topic, partition), (before, after) in sorted(moved.offsets.items())
+    ]
+    rest = len(lines) - _MAX_UNITS
+    return "\n".join([*lines[:_MAX_UNITS], *([f"... and {rest:,} partitions more"] if rest > 0 else [])]) or "there is no topic to read"
 
 
 def backlog(view: BacklogView) -> str:

@@ -107,8 +107,7 @@ def start_of(
     if known.topic_id not in ("", log.topic_id):
         raise TopicError(
             "the topic was deleted and made again since it was read",
-            "To read the new topic, set the group's offsets: kafka-consumer-groups --reset-offsets --to-earliest --execute, with --group "
-            "connect-<name of the connector>.",
+            f"To read the new topic: ignite-kafka offsets reset, the connector's name, --to earliest --topic {topic}.",
             topic=topic,
             partition=partition,
             topic_id=log.topic_id,

@@ -6,6 +6,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from .. import events
 from ..common.deadline import Interval
@@ -19,7 +20,7 @@ from ..state.status import CacheStatus, TaskProgress
 from ..state.target_state import read_target, write_target
 from . import parallelism
 from .connector_run import POLL_S, ConnectorRun, S
-from .counts import Counts, SlotResult, add_counts, cap_units
+from .counts import Counts, SlotResult, add_counts, cap_units, counts_of
 from .epoch import STREAMING_S, Epoch, Running
 from .progress import RunFollower
 from .spark_job import Job, Work
@@ -80,6 +81,11 @@ class EpochRun(ConnectorRun[S]):
         :param of: number of tasks.
         """
 
+    @cached_property
+    def _idle_report(self) -> Interval:
+        """When a run that waits reports: a wait may be shorter than the interval."""
+        return Interval(self._settings.progress_interval_ms / 1000)
+
     def _requested_target(self) -> str | None:
         """Read the target state requested last."""
         prefix, name = self._settings.internal_topic_prefix, self._settings.name
@@ -132,6 +138,7 @@ class EpochRun(ConnectorRun[S]):
         except BaseException as error:
             job.cancel()
             if not self._tolerates(error):
+                self._count_failed(job, epoch)
                 self._settle(self._control)
                 raise
             return False
@@ -170,12 +177,17 @@ class EpochRun(ConnectorRun[S]):
         return not (job.all_run() and running.cores == parallelism.cores(self._spark))
 
     def _wait(self) -> None:
-        """Wait while the connector is paused or has nothing to copy, until that may have changed."""
+        """Wait while the connector is paused or has nothing to copy, until that may have changed.
+
+        A run that has nothing to copy reports, or whoever follows it would take it for dead; a paused one need not.
+        """
         until = time.monotonic() + self._refresh_interval_ms / 1000
         while time.monotonic() < until and not self._request.stop.wait(POLL_S):
             self._poll()
             if self._follow_target():
                 return
+            if self._target == target.RUNNING and self._idle_report.due():
+                self._publish_progress()
 
     def _check_tasks(self) -> None:
         if self._job is not None:
@@ -205,6 +217,12 @@ class EpochRun(ConnectorRun[S]):
     def _add(self, counts: Iterable[Counts], planned: Mapping[str, CacheStatus]) -> None:
         """Set the run's counts: those of earlier epochs plus those of slots or tasks of this one."""
         self._status = replace(self._status, caches=cap_units(add_counts({**planned, **self._sent}, counts)))
+
+    def _count_failed(self, job: Job, epoch: Epoch) -> None:
+        """Set the run's counts after an error: of failed tasks what they committed, of others what they reported last."""
+        failed = {slot: result.caches for slot, result in job.failed().items()}
+        others = [counts_of(task) for slot, task in self._follower.tasks.items() if task.epoch == epoch.number and slot not in failed]
+        self._add([*failed.values(), *others], {})
 
     def _close_run(self, state: str) -> None:
         """Write the run's last record: status.COMPLETED or status.STOPPED."""

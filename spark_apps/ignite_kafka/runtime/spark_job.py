@@ -1,7 +1,7 @@
 """The Spark job of a run: one task per group of slots, one result per slot.
 
 A task's error reaches the driver with the end of the task, in an accumulator, so that neither tasks waiting for a core nor a broker that
-is down delay the end of the run.
+is down delay the end of the run. So do the counts of what the task committed before it.
 
 The job is an RDD, because a DataFrame's plan and Arrow frames cost a tenth of a second per run (docs/decisions/0006-fixed-costs.md).
 """
@@ -20,7 +20,6 @@ from pyspark.sql import SparkSession
 
 from .. import events
 from ..common.redaction import set_log_values
-from ..errors import IgniteKafkaError
 from ..plan.source_plan import RunPlan
 from ..registry.registries import Ids, known_ids, learn_ids
 from ..settings.secrets import Secrets
@@ -33,7 +32,8 @@ Work = Callable[[Iterable[int]], Iterator[SlotResult]]
 RunSlots = Callable[..., Iterator[SlotResult]]
 """Runs some slots of a plan on an executor; one result per slot."""
 
-Errors = tuple[IgniteKafkaError, ...]
+Failed = tuple[SlotResult, ...]
+"""Results of slots that ended with an error."""
 
 EventCounts = dict[int, int]
 """Number of events by id."""
@@ -72,23 +72,23 @@ def _run_task(
         yield from run_slots(plan, secrets, tasks[number], attempt, argument)
 
 
-def _noting(errors: Accumulator[Errors], emitted: Accumulator[EventCounts], work: Work, numbers: Iterable[int]) -> Iterator[SlotResult]:
+def _noting(failed: Accumulator[Failed], emitted: Accumulator[EventCounts], work: Work, numbers: Iterable[int]) -> Iterator[SlotResult]:
     """Results of a task; its errors and its events are added to those that the driver sees."""
     before = Counter(events.counts())
     for result in work(numbers):
         if result.error is not None:
-            errors.add((result.error,))
+            failed.add((result,))
         yield result
     emitted.add(dict(Counter(events.counts()) - before))
 
 
-class _Concatenated(AccumulatorParam[Errors]):
-    """Concatenates the errors of tasks."""
+class _Concatenated(AccumulatorParam[Failed]):
+    """Concatenates the results of tasks."""
 
-    def zero(self, value: Errors) -> Errors:
+    def zero(self, value: Failed) -> Failed:
         return ()
 
-    def addInPlace(self, value1: Errors, value2: Errors) -> Errors:
+    def addInPlace(self, value1: Failed, value2: Failed) -> Failed:
         return value1 + value2
 
 
@@ -106,7 +106,7 @@ class TaskErrors:
     """Errors and events of the ended tasks. One object per run, because PySpark never releases an accumulator."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self.accumulator: Accumulator[Errors] = spark.sparkContext.accumulator((), _Concatenated())
+        self.accumulator: Accumulator[Failed] = spark.sparkContext.accumulator((), _Concatenated())
         self.events: Accumulator[EventCounts] = spark.sparkContext.accumulator({}, _Added())
 
     def forget(self) -> None:
@@ -123,9 +123,9 @@ class Job:
     def __init__(self, spark: SparkSession, errors: TaskErrors, work: Work, tasks: int, group: str, description: str) -> None:
         self._context, self._group, self._description = spark.sparkContext, group, description
         errors.forget()
-        self._errors = errors.accumulator
+        self._failed = errors.accumulator
         self._slots: RDD[SlotResult] = self._context.parallelize(range(tasks), tasks).mapPartitions(
-            partial(_noting, self._errors, errors.events, work)
+            partial(_noting, self._failed, errors.events, work)
         )
         self._thread = ThreadPoolExecutor(1, "spark-job")
         self._results = self._thread.submit(self._collect)
@@ -141,7 +141,11 @@ class Job:
 
     def check(self) -> None:
         """Raise the error of an ended task, which ends the run while other tasks still work."""
-        _raise_first(self._errors.value)
+        _raise_first(self._failed.value)
+
+    def failed(self) -> dict[int, SlotResult]:
+        """Results of the slots that ended with an error until now, by slot."""
+        return {result.slot: result for result in self._failed.value}
 
     def all_run(self) -> bool:
         """Whether no task waits for a core."""
@@ -159,7 +163,7 @@ class Job:
         :raises IgniteKafkaError: the error of a slot, a final one first.
         """
         results = self._results.result()
-        _raise_first([result.error for result in results if result.error is not None])
+        _raise_first(results)
         return results
 
     def cancel(self) -> None:
@@ -168,7 +172,8 @@ class Job:
         wait([self._results])
 
 
-def _raise_first(errors: Sequence[IgniteKafkaError]) -> None:
+def _raise_first(results: Iterable[SlotResult]) -> None:
     """Raise one of the errors, a final one first."""
+    errors = [result.error for result in results if result.error is not None]
     if errors:
         raise max(errors, key=lambda error: error.final)

@@ -7,12 +7,9 @@ generation follows it. The record is written without a transaction and never und
 from __future__ import annotations
 
 import json
-from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException
-
-from ..errors import KafkaUnavailable
-from ..kafka.clients import REQUEST_TIMEOUT_S, KafkaClients, translate
+from ..kafka.clients import KafkaClients
+from ..kafka.single_record import write_record
 from ..kafka.topics import Topics, read_to_end
 from .configs import configs_topic
 from .internal_records import FORMAT_HEADERS, InternalRecord, report_skipped
@@ -34,25 +31,9 @@ def write_target(clients: KafkaClients, topics: Topics, prefix: str, connector: 
         raise ValueError(f"{state!r} is no target state: {', '.join(TARGETS)}")
     topic = configs_topic(prefix)
     topics.partitions(topic)  # else a broker with auto.create.topics.enable would create it without compaction
-    refused: list[KafkaError] = []
-
-    def on_delivery(error: KafkaError | None, _: Any) -> None:
-        if error is not None:
-            refused.append(error)
-
-    producer = clients.writer()
     only_for = {"generation": generation} if generation else {}
     value = json.dumps({"state": state, "at_ms": now_ms(), **only_for}, separators=(",", ":")).encode()
-    try:
-        producer.produce(topic, value, _key(connector), 0, on_delivery=on_delivery, headers=[*FORMAT_HEADERS])
-    except KafkaException as cause:
-        raise translate(cause.args[0], "requesting a target state", connector=connector) from cause
-    if producer.flush(min(REQUEST_TIMEOUT_S, clients.patience_s)):
-        raise KafkaUnavailable(
-            "the broker did not confirm the target state in time", "Repeat the request.", topic=topic, connector=connector
-        )
-    if refused:
-        raise translate(refused[0], "requesting a target state", topic=topic, connector=connector)
+    write_record(clients, topic, _key(connector), value, "the target state", partition=0, headers=FORMAT_HEADERS, connector=connector)
 
 
 def read_target(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> str | None:

@@ -108,14 +108,14 @@ def test_offsets_of_a_source_are_altered_while_it_is_stopped(folder: Path, run: 
 
 def test_offsets_of_a_sink_are_those_of_its_group(folder: Path, run: Run, command: CommandLine) -> None:
     call = command_of(command)
-    run.begin()
     topic = f"{run.prefix}-data"
+    run.begin(settings={"topics": [topic]})
     run.topics.ensure([TopicSpec(topic, 2, 1)])
     text = f"name: {run.connector}\nclass: IgniteSink\nconfig: {{topics: {topic}, internal_topic_prefix: {run.prefix}}}\nstate: stopped\n"
     offset = f"offsets: [{{partition: {{kafka_topic: {topic}, kafka_partition: 1}}, offset: {{kafka_offset: 4}}}}]\n"
     (folder / "conn.yaml").write_text(text + offset)
     assert call("apply", str(folder), "--alter-offsets", "--wait-ms", "100") == 1
-    assert "the newest run has not ended" in call.out
+    assert "its newest run has not ended" in call.out
     run.end()
     assert call("apply", str(folder), "--alter-offsets") == 0
     consumer = run.clients.reader(**{"group.id": f"connect-{run.connector}"})

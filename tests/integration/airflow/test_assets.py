@@ -11,11 +11,16 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from confluent_kafka import Producer
 
+from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.topics import Topics, TopicSpec
 from tests.integration.airflow.conftest import ENTRIES, Secured
 from tests.integration.airflow.test_cache_watch import command
 from tests.support.airflow_home import AirflowHome
+from tests.support.oracle import read_committed
 from tests.support.processes import ManagedProcess, output_tail
+from tests.support.servers import destroy
 from tests.support.waiting import REQUEST_S, wait_until
 from tools.servers import free_ports
 
@@ -53,6 +58,14 @@ def lineage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("lineage") / "events.json"
 
 
+def openlineage(lineage: Path) -> dict[str, str]:
+    """Options of the OpenLineage provider: its events go to a file."""
+    return {
+        "AIRFLOW__OPENLINEAGE__TRANSPORT": json.dumps({"type": "file", "log_file_path": str(lineage), "append": True}),
+        "AIRFLOW__OPENLINEAGE__SPARK_INJECT_PARENT_JOB_INFO": "True",
+    }
+
+
 @pytest.fixture(scope="module")
 def copied(secured: Secured, airflow: AirflowHome, lineage: Path) -> Iterator[tuple[AirflowHome, str]]:
     """An Airflow whose Dag has copied, with two Dags that wait for its topics; and the output of the copy."""
@@ -65,16 +78,12 @@ def copied(secured: Secured, airflow: AirflowHome, lineage: Path) -> Iterator[tu
         command(home, "scheduler", "--num-runs", "2")  # activates the assets
         for dag_id in CONSUMERS:
             command(home, "dags", "unpause", "--yes", dag_id)
-        openlineage = {
-            "AIRFLOW__OPENLINEAGE__TRANSPORT": json.dumps({"type": "file", "log_file_path": str(lineage), "append": True}),
-            "AIRFLOW__OPENLINEAGE__SPARK_INJECT_PARENT_JOB_INFO": "True",
-        }
         urls = {
             "AIRFLOW__API__BASE_URL": "http://localhost:8080",
             "AIRFLOW__IGNITE_KAFKA__KAFKA_TOPIC_URL": "http://kafka-ui/{topic}",
             "AIRFLOW__IGNITE_KAFKA__SPARK_HISTORY_URL": "http://history/{application_id}",
         }
-        yield home, home.run("copied_assets", environment={**openlineage, **urls})
+        yield home, home.run("copied_assets", environment={**openlineage(lineage), **urls})
         client.sql("DROP TABLE CITY")
 
 
@@ -145,6 +154,34 @@ def test_lineage_has_columns_and_counts_and_is_the_parent_of_sparks(
         ]
     assert result["caches"]["SQL_PUBLIC_CITY"]["records"] == 2
     assert f"spark.openlineage.parentRunId={of_copy['START']['run']['runId']}" in output
+
+
+def test_failure_has_its_lineage_and_notifies(secured: Secured, copied: tuple[AirflowHome, str], lineage: Path) -> None:
+    home, _ = copied
+    Topics(KafkaClients(secured.kafka.client_config)).ensure([TopicSpec(name, 1, 1) for name in ("refused-cities", "alerts")])
+    producer = Producer(secured.kafka.client_config)
+    for number in range(10):
+        producer.produce("refused-cities", b'{"name": "Oslo"}', str(number))
+    producer.produce("refused-cities", b"{ no JSON", b"10")
+    assert producer.flush(REQUEST_S) == 0
+    output = home.run("refused_record", environment=openlineage(lineage))
+    assert home.states("refused_record") == ["failed"], output_tail(output)
+    events = [json.loads(line) for line in lineage.read_text().splitlines()]
+    of_copy = {event["eventType"]: event for event in events if event["job"]["name"] == "refused_record.store"}
+    assert list(of_copy) == ["START", "FAIL"]
+    failed = of_copy["FAIL"]
+    assert "RecordRefused" in failed["run"]["facets"]["errorMessage"]["message"]
+    assert [shown(dataset) for dataset in failed["inputs"]] == [(f"kafka://{secured.kafka.bootstrap}", "refused-cities", [], None)]
+    [stored] = failed["outputs"]
+    assert (stored["namespace"], stored["name"]) == (f"ignite://{secured.ignite.address}", "cities")
+    assert stored["outputFacets"]["outputStatistics"]["rowCount"] == 10
+    [alert] = read_committed(secured.kafka.client_config, "alerts").records
+    assert (alert.key, alert.value is not None) == (b"refused", True)
+    told = json.loads(alert.value or b"")
+    assert (told["dag_id"], told["task_id"], told["state"], told["message"]) == ("refused_record", "store", "failed", "store failed")
+    assert (told["status"]["state"], told["status"]["records"], told["status"]["error"]["type"]) == ("FAILED", 10, "RecordRefused")
+    assert "RecordRefused" in told["exception"]
+    destroy(secured.ignite, "cities")
 
 
 def shown(dataset: Mapping[str, Any]) -> tuple[str, str, list[tuple[str, str]], tuple[int, int] | None]:

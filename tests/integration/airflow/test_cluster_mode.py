@@ -1,4 +1,5 @@
-"""Streams in a cluster: deferred, resumed after kill -9 of worker, triggerer and scheduler, stopped with their task, ended by `run_for`.
+"""Streams in a cluster: deferred, resumed after kill -9 of worker, triggerer and scheduler, stopped with their task, ended by `run_for`;
+and the sensors that wait for a stream in the triggerer.
 
 The cluster is a stand-in for YARN (`tests.support.detached_spark`): a real Spark app that outlives its spark-submit.
 """
@@ -6,15 +7,20 @@ The cluster is a stand-in for YARN (`tests.support.detached_spark`): a real Spar
 from __future__ import annotations
 
 import contextlib
+import json
+import shutil
 from collections.abc import Callable, Iterator
+from urllib.request import urlopen
 
 import psutil
 import pytest
+from confluent_kafka import Producer
 
+from airflow_provider_ignite_kafka.connector_lag import LagCondition, LagReader
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.topics import Topics
+from ignite_kafka.kafka.topics import Topics, TopicSpec
 from ignite_kafka.state.status import STOPPED, RunStatus, read_runs
-from ignite_kafka.state.target_state import write_target
+from ignite_kafka.state.target_state import PAUSED, RUNNING, write_target
 from tests.integration.airflow.conftest import DAGS, PREFIX, Secured
 from tests.support.airflow_home import AirflowHome
 from tests.support.detached_spark import DetachedSpark
@@ -22,9 +28,10 @@ from tests.support.oracle import read_committed
 from tests.support.processes import kill_process
 from tests.support.running_airflow import RunningAirflow, running_airflow
 from tests.support.servers import destroy, fill
-from tests.support.waiting import wait_until
+from tests.support.waiting import REQUEST_S, wait_until
 
-DEFERRED, CLEARED, FOLLOWED = "stream_deferred", "stream_cleared", "stream_followed"
+DEFERRED, CLEARED, FOLLOWED, SINK = "stream_deferred", "stream_cleared", "stream_followed", "sink_deferred"
+LITTLE_LAG, CAUGHT_UP = "wait_for_lag", "wait_caught_up"
 
 
 class Streams:
@@ -38,6 +45,10 @@ class Streams:
 
     def start(self, dag_id: str, run_for: str = "") -> str:
         return self.airflow.trigger(dag_id, {"name": self.name, "cache": self.cache, "run_for": run_for, "submit": self.cluster.submit})
+
+    def forget(self) -> None:
+        """Remove the cache that :meth:`send` made."""
+        destroy(self.secured.ignite, self.cache)
 
     def send(self, text: str) -> None:
         fill(self.secured.ignite, self.cache, dict.fromkeys(range(100), text))
@@ -61,7 +72,41 @@ class Streams:
 
     def stop(self) -> None:
         """Stop the connector, as `ignite-kafka stop` does."""
-        write_target(self.clients, Topics(self.clients), PREFIX, self.name, STOPPED)
+        self.request(STOPPED)
+
+    def request(self, state: str) -> None:
+        write_target(self.clients, Topics(self.clients), PREFIX, self.name, state)
+
+    def pause(self) -> None:
+        """Pause the connector, and wait until no task of it runs: its record says PAUSED as soon as it follows the request."""
+        self.request(PAUSED)
+
+        def paused() -> bool:
+            self.airflow.check()
+            [run] = self.runs()
+            with urlopen(f"{run.spark_ui}/api/v1/applications/{run.application_id}/jobs?status=running", timeout=REQUEST_S) as reply:
+                return run.state == PAUSED and not json.load(reply)
+
+        wait_until(paused, f"{self.name} is paused", poll_s=0.5)
+
+    def produce(self, text: str) -> None:
+        """Write 100 records to the topic that the sink reads."""
+        Topics(self.clients).ensure([TopicSpec(f"{self.name}-{self.cache}", 1, 1)])
+        producer = Producer(self.secured.kafka.client_config)
+        for key in range(100):
+            producer.produce(f"{self.name}-{self.cache}", json.dumps({"text": text}), str(key))
+        assert producer.flush(REQUEST_S) == 0
+
+    def await_entries(self, text: str) -> None:
+        """Wait until the cache has the 100 entries that a sink made of :meth:`produce`."""
+
+        def there() -> bool:
+            self.airflow.check()
+            with self.secured.ignite.client() as client:
+                values = [value for _, value in client.get_cache(self.cache).scan()] if self.cache in client.get_cache_names() else []
+            return len(values) == 100 and all(getattr(value, "text", None) == text for value in values)
+
+        wait_until(there, f"100 entries {text!r} in {self.cache}", poll_s=0.5)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +120,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DetachedSpark]
 @pytest.fixture(scope="module")
 def airflow_running(secured: Secured, cluster: DetachedSpark, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningAirflow]:
     dags = tmp_path_factory.mktemp("cluster-dags")
-    (dags / "stream_in_cluster.py").write_text((DAGS / "stream_in_cluster.py").read_text())
+    for name in ("stream_in_cluster.py", "sink_in_cluster.py", "wait_for_connector.py"):
+        shutil.copy(DAGS / name, dags)
     on_yarn = {"spark_cluster": {"conn_type": "spark", "host": "yarn", "extra": {"deploy-mode": "cluster"}}}
     home = AirflowHome(tmp_path_factory.mktemp("cluster-airflow"), dags, {**secured.connections(), **on_yarn}).migrate()
     with running_airflow(home, str(cluster.folder)) as made:
@@ -93,6 +139,13 @@ def streams(secured: Secured, airflow_running: RunningAirflow, cluster: Detached
         caches = [cache for cache in client.get_cache_names() if cache.startswith(made.cache)]
     for cache in caches:
         destroy(secured.ignite, cache)
+
+
+@pytest.fixture
+def connected(secured: Secured, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process has the connections, too."""
+    for name, connection in secured.connections().items():
+        monkeypatch.setenv(f"AIRFLOW_CONN_{name.upper()}", json.dumps(connection))
 
 
 def test_deferred_stream_outlives_triggerer_and_scheduler(streams: Streams) -> None:
@@ -171,3 +224,58 @@ def test_stream_ends_after_run_for(streams: Streams) -> None:
     assert status.ended_ms is not None
     assert status.ended_ms - status.started_ms < 200_000
     assert streams.started() == 1
+
+
+def test_deferred_sink_outlives_the_triggerer(streams: Streams, connected: None) -> None:
+    streams.forget()
+    airflow, run = streams.airflow, streams.start(SINK)
+    airflow.await_state(SINK, run, "deferred")
+    waits = f"connector {streams.name} waits for topics that do not exist yet"
+    wait_until(lambda: waits in streams.cluster.log(), "a sink without a topic", poll_s=0.5)
+    streams.produce("first")
+    streams.await_entries("first")
+    wait_until(lambda: not task_processes(airflow), "end of the task's process")
+    airflow.kill("triggerer")
+    airflow.start("triggerer")
+
+    streams.pause()
+    streams.produce("second")
+    behind = LagReader(streams.name).read()
+    assert (behind.state, behind.loaded, behind.counts()) == (PAUSED, True, {f"{streams.name}-{streams.cache}": 100})
+    waiting = airflow.trigger(LITTLE_LAG, {"name": streams.name})
+    wait_until(lambda: f"Connector {streams.name} is {PAUSED}; to copy: " in airflow.log(LITTLE_LAG, waiting), "a poll of the triggerer")
+    assert airflow.task(LITTLE_LAG, waiting)[0] == "deferred"
+    streams.request(RUNNING)
+    assert airflow.await_state(LITTLE_LAG, waiting, "success", "failed") == "success", airflow.log(LITTLE_LAG, waiting)[-3000:]
+    assert airflow.home.results(LITTLE_LAG) == [
+        {"connector": streams.name, "state": RUNNING, "loaded": True, "lag": {}, "total": 0},
+    ]
+    streams.await_entries("second")
+
+    streams.stop()
+    assert airflow.await_state(SINK, run, "success", "failed") == "success", airflow.log(SINK, run)[-3000:]
+    result = airflow.home.results(SINK)[-1]
+    assert (result["state"], result["generation"], result["records"]) == (STOPPED, 1, 200)
+    assert streams.started() == 1
+    assert f"connector {streams.name} RUNNING: " in airflow.log(SINK, run), "progress is in the task's log"
+
+
+def test_a_stream_that_was_behind_has_caught_up(streams: Streams, connected: None) -> None:
+    airflow, run = streams.airflow, streams.start(DEFERRED)
+    streams.await_records(100)
+    streams.pause()
+    streams.send("second")
+    behind = LagReader(streams.name).read()
+    assert (behind.state, behind.loaded, behind.counts()) == (PAUSED, True, {streams.cache: 100})
+    assert not LagCondition(99).met(behind)
+    assert LagCondition({streams.cache: 100}).met(behind)
+    waiting = airflow.trigger(CAUGHT_UP, {"name": streams.name})
+    wait_until(lambda: f"Connector {streams.name} is {PAUSED}; to copy: " in airflow.log(CAUGHT_UP, waiting), "a poll of the triggerer")
+    assert airflow.task(CAUGHT_UP, waiting)[0] == "deferred"
+    streams.request(RUNNING)
+    assert airflow.await_state(CAUGHT_UP, waiting, "success", "failed") == "success", airflow.log(CAUGHT_UP, waiting)[-3000:]
+    streams.await_records(200)
+    [caught_up] = airflow.home.results(CAUGHT_UP)
+    assert (caught_up["connector"], caught_up["state"], caught_up["loaded"]) == (streams.name, RUNNING, True)
+    streams.stop()
+    assert airflow.await_state(DEFERRED, run, "success", "failed") == "success", airflow.log(DEFERRED, run)[-3000:]

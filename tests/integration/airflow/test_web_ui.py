@@ -9,22 +9,33 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 from selenium.webdriver.common.keys import Keys
 
+from ignite_kafka.admin import backlog
 from ignite_kafka.common.deadline import Interval
 from ignite_kafka.errors import TopicError
+from ignite_kafka.ignite.backlog_service import BacklogService
+from ignite_kafka.ignite.cluster import Cluster
+from ignite_kafka.ignite.connection import ThinConnection
+from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.topics import Topics
+from ignite_kafka.kafka.topics import Topics, TopicSpec
+from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.state.offsets import read_slots
 from ignite_kafka.state.status import FAILED, RUNNING
-from ignite_kafka.state.target_state import PAUSED, STOPPED, read_target
+from ignite_kafka.state.target_state import PAUSED, STOPPED, read_target, write_target
 from tests.integration.airflow.conftest import ENTRIES, PREFIX, Secured, WriteRun
 from tests.support.airflow_home import AirflowHome
 from tests.support.airflow_web import AirflowWeb, airflow_web
 from tests.support.browser import Browser, chromium
+from tests.support.connector_run import SLOTS, Run
 from tests.support.oracle import read_committed
-from tests.support.waiting import wait_until
+from tests.support.servers import destroy, fill
+from tests.support.waiting import REQUEST_S, wait_until
 
 PAGE = "/plugin/ignite-kafka-connectors/ignite-kafka/"
 DAG = "ignite_to_kafka_manual"
@@ -104,7 +115,7 @@ def test_form_and_test_button_of_a_connection(web: AirflowWeb, browser: Browser,
     browser.has("Apache Ignite")
     kind.send_keys(Keys.ENTER)
     browser.fill("[name=host]", host)
-    browser.fill("[name=port]", f"x{port}")  # the form takes digits only
+    browser.fill("[name=port]", f"x{port}", shown=port)  # the form takes digits only
     browser.fill("[name=login]", "ignite")
     browser.fill("[name=password]", "of somebody else")
     browser.shoot("connection")
@@ -193,3 +204,85 @@ def test_a_viewer_sees_connectors_without_buttons(web: AirflowWeb, browser: Brow
     browser.has("Actions need the right to edit connection kafka_default.")
     assert not browser.all("[data-action]")
     assert not browser.errors()
+
+
+def held(secured: Secured, connector: str, settings: dict[str, Any]) -> Run:
+    """A run of a connector as Kafka sees one."""
+    clients = KafkaClients(secured.kafka.client_config)
+    return Run(clients, Topics(clients), PREFIX, connector).begin(settings=settings)
+
+
+def open_connector(browser: Browser, web: AirflowWeb, name: str) -> None:
+    open_page(browser, web)
+    browser.press(name, "a")
+
+
+def reset(browser: Browser, **fields: str) -> None:
+    """Fill the form `Reset offsets` and send it."""
+    browser.press("Reset offsets…", "summary")
+    for name, text in fields.items():
+        browser.fill(f"[name={name}]", text)
+    browser.click("[data-action=reset]")
+
+
+@pytest.fixture
+def captured(secured: Secured) -> Iterator[BacklogService]:
+    """The backlog service, and a cache to be captured."""
+    fill(secured.ignite, "orders", {1: "one"})
+    credentials = IgniteCredentials("ignite", secured.passwords[0])
+    with ThinConnection(IgniteEndpoint((secured.ignite.address,)), credentials, secured.ignite.address) as connection:
+        service = BacklogService(connection)
+        yield service
+        service.force_stop("buffered", destroy=True)
+    destroy(secured.ignite, "orders")
+
+
+def test_a_stream_is_resumed_sends_again_and_forgets(web: AirflowWeb, browser: Browser, secured: Secured, captured: BacklogService) -> None:
+    run = held(secured, "buffered", {"run_mode": "continuous"})
+    captured.start("buffered", run.backlog_settings, ["orders"])
+    write_target(run.clients, run.topics, PREFIX, "buffered", PAUSED)
+    log_in(browser, web, "alice")
+    open_connector(browser, web, "buffered")
+    browser.click("[data-action=resume]")
+    browser.has("connector buffered: target state RUNNING")
+    assert target(secured, "buffered") == RUNNING
+
+    browser.press("Resend…", "summary")
+    browser.fill("[name=partition]", "3")
+    browser.click("[data-action=resend]")
+    browser.has("cache orders: partition 3 will be sent again by connector buffered")
+    with Cluster(IgniteEndpoint((secured.ignite.address,)), IgniteCredentials("ignite", secured.passwords[0])) as cluster:
+        units = backlog.status_of(cluster, "buffered").units
+    assert [(unit.cache, unit.partition, unit.marks) for unit in units if unit.marks] == [("orders", 3, ("asked",))]
+
+    run.send("orders")
+    reset(browser, typed_name="buffered")
+    browser.has("offsets can be changed only while no run of the connector is active")
+    assert units_sent(run)
+    run.end()
+    reset(browser, typed_name="buffered")
+    browser.has("cache orders: 16 units forgotten")
+    assert units_sent(run) == 0
+
+
+def units_sent(run: Run) -> int:
+    """Number of units that have an offset."""
+    return sum(len(slot.units) for slot in read_slots(run.clients, run.topics, PREFIX, run.connector, SLOTS))
+
+
+def test_a_sink_is_told_where_to_continue(web: AirflowWeb, browser: Browser, secured: Secured) -> None:
+    run = held(secured, "stored", SinkSettings(name="stored", topics=("to-be-stored",), run_mode="continuous").to_dict())
+    run.topics.ensure([TopicSpec("to-be-stored", 1, 1)])
+    producer = Producer(secured.kafka.client_config)
+    for _ in range(10):
+        producer.produce("to-be-stored", b"{}", b"1")
+    assert producer.flush(REQUEST_S) == 0
+    run.end()
+    log_in(browser, web, "alice")
+    open_connector(browser, web, "stored")
+    reset(browser, to="yesterday", typed_name="stored")
+    browser.has("'yesterday' is no place in a topic")
+    assert run.topics.group_offsets("connect-stored", [("to-be-stored", 0)]) == {}
+    reset(browser, to="latest", typed_name="stored")
+    browser.has("topic to-be-stored, partition 0: next offset was none, is 10")
+    assert run.topics.group_offsets("connect-stored", [("to-be-stored", 0)])["to-be-stored", 0][0] == 10

@@ -9,8 +9,10 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import NewPartitions
 
+from ignite_kafka.admin.sink_offsets import move
 from ignite_kafka.errors import RecordsLost, TopicError
 from ignite_kafka.kafka.topics import Topics
+from ignite_kafka.settings.secrets import Secrets
 from tests.support.processes import alive
 from tests.support.sink_connector import Running, Sink, trade
 from tests.support.waiting import REQUEST_S, wait_until
@@ -34,6 +36,15 @@ def test_group_offsets_of_another_program_are_used(sink: Sink) -> None:
     assert sink.run().caches[sink.cache].records == 10
     sink.alter_group(0, 5)
     assert sink.run().caches[sink.cache].records == 25
+
+
+def test_a_sink_that_is_reset_stores_its_topic_again(sink: Sink) -> None:
+    sink.send([trade(number) for number in range(30)])
+    assert sink.run().caches[sink.cache].records == 30
+    assert move(sink.settings, Secrets(), "earliest").offsets == {(sink.topic, number): (10, 0) for number in range(3)}
+    assert sink.run().caches[sink.cache].records == 30
+    move(sink.settings, Secrets(), "7", sink.topic, 2)
+    assert sink.run().caches[sink.cache].records == 3
 
 
 @pytest.mark.parametrize(("reset", "stored"), [("none", 0), ("earliest", 5), ("latest", 0)])
@@ -123,9 +134,7 @@ def test_a_topic_that_was_made_again_is_refused(sink: Sink) -> None:
         sink.run()
     assert refused.value.where["topic"] == sink.topic
     assert set(sink.entries()) == set(range(10))
-    sink.alter_group(0, 0)
-    sink.alter_group(1, 0)
-    sink.alter_group(2, 0)
+    move(sink.settings, Secrets(), "earliest")
     assert sink.run().caches[sink.cache].records == 20
 
 

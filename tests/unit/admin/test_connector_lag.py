@@ -39,7 +39,7 @@ def records(monkeypatch: pytest.MonkeyPatch) -> Any:
             "read_run": lambda *_: run,
             "read_progress": lambda *_: dict(enumerate(tasks)),
             "sink_partitions": lambda topics, connector, names: behind,
-            "_chosen": lambda *_: ["t"],
+            "topics_read": lambda *_: ["t"],
         }.items():
             monkeypatch.setattr(connector_lag, name, value)
         monkeypatch.setattr("ignite_kafka.admin.backlog.status_of", lambda cluster, connector: view)

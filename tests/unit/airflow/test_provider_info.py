@@ -14,6 +14,7 @@ import airflow
 import jsonschema
 import pytest
 from airflow.providers.apache.kafka.get_provider_info import get_provider_info as get_kafka_info
+from airflow.providers.common.compat.notifier import BaseNotifier
 from airflow.providers_manager import ProvidersManager
 
 import airflow_provider_ignite_kafka
@@ -66,6 +67,15 @@ _SUFFIX = {"operators": "Operator", "sensors": "Sensor", "triggers": "Trigger", 
 
 def _public_class_of(kind: str, node: ast.stmt) -> bool:
     return isinstance(node, ast.ClassDef) and node.name.endswith(_SUFFIX[kind]) and node.name not in _INTERNAL
+
+
+def test_airflow_knows_the_notifier() -> None:
+    manager = ProvidersManager()
+    manager.initialize_providers_notifications()
+    [name] = INFO["notifications"]
+    assert name in manager.notification
+    module, class_name = name.rsplit(".", 1)
+    assert issubclass(getattr(importlib.import_module(module), class_name), BaseNotifier)
 
 
 def test_transfers_go_between_known_integrations_and_guides_exist() -> None:

@@ -1,4 +1,4 @@
-"""The driver of a run of epochs while Kafka is away: the end of its tasks is the end of the run."""
+"""The driver of a run of epochs: it ends with its tasks while Kafka is away, and reports while it has nothing to copy."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ import pytest
 
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, OutcomeUnknown
 from ignite_kafka.plan.source_plan import RunPlan
+from ignite_kafka.runtime.counts import CacheCount, SlotResult
 from ignite_kafka.runtime.epoch import Epoch, Running
 from ignite_kafka.runtime.epoch_run import EpochRun
+from ignite_kafka.runtime.progress import RunFollower
 from ignite_kafka.runtime.spark_job import Job, Work
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.state.status import CacheStatus, RunStatus, TaskProgress
+from ignite_kafka.state.target_state import PAUSED, RUNNING
 
 UNKNOWN = OutcomeUnknown("a commit got no answer", slot=0)
 
@@ -31,6 +35,9 @@ class FakeJob:
     def all_run(self) -> bool:
         return False
 
+    def failed(self) -> dict[int, SlotResult]:
+        return {0: SlotResult(0, {"trades": CacheCount(records=7)}, UNKNOWN)}
+
     def check(self) -> None:
         self.asked += 1
         if self.asked > 1:
@@ -41,11 +48,11 @@ class Run(EpochRun[ConnectorSettings]):
     """A run whose driver gets no answer of Kafka."""
 
     def __init__(self) -> None:
-        self._settings = SourceSettings(name="c", retry_timeout_ms=2_147_483_647)
+        self._settings = SourceSettings(name="c", retry_timeout_ms=2_147_483_647, progress_interval_ms=100)
         self._request = cast(Any, SimpleNamespace(stop=threading.Event()))
         self._job = cast(Job, FakeJob())
         self._spark = cast(Any, SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=1, getConf=dict)))
-        self.tried = 0
+        self.tried, self.reports = 0, 0
 
     def _begin_epoch(self, number: int) -> None:
         self._retry(self.unanswered)
@@ -60,6 +67,9 @@ class Run(EpochRun[ConnectorSettings]):
     def _follow_target(self) -> bool:
         return False
 
+    def _publish_progress(self) -> None:
+        self.reports += 1
+
     def _run(self) -> None: ...
 
     @property
@@ -68,7 +78,7 @@ class Run(EpochRun[ConnectorSettings]):
 
     @property
     def _refresh_interval_ms(self) -> int:
-        return 1
+        return 300  # an idle run waits so long at once
 
     def _next_epoch(self, number: int, configs_offset: int) -> Epoch:
         raise NotImplementedError
@@ -96,3 +106,24 @@ def test_a_task_s_error_is_raised_while_the_job_goes_on_and_kafka_is_away() -> N
     run = Run()
     with pytest.raises(OutcomeUnknown):
         run._follow(cast(Job, run._job), Running(Epoch(1, 0), 1, 4), ends=False)
+
+
+@pytest.mark.parametrize(("target", "reports"), [(RUNNING, True), (PAUSED, False)])
+def test_a_run_with_nothing_to_copy_reports_so_that_it_is_not_taken_for_dead(target: str, reports: bool) -> None:
+    run = Run()
+    run._target = target
+    run._wait()
+    assert bool(run.reports) is reports
+
+
+def test_a_run_that_fails_has_the_counts_of_what_its_tasks_committed() -> None:
+    run = Run()
+    run._sent = {"trades": CacheStatus("t-trades", records=100)}
+    run._status = RunStatus("RUNNING", "c", "r")
+    reports = {slot: TaskProgress(1, epoch, True, {"trades": vars(CacheCount(records=records))}) for slot, epoch, records in REPORTS}
+    run._follower = cast(RunFollower, SimpleNamespace(tasks=reports))
+    run._count_failed(cast(Job, FakeJob()), Epoch(2, 0))
+    assert run._status.caches["trades"].records == 100 + 7 + 20, "of the failed task all, of the other one what it reported in this epoch"
+
+
+REPORTS = ((0, 2, 5), (1, 2, 20), (2, 1, 1_000))  # first slot, epoch and records

@@ -35,7 +35,9 @@ def test_errors_and_events_of_a_task_reach_the_driver() -> None:
 
     events.emit(events.UNIT_REDONE, slot=9, reason="of a task before")
     assert [result.slot for result in _noting(errors, emitted, work, [0, 1])] == [0, 1]
-    assert noted == [("errors", (gone,)), ("events", {events.UNIT_REDONE.id: 2})]
+    [(_, (failed,)), counted] = noted
+    assert (failed.slot, failed.error) == (1, gone)
+    assert [counted] == [("events", {events.UNIT_REDONE.id: 2})]
 
 
 def test_events_of_tasks_are_added_up() -> None:

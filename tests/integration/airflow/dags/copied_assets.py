@@ -1,4 +1,7 @@
-"""Two caches and a table are copied; two Dags are scheduled on their topics, one by way of an alias and one by the asset itself."""
+"""Two caches and a table are copied; two Dags are scheduled on their topics, one by way of an alias and one by the asset itself.
+
+A third Dag stores a topic with a record that cannot be stored.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ from typing import Any
 
 from airflow.sdk import DAG, Asset, AssetAlias, task
 
+from airflow_provider_ignite_kafka.notifications.connector import ConnectorNotifier
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
+from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
 
 BROKER = os.environ.get("BROKER_OF_THE_TEST", "127.0.0.1:9092")
 PEOPLE = Asset(uri=f"kafka://{BROKER}/assets-people")
@@ -19,6 +24,14 @@ with DAG("copied_assets", schedule=None):
         settings={"name": "assets", "cache_whitelist": "people,places,SQL_PUBLIC_CITY", "topic_prefix": "assets-"},
         driver_memory="512m",
         outlets=[AssetAlias("copies"), PLACES],
+    )
+
+with DAG("refused_record", schedule=None):
+    KafkaToIgniteOperator(
+        task_id="store",
+        settings={"name": "refused", "topics": "refused-cities", "topic_prefix": "refused-", "process_updates": True},
+        driver_memory="512m",
+        on_failure_callback=ConnectorNotifier(connector="refused", topic="alerts", message="{{ ti.task_id }} failed"),
     )
 
 

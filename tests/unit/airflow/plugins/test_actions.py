@@ -10,9 +10,10 @@ import pytest
 from airflow_provider_ignite_kafka.plugins import actions
 from airflow_provider_ignite_kafka.plugins.actions import ACTIONS, perform
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
-from ignite_kafka.admin import backlog, offsets
+from ignite_kafka.admin import backlog, offsets, sink_offsets
 from ignite_kafka.admin.backlog import Resend
 from ignite_kafka.admin.offsets import Reset
+from ignite_kafka.admin.sink_offsets import Moved
 from ignite_kafka.admin.target_state import NewestRun, TargetStateChange
 from ignite_kafka.errors import NotStopped, SettingsError
 from ignite_kafka.settings.connector import ConnectorSettings
@@ -52,6 +53,11 @@ def done(monkeypatch: pytest.MonkeyPatch) -> Done:
         found.append((*about(settings, secrets), cache, partition))
         return Reset({cache or "every": 8})
 
+    def move(settings: ConnectorSettings, secrets: Secrets, to: str, topic: str | None, partition: int | None) -> Moved:
+        found.append((*about(settings, secrets), to, topic, partition))
+        return Moved({(topic or "every", partition or 0): (-1, 7)})
+
+    monkeypatch.setattr(sink_offsets, "move", move)
     monkeypatch.setattr(actions, "request_target_state", target)
     monkeypatch.setattr(backlog, "resend", resend)
     monkeypatch.setattr(offsets, "reset", reset)
@@ -76,6 +82,8 @@ BOTH = ("c", "copies", "broker:9092", ("node:10800",), "kafka-sesame")
         ("resend", {"cache": "air", "partition": " 7 "}, (*BOTH, "air", 7)),
         ("reset", {"typed_name": "c"}, (*KAFKA_ONLY, None, None)),
         ("reset", {"typed_name": "c", "cache": "air", "partition": "7"}, (*KAFKA_ONLY, "air", 7)),
+        ("reset", {"typed_name": "c", "to": "latest", "topic": ""}, (*KAFKA_ONLY, "latest", None, None)),
+        ("reset", {"typed_name": "c", "to": "7", "topic": "t-air", "partition": "3"}, (*KAFKA_ONLY, "7", "t-air", 3)),
     ],
 )
 def test_each_action_asks_the_connector_of_its_cluster(done: Done, name: str, form: Mapping[str, str], asked: tuple[Any, ...]) -> None:
@@ -91,6 +99,7 @@ def test_what_was_done_is_told(done: Done) -> None:
     assert act("pause").startswith("connector c: target state PAUSED")
     assert "2 partitions will be sent again by connector c" in act("resend", cache="air")
     assert act("reset", typed_name="c", cache="air") == "cache air: 8 units forgotten"
+    assert act("reset", typed_name="c", to="7", topic="t", partition="3") == "topic t, partition 3: next offset was none, is 7"
 
 
 @pytest.mark.parametrize("name", ["stop", "reset"])
@@ -112,6 +121,7 @@ def test_an_action_that_cannot_be_undone_needs_the_connector_s_name(done: Done, 
         ("resend", {"cache": "air", "partition": "1.5"}, "is no partition"),
         ("resend", {"cache": "air", "partition": "²"}, "is no partition"),
         ("reset", {"typed_name": "c", "partition": "3"}, "a partition is given without its cache"),
+        ("reset", {"typed_name": "c", "to": "latest", "partition": "3"}, "a partition is given without its topic"),
         ("reset", {"typed_name": "c", "cache": "air", "partition": "all"}, "'all' is no partition"),
     ],
 )

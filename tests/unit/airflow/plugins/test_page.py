@@ -218,3 +218,12 @@ def test_no_other_site_may_frame_the_page_and_no_browser_keeps_it(page: Page) ->
     assert "frame-ancestors 'self'" in headers["content-security-policy"]
     assert "script-src 'self'" in headers["content-security-policy"]
     assert headers["cache-control"] == "no-store"
+
+
+def test_a_sink_offers_places_in_its_topics_and_sends_nothing_again(page: Page) -> None:
+    show(page, connector("COMPLETED", topics=["t-people"]))
+    shown = page.get()
+    assert '<option value="t-people">' in shown
+    assert 'name="to" required' in shown
+    assert 'data-action="reset"' in shown
+    assert 'data-action="resend"' not in shown

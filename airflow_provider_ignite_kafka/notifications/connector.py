@@ -1,0 +1,127 @@
+"""Notifier that writes what happened to a connector's task to a Kafka topic, with the connector's own last status."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.notifier import BaseNotifier
+from airflow.providers.common.compat.sdk import redact
+
+from airflow_provider_ignite_kafka.connector_status import clients_of, connector_status
+from airflow_provider_ignite_kafka.threads import once
+from ignite_kafka.errors import IgniteKafkaError
+from ignite_kafka.kafka.single_record import write_record
+from ignite_kafka.kafka.topics import Topics
+from ignite_kafka.settings.connector import ConnectorSettings
+from ignite_kafka.state.status import now_ms
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
+
+    from ignite_kafka.state.status import RunStatus
+
+_TASK = ("dag_id", "task_id", "run_id", "map_index", "try_number", "state")
+
+
+class ConnectorNotifier(BaseNotifier):
+    """Write a record to a Kafka topic, for `on_failure_callback`, `on_retry_callback`, `on_success_callback` and deadline alerts.
+
+    Key: the connector's name. Value: JSON with ``connector``, ``at_ms``, ``message``, the task (``dag_id``, ``task_id``, ``run_id``,
+    ``map_index``, ``try_number``, ``state``), ``exception``, and ``status`` of the connector's newest run (``state``, ``run_id``,
+    ``records``, ``skipped`` and ``error`` with its remedy; null if it has none, or it cannot be read). Secrets that Airflow masks in logs
+    are masked.
+
+    :param connector: name of the connector. Templated.
+    :param topic: topic of the records, which must exist. Templated.
+    :param message: text of the author. Templated.
+    :param kafka_conn_id: connection of the Kafka provider, for the topic and the status. Templated.
+    :param internal_topic_prefix: setting of the connector.
+    :param secrets_file: path of a secrets file where the callback runs. Templated.
+    """
+
+    template_fields: Sequence[str] = ("connector", "topic", "message", "kafka_conn_id", "secrets_file")
+
+    def __init__(
+        self,
+        *,
+        connector: str,
+        topic: str,
+        message: str = "",
+        kafka_conn_id: str = "kafka_default",
+        internal_topic_prefix: str = ConnectorSettings.internal_topic_prefix,
+        secrets_file: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.connector = connector
+        self.topic = topic
+        self.message = message
+        self.kafka_conn_id = kafka_conn_id
+        self.internal_topic_prefix = internal_topic_prefix
+        self.secrets_file = secrets_file
+
+    def notify(self, context: Context) -> None:
+        """Write the record; return when the brokers have it.
+
+        :raises SettingsError: the connection cannot be used.
+        :raises TopicError: the topic does not exist.
+        :raises KafkaUnavailable: the brokers did not confirm the record in time.
+        """
+        value = {
+            "connector": self.connector,
+            "at_ms": now_ms(),
+            "message": self.message,
+            **_task_of(context),
+            "exception": _text(dict(context).get("exception")),
+            "status": self._status(),
+        }
+        self._write(json.dumps(redact(value)).encode())
+
+    async def async_notify(self, context: Context) -> None:
+        """The same in the triggerer, for deadline alerts, which give no task."""
+        await once(lambda: self.notify(context), f"notify-{self.connector}")
+
+    def _status(self) -> dict[str, Any] | None:
+        try:
+            run = connector_status(
+                self.connector,
+                kafka_conn_id=self.kafka_conn_id,
+                internal_topic_prefix=self.internal_topic_prefix,
+                secrets_file=self.secrets_file or None,
+            )
+        except IgniteKafkaError as error:
+            self.log.warning("The status of connector %s could not be read: %s", self.connector, error)
+            return None
+        return None if run is None else _summary(run)
+
+    def _write(self, value: bytes) -> None:
+        clients = clients_of(self.kafka_conn_id, self.secrets_file or None)
+        Topics(clients).partitions(self.topic)  # a producer would wait for a topic that does not exist
+        write_record(clients, self.topic, self.connector.encode(), value, "the notification", connector=self.connector)
+
+
+def _task_of(context: Context) -> dict[str, Any]:
+    """The task of a context; of a Dag's own callback the Dag and its run."""
+    given: Mapping[str, Any] = dict(context)
+    task, dag = given.get("ti"), given.get("dag")
+    found = {name: getattr(task, name, None) for name in _TASK}
+    found["dag_id"] = found["dag_id"] or getattr(dag, "dag_id", None)
+    found["run_id"] = found["run_id"] or given.get("run_id")
+    return {name: value if isinstance(value, int) else _text(value) for name, value in found.items()}
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _summary(run: RunStatus) -> dict[str, Any]:
+    counts = run.caches.values()
+    return {
+        "state": run.state,
+        "run_id": run.run_id,
+        "records": sum(cache.records for cache in counts),
+        "skipped": sum(cache.bad for cache in counts),
+        "error": None if run.error is None else dict(run.error),
+    }

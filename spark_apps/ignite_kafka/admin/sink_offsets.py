@@ -1,0 +1,176 @@
+"""Set the next offsets of a sink while no run of it is active: those of its consumer group, and their copies in the offsets topic.
+
+As in :mod:`.offsets`, each slot's change is one transaction under the slot's transactional id, so that a run that is alive after all, or
+starts meanwhile, reads its offsets again and does not commit over the change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from confluent_kafka import TopicPartition as TopicPartitionOffset
+from confluent_kafka.admin import OffsetSpec
+
+from ..errors import IgniteKafkaError, SettingsError, TopicError
+from ..kafka.topics import TopicPartition, Topics
+from ..plan.sink_offsets import PartitionKey, PartitionOffset
+from ..plan.slots import slot_of
+from ..settings.connector import ConnectorSettings
+from ..settings.secrets import Secrets
+from ..settings.sink import EARLIEST, LATEST, SinkSettings
+from ..settings.suggestions import did_you_mean
+from ..state.internal_records import FORMAT_HEADERS
+from .connector_lag import recorded_settings, topics_read
+from .offsets import Hold
+
+NOWHERE = -1
+_SPECS: Mapping[str, OffsetSpec] = {EARLIEST: OffsetSpec.earliest(), LATEST: OffsetSpec.latest()}
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Next offset of each topic partition, before and after; -1 before: there was none."""
+
+    offsets: Mapping[TopicPartition, tuple[int, int]]
+
+    def to_dict(self) -> dict[str, object]:
+        """JSON-ready form; partitions as Kafka Connect has them (KIP-875)."""
+        rows = [
+            {"partition": {"kafka_topic": topic, "kafka_partition": partition}, "before": None if before < 0 else before, "after": after}
+            for (topic, partition), (before, after) in sorted(self.offsets.items())
+        ]
+        return {"offsets": rows}
+
+
+def move(
+    settings: ConnectorSettings, secrets: Secrets, to: str, topic: str | None = None, partition: int | None = None, *, force: bool = False
+) -> Moved:
+    """Have the next run of a sink continue elsewhere. Repeatable.
+
+    :param to: ``earliest``, ``latest``, an ISO 8601 time (UTC unless it has an offset), or the offset of the next record.
+    :param topic: None: all topics that its newest run read.
+    :param partition: of that topic; None: all. An offset needs one.
+    :param force: proceed although the newest run's status record shows no end.
+    :raises NotStopped: the newest run has not ended, and there is no ``force``.
+    :raises SettingsError: the connector was never started, is a source, does not read that partition, or cannot continue there.
+    :raises TopicError: a topic does not exist.
+    :raises Fenced: a newer run has taken the connector meanwhile.
+    """
+    wanted = parse_position(to)
+    if isinstance(wanted, int) and partition is None:
+        raise SettingsError(f"offset {wanted} is given without its partition", "Choose topic and partition too.", to=to)
+    if topic is None and partition is not None:
+        raise SettingsError("a partition is given without its topic", "Choose the topic too.", partition=partition)
+    hold = Hold.take(settings, secrets, force, sink=True)
+    return _write(hold, _offsets(hold.topics, _places(hold, topic, partition), wanted))
+
+
+def set_offsets(settings: SinkSettings, secrets: Secrets, offsets: Mapping[TopicPartition, int]) -> Moved:
+    """Set the next offset of each given partition.
+
+    :raises NotStopped, SettingsError, TopicError, Fenced: as :func:`move`.
+    """
+    return _write(Hold.take(settings, secrets, force=False, sink=True), offsets)
+
+
+def parse_position(text: str) -> int | OffsetSpec:
+    """Parse the place where a sink is to continue.
+
+    :raises SettingsError: it is none.
+    """
+    text = text.strip()
+    named: OffsetSpec | None = _SPECS.get(text.lower())
+    if named is not None:
+        return named
+    if text.isascii() and text.isdecimal():
+        return int(text)
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError as error:
+        remedy = "Give earliest, latest, a time such as 2025-01-31T12:00:00Z, or the offset of the next record."
+        raise SettingsError(f"{text!r} is no place in a topic", remedy) from error
+    since: OffsetSpec = OffsetSpec.for_timestamp(int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000))
+    return since
+
+
+def _places(hold: Hold, topic: str | None, partition: int | None) -> list[TopicPartition]:
+    """The partitions that the newest run read, or one topic's, or one.
+
+    :raises SettingsError: it read none such.
+    """
+    names = topics_read(recorded_settings(SinkSettings, hold.record), hold.topics)
+    if topic is not None and topic not in names:
+        remedy = did_you_mean(topic, names) or f"It reads {', '.join(names) or 'none'}."
+        raise SettingsError("the connector does not read that topic", remedy, connector=hold.connector, topic=topic)
+    counts = hold.topics.counts(names if topic is None else [topic])
+    places = [(name, number) for name, count in counts.items() for number in range(count) if partition in (None, number)]
+    if partition is not None and not places:
+        raise SettingsError("the topic has no such partition", "See ignite-kafka offsets show.", topic=topic, partition=partition)
+    return places
+
+
+def _offsets(topics: Topics, places: Collection[TopicPartition], to: int | OffsetSpec) -> dict[TopicPartition, int]:
+    """The offset of a position in each partition; after the last record: the end of what is committed."""
+    ends = topics.offsets(places, OffsetSpec.latest(), committed=True)
+    if not isinstance(to, int):
+        found = ends if to is _SPECS[LATEST] else topics.offsets(places, to)
+        return {place: offset if offset >= 0 else ends[place] for place, offset in found.items()}
+    starts = topics.offsets(places, OffsetSpec.earliest())
+    for topic, partition in places:
+        first, end = starts[topic, partition], ends[topic, partition]
+        if not first <= to <= end:
+            remedy = f"The partition has offsets {first} to {end}."
+            raise SettingsError(f"offset {to} is outside of the partition", remedy, topic=topic, partition=partition)
+    return dict.fromkeys(places, to)
+
+
+def _write(hold: Hold, offsets: Mapping[TopicPartition, int]) -> Moved:
+    """Commit the offsets, one transaction a slot, and read them back."""
+    ids = {name: topic_id for name, (topic_id, _) in hold.topics.identities({topic for topic, _ in offsets}).items()}
+    for topic, _ in offsets:
+        if topic not in ids:
+            raise TopicError("the topic does not exist", "Correct the name, or create it.", topic=topic)
+    before: dict[TopicPartition, int] = {}
+    group = hold.clients.reader(**{"group.id": hold.group})
+    try:
+        for slot in sorted({slot_of(*place, hold.slots) for place in offsets}):
+            of_slot = {
+                place: PartitionOffset(offset, ids[place[0]], hold.generation)
+                for place, offset in offsets.items()
+                if slot_of(*place, hold.slots) == slot
+            }
+            with hold.opened(slot) as (producer, state):
+                known = hold.topics.group_offsets(hold.group, of_slot)
+                before |= {place: known[place][0] if place in known else _copied(state.by_topic.get(place)) for place in of_slot}
+                producer.begin()
+                for place, offset in of_slot.items():
+                    key = PartitionKey(hold.connector, *place).to_json()
+                    producer.produce(hold.offsets_topic(slot), key, offset.to_json(), slot, FORMAT_HEADERS)
+                committed = [TopicPartitionOffset(*place, offset.offset, offset.metadata) for place, offset in of_slot.items()]
+                producer.send_offsets(committed, group.consumer_group_metadata())
+                producer.commit()
+    finally:
+        group.close()
+    _check(hold, offsets)
+    return Moved({place: (before[place], offset) for place, offset in offsets.items()})
+
+
+def _copied(copy: PartitionOffset | None) -> int:
+    return NOWHERE if copy is None else copy.offset
+
+
+def _check(hold: Hold, offsets: Mapping[TopicPartition, int]) -> None:
+    """Read the group's offsets back.
+
+    :raises IgniteKafkaError: another program has set them meanwhile.
+    """
+    found = {place: offset for place, (offset, _) in hold.topics.group_offsets(hold.group, offsets).items()}
+    if found != dict(offsets):
+        raise IgniteKafkaError(
+            "offsets of the group differ from those just committed: another program committed some meanwhile",
+            "Make sure that no run of the connector is active, then see ignite-kafka offsets show.",
+            connector=hold.connector,
+            group=hold.group,
+        )

@@ -1,0 +1,49 @@
+"""Writes one record and waits until the brokers have it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+
+from ..errors import KafkaUnavailable
+from .clients import REQUEST_TIMEOUT_S, KafkaClients, translate
+from .headers import Header
+
+ANY_PARTITION = -1
+
+
+def write_record(
+    clients: KafkaClients,
+    topic: str,
+    key: bytes,
+    value: bytes,
+    what: str,
+    *,
+    partition: int = ANY_PARTITION,
+    headers: Sequence[Header] = (),
+    **where: Any,
+) -> None:
+    """Write a record; the topic must exist.
+
+    :param what: what is written, for errors: ``the target state``.
+    :param partition: -1: that of the key.
+    :raises KafkaUnavailable: the broker did not confirm it in time; it may still be written.
+    :raises IgniteKafkaError: the broker refused it.
+    """
+    refused: list[KafkaError] = []
+
+    def on_delivery(error: KafkaError | None, _: Any) -> None:
+        if error is not None:
+            refused.append(error)
+
+    producer, doing = clients.writer(), f"writing {what}"
+    try:
+        producer.produce(topic, value, key, partition, on_delivery=on_delivery, headers=[*headers])
+    except KafkaException as cause:
+        raise translate(cause.args[0], doing, topic=topic, **where) from cause
+    if producer.flush(min(REQUEST_TIMEOUT_S, clients.patience_s)):
+        raise KafkaUnavailable(f"the broker did not confirm {what} in time", "Repeat the request.", topic=topic, **where)
+    if refused:
+        raise translate(refused[0], doing, topic=topic, **where)
