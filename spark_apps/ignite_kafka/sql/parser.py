@@ -6,7 +6,7 @@ Proved means: tests/integration/convert/filter/test_against_spark.py compares it
 from __future__ import annotations
 
 from . import literals
-from .syntax import And, Column, Compare, Condition, In, IsNull, Kind, Like, Literal, Not, Or
+from .syntax import And, Column, Compare, Condition, In, IsNull, Kind, Like, Literal, Not, Or, SelectedField
 from .tokens import Refused, Token, tokens
 
 _MOST_DEPTH = 100
@@ -33,20 +33,20 @@ def parse_condition(text: str) -> Condition:
     return found
 
 
-def parse_columns(text: str) -> tuple[str, ...]:
-    """The names of a list of columns, with commas between.
+def parse_columns(text: str) -> tuple[SelectedField, ...]:
+    """The fields of a list of columns, with commas between; ``AS`` gives one another name.
 
-    :raises Refused: it has something else than names, or a name twice without case.
+    :raises Refused: it has something else than names, or two columns of one name without case.
     """
     parser = _Parser(text)
-    names = [parser.name_alone()]
+    fields = [parser.field()]
     while parser.take(","):
-        names.append(parser.name_alone())
+        fields.append(parser.field())
     parser.end()
-    for at, name in enumerate(names):
-        if name.lower() in {other.lower() for other in names[:at]}:
-            raise Refused(f"column {name} is named twice, without case", None, "Name it once")
-    return tuple(names)
+    for at, field in enumerate(fields):
+        if field.alias.lower() in {other.alias.lower() for other in fields[:at]}:
+            raise Refused(f"two columns are named {field.alias}, without case", None, "Name it once, or give one another name: a AS b")
+    return tuple(fields)
 
 
 class _Parser:
@@ -200,16 +200,23 @@ class _Parser:
             raise Refused(f"{what} is not supported", path[0].position)
         return Column(tuple(token.text for token in path))
 
-    def name_alone(self) -> str:
-        """A column's name; raises Refused."""
+    def field(self) -> SelectedField:
+        """A column, by its own name or another; raises Refused."""
+        name = self._name()
+        alias = self._name() if self._keyword("AS") else name
+        if self._next.kind in ("name", "quoted"):
+            raise Refused(f"{self._next.text} follows column {alias.text}", self._next.position, "Write a comma, or AS, between")
+        if self._next.kind == "operator" and self._next.text != ",":
+            raise Refused(f"{self._next.text} behind column {alias.text} is not supported", name.position, "Name whole columns alone")
+        return SelectedField(name.text, alias.text)
+
+    def _name(self) -> Token:
         token = self._advance()
         if token.kind != "quoted" and (token.kind != "name" or token.word in _KEYWORDS):
             raise Refused(f"{token.text or 'the end'} is where a column's name is due", token.position, "Name columns, with commas between")
-        if self._keyword("AS") or self._next.kind in ("name", "quoted"):
-            raise Refused(f"column {token.text} gets another name", token.position, "Rename fields by transform ReplaceField")
-        if self._next.kind == "operator" and self._next.text != ",":
-            raise Refused(f"{self._next.text} behind column {token.text} is not supported", token.position, "Name whole columns alone")
-        return token.text
+        if not token.text:
+            raise Refused("a column's name is empty", token.position, "Name columns, with commas between")
+        return token
 
     def _literal(self) -> Literal:
         token = self._advance()

@@ -33,6 +33,17 @@ class Column:
 
 
 @dataclass(frozen=True)
+class SelectedField:
+    """A field of values that a list of columns names.
+
+    :param alias: its name in the result; `name` where the list gives none.
+    """
+
+    name: str
+    alias: str
+
+
+@dataclass(frozen=True)
 class Literal:
     """A constant.
 

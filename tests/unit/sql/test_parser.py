@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from ignite_kafka.sql import parse_columns, parse_condition
-from ignite_kafka.sql.syntax import And, Column, Compare, In, IsNull, Kind, Like, Literal, Not, Or, columns_of
+from ignite_kafka.sql.syntax import And, Column, Compare, In, IsNull, Kind, Like, Literal, Not, Or, SelectedField, columns_of
 from ignite_kafka.sql.tokens import Refused
 
 A, ONE = Column(("a",)), Literal(Kind.INT, 1)
@@ -69,9 +69,14 @@ def test_what_is_not_proved_is_refused_by_name(text: str, why: str) -> None:
     assert caught.value.remedy
 
 
-def test_columns_are_names_alone() -> None:
-    assert parse_columns("a, `b c` ,d") == ("a", "b c", "d")
-    wrong = {"a AS b": "gets another name", "a, A": "named twice", "a.b": "behind column a", "a + 1": "behind column a", "*": "due"}
+def test_columns_are_names_with_aliases() -> None:
+    assert parse_columns("a, `b c` ,d") == tuple(SelectedField(name, name) for name in ("a", "b c", "d"))
+    assert parse_columns("a as `x y`, A AS b") == (SelectedField("a", "x y"), SelectedField("A", "b"))
+    wrong = {
+        "a, A": "two columns are named A", "a AS b, B": "two columns are named B", "a.b": "behind column a", "a + 1": "behind column a",
+        "*": "due", "a b": "b follows column a", "a AS": "the end is where", "a AS 1": "1 is where", "``": "is empty",
+        "lower(a)": r"\( behind",
+    }  # fmt: skip
     for text, why in wrong.items():
         with pytest.raises(Refused, match=why):
             parse_columns(text)
