@@ -162,11 +162,13 @@ def _add_common(added: argparse.ArgumentParser, command: Callable[[argparse.Name
 def validate(arguments: argparse.Namespace) -> int:
     """Check settings and, if given, the secrets file."""
     from ..convert import check_transforms
+    from ..convert.filter import check_conditions
 
     if arguments.connectors:
         return validate_all(arguments)
     settings, hidden = settings_of(arguments), secrets_of(arguments)
     check_transforms(settings)
+    check_conditions(settings)
     check_kafka(settings, hidden)
     check_ignite(settings, hidden)
     settings.emit_warnings()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ignite_kafka.convert.rules.stage import Stage
-from ignite_kafka.errors import DecodeError, UnsupportedType
+from ignite_kafka.errors import ConditionFailed, DecodeError, UnsupportedType
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import Page
 from ignite_kafka.plan.source_plan import TransferPlan
@@ -76,6 +76,15 @@ def test_an_entry_for_which_the_filter_fails_is_bad_and_no_other() -> None:
     stages = [dict(letter.headers)["__connect.errors.stage"] for letter in writer.dead_letters]
     assert [letter.key for letter in writer.dead_letters] == [long(1), long(3)]
     assert {str(stage, "utf-8") if isinstance(stage, bytes) else str(stage) for stage in stages} == {str(Stage.TRANSFORMATION)}
+
+
+def test_an_entry_without_a_result_of_the_condition_is_bad_and_no_other() -> None:
+    writer = Writer()
+    sent = send(writer, ENTRIES, where="6 % (_value - 2) = 0", error_handling_policy="LOG_ONLY")
+    assert writer.sent == [(b"0", b"0"), (b"1", b"1"), (b"3", b"3")]
+    assert sent.bad.tolist() == [2]
+    with pytest.raises(ConditionFailed, match="division by zero"):
+        send(Writer(), ENTRIES, where="6 % (_value - 2) = 0")
 
 
 def test_a_bad_entry_among_the_kept_ones_keeps_its_place() -> None:

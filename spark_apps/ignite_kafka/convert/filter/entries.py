@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from ...common.arrays import Mask
 from ...common.redaction import in_message
-from ...errors import IgniteKafkaError, ProgramFault, UnsupportedType
+from ...errors import ConditionFailed, IgniteKafkaError, ProgramFault, UnsupportedType
 from ...ignite.binary import EntryGroup, decode_arrays, decode_entries, kept_rows
 from ...ignite.types.model import CacheInfo, Page, TypeSource
 from ...sql import parse_condition
@@ -33,7 +33,7 @@ from .columns import (
     no_column,
 )
 from .declared_types import check_declared
-from .evaluate import evaluate
+from .evaluate import check_constants, evaluate
 from .user_function import MaskFunction
 
 log = logging.getLogger(__name__)
@@ -44,12 +44,14 @@ NO_RECORDS: OfRecords = MappingProxyType({})
 class EntryFilter:
     """Decides which entries are kept. It has no state: one serves several threads.
 
-    :param where: condition in Spark SQL; empty: none.
+    :param where: condition in Spark SQL; empty: none. UnsupportedType is raised for a constant in it that has no value.
     :param function: gets a batch of all columns of entries that meet the condition, and returns a flag for each; None: none.
     """
 
     def __init__(self, where: str, function: MaskFunction | None = None, date_zone: str = "UTC") -> None:
         self._condition = parse_condition(where) if where else None
+        if self._condition is not None:
+            check_constants(self._condition)
         self._columns = list(dict.fromkeys(columns_of(self._condition))) if self._condition is not None else []
         self._needed, self._function, self._date_zone = NeededColumns.of(self._columns), function, date_zone
 
@@ -78,6 +80,7 @@ class EntryFilter:
 
         :raises DecodeError: an entry's bytes are broken.
         :raises UnsupportedType: an entry lacks a column, or has one of a type that the condition cannot compare.
+        :raises ConditionFailed: the condition has no result for an entry.
         :raises ProgramFault: the function failed.
         """
         count, needed = sum(page.rows for page in pages), self._needed
@@ -140,8 +143,8 @@ def naming_cache(cache: str) -> Iterator[None]:
     """Add the cache to the error of a column."""
     try:
         yield
-    except UnsupportedType as error:
-        raise UnsupportedType(error.what, error.remedy, **{"cache": cache} | error.where) from error
+    except (ConditionFailed, UnsupportedType) as error:
+        raise type(error)(error.what, error.remedy, **{"cache": cache} | error.where) from error
 
 
 def _schema(columns: dict[str, tuple[pa.Array, pa.Field]]) -> pa.Schema:

@@ -1,15 +1,44 @@
-"""Evaluates conditions on Arrow columns, with Spark's three-valued logic."""
+"""Evaluates conditions on Arrow columns, with Spark's three-valued logic and its errors.
+
+Spark evaluates from the left, and nothing whose value cannot matter: behind a false condition of AND, a true one of OR, and a null that
+makes the result null. An error there is none.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...common.arrays import Mask
 from ...errors import UnsupportedType
-from ...sql.syntax import And, Column, Compare, Condition, In, IsNull, Kind, Like, Literal, Not, Or
+from ...sql.syntax import (
+    And,
+    Arithmetic,
+    Call,
+    Cast,
+    Column,
+    Compare,
+    Condition,
+    In,
+    IsNull,
+    Kind,
+    Like,
+    Literal,
+    Negative,
+    Not,
+    Or,
+    columns_of,
+    parts_of,
+)
 from . import operands
+from .arithmetic import calculated, negated
+from .casts import cast
+from .failures import Failure, check, either, within
+from .functions import called
 from .operands import Operand
 
 Lookup = Callable[[Column], Operand]
@@ -23,35 +52,136 @@ def evaluate(condition: Condition, lookup: Lookup, count: int) -> pa.BooleanArra
 
     :param count: N.
     :raises UnsupportedType: a column does not exist, or its type cannot be compared in this way; names it.
+    :raises ConditionFailed: Spark has an error instead of the result of a row, such as a division by zero.
     """
-    match condition:
-        case And(left, right):
-            return pc.and_kleene(evaluate(left, lookup, count), evaluate(right, lookup, count))
-        case Or(left, right):
-            return pc.or_kleene(evaluate(left, lookup, count), evaluate(right, lookup, count))
-        case Not(inner):
-            return pc.invert(evaluate(inner, lookup, count))
-        case IsNull(inner):
-            found = _operand(inner, lookup, count).values
-            return pa.repeat(pa.scalar(not found.is_valid), count) if isinstance(found, pa.Scalar) else found.is_null()
-        case Compare("<=>", left, right):
-            return _null_safe_equal(_operand(left, lookup, count), _operand(right, lookup, count), count)
-        case Compare(operator, left, right):
-            return operands.compared(operator, _operand(left, lookup, count), _operand(right, lookup, count), count)
-        case In(inner, items):
-            return _one_of(_operand(inner, lookup, count), items, count)
-        case Like(inner, pattern):
-            return _like(_operand(inner, lookup, count), pattern, count)
-        case _:
-            return _condition(_operand(condition, lookup, count), count)
+    found = outcome(condition, lookup, count)
+    check(found.failure)
+    return found.values
 
 
-def _operand(condition: Condition, lookup: Lookup, count: int) -> Operand:
-    if isinstance(condition, Column):
-        return lookup(condition)
-    if isinstance(condition, Literal):
-        return operands.literal(condition)
-    return Operand(Kind.BOOLEAN, evaluate(condition, lookup, count), "a condition")
+def check_constants(condition: Condition) -> None:
+    """Check the parts of a condition that name no column: Spark evaluates them beforehand, whatever the rows are.
+
+    :raises UnsupportedType: a part has a type that cannot be used so, or an error instead of a value.
+    """
+    for part in parts_of(condition):
+        check_constants(part)
+    if parts_of(condition) and next(columns_of(condition), None) is None:
+        failed = _Evaluation(_no_column, 1).operand(condition).failure
+        if failed is not None:
+            raise UnsupportedType(f"a constant of where has no value: {failed.why}", "Correct where.")
+
+
+def _no_column(column: Column) -> Operand:
+    raise AssertionError(f"{column} is in a part without columns")
+
+
+def outcome(condition: Condition, lookup: Lookup, count: int) -> Operand:
+    """The N results of a condition, with the rows that have none.
+
+    :raises UnsupportedType: as :func:`evaluate`.
+    """
+    return _Evaluation(lookup, count).condition(condition)
+
+
+class _Evaluation:
+    """Evaluates conditions and expressions on N rows."""
+
+    def __init__(self, lookup: Lookup, count: int) -> None:
+        self._lookup, self._count = lookup, count
+
+    def condition(self, condition: Condition) -> Operand:
+        """The operand of a condition: N booleans."""
+        count = self._count
+        match condition:
+            case And(left, right):
+                return self._both(pc.and_kleene, left, right, decides=False)
+            case Or(left, right):
+                return self._both(pc.or_kleene, left, right, decides=True)
+            case Not(inner):
+                found = self.condition(inner)
+                return _boolean(pc.invert(found.values), found.failure)
+            case IsNull(inner):
+                operand = self.operand(inner)
+                return _boolean(_nulls(operand, count), operand.failure)
+            case Compare(operator, left, right):
+                return self._compared(operator, left, right)
+            case In(inner, items):
+                operand = self.operand(inner)
+                return _boolean(_one_of(operand, items, count), None if _are_null(items) else operand.failure)
+            case Like(inner, pattern):
+                operand = self.operand(inner)
+                return _boolean(_like(operand, pattern, count), operand.failure)
+            case _:
+                operand = self.operand(condition)
+                return _boolean(_condition(operand, count), operand.failure)
+
+    def operand(self, condition: Condition) -> Operand:
+        """The operand of any expression."""
+        found = self._operand(condition)
+        if self._count and parts_of(condition) and next(columns_of(condition), None) is None:
+            return replace(found, void=found.array(self._count).null_count == self._count)
+        return found
+
+    def _operand(self, condition: Condition) -> Operand:
+        match condition:
+            case Column():
+                return self._lookup(condition)
+            case Literal():
+                return operands.literal(condition)
+            case Arithmetic(operator, left, right):
+                return calculated(operator, self.operand(left), self.operand(right), self._count)
+            case Negative(inner):
+                return negated(self.operand(inner), self._count)
+            case Cast(inner, target, tries):
+                return cast(self.operand(inner), target, self._count, tries=tries)
+            case Call(name, arguments):
+                return called(name, [self.operand(one) for one in arguments], self._count)
+            case _:
+                return self.condition(condition)
+
+    def _both(self, combine: Callable[..., pa.BooleanArray], left: Condition, right: Condition, *, decides: bool) -> Operand:
+        """Two conditions.
+
+        :param decides: the result of the left one for which the right one is not evaluated; a constant of it decides on either side.
+        """
+        first, second = self.condition(left), self.condition(right)
+        result = combine(first.values, second.values)
+        if first.failure is second.failure is None:
+            return _boolean(result, None)
+        if second.failure is None and next(columns_of(right), None) is None and _all(second.values, decides):
+            return _boolean(result, None)
+        undecided: Mask = ~np.asarray(pc.fill_null(pc.equal(first.values, decides), False))
+        return _boolean(result, either(first.failure, within(second.failure, undecided)))
+
+    def _compared(self, operator: str, first: Condition, second: Condition) -> Operand:
+        left, right, count = self.operand(first), self.operand(second), self._count
+        for one, other in ((left, second), (right, first)):
+            if one.kind is Kind.DECIMAL and not one.is_literal and not isinstance(other, Column | Literal):
+                what = f"column {one.name} is a DECIMAL, which Spark may round to compare it with an expression"
+                raise UnsupportedType(what, operands.REMEDY, field=one.name)
+        if operator == "<=>":
+            return _boolean(_null_safe_equal(left, right, count), either(left.failure, right.failure))
+        found = operands.compared(operator, left, right, count)
+        if left.failure is right.failure is None or left.void or right.void:
+            return _boolean(found, None)
+        there = ~np.asarray(_nulls(left, count))
+        return _boolean(found, either(left.failure, within(right.failure, there)))
+
+
+def _boolean(values: pa.BooleanArray, failed: Failure | None) -> Operand:
+    """The operand of results; null for rows that have none."""
+    if failed is not None:
+        values = pc.if_else(pa.array(failed.rows), pa.scalar(None, pa.bool_()), values)
+    return Operand(Kind.BOOLEAN, values, "a condition", failure=failed)
+
+
+def _all(values: pa.BooleanArray, wanted: bool) -> bool:
+    return not values.null_count and bool(pc.all(pc.equal(values, wanted)).as_py() is not False)
+
+
+def _are_null(items: tuple[Literal, ...]) -> bool:
+    return all(item.kind is Kind.NULL for item in items)
 
 
 def _condition(operand: Operand, count: int) -> pa.BooleanArray:
@@ -61,7 +191,7 @@ def _condition(operand: Operand, count: int) -> pa.BooleanArray:
     if operand.kind is not Kind.BOOLEAN:
         what = f"{operand.name} is of type {operand.values.type}, and a BOOLEAN is due"
         raise UnsupportedType(what, "Correct where: compare it with a value.", field=operand.name)
-    return pa.repeat(operand.values, count) if isinstance(operand.values, pa.Scalar) else operand.values
+    return operand.array(count)
 
 
 def _null_safe_equal(left: Operand, right: Operand, count: int) -> pa.BooleanArray:
@@ -70,8 +200,7 @@ def _null_safe_equal(left: Operand, right: Operand, count: int) -> pa.BooleanArr
 
 
 def _nulls(operand: Operand, count: int) -> pa.BooleanArray:
-    found = operand.values
-    return pa.repeat(pa.scalar(not found.is_valid), count) if isinstance(found, pa.Scalar) else found.is_null()
+    return operand.array(count).is_null()
 
 
 def _one_of(operand: Operand, items: tuple[Literal, ...], count: int) -> pa.BooleanArray:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from ...common.arrays import Mask
-from ...errors import DecodeError, IgniteKafkaError, UnsupportedType
+from ...errors import ConditionFailed, DecodeError, IgniteKafkaError, UnsupportedType
 
-ROW_ERRORS = (DecodeError, UnsupportedType)
+ROW_ERRORS = (ConditionFailed, DecodeError, UnsupportedType)
 """Errors of a whole batch that a single row can cause."""
 
 
