@@ -15,7 +15,10 @@ from tests.support.snapshot_world import ROWS, World
 from tests.support.stream_world import World as StreamWorld
 from tests.support.stream_world import await_that
 
-TRADES_WHERE = "price > 100 AND symbol IS NOT NULL AND symbol LIKE 'SYM%5' AND at >= TIMESTAMP '2026-01-15 00:00:00Z'"
+TRADES_WHERE = (
+    "price * 2 > 200 AND symbol IS NOT NULL AND upper(symbol) LIKE 'SYM%5' AND at >= TIMESTAMP '2026-01-15 00:00:00Z'"
+    " AND (id % 10 = 0 OR CAST(id AS STRING) LIKE '%5' OR 10 / (id + 1) > 1)"
+)
 
 
 def keys_in_topic(world: World, cache: str) -> list[Any]:

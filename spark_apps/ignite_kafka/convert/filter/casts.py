@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...common.arrays import Mask
 from ...errors import UnsupportedType
@@ -129,12 +130,16 @@ def _text(one: Operand, array: pa.Array) -> Operand | None:
         return Operand(Kind.STRING, array.cast(pa.string()), "")
     if one.kind is not Kind.DATE:
         return None
-    days = array.cast(pa.int32())
-    far: Failure | None = failure(
-        np.asarray(days.is_valid()) & ~_between(np.asarray(days.fill_null(0)), _FIRST_DAY, _LAST_DAY), "the text of a DATE with a long year"
-    )
-    kept = array if far is None else pa.array(array.to_numpy(zero_copy_only=False), array.type, mask=far.rows | np.asarray(array.is_null()))
+    kept, far = near_days(array)
     return Operand(Kind.STRING, kept.cast(pa.string()), "", failure=far)
+
+
+def near_days(array: pa.Array) -> tuple[pa.Array, Failure | None]:
+    """N dates without those of other years than 0 to 9999, of which Arrow has no calendar, and these as a failure."""
+    days = array.cast(pa.int32())
+    beyond = np.asarray(days.is_valid()) & ~_between(np.asarray(days.fill_null(0)), _FIRST_DAY, _LAST_DAY)
+    far = failure(beyond, "a DATE is of another year than 0 to 9999")
+    return array if far is None else pc.if_else(pa.array(beyond), pa.scalar(None, array.type), array), far
 
 
 def _between(values: Numbers, least: int, most: int) -> Mask:

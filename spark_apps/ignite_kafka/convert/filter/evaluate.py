@@ -38,7 +38,7 @@ from . import operands
 from .arithmetic import calculated, negated
 from .casts import cast
 from .failures import Failure, check, either, within
-from .functions import called
+from .functions import called, is_folded
 from .operands import Operand
 
 Lookup = Callable[[Column], Operand]
@@ -64,12 +64,11 @@ def check_constants(condition: Condition) -> None:
 
     :raises UnsupportedType: a part has a type that cannot be used so, or an error instead of a value.
     """
+    if next(columns_of(condition), None) is None:
+        _Evaluation(_no_column, 1).operand(condition)
+        return
     for part in parts_of(condition):
         check_constants(part)
-    if parts_of(condition) and next(columns_of(condition), None) is None:
-        failed = _Evaluation(_no_column, 1).operand(condition).failure
-        if failed is not None:
-            raise UnsupportedType(f"a constant of where has no value: {failed.why}", "Correct where.")
 
 
 def _no_column(column: Column) -> Operand:
@@ -92,6 +91,48 @@ class _Evaluation:
 
     def condition(self, condition: Condition) -> Operand:
         """The operand of a condition: N booleans."""
+        found = self.operand(condition)
+        return replace(found, kind=Kind.BOOLEAN, values=_condition(found, self._count))
+
+    def operand(self, condition: Condition) -> Operand:
+        """The operand of any expression.
+
+        :raises UnsupportedType: it is a constant, and has an error instead of a value.
+        """
+        found = self._operand(condition)
+        if not found.constant or not self._count:
+            return found
+        if found.failure is not None:
+            raise UnsupportedType(f"a constant of where has no value: {found.failure.why}", "Correct where.")
+        return replace(found, void=found.array(self._count).null_count == self._count)
+
+    def _operand(self, condition: Condition) -> Operand:
+        count = self._count
+        match condition:
+            case Column():
+                return self._lookup(condition)
+            case Literal():
+                return operands.literal(condition)
+            case Arithmetic(operator, left, right):
+                first, second = self.operand(left), self.operand(right)
+                return replace(calculated(operator, first, second, count), constant=_fold(first, second))
+            case Negative(inner):
+                one = self.operand(inner)
+                return replace(negated(one, count), constant=one.constant)
+            case Cast(inner, target, tries):
+                one = self.operand(inner)
+                return replace(cast(one, target, count, tries=tries), constant=one.constant)
+            case Call(name, parts):
+                arguments = [self.operand(one) for one in parts]
+                if name in ("coalesce", "nvl"):
+                    constant = _first_is_constant(arguments)
+                else:
+                    constant = all(one.constant for one in arguments) or is_folded(name, arguments)
+                return replace(called(name, arguments, count), constant=constant)
+            case _:
+                return self._predicate(condition)
+
+    def _predicate(self, condition: Condition) -> Operand:
         count = self._count
         match condition:
             case And(left, right):
@@ -99,46 +140,21 @@ class _Evaluation:
             case Or(left, right):
                 return self._both(pc.or_kleene, left, right, decides=True)
             case Not(inner):
-                found = self.condition(inner)
-                return _boolean(pc.invert(found.values), found.failure)
+                one = self.condition(inner)
+                return _boolean(pc.invert(one.values), one.failure, constant=one.constant)
             case IsNull(inner):
-                operand = self.operand(inner)
-                return _boolean(_nulls(operand, count), operand.failure)
+                one = self.operand(inner)
+                return _boolean(_nulls(one, count), one.failure, constant=one.constant)
+            case In(inner, items):
+                one = self.operand(inner)
+                void = all(item.kind is Kind.NULL for item in items)
+                return _boolean(_one_of(one, items, count), None if void else one.failure, constant=one.constant or void)
+            case Like(inner, pattern):
+                one = self.operand(inner)
+                return _boolean(_like(one, pattern, count), one.failure, constant=one.constant)
             case Compare(operator, left, right):
                 return self._compared(operator, left, right)
-            case In(inner, items):
-                operand = self.operand(inner)
-                return _boolean(_one_of(operand, items, count), None if _are_null(items) else operand.failure)
-            case Like(inner, pattern):
-                operand = self.operand(inner)
-                return _boolean(_like(operand, pattern, count), operand.failure)
-            case _:
-                operand = self.operand(condition)
-                return _boolean(_condition(operand, count), operand.failure)
-
-    def operand(self, condition: Condition) -> Operand:
-        """The operand of any expression."""
-        found = self._operand(condition)
-        if self._count and parts_of(condition) and next(columns_of(condition), None) is None:
-            return replace(found, void=found.array(self._count).null_count == self._count)
-        return found
-
-    def _operand(self, condition: Condition) -> Operand:
-        match condition:
-            case Column():
-                return self._lookup(condition)
-            case Literal():
-                return operands.literal(condition)
-            case Arithmetic(operator, left, right):
-                return calculated(operator, self.operand(left), self.operand(right), self._count)
-            case Negative(inner):
-                return negated(self.operand(inner), self._count)
-            case Cast(inner, target, tries):
-                return cast(self.operand(inner), target, self._count, tries=tries)
-            case Call(name, arguments):
-                return called(name, [self.operand(one) for one in arguments], self._count)
-            case _:
-                return self.condition(condition)
+        raise AssertionError(f"{condition} is no condition")
 
     def _both(self, combine: Callable[..., pa.BooleanArray], left: Condition, right: Condition, *, decides: bool) -> Operand:
         """Two conditions.
@@ -147,12 +163,12 @@ class _Evaluation:
         """
         first, second = self.condition(left), self.condition(right)
         result = combine(first.values, second.values)
-        if first.failure is second.failure is None:
-            return _boolean(result, None)
-        if second.failure is None and next(columns_of(right), None) is None and _all(second.values, decides):
-            return _boolean(result, None)
+        decided = any(one.constant and _all(one.values, decides) for one in (first, second))
+        constant = decided or (first.constant and second.constant)
+        if decided or first.failure is second.failure is None:
+            return _boolean(result, None, constant=constant)
         undecided: Mask = ~np.asarray(pc.fill_null(pc.equal(first.values, decides), False))
-        return _boolean(result, either(first.failure, within(second.failure, undecided)))
+        return _boolean(result, either(first.failure, within(second.failure, undecided)), constant=constant)
 
     def _compared(self, operator: str, first: Condition, second: Condition) -> Operand:
         left, right, count = self.operand(first), self.operand(second), self._count
@@ -161,27 +177,35 @@ class _Evaluation:
                 what = f"column {one.name} is a DECIMAL, which Spark may round to compare it with an expression"
                 raise UnsupportedType(what, operands.REMEDY, field=one.name)
         if operator == "<=>":
-            return _boolean(_null_safe_equal(left, right, count), either(left.failure, right.failure))
-        found = operands.compared(operator, left, right, count)
+            both = left.constant and right.constant
+            return _boolean(_null_safe_equal(left, right, count), either(left.failure, right.failure), constant=both)
+        found, constant = operands.compared(operator, left, right, count), _fold(left, right)
         if left.failure is right.failure is None or left.void or right.void:
-            return _boolean(found, None)
+            return _boolean(found, None, constant=constant)
         there = ~np.asarray(_nulls(left, count))
-        return _boolean(found, either(left.failure, within(right.failure, there)))
+        return _boolean(found, either(left.failure, within(right.failure, there)), constant=constant)
 
 
-def _boolean(values: pa.BooleanArray, failed: Failure | None) -> Operand:
+def _fold(*parts: Operand) -> bool:
+    """Whether Spark makes a constant of operands, null for one that is null."""
+    return all(one.constant for one in parts) or any(one.void for one in parts)
+
+
+def _first_is_constant(arguments: list[Operand]) -> bool:
+    """Whether the first argument that is not always null is a constant, or there is none."""
+    first = next((one for one in arguments if not one.void), None)
+    return first is None or first.constant
+
+
+def _boolean(values: pa.BooleanArray, failed: Failure | None, *, constant: bool) -> Operand:
     """The operand of results; null for rows that have none."""
     if failed is not None:
         values = pc.if_else(pa.array(failed.rows), pa.scalar(None, pa.bool_()), values)
-    return Operand(Kind.BOOLEAN, values, "a condition", failure=failed)
+    return Operand(Kind.BOOLEAN, values, "a condition", failure=failed, constant=constant)
 
 
 def _all(values: pa.BooleanArray, wanted: bool) -> bool:
     return not values.null_count and bool(pc.all(pc.equal(values, wanted)).as_py() is not False)
-
-
-def _are_null(items: tuple[Literal, ...]) -> bool:
-    return all(item.kind is Kind.NULL for item in items)
 
 
 def _condition(operand: Operand, count: int) -> pa.BooleanArray:

@@ -12,10 +12,12 @@ import pyarrow.compute as pc
 from ...errors import UnsupportedType
 from ...sql.syntax import Kind
 from .arithmetic import absolute, null_number, numbers, operand_of
+from .casts import near_days
 from .failures import either, failure, within
 from .operands import REMEDY, Operand
 
 _CASED_LATER = frozenset("\u019b\u0264\ua7d3\ua7d5")  # by Unicode 16
+_FOLDED = frozenset(("date_add", "date_sub", "datediff"))
 _INT = pa.int32()
 _MOST_INT = 2**31 - 1
 
@@ -31,12 +33,17 @@ def called(name: str, arguments: Sequence[Operand], count: int) -> Operand:
         return _coalesce(name, arguments, count)
     for place, one in enumerate(arguments):
         _check_argument(name, one, _DUE[name][min(place, len(_DUE[name]) - 1)])
-    failed = None if any(one.void for one in arguments) else either(*(one.failure for one in arguments))
+    failed = None if is_folded(name, arguments) else either(*(one.failure for one in arguments))
     if any(one.kind is Kind.NULL for one in arguments):
         due = (_DUE[name][min(place, len(_DUE[name]) - 1)] for place in range(len(arguments)))
         arguments = [_typed_null(kind, count) if one.kind is Kind.NULL else one for one, kind in zip(arguments, due, strict=False)]
     made = _OF_NAME[name](arguments, count)
     return Operand(made.kind, made.values, name, made.width, either(failed, made.failure))
+
+
+def is_folded(name: str, arguments: Sequence[Operand]) -> bool:
+    """Whether Spark makes null of a function for an argument that is a constant null, and evaluates no other one."""
+    return name in _FOLDED and any(one.void for one in arguments)
 
 
 def _check_argument(name: str, one: Operand, due: Kind) -> None:
@@ -126,7 +133,11 @@ def _part(text: str | None, start: int | None, size: int | None) -> str | None:
 
 
 def _of_day(function: Callable[[pa.Array], pa.Array]) -> Callable[[Sequence[Operand], int], Operand]:
-    return lambda arguments, count: Operand(Kind.INT, function(arguments[0].array(count)).cast(pa.int64()), "", _INT)
+    def made(arguments: Sequence[Operand], count: int) -> Operand:
+        days, far = near_days(arguments[0].array(count))
+        return Operand(Kind.INT, function(days).cast(pa.int64()), "", _INT, far)
+
+    return made
 
 
 def _days(sign: int) -> Callable[[Sequence[Operand], int], Operand]:

@@ -29,6 +29,7 @@ class Operand:
     :param name: for messages.
     :param width: type of a whole number or of a float as Spark has it, of which `values` are wider; None for other kinds.
     :param failure: rows for which Spark has an error instead of a value; they are null.
+    :param constant: no column decides its value, also behind simplifications: ``coalesce(1, a)``, ``a + NULL``, ``a AND FALSE``.
     :param void: a constant whose value is null. Spark makes null of what it is an operand of, and evaluates the other operands for no row.
     """
 
@@ -37,6 +38,7 @@ class Operand:
     name: str
     width: pa.DataType | None = None
     failure: Failure | None = None
+    constant: bool = False
     void: bool = False
 
     @property
@@ -52,20 +54,20 @@ class Operand:
 def literal(one: Literal) -> Operand:
     """The operand of a literal."""
     if one.kind is Kind.TIMESTAMP:
-        return Operand(one.kind, pa.scalar(one.value, pa.int64()).cast(_MICROSECONDS), "a TIMESTAMP")
+        return Operand(one.kind, pa.scalar(one.value, pa.int64()).cast(_MICROSECONDS), "a TIMESTAMP", constant=True)
     if one.kind is Kind.DECIMAL:
         assert isinstance(one.value, Decimal)
         scale = max(0, -int(one.value.as_tuple().exponent))
-        return Operand(one.kind, pa.scalar(one.value, pa.decimal128(38, scale)), f"DECIMAL {one.value}")
+        return Operand(one.kind, pa.scalar(one.value, pa.decimal128(38, scale)), f"DECIMAL {one.value}", constant=True)
     width = None
     if one.kind is Kind.NULL:
-        return Operand(one.kind, pa.scalar(None), "NULL", void=True)
+        return Operand(one.kind, pa.scalar(None), "NULL", constant=True, void=True)
     if one.kind is Kind.INT:
         assert isinstance(one.value, int)
         width = pa.int64() if one.long or not -(2**31) <= one.value < 2**31 else pa.int32()
     if one.kind is Kind.DOUBLE:
         width = pa.float64()
-    return Operand(one.kind, pa.scalar(one.value, _LITERALS.get(one.kind, pa.null())), f"a {one.kind.value}", width)
+    return Operand(one.kind, pa.scalar(one.value, _LITERALS.get(one.kind, pa.null())), f"a {one.kind.value}", width, constant=True)
 
 
 def column(array: pa.Array, field: pa.Field, name: str) -> Operand:

@@ -129,6 +129,16 @@ def test_expressions_are_columns_of_an_entry() -> None:
     assert kept("_key.id % 2 = 0 AND substring(_key.zone, -2, 1) = 'u'") == [False, True, False, False]
 
 
+def test_the_year_of_a_far_date_is_an_error() -> None:
+    """Arrow's calendar ends before Spark's."""
+    assert kept("date_add(DATE '2024-01-31', _key.id * 2000000) > DATE '9999-12-31'") == [False, True, True, True]
+    for function in ("year({}) > 0", "CAST({} AS STRING) > ''"):
+        where = function.format("date_add(DATE '2024-01-31', _key.id * 2000000)")
+        assert kept(f"_key.id = 1 AND {where}") == [True, False, False, False]
+        with pytest.raises(ConditionFailed, match="another year than 0 to 9999"):
+            kept(where)
+
+
 def test_an_entry_without_a_result_is_an_error() -> None:
     """What Spark does not evaluate is none."""
     with pytest.raises(ConditionFailed, match="division by zero") as caught:
