@@ -167,3 +167,12 @@ def test_a_value_without_the_selected_fields_is_a_bad_record() -> None:
     assert [(one.row, one.stage, one.where["setting"]) for one in bad] == [(row, Stage.TRANSFORMATION, "select") for row in (1, 2)]
     assert bad[0].reason == "select names x, a b, and the value has y"
     assert bad[0].where["transform_class"].endswith(".SelectFields")
+
+
+def test_keys_of_the_value_are_made_of_selected_fields_and_other_keys_are_not_read() -> None:
+    made = settings({}, select="x, y AS id", key_policy="value", key_fields="id")
+    found, bad = read(made, consumed([b'{"x":1,"y":"a","z":{}}', b'{"x":2}'], [b"{", b"{"]))
+    assert found == {"topic": [(0, "a", {"x": 1, "id": "a"})]}
+    assert [(one.row, one.stage) for one in bad] == [(1, Stage.KEY)]
+    found, bad = read(settings({}, select="y", key_converter="string"), consumed([b'{"x":1,"y":"a"}'], [b"{"]))
+    assert (found, bad) == ({"topic": [(0, "{", {"y": "a"})]}, [])
