@@ -142,7 +142,7 @@ def test_an_update_that_leaves_the_filter_passes_the_transforms_as_a_removal_doe
 def test_all_entries_of_a_filter_that_keeps_all_are_the_same_pages() -> None:
     class All:
         def of_pages(self, pages: list[Page], *_: Any) -> Any:
-            return np.ones(sum(one.rows for one in pages), bool)
+            return np.ones(sum(one.rows for one in pages), bool), {}
 
     selector = EntrySelector(cast(Any, All()), cast(Any, None), CACHE, Types(), "topic", tombstones=True)
     found = selector.select([ENTRIES], None)

@@ -37,7 +37,7 @@ from ...sql.syntax import (
 from . import operands
 from .arithmetic import calculated, negated
 from .casts import cast
-from .failures import Failure, check, either, within
+from .failures import Failure, either, within
 from .functions import called, is_folded
 from .operands import Operand
 
@@ -47,16 +47,13 @@ Lookup = Callable[[Column], Operand]
 _SPECIAL = frozenset("\\.^$|?*+()[]{}")
 
 
-def evaluate(condition: Condition, lookup: Lookup, count: int) -> pa.BooleanArray:
-    """N results: true, false or null.
+def evaluate(condition: Condition, lookup: Lookup, count: int) -> Operand:
+    """N results: true, false or null; with the rows for which Spark has an error instead.
 
     :param count: N.
-    :raises UnsupportedType: a column does not exist, or its type cannot be compared in this way; names it.
-    :raises ConditionFailed: Spark has an error instead of the result of a row, such as a division by zero.
+    :raises UnsupportedType: a column does not exist, or its type cannot be compared in this way; names it. Or a constant has no value.
     """
-    found = outcome(condition, lookup, count)
-    check(found.failure)
-    return found.values
+    return _Evaluation(lookup, count).condition(condition)
 
 
 def check_constants(condition: Condition) -> None:
@@ -73,14 +70,6 @@ def check_constants(condition: Condition) -> None:
 
 def _no_column(column: Column) -> Operand:
     raise AssertionError(f"{column} is in a part without columns")
-
-
-def outcome(condition: Condition, lookup: Lookup, count: int) -> Operand:
-    """The N results of a condition, with the rows that have none.
-
-    :raises UnsupportedType: as :func:`evaluate`.
-    """
-    return _Evaluation(lookup, count).condition(condition)
 
 
 class _Evaluation:
@@ -103,7 +92,7 @@ class _Evaluation:
         if not found.constant or not self._count:
             return found
         if found.failure is not None:
-            raise UnsupportedType(f"a constant of where has no value: {found.failure.why}", "Correct where.")
+            raise UnsupportedType(f"a constant of where has no value: {found.failure.first}", "Correct where.")
         return replace(found, void=found.array(self._count).null_count == self._count)
 
     def _operand(self, condition: Condition) -> Operand:

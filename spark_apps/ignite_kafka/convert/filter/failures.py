@@ -13,15 +13,24 @@ from ...errors import ConditionFailed
 
 @dataclass(frozen=True)
 class Failure:
-    """N flags of rows with an error, at least one of them true, and the first error's reason."""
+    """N flags of rows with an error, at least one of them true, and the reasons with the rows of each."""
 
     rows: Mask
-    why: str
+    reasons: tuple[tuple[Mask, str], ...]
+
+    def why(self, row: int) -> str:
+        """The first reason of a row that has one."""
+        return next(why for rows, why in self.reasons if rows[row])
+
+    @property
+    def first(self) -> str:
+        """The reason of the first row that has one."""
+        return self.why(int(np.argmax(self.rows)))
 
 
 def failure(rows: Mask, why: str) -> Failure | None:
     """The failure of some rows; None if there are none."""
-    return Failure(rows, why) if rows.any() else None
+    return Failure(rows, ((rows, why),)) if rows.any() else None
 
 
 def within(found: Failure | None, evaluated: Mask | pa.BooleanArray) -> Failure | None:
@@ -29,7 +38,11 @@ def within(found: Failure | None, evaluated: Mask | pa.BooleanArray) -> Failure 
 
     :param evaluated: N flags, none null.
     """
-    return None if found is None else failure(found.rows & np.asarray(evaluated), found.why)
+    if found is None:
+        return None
+    mask: Mask = np.asarray(evaluated)
+    rows = found.rows & mask
+    return Failure(rows, tuple((one & mask, why) for one, why in found.reasons)) if rows.any() else None
 
 
 def either(*failures: Failure | None) -> Failure | None:
@@ -37,14 +50,10 @@ def either(*failures: Failure | None) -> Failure | None:
     found = [one for one in failures if one is not None]
     if not found:
         return None
-    return Failure(np.logical_or.reduce([one.rows for one in found]), found[0].why)
+    return Failure(np.logical_or.reduce([one.rows for one in found]), tuple(reason for one in found for reason in one.reasons))
 
 
-def check(found: Failure | None) -> None:
-    """Raise the error of a batch in which a row has one.
-
-    :raises ConditionFailed: there is such a row.
-    """
-    if found is not None:
-        what = f"where has no result for an entry, as Spark SQL has none: {found.why}"
-        raise ConditionFailed(what, "Correct the entry, or where: TRY_CAST gives null, and AND leaves entries out before.")
+def condition_failed(why: str, cache: str) -> ConditionFailed:
+    """The error of an entry for which Spark has an error."""
+    what = f"where has no result for an entry, as Spark SQL has none: {why}"
+    return ConditionFailed(what, "Correct the entry, or where: TRY_CAST gives null, and AND leaves entries out before.", cache=cache)

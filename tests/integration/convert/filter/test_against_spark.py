@@ -74,7 +74,7 @@ def ours(text: str, batch: pa.RecordBatch) -> list[bool | None] | None:
     """The results of a condition; None if it is refused."""
     columns = {name: (batch.column(name), batch.schema.field(name)) for name in batch.schema.names}
     try:
-        found = evaluate(parse_condition(text), ColumnLookup(columns, len(batch), absent), len(batch))
+        found = evaluate(parse_condition(text), ColumnLookup(columns, len(batch), absent), len(batch)).values
     except (Refused, UnsupportedType):
         return None
     assert len(found) == len(batch)

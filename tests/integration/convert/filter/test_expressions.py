@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pyspark.errors import PySparkException
 
 from ignite_kafka.convert.filter.columns import ColumnLookup
-from ignite_kafka.convert.filter.evaluate import check_constants, outcome
+from ignite_kafka.convert.filter.evaluate import check_constants, evaluate
 from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.sql import parse_condition
 from tests.support.spark_conditions import (
@@ -103,7 +103,7 @@ def ours(text: str, batch: pa.RecordBatch) -> tuple[list[bool | None], list[bool
     try:
         condition = parse_condition(text)
         check_constants(condition)
-        found = outcome(condition, ColumnLookup(columns, len(batch), absent), len(batch))
+        found = evaluate(condition, ColumnLookup(columns, len(batch), absent), len(batch))
     except UnsupportedType:
         return None
     failed = np.zeros(len(batch), bool) if found.failure is None else found.failure.rows

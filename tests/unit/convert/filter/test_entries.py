@@ -42,7 +42,10 @@ ENTRIES = [(key(1), trade(5.0)), (key(2, "us"), trade(15.0, "B")), (key(3), trad
 
 
 def kept(where: str, entries: list[tuple[bytes, bytes]] = ENTRIES, cache: CacheInfo = CACHE) -> list[bool]:
-    return list(EntryFilter(where).of_pages([page(entries)], cache, TYPES).tolist())
+    found, errors = EntryFilter(where).of_pages([page(entries)], cache, TYPES)
+    for _, error in sorted(errors.items()):
+        raise error
+    return list(found.tolist())
 
 
 def test_fields_of_values_and_keys_are_columns_whatever_their_case() -> None:
@@ -139,11 +142,21 @@ def test_the_year_of_a_far_date_is_an_error() -> None:
             kept(where)
 
 
+def sure(batch: pa.RecordBatch) -> list[bool]:
+    assert batch.num_rows == 1
+    return [True]
+
+
 def test_an_entry_without_a_result_is_an_error() -> None:
     """What Spark does not evaluate is none."""
     with pytest.raises(ConditionFailed, match="division by zero") as caught:
         kept("1 / (price - 5) > 0")
     assert caught.value.where["cache"] == "tested"
+    entries = [(key(at), trade(price)) for at, price in enumerate((5.0, 1e300, 7.0, None))]
+    found, errors = EntryFilter("CAST(price AS INT) % CAST(price - 5 AS INT) = 1", sure).of_pages([page(entries)], CACHE, TYPES)
+    assert (found.tolist(), {row: str(error).count("division by zero") for row, error in errors.items()}) == (
+        [False, False, True, False], {0: 1, 1: 0},
+    )  # fmt: skip
     assert kept("price > 5 AND 1 / (price - 5) > 0") == [False, True, False, True]
     assert kept("price IS NULL OR price = 5 OR 1 / (price - 5) > 0") == [True] * 4
 
@@ -180,12 +193,12 @@ def test_arrays_are_filtered_like_pages() -> None:
     keys = pa.array([one[5:-4] for one, _ in ENTRIES], pa.binary())
     values = pa.array([one[5:-4] for _, one in ENTRIES], pa.binary())
     found = EntryFilter("price > 10 AND _offset < 13").of_arrays(keys, values, CACHE, TYPES, {"_offset": pa.array([10, 11, 12, 13])})
-    assert found.tolist() == [False, True, False, False]
-    assert EntryFilter("symbol = 'B'").of_arrays(keys[1:3], values[1:3], CACHE, TYPES).tolist() == [True, False]
+    assert found[0].tolist() == [False, True, False, False]
+    assert EntryFilter("symbol = 'B'").of_arrays(keys[1:3], values[1:3], CACHE, TYPES)[0].tolist() == [True, False]
 
 
 def of_function(found: Any) -> list[bool]:
-    return list(EntryFilter("price > 10", lambda batch: found(batch)).of_pages([page(ENTRIES)], CACHE, TYPES).tolist())
+    return list(EntryFilter("price > 10", lambda batch: found(batch)).of_pages([page(ENTRIES)], CACHE, TYPES)[0].tolist())
 
 
 def test_a_function_gets_what_meets_the_condition() -> None:
@@ -221,7 +234,7 @@ def test_settings_choose_the_filter_of_each_cache(monkeypatch: pytest.MonkeyPatc
     assert filters.of("b1") is filters.of("b2") is not None
     rich = filters.of("rich")
     assert rich is not None
-    assert rich.of_pages([page(ENTRIES)], CACHE, TYPES).tolist() == [False, True, False, True]
+    assert rich.of_pages([page(ENTRIES)], CACHE, TYPES)[0].tolist() == [False, True, False, True]
     for name, why in (
         ("acme_filters:number", "no filter function"),
         ("acme_filters:unmarked", "no filter function"),
@@ -247,7 +260,8 @@ def test_rows_that_fail_do_not_fail_the_others() -> None:
     def evaluate(first: int, last: int) -> Any:
         if first <= 5 < last:
             raise UnsupportedType("five")
-        return np.arange(first, last) % 2 == 0
+        return np.arange(first, last) % 2 == 0, {row - first: ConditionFailed("seven") for row in (7,) if first <= row < last}
 
     found, errors = each_row(9, evaluate)
-    assert (found.tolist(), list(errors)) == ([True, False, True, False, True, False, True, False, True], [5])
+    assert found.tolist() == [True, False, True, False, True, False, True, False, True]
+    assert {row: error.what for row, error in errors.items()} == {5: "five", 7: "seven"}
