@@ -1,4 +1,4 @@
-"""OpenLineage datasets of a run: Ignite caches with their columns, Kafka topics, counts of what was copied.
+"""OpenLineage datasets of a run: Ignite caches and Kafka topics with their columns, counts of what was copied.
 
 Names are those of OpenLineage's naming specification: ``kafka://host:port`` and the topic. For Ignite, which it does not list, they follow
 its general rule: ``ignite://host:port`` and the cache.
@@ -22,6 +22,7 @@ from airflow.providers.common.compat.openlineage.facet import (
 from airflow.providers.openlineage.extractors import OperatorLineage
 
 from airflow_provider_ignite_kafka.assets.copied import Copied, CopiedCache, clusters_of
+from airflow_provider_ignite_kafka.lineage.columns import Column, cache_columns, record_columns
 from airflow_provider_ignite_kafka.spark.request import Request
 from ignite_kafka.common.deadline import Deadline
 from ignite_kafka.errors import CacheNotFound, IgniteKafkaError
@@ -38,8 +39,8 @@ _CONNECT_S = 2.0
 _COLUMNS_S = 5.0  # the listener ends the method after 10 seconds, and its event is lost
 _PLAIN_NAME = re.compile(r"[\w-]+")
 
-Columns = Mapping[str, tuple[tuple[str, str], ...]]
-"""Names and Java types of columns, by cache."""
+Entities = Mapping[str, tuple[QueryEntity, ...]]
+"""Query entities by cache."""
 
 
 def planned(request: Request) -> OperatorLineage[Any, Any]:
@@ -48,23 +49,23 @@ def planned(request: Request) -> OperatorLineage[Any, Any]:
     try:
         with _cluster(request) as cluster:
             pairs = _pairs(settings, cluster.cache_names())
-            columns = _columns(cluster, (cache for cache, _ in pairs))
+            entities = _entities(cluster, (cache for cache, _ in pairs))
     except IgniteKafkaError as error:
         log.info("Lineage without columns, because Ignite did not answer: %s", error)
-        pairs, columns = _pairs(settings, None), {}
+        pairs, entities = _pairs(settings, None), {}
     caches = tuple(CopiedCache(cache, topic) for cache, topic in pairs)
-    return _lineage(replace(clusters_of(settings), caches=caches), columns, counted=False)
+    return _lineage(settings, replace(clusters_of(settings), caches=caches), entities, counted=False)
 
 
 def copied(request: Request, run: Copied) -> OperatorLineage[Any, Any]:
     """Datasets of a run that has ended, with its counts."""
     try:
         with _cluster(request) as cluster:
-            columns = _columns(cluster, (one.cache for one in run.caches))
+            entities = _entities(cluster, (one.cache for one in run.caches))
     except IgniteKafkaError as error:
         log.info("Lineage without columns, because Ignite did not answer: %s", error)
-        columns = {}
-    return _lineage(run, columns, counted=True)
+        entities = {}
+    return _lineage(request.settings, run, entities, counted=True)
 
 
 def _cluster(request: Request) -> Cluster:
@@ -89,29 +90,22 @@ def _pairs(settings: ConnectorSettings, existing: Iterable[str] | None) -> list[
     return [(cache, named(cache).name) for cache in chosen]
 
 
-def _columns(cluster: Cluster, caches: Iterable[str]) -> Columns:
-    """Columns of the caches that exist and have a query entity; of as many caches as are read in time."""
-    found: dict[str, tuple[tuple[str, str], ...]] = {}
+def _entities(cluster: Cluster, caches: Iterable[str]) -> Entities:
+    """Query entities of the caches that exist; of as many caches as are read in time."""
+    found: dict[str, tuple[QueryEntity, ...]] = {}
     deadline = Deadline.after(_COLUMNS_S)
     for cache in caches:
         if deadline.expired:
             log.info("Lineage has the columns of %d caches, the others were not read in %g s", len(found), _COLUMNS_S)
             break
         try:
-            entities = with_present_tables(cluster, cluster.configuration(cache)).query_entities
+            found[cache] = with_present_tables(cluster, cluster.configuration(cache)).query_entities
         except CacheNotFound:
             continue
-        if columns := tuple(dict(column for entity in entities for column in _columns_of(entity)).items()):
-            found[cache] = columns
     return found
 
 
-def _columns_of(entity: QueryEntity) -> list[tuple[str, str]]:
-    column_of = dict(entity.aliases)
-    return [(column_of.get(one.name, one.name), one.java_type) for one in entity.fields]
-
-
-def _lineage(run: Copied, columns: Columns, *, counted: bool) -> OperatorLineage[Any, Any]:
+def _lineage(settings: ConnectorSettings, run: Copied, entities: Entities, *, counted: bool) -> OperatorLineage[Any, Any]:
     """Inputs and outputs of a run.
 
     :param counted: whether the counts are known.
@@ -119,8 +113,10 @@ def _lineage(run: Copied, columns: Columns, *, counted: bool) -> OperatorLineage
     caches: list[tuple[str, str, dict[str, Any]]] = []
     topics: list[tuple[str, str, dict[str, Any]]] = []
     for one in run.caches:
-        caches.append((f"ignite://{run.ignite[0]}", one.cache, _schema(columns.get(one.cache, ()))))
-        topics.append((f"kafka://{run.kafka[0]}", one.topic, {}))
+        known = entities.get(one.cache, ())
+        values = record_columns(settings, one.cache, known) if isinstance(settings, SourceSettings) else ()
+        caches.append((f"ignite://{run.ignite[0]}", one.cache, _schema(cache_columns(known))))
+        topics.append((f"kafka://{run.kafka[0]}", one.topic, _schema(values)))
     sources, targets = (caches, topics) if run.to_kafka else (topics, caches)
     statistics = [_statistics(one) if counted else {} for one in run.caches]
     return OperatorLineage(
@@ -132,7 +128,7 @@ def _lineage(run: Copied, columns: Columns, *, counted: bool) -> OperatorLineage
     )
 
 
-def _schema(columns: Iterable[tuple[str, str]]) -> dict[str, Any]:
+def _schema(columns: Iterable[Column]) -> dict[str, Any]:
     fields = [SchemaDatasetFacetFields(name=name, type=java_type) for name, java_type in columns]
     return {"schema": SchemaDatasetFacet(fields=fields)} if fields else {}
 

@@ -96,6 +96,10 @@ class UnsupportedType(IgniteKafkaError):
     """A converter or a column cannot hold a type."""
 
 
+class ConditionFailed(IgniteKafkaError):
+    """A condition has no result for an entry: Spark SQL ends a query with an error there."""
+
+
 class TransformFailed(IgniteKafkaError):
     """A transform throws an exception for an entry or a record; `where` has its alias, its class and the exception's class."""
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable
 
 from .convert import check_transforms
+from .convert.filter import check_conditions
 from .errors import CacheNotFound, IgniteKafkaError, KafkaUnavailable
 from .events import NAME_MATCHES_NOTHING, RUN_FAILED, emit
 from .ignite.cluster import Cluster
@@ -33,7 +34,7 @@ def preflight(settings: ConnectorSettings, secrets: Secrets, run_id: str, snapsh
     The run itself waits for brokers that do not answer. An error is written to the status topic, as one during the run.
 
     :param snapshot_id: the snapshot to begin or continue; None: see :class:`~ignite_kafka.runtime.connector_run.RunRequest`.
-    :raises SettingsError: a transform is unknown, or its properties are wrong.
+    :raises SettingsError: a transform is unknown, or its properties are wrong, or a constant of a condition has no value.
     :raises CacheNotFound: the lists match no cache, or a sink's template does not exist.
     :raises TopicError: a topic to read does not exist.
     :raises IgniteUnreachable: no node answers.
@@ -43,6 +44,7 @@ def preflight(settings: ConnectorSettings, secrets: Secrets, run_id: str, snapsh
     started_ms = now_ms()
     try:
         check_transforms(settings)
+        check_conditions(settings)
         _check(settings, secrets, clients, snapshot_id)
     except IgniteKafkaError as error:
         emit(RUN_FAILED, connector=settings.name, run_id=run_id, reason=str(error))

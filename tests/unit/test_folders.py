@@ -28,6 +28,9 @@ COVERED_BY = {
     "integration/convert/connect/test_text.py": "convert.connect.java_text",
     "integration/convert/connect/test_simple.py": "convert.connect.parse_string convert.connect.simple_tokens",
     "integration/convert/filter/test_against_spark.py": "convert.filter.evaluate convert.filter.operands",
+    "integration/convert/filter/test_expressions.py": (
+        "convert.filter.arithmetic convert.filter.casts convert.filter.failures convert.filter.functions"
+    ),
     "unit/convert/filter/test_entries.py": (
         "convert.filter.columns convert.filter.declared_types convert.filter.separate convert.filter.user_function"
     ),

@@ -16,6 +16,7 @@ from ..convert import Converters
 from ..convert.rules.decimal_scales import declared_scales
 from ..convert.to_kafka.bad_entries import ENTRY_ERRORS
 from ..convert.to_kafka.json_values import json_value, same_json
+from ..convert.to_kafka.selected_fields import SelectedFields
 from ..errors import DecodeError
 from ..ignite.binary import entry_cuts
 from ..ignite.binary.row_values import Document
@@ -24,7 +25,7 @@ from ..ignite.types import type_codes as codes
 from ..ignite.types.model import CacheInfo, Page
 from ..settings.converters import JSON
 from ..settings.source import EAGER, LAZY, SourceSettings
-from ..sql import parse_columns
+from ..sql import SelectedField, parse_columns
 from .value_reader import ValueReader, of_first_value, of_older_class
 
 
@@ -50,7 +51,8 @@ class EntryReader:
         settings = settings.of(info.name)
         self._settings, self._topic, self._cluster, self._info, self._decode = settings, topic, cluster, info, decode
         self._key_form, self._value_form = (_form(settings, side) for side in ("key", "value"))
-        self._selected = tuple(name.lower() for name in parse_columns(settings.select)) if settings.select else None
+        self._selected = parse_columns(settings.select) if settings.select else None
+        self._scales_of = SelectedFields(self._selected).of_cache(info) if self._selected else info
         self._values = functools.cache(lambda: ValueReader(settings, topic))
         eager = settings.field_nullability_policy == EAGER
         self._present = of_first_value if not settings.is_schema_dynamic else of_older_class if eager else _as_it_is
@@ -146,7 +148,9 @@ class EntryReader:
         is_key = side == "key"
         if (self._key_form if is_key else self._value_form) is Form.BYTES:
             return None
-        scales = declared_scales(self._info, value.type_id if isinstance(value, Document) else None, key=is_key)
+        scales = declared_scales(
+            self._info if is_key else self._scales_of, value.type_id if isinstance(value, Document) else None, key=is_key
+        )
         forms = self._settings.converter_properties(side).get("decimal.format", self._settings.decimal_format), self._settings.enum_policy
         if self._selected is not None and isinstance(value, Document) and not is_key:
             value = _with_fields(value, self._selected)
@@ -154,10 +158,11 @@ class EntryReader:
         return json_value(value, *forms, scales, is_key=is_key, omit_nulls=lazy and not is_key)
 
 
-def _with_fields(value: Document, names: Sequence[str]) -> Document:
-    """An object with these of its fields, in lower case."""
+def _with_fields(value: Document, selected: Sequence[SelectedField]) -> Document:
+    """An object with these of its fields, whose names are compared without case."""
     known = {name.lower(): (name, item) for name, item in value.fields.items()}
-    fields = dict(known[name] for name in names if name in known)
+    found = [(one, *known[one.name.lower()]) for one in selected if one.name.lower() in known]
+    fields = {name if one.alias == one.name else one.alias: item for one, name, item in found}
     return replace(value, fields=fields, own=len(fields))
 
 

@@ -49,16 +49,18 @@ def validate(arguments: argparse.Namespace) -> int:
     for one in folder.connectors:
         for name, reason in one.loaded.ignored.items():
             print(f"{one.loaded.origin.get(name) or one.file}: {name} is ignored: {reason}")
-    return _show_broken(replace(folder, broken=(*folder.broken, *_wrong_transforms(folder))))
+    return _show_broken(replace(folder, broken=(*folder.broken, *_unusable(folder))))
 
 
-def _wrong_transforms(folder: ConnectorFolder) -> Iterator[BrokenConnector]:
-    """Connectors whose transforms cannot be made."""
+def _unusable(folder: ConnectorFolder) -> Iterator[BrokenConnector]:
+    """Connectors whose transforms cannot be made, or whose conditions have constants without a value."""
     from ..convert import check_transforms
+    from ..convert.filter import check_conditions
 
     for one in folder.connectors:
         try:
             check_transforms(one.settings())
+            check_conditions(one.settings())
         except SettingsError as error:
             yield BrokenConnector(one.file, one.line, one.name, error)
 

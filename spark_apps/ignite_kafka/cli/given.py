@@ -55,11 +55,15 @@ def secrets_of(arguments: argparse.Namespace) -> Secrets:
     return secrets.load(Path(path), tuple(arguments.allow_kafka_option)) if path else Secrets()
 
 
-def check_chains(settings: ConnectorSettings) -> None:
-    """Check transforms. The converters, which take half a second to load, are loaded for that alone.
+def check_conversion(settings: ConnectorSettings) -> None:
+    """Check transforms and conditions. The converters, which take half a second to load, are loaded for that alone.
 
-    :raises SettingsError: as :func:`ignite_kafka.convert.check_transforms`.
+    :raises SettingsError: as :func:`ignite_kafka.convert.check_transforms` and :func:`ignite_kafka.convert.filter.check_conditions`.
     """
+    if any(one.where for one in settings.variants):
+        from ..convert.filter import check_conditions
+
+        check_conditions(settings)
     if any(one.transforms for one in settings.variants):
         from ..convert import check_transforms
 

@@ -22,7 +22,7 @@ from ..settings.sink import SinkSettings
 from ..settings.transport_security import check_ignite, check_kafka
 from . import folder, render
 from .arguments import Parser, command_after_interrupt, whole
-from .given import check_chains, of_source, secrets_of, settings_of
+from .given import check_conversion, of_source, secrets_of, settings_of
 from .migrate import add_connectors, add_migrate, run_all, validate_all
 from .replicate import add_replicate, replicate
 from .settings_table import settings_table, shown_settings
@@ -174,7 +174,7 @@ def validate(arguments: argparse.Namespace) -> int:
     if arguments.connectors:
         return validate_all(arguments)
     settings, hidden = settings_of(arguments), secrets_of(arguments)
-    check_chains(settings)
+    check_conversion(settings)
     check_kafka(settings, hidden)
     check_ignite(settings, hidden)
     settings.emit_warnings()

@@ -27,7 +27,7 @@ from ..settings import secrets
 from ..settings.findings import Findings
 from ..settings.secrets import Secrets
 from .arguments import Parser
-from .given import check_chains
+from .given import check_conversion
 from .replicate import Part, run_together
 
 _THIS = (sys.executable, "-m", "ignite_kafka.cli")
@@ -149,7 +149,7 @@ def _migrated(arguments: argparse.Namespace, work: Path) -> list[Migrated]:
     for one in done:
         with found.check():
             if not one.findings:
-                check_chains(replace(one.loaded, ignored={}).settings())
+                check_conversion(replace(one.loaded, ignored={}).settings())
         with found.check():
             if names.count(one.name) > 1 and not one.findings:
                 raise SettingsError("two connectors have one name", "Give each its own", setting="name", value=one.name, file=one.file)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from ..events import BAD_RECORDS_SKIPPED, CONFIG_CHANGED, TLS_NOT_VERIFIED, Event
 from ..ignite.endpoint import MAX_FRAME_BYTES, IgniteEndpoint, TlsSettings, split_address
@@ -23,6 +23,8 @@ from .findings import Findings
 from .overrides import OVERRIDES, NamedSettings
 from .topic_groups import COPIES
 from .transforms import PROPERTIES_BY_ALIAS, check_transforms, without_effect
+
+T = TypeVar("T")
 
 STREAM = "it is used only when run_mode is continuous or failover_policy is BACKLOG"
 CONTINUOUS = "it is used only when run_mode is continuous"
@@ -70,8 +72,8 @@ class ConnectorSettings(NamedSettings):
     )  # fmt: skip
     select: str = setting(
         "", TEXT,
-        "Fields of values that the records of a source have, in this order, with commas between and backticks where Spark SQL needs them; "
-        "others are not decoded. Empty: all. A sink does not have it yet",
+        "Fields of values that are sent or stored, in this order, with commas between and backticks where Spark SQL needs them; AS gives "
+        "one another name. A source does not decode the others, a sink does not store them. Empty: all",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     transforms: tuple[str, ...] = setting(
@@ -243,9 +245,9 @@ class ConnectorSettings(NamedSettings):
             with found.check(f"{side}_converter", f"{side}_converter_config"):
                 self.converter_properties(side)
         with found.check("where"):
-            self._check_text("where", parse_condition)
+            self.parsed_text("where", parse_condition)
         with found.check("select"):
-            self._check_text("select", parse_columns)
+            self.parsed_text("select", parse_columns)
         check_transforms(self, found)
         with found.check("ignite_addresses"):
             self._check_addresses()
@@ -262,10 +264,13 @@ class ConnectorSettings(NamedSettings):
                 reason = f"error_handling_policy is {self.error_handling_policy}"
                 raise self.wrong("dead_letter_topic", reason, "Set both: policy DEAD_LETTER and the topic, or none of them")
 
-    def _check_text(self, name: str, parse: Callable[[str], object]) -> None:
+    def parsed_text(self, name: str, parse: Callable[[str], T]) -> T | None:
+        """What a parser makes of a text in Spark SQL; None if it is empty.
+
+        :raises SettingsError: the parser refuses it.
+        """
         try:
-            if getattr(self, name):
-                parse(getattr(self, name))
+            return parse(getattr(self, name)) if getattr(self, name) else None
         except Refused as refused:
             raise self.wrong(name, str(refused), refused.remedy) from refused
 

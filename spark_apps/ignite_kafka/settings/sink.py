@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from ..errors import NotAvailableYet, SettingsError
+from ..errors import SettingsError
 from ..events import OFFSETS_GUESSED, UPDATES_NOT_APPLIED, Event
+from ..sql import parse_columns, parse_condition
+from ..sql.syntax import columns_of
 from . import topic_names
 from .base import setting
 from .connector import CONTINUOUS, PREFIX, TIME, ConnectorSettings
@@ -18,6 +20,7 @@ from .findings import Findings
 from .name_rules import NamedBy
 
 KEY, VALUE, KAFKA, HEADER = "key", "value", "kafka", "header"
+_OF_ENTRIES = {"_key", "_value", "_type", "_topic", "_partition", "_offset", "_timestamp"}  # columns of where that are no fields
 OWN_NAME = "{name}"  # in cache_template
 NONE, EARLIEST, LATEST = "none", "earliest", "latest"
 
@@ -161,10 +164,8 @@ class SinkSettings(ConnectorSettings):
     def check_together(self, found: Findings) -> None:
         """Check topics, keys and caches too."""
         super().check_together(found)
-        with found.check("select"):
-            if self.select:
-                remedy = "Leave fields out by transform ReplaceField, or where the topic is written"
-                raise NotAvailableYet("select is not available yet for a sink", remedy, setting="select", set_in=self.origin.get("select"))
+        with found.check("select", "where", "key_policy", "key_fields", "value_converter"):
+            self._check_select()
         with found.check("topics", "topics_regex"):
             self._check_one_of_topics()
         with found.check("topics_regex"):
@@ -183,6 +184,22 @@ class SinkSettings(ConnectorSettings):
         with found.check("cache_fields", "cache_value_type"):
             if self.cache_fields and not self.cache_value_type:
                 raise self.wrong("cache_fields", "the columns belong to a type without a name", "Set cache_value_type")
+
+    def _check_select(self) -> None:
+        """Check what sees the selected fields alone."""
+        fields, condition = self.parsed_text("select", parse_columns), self.parsed_text("where", parse_condition)
+        if fields is None:
+            return
+        if self.value_converter in FIELDLESS:
+            raise self.wrong("select", f"value_converter {self.value_converter} reads no fields", "Use another converter, or leave it out")
+        selected = {one.alias.lower() for one in fields}
+        named = [] if condition is None else [column.path[0] for column in columns_of(condition)]
+        if missing := [name for name in named if name.lower() not in selected | _OF_ENTRIES]:
+            reason = f"a sink evaluates it on the fields of select, which has no {missing[0]}"
+            raise self.wrong("where", reason, "Add the field to select, under its new name if it gets one")
+        if self.key_policy == VALUE and (missing := [name for name in self.key_fields if name.lower() not in selected]):
+            reason = f"keys are made of the fields of select, which has no {missing[0]}"
+            raise self.wrong("key_fields", reason, "Add the field to select, under its new name if it gets one")
 
     def _check_one_of_topics(self) -> None:
         if bool(self.topics) == bool(self.topics_regex):

@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from ..common.arrays import Mask
 from ..convert.filter.columns import TIMESTAMP, OfRecords
 from ..convert.filter.entries import EntryFilter
-from ..convert.filter.separate import each_row
+from ..convert.filter.separate import Decided, each_row
 from ..convert.rules.stage import Stage
 from ..convert.to_ignite import BadRecord, Entries
 from ..ignite.types.model import CacheInfo, TypeSource
@@ -29,7 +28,7 @@ def kept_entries(entries: Entries, consumed: Consumed, entry_filter: EntryFilter
     rows = entries.rows[put]
     records = _columns(consumed, rows)
 
-    def part(first: int, last: int) -> Mask:
+    def part(first: int, last: int) -> Decided:
         mine = {name: column[first:last] for name, column in records.items()}
         return entry_filter.of_arrays(keys[first:last], values[first:last], cache, types, mine)
 

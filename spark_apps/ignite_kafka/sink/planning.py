@@ -8,7 +8,7 @@ from dataclasses import replace
 from confluent_kafka.admin import OffsetSpec
 
 from ..convert import check_transforms
-from ..convert.filter import Filters
+from ..convert.filter import Filters, check_conditions
 from ..errors import SettingsError, TopicError
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import TopicPartition, Topics, TopicState, read_to_end
@@ -35,6 +35,7 @@ def make_plan(settings: SinkSettings, topics: Topics, slots: int) -> SinkPlan:
         remedy = "Set types_topic to the types topic of the source, or leave it empty."
         raise TopicError("the topic of binary types does not exist", remedy, setting="types_topic", topic=settings.types_topic)
     check_transforms(settings)
+    check_conditions(settings)
     names = chosen_topics(settings, known_topics(settings, topics))
     caches, filters = cache_names(names, settings), Filters(settings)
     for name in names:

@@ -27,6 +27,7 @@ from ..plan.sink_plan import SinkPlan
 from ..settings.connector import STOP
 from ..settings.sink import HEADER, VALUE, SinkSettings
 from ..settings.transforms import chain_of
+from ..sql import parse_columns
 from ..state.types import TypesTopic
 from .caches import routed_cache
 from .carried_types import CarriedTypes, TypesGrown
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from ..convert.to_ignite.transforming_reader import TransformingReader
 
 SinkKey = str | tuple[str, str]
-"""What goes to one cache: records of a topic; with transforms those of one topic that get another."""
+"""What goes to one cache: records of a topic; with transforms or select those of one topic that get another."""
 Part = tuple[SinkKey, Entries]
 
 
@@ -188,10 +189,10 @@ class Store:
         return parts, sorted(bad, key=lambda record: record.row)
 
     def _reader(self, topic: str) -> TransformingReader | None:
-        """What applies the transforms of a topic; None: it has none."""
+        """What applies the transforms and select of a topic; None: it has neither."""
         if topic not in self._transforms:
             settings = self._settings.of(topic)
-            self._transforms[topic] = _transforming(settings) if settings.transforms else None
+            self._transforms[topic] = _transforming(settings) if settings.transforms or settings.select else None
         return self._transforms[topic]
 
     def _entries(self, key: SinkKey, consumed: Consumed) -> Entries:
@@ -290,11 +291,12 @@ class Store:
 
 
 def _transforming(settings: SinkSettings) -> TransformingReader:
-    """What applies the transforms of a topic."""
+    """What applies the transforms of a topic, and selects fields of its values."""
     from ..convert.to_ignite.transforming_reader import TransformingReader  # which a run without transforms does not load
     from ..convert.transforms.steps import make_steps
 
-    return TransformingReader(make_steps(settings), chain_of(settings), inbound_rules(settings), deserializer)
+    select = parse_columns(settings.select) if settings.select else ()
+    return TransformingReader(make_steps(settings), chain_of(settings), inbound_rules(settings), deserializer, select)
 
 
 def reads_headers(settings: SinkSettings) -> bool:

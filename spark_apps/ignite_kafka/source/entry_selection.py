@@ -12,7 +12,7 @@ from ..common.arrays import Mask, RowIndex
 from ..convert import Converter, Converters
 from ..convert.filter import Filters
 from ..convert.filter.entries import EntryFilter
-from ..convert.filter.separate import ROW_ERRORS, each_row
+from ..convert.filter.separate import ROW_ERRORS, Decided, each_row
 from ..convert.rules.stage import Stage
 from ..convert.to_kafka.bad_entries import BadEntry, bad_entry
 from ..errors import IgniteKafkaError
@@ -88,18 +88,18 @@ class EntrySelector:
         gone = None if removed is None else removed[sent]
         return Selection(kept_rows(pages, sent, self._info, self._types), np.flatnonzero(sent), gone, bad, filtered)
 
-    def _kept(self, pages: Sequence[Page]) -> tuple[Mask, dict[int, IgniteKafkaError]]:
+    def _kept(self, pages: Sequence[Page]) -> Decided:
         """A flag for each entry, and the errors of single ones."""
         count = sum(page.rows for page in pages)
         if not count:
             return np.zeros(0, bool), {}
         try:
-            return self._filter.of_pages(pages, self._info, self._types), {}
+            return self._filter.of_pages(pages, self._info, self._types)
         except ROW_ERRORS:
             for page in pages:
                 entry_bounds(page, self._info.name)  # a broken page has no entries to tell apart
 
-        def part(first: int, last: int) -> Mask:
+        def part(first: int, last: int) -> Decided:
             mine = np.zeros(count, bool)
             mine[first:last] = True
             return self._filter.of_pages(kept_rows(pages, mine, self._info, self._types), self._info, self._types)
@@ -125,7 +125,7 @@ class EntrySelectors:
 
         :param topic: of the cache's records.
         :param removed: as in :meth:`EntrySelector.select`.
-        :raises DecodeError, UnsupportedType: of an entry for which the filter fails, if the error policy is to stop.
+        :raises ConditionFailed, DecodeError, UnsupportedType: of an entry for which the filter fails, if the error policy is to stop.
         """
         entry_filter = self._filters.of(info.name)
         if entry_filter is None:

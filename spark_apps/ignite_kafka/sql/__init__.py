@@ -4,6 +4,6 @@ Imports errors alone; settings import it to check conditions, and convert.filter
 """
 
 from .parser import parse_columns, parse_condition
-from .syntax import Column, Condition
+from .syntax import Column, Condition, SelectedField
 
-__all__ = ["Column", "Condition", "parse_columns", "parse_condition"]
+__all__ = ["Column", "Condition", "SelectedField", "parse_columns", "parse_condition"]

@@ -51,7 +51,7 @@ def _double(digits: str, position: int) -> Literal:
 def _integer(value: int, suffix: str, position: int) -> Literal:
     if not _LEAST_LONG <= value <= _MOST_LONG:
         raise Refused(f"the number {value}{suffix} is out of the range of BIGINT", position, "Write a smaller one, or a DECIMAL: with BD")
-    return Literal(Kind.INT, value)
+    return Literal(Kind.INT, value, long=suffix == "L")
 
 
 def _scale(value: Decimal) -> int:

@@ -6,10 +6,29 @@ Proved means: tests/integration/convert/filter/test_against_spark.py compares it
 from __future__ import annotations
 
 from . import literals
-from .syntax import And, Column, Compare, Condition, In, IsNull, Kind, Like, Literal, Not, Or
+from .syntax import (
+    CAST_TARGETS,
+    FUNCTIONS,
+    And,
+    Arithmetic,
+    Call,
+    Cast,
+    Column,
+    Compare,
+    Condition,
+    In,
+    IsNull,
+    Kind,
+    Like,
+    Literal,
+    Negative,
+    Not,
+    Or,
+    SelectedField,
+)
 from .tokens import Refused, Token, tokens
 
-_MOST_DEPTH = 100
+_MOST_DEPTH, _MOST_OPERATORS = 40, 100  # nine calls of Python a level; each operator of a chain is a level of the tree
 _MOST_TOKENS = 10_000
 _COMPARISONS = {"=": "=", "==": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
 _KEYWORDS = {
@@ -33,27 +52,35 @@ def parse_condition(text: str) -> Condition:
     return found
 
 
-def parse_columns(text: str) -> tuple[str, ...]:
-    """The names of a list of columns, with commas between.
+def parse_columns(text: str) -> tuple[SelectedField, ...]:
+    """The fields of a list of columns, with commas between; ``AS`` gives one another name.
 
-    :raises Refused: it has something else than names, or a name twice without case.
+    :raises Refused: it has something else than names, or two columns of one name without case.
     """
     parser = _Parser(text)
-    names = [parser.name_alone()]
+    fields = [parser.field()]
     while parser.take(","):
-        names.append(parser.name_alone())
+        fields.append(parser.field())
     parser.end()
-    for at, name in enumerate(names):
-        if name.lower() in {other.lower() for other in names[:at]}:
-            raise Refused(f"column {name} is named twice, without case", None, "Name it once")
-    return tuple(names)
+    for at, field in enumerate(fields):
+        if field.alias.lower() in {other.alias.lower() for other in fields[:at]}:
+            raise Refused(f"two columns are named {field.alias}, without case", None, "Name it once, or give one another name: a AS b")
+    return tuple(fields)
+
+
+def _tree(make: type[And] | type[Or], items: list[Condition]) -> Condition:
+    """Conditions in their order as a tree of the least depth: a long chain must not be as deep as it is long."""
+    if len(items) == 1:
+        return items[0]
+    middle = (len(items) + 1) // 2
+    return make(_tree(make, items[:middle]), _tree(make, items[middle:]))
 
 
 class _Parser:
     """Reads tokens one after the other; each method reads one level of precedence."""
 
     def __init__(self, text: str) -> None:
-        self._tokens, self._at, self._depth = tokens(text), 0, 0
+        self._tokens, self._at, self._depth, self._operators = tokens(text), 0, 0, 0
         if len(self._tokens) > _MOST_TOKENS:
             raise Refused(f"the text has more than {_MOST_TOKENS} words", None, "Write a shorter one, or name a function by setting filter")
 
@@ -93,17 +120,17 @@ class _Parser:
         self._depth += 1
         if self._depth > _MOST_DEPTH:
             raise Refused(f"the condition is nested deeper than {_MOST_DEPTH} levels", self._next.position)
-        found = self._both()
+        items = [self._both()]
         while self._keyword("OR"):
-            found = Or(found, self._both())
+            items.append(self._both())
         self._depth -= 1
-        return found
+        return _tree(Or, items)
 
     def _both(self) -> Condition:
-        found = self._opposite()
+        items = [self._opposite()]
         while self._keyword("AND"):
-            found = And(found, self._opposite())
-        return found
+            items.append(self._opposite())
+        return _tree(And, items)
 
     def _opposite(self) -> Condition:
         count = 0
@@ -128,10 +155,10 @@ class _Parser:
         return found
 
     def _comparison(self) -> Condition:
-        left = self._operand()
+        left = self._sum()
         if self._next.kind == "operator" and self._next.text in _COMPARISONS:
             operator = _COMPARISONS[self._advance().text]
-            found = Compare(operator, left, self._operand())
+            found = Compare(operator, left, self._sum())
             if self._next.kind == "operator" and self._next.text in _COMPARISONS:
                 raise Refused("two comparisons follow one another", self._next.position, "Put parentheses around one, or AND between")
             return found
@@ -152,10 +179,10 @@ class _Parser:
         return In(operand, tuple(items))
 
     def _between(self, operand: Condition) -> Condition:
-        low = self._operand()
+        low = self._sum()
         if not self._keyword("AND"):
             raise Refused("BETWEEN has no AND", self._next.position, "Write it as x BETWEEN 1 AND 2")
-        return And(Compare(">=", operand, low), Compare("<=", operand, self._operand()))
+        return And(Compare(">=", operand, low), Compare("<=", operand, self._sum()))
 
     def _like(self, operand: Condition) -> Condition:
         pattern, escape = self._advance(), "\\"
@@ -168,16 +195,86 @@ class _Parser:
             escape = token.text
         return Like(operand, literals.like_parts(pattern.text, escape, pattern.position))
 
+    def _sum(self) -> Condition:
+        """Operands with ``+``, ``-`` or ``||`` between them."""
+        found = self._product()
+        while operator := self._one_of("+", "-", "||"):
+            right = self._product()
+            found = Call("concat", (found, right)) if operator == "||" else Arithmetic(operator, found, right)
+            self._count_operator()
+        return found
+
+    def _product(self) -> Condition:
+        found = self._signed()
+        while operator := self._one_of("*", "/", "%"):
+            found = Arithmetic(operator, found, self._signed())
+            self._count_operator()
+        return found
+
+    def _count_operator(self) -> None:
+        self._operators += 1
+        if self._operators > _MOST_OPERATORS:
+            raise Refused(f"there are more than {_MOST_OPERATORS} operators of arithmetic", self._next.position)
+
+    def _signed(self) -> Condition:
+        signs = 0
+        while self._next.text in ("+", "-") and self._next.kind == "operator" and self._tokens[self._at + 1].kind != "number":
+            signs += self._advance().text == "-"
+        found = self._operand()
+        for _ in range(signs % 2 or min(signs, 2)):
+            found = Negative(found)
+        return found
+
+    def _one_of(self, *operators: str) -> str:
+        """Read one of some operators if it is next; empty: none is."""
+        return next((operator for operator in operators if self.take(operator)), "")
+
     def _operand(self) -> Condition:
-        """A column, a constant or a condition in parentheses."""
+        """A column, a constant, a function, or a condition in parentheses."""
         if self.take("("):
             found = self.either()
             self._close()
             return found
         token = self._next
+        if token.kind == "name" and self._tokens[self._at + 1].text == "(" and self._tokens[self._at + 1].kind == "operator":
+            if token.word in ("CAST", "TRY_CAST"):
+                return self._cast()
+            if token.word not in _KEYWORDS:
+                return self._call()
         if token.kind == "quoted" or (token.kind == "name" and not self._is_literal() and token.word not in _KEYWORDS):
             return self._column()
         return self._literal()
+
+    def _cast(self) -> Cast:
+        tries = self._advance().word == "TRY_CAST"
+        self.take("(")
+        found = self.either()
+        if not self._keyword("AS"):
+            raise Refused(f"{self._next.text or 'the end'} is where AS is due", self._next.position, "Write it as CAST(a AS INT)")
+        token = self._advance()
+        target = CAST_TARGETS.get(token.word)
+        if target is None:
+            known = ", ".join(dict.fromkeys(CAST_TARGETS.values()))
+            raise Refused(f"CAST to {token.text or 'the end'} is not supported", token.position, f"Supported are {known}")
+        self._close()
+        return Cast(found, target, tries)
+
+    def _call(self) -> Call:
+        token = self._advance()
+        name = token.text.lower()
+        known = next((names for names in FUNCTIONS if name in names), None)
+        if known is None:
+            raise Refused(f"function {token.text} is not supported", token.position)
+        self.take("(")
+        arguments = [] if self.take(")") else [self.either()]
+        while arguments and self.take(","):
+            arguments.append(self.either())
+        if arguments:
+            self._close()
+        least, most = FUNCTIONS[known]
+        if not least <= len(arguments) <= most:
+            raise Refused(f"function {token.text} has {len(arguments)} arguments", token.position, f"Give it {least} or, at most, {most}")
+        return Call(known[0], tuple(arguments))
 
     def _close(self) -> None:
         if not self.take(")"):
@@ -200,16 +297,23 @@ class _Parser:
             raise Refused(f"{what} is not supported", path[0].position)
         return Column(tuple(token.text for token in path))
 
-    def name_alone(self) -> str:
-        """A column's name; raises Refused."""
+    def field(self) -> SelectedField:
+        """A column, by its own name or another; raises Refused."""
+        name = self._name()
+        alias = self._name() if self._keyword("AS") else name
+        if self._next.kind in ("name", "quoted"):
+            raise Refused(f"{self._next.text} follows column {alias.text}", self._next.position, "Write a comma, or AS, between")
+        if self._next.kind == "operator" and self._next.text != ",":
+            raise Refused(f"{self._next.text} behind column {alias.text} is not supported", name.position, "Name whole columns alone")
+        return SelectedField(name.text, alias.text)
+
+    def _name(self) -> Token:
         token = self._advance()
         if token.kind != "quoted" and (token.kind != "name" or token.word in _KEYWORDS):
             raise Refused(f"{token.text or 'the end'} is where a column's name is due", token.position, "Name columns, with commas between")
-        if self._keyword("AS") or self._next.kind in ("name", "quoted"):
-            raise Refused(f"column {token.text} gets another name", token.position, "Rename fields by transform ReplaceField")
-        if self._next.kind == "operator" and self._next.text != ",":
-            raise Refused(f"{self._next.text} behind column {token.text} is not supported", token.position, "Name whole columns alone")
-        return token.text
+        if not token.text:
+            raise Refused("a column's name is empty", token.position, "Name columns, with commas between")
+        return token
 
     def _literal(self) -> Literal:
         token = self._advance()

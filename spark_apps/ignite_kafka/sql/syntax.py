@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from enum import Enum
@@ -33,14 +33,27 @@ class Column:
 
 
 @dataclass(frozen=True)
+class SelectedField:
+    """A field of values that a list of columns names.
+
+    :param alias: its name in the result; `name` where the list gives none.
+    """
+
+    name: str
+    alias: str
+
+
+@dataclass(frozen=True)
 class Literal:
     """A constant.
 
     :param value: a timestamp in microseconds since 1970 UTC; else the Python value.
+    :param long: an integer is a BIGINT whatever its size; comparisons do not depend on it.
     """
 
     kind: Kind
     value: bool | int | float | Decimal | str | date | None
+    long: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -101,16 +114,77 @@ class Like:
     pattern: tuple[tuple[str, str], ...]
 
 
-Condition = Column | Literal | Compare | And | Or | Not | IsNull | In | Like
+@dataclass(frozen=True)
+class Arithmetic:
+    """Two numbers and an operator: ``+``, ``-``, ``*``, ``/`` or ``%``."""
+
+    operator: str
+    left: Condition
+    right: Condition
+
+
+@dataclass(frozen=True)
+class Negative:
+    """A number with the opposite sign."""
+
+    operand: Condition
+
+
+@dataclass(frozen=True)
+class Cast:
+    """A value as another type.
+
+    :param target: a name of :data:`CAST_TARGETS`.
+    :param tries: null instead of an error.
+    """
+
+    operand: Condition
+    target: str
+    tries: bool
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function, by its first name in :data:`FUNCTIONS`, and its arguments."""
+
+    name: str
+    arguments: tuple[Condition, ...]
+
+
+Condition = Column | Literal | Compare | And | Or | Not | IsNull | In | Like | Arithmetic | Negative | Cast | Call
+
+CAST_TARGETS = {
+    "TINYINT": "TINYINT", "BYTE": "TINYINT", "SMALLINT": "SMALLINT", "SHORT": "SMALLINT", "INT": "INT", "INTEGER": "INT",
+    "BIGINT": "BIGINT", "LONG": "BIGINT", "FLOAT": "FLOAT", "REAL": "FLOAT", "DOUBLE": "DOUBLE", "BOOLEAN": "BOOLEAN", "STRING": "STRING",
+}  # fmt: skip
+"""Types of ``CAST`` by all their names."""
+
+_MANY = 1_000
+FUNCTIONS = {
+    ("lower", "lcase"): (1, 1), ("upper", "ucase"): (1, 1), ("length", "char_length", "character_length"): (1, 1),
+    ("substring", "substr"): (2, 3), ("trim",): (1, 1), ("ltrim",): (1, 1), ("rtrim",): (1, 1), ("concat",): (1, _MANY),
+    ("coalesce",): (1, _MANY), ("nvl", "ifnull"): (2, 2), ("abs",): (1, 1), ("year",): (1, 1), ("month",): (1, 1),
+    ("day", "dayofmonth"): (1, 1), ("date_add",): (2, 2), ("date_sub",): (2, 2), ("datediff",): (2, 2),
+}  # fmt: skip
+"""Functions by their names, with the least and the most number of arguments."""
+
+
+def parts_of(condition: Condition) -> tuple[Condition, ...]:
+    """The operands of a condition or expression."""
+    match condition:
+        case Compare(_, left, right) | Arithmetic(_, left, right) | And(left, right) | Or(left, right):
+            return left, right
+        case Not(operand) | IsNull(operand) | In(operand, _) | Like(operand, _) | Negative(operand) | Cast(operand, _, _):
+            return (operand,)
+        case Call(_, arguments):
+            return arguments
+        case _:
+            return ()
 
 
 def columns_of(condition: Condition) -> Iterator[Column]:
     """Every column that a condition names, in its order."""
-    match condition:
-        case Column():
-            yield condition
-        case Compare(_, left, right) | And(left, right) | Or(left, right):
-            yield from columns_of(left)
-            yield from columns_of(right)
-        case Not(operand) | IsNull(operand) | In(operand, _) | Like(operand, _):
-            yield from columns_of(operand)
+    if isinstance(condition, Column):
+        yield condition
+    for part in parts_of(condition):
+        yield from columns_of(part)

@@ -1,6 +1,8 @@
-"""Filters of a sink: records that do not match are not stored, offsets move, tombstones pass."""
+"""Filters of a sink and its select: records that do not match are not stored, offsets move, tombstones pass; chosen fields are stored."""
 
 from __future__ import annotations
+
+import json
 
 import pytest
 
@@ -47,3 +49,31 @@ def test_a_function_of_the_user_filters(sink: Sink) -> None:
     sink.send([trade(number) for number in range(50)])
     sink.run(filter="tests.support.filters:every_tenth")
     assert set(sink.entries()) == {0, 10, 20, 30, 40}
+
+
+@pytest.mark.parametrize("schemas", ["true", "false"])
+def test_the_fields_of_select_are_stored_and_no_other(sink: Sink, schemas: str) -> None:
+    """Fields that are left out are not part of the type in the cluster either; one that is renamed has its declared type."""
+    columns = {"symbol": "java.lang.String", "cost": "java.lang.Float"}
+    records = [trade(number) for number in range(60)]
+    if schemas == "true":
+        types = {"id": "int64", "symbol": "string", "price": "double", "open": "boolean"}
+        schema = {"type": "struct", "fields": [{"field": name, "type": kind, "optional": True} for name, kind in types.items()]}
+        wrapped = [(key, json.dumps({"schema": schema, "payload": json.loads(value or b"")}).encode()) for key, value in records]
+        records = list(wrapped)
+    sink.send([*records, (b"0", None)], partition=0)
+    config = {"value_converter_config": {"schemas.enable": schemas}}
+    counts = sink.run(select="SYMBOL, price AS cost", where="cost < 10 AND _key <> 2", cache_fields=columns, **config).caches[sink.cache]
+    kept = [number for number in range(1, 40) if number != 2]
+    assert sink.entries() == {number: {"symbol": f"SYM \u00fc {number % 7}", "cost": number / 4} for number in kept}
+    assert (counts.records, counts.filtered, counts.bad) == (61, 21, 0)
+    with sink.ignite.client() as client:
+        (row,) = client.sql(f'select count(*), sum(cost) from "{sink.cache}".Trade{sink.name}')
+        assert row == [len(kept), sum(number / 4 for number in kept)]
+
+
+def test_a_record_without_the_selected_fields_is_a_bad_record(sink: Sink) -> None:
+    sink.send([trade(1), (b"2", b'{"other":1}')], partition=0)
+    with pytest.raises(RecordRefused, match="select names symbol, and the value has other") as refused:
+        sink.run(select="symbol")
+    assert (refused.value.where["stage"], refused.value.where["setting"], sink.group()[0]) == ("TRANSFORMATION", "select", 1)

@@ -15,7 +15,10 @@ from tests.support.snapshot_world import ROWS, World
 from tests.support.stream_world import World as StreamWorld
 from tests.support.stream_world import await_that
 
-TRADES_WHERE = "price > 100 AND symbol IS NOT NULL AND symbol LIKE 'SYM%5' AND at >= TIMESTAMP '2026-01-15 00:00:00Z'"
+TRADES_WHERE = (
+    "price * 2 > 200 AND symbol IS NOT NULL AND upper(symbol) LIKE 'SYM%5' AND at >= TIMESTAMP '2026-01-15 00:00:00Z'"
+    " AND (id % 10 = 0 OR CAST(id AS STRING) LIKE '%5' OR 10 / (id + 1) > 1)"
+)
 
 
 def keys_in_topic(world: World, cache: str) -> list[Any]:
@@ -90,14 +93,14 @@ def test_a_column_that_does_not_exist_stops_the_run(fresh: World) -> None:
 
 def test_select_sends_the_named_fields_in_their_order(fresh: World) -> None:
     name = f"{fresh.stem}-trades"
-    fresh.run(select="symbol, id", where="id < 3", cache_whitelist=(name,))
+    fresh.run(select="symbol AS Name, id", where="id < 3 AND (symbol <> 'x' OR symbol IS NULL)", cache_whitelist=(name,))
     topic = f"{fresh.settings.topic_prefix}{name}"
     topics = Topics(fresh.clients)
     found = {one.key(): one.value() for one in read_to_end(fresh.clients, topics, topic, list(range(topics.partitions(topic))))}
     assert found == {
         b"0": b'{"id":0}',  # its symbol is null, and null fields are left out
-        b"1": '{"symbol":"SYM \u00fc 1","id":1}'.encode(),
-        b"2": '{"symbol":"SYM \u00fc 2","id":2}'.encode(),
+        b"1": '{"Name":"SYM \u00fc 1","id":1}'.encode(),
+        b"2": '{"Name":"SYM \u00fc 2","id":2}'.encode(),
     }
 
 

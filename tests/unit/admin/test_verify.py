@@ -306,6 +306,7 @@ def test_values_have_the_fields_that_select_names(schemas: str, policy: str) -> 
     entries = trades(types, 1.0, 5.0)
     config: dict[str, Any] = {"value_converter_config": {"schemas.enable": schemas}, "field_nullability_policy": policy}
     is_equal(copied(types, entries, select="QTY, price", **config), 2)
+    is_equal(copied(types, entries, select="price AS qty, qty AS `the count`", **config), 2)
     whole = copied(types, entries, changed=copied_values(types, entries, **config)[0], select="qty, price", **config)
     assert (whole.different, whole.missing) == (1, 0)
 

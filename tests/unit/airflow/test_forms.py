@@ -151,3 +151,37 @@ def test_values_of_a_form_are_no_templates() -> None:
     """Airflow renders a template once, so an expression that somebody types stays a text."""
     form = Form(KafkaToIgniteOperator, {"topics": ["t"], "cache_prefix": ""})
     assert rendered(form, cache_prefix="{{ var.value.password }}").settings["cache_prefix"] == "{{ var.value.password }}"
+
+
+CHOICES = {
+    "where": "price > 1 AND day = DATE '2024-01-31'",
+    "filter": "acme.filters:rich",
+    "select": "price, day, symbol AS s",
+    "transforms": ["mask"],
+    "transform_config": {"mask": {"type": "org.apache.kafka.connect.transforms.MaskField$Value", "fields": "s", "predicate": "old"}},
+    "predicates": ["old"],
+    "predicate_config": {"old": {"type": "org.apache.kafka.connect.transforms.predicates.TopicNameMatches", "pattern": "old.*"}},
+}
+
+
+@pytest.mark.parametrize("operator", [IgniteToKafkaOperator, KafkaToIgniteOperator])
+def test_filters_fields_and_transforms_are_chosen_in_a_form(operator: Operator) -> None:
+    empty: dict[str, Any] = {name: value if isinstance(value, str) and not value else type(value)() for name, value in CHOICES.items()}
+    needed = {"name": "c", "topics": ["t"]} if operator is KafkaToIgniteOperator else {"name": "c", "cache_whitelist": ["a"]}
+    built = operator.direction.from_dict(rendered(Form(operator, empty, settings=needed), **CHOICES).settings)
+    assert {name: built.to_dict()[name] for name in CHOICES} == CHOICES
+
+
+@pytest.mark.parametrize("operator", [IgniteToKafkaOperator, KafkaToIgniteOperator])
+def test_filters_fields_and_transforms_of_an_operator_are_templates(operator: Operator) -> None:
+    given = {
+        "where": "day = DATE '{{ params.day }}'", "filter": "acme.{{ params.team }}:rich", "select": "{{ params.field }} AS s",
+        "transforms": ["{{ params.team }}"],
+    }  # fmt: skip
+    copies: Any = operator
+    with DAG("d", schedule=None, params={"day": "2024-01-31", "team": "mask", "field": "symbol"}) as dag:
+        task = copies(task_id="copy", settings=given)
+    task.render_template_fields({"params": dag.params.dump()}, jinja_env=dag.get_template_env())
+    assert task.settings == {
+        "where": "day = DATE '2024-01-31'", "filter": "acme.mask:rich", "select": "symbol AS s", "transforms": ["mask"],
+    }  # fmt: skip

@@ -60,6 +60,19 @@ def test_validate_makes_the_transforms(direction: str, tmp_path: Path, capsys: p
     assert "Did you mean fields?" in shown
 
 
+@pytest.mark.parametrize("direction", ["topics=t", "cache_whitelist=a"])
+@pytest.mark.parametrize(("where", "why"), [("1 / 0 < a", "a constant of where has no value"), ("a > rand()", "function rand is not")])
+def test_validate_refuses_conditions_by_name(
+    direction: str, where: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "c.properties"
+    path.write_text(f"name=c\n{direction}\nwhere={where}\n")
+    assert cli.main(["validate", str(path)]) == 2
+    shown = last_line(capsys.readouterr().err)
+    assert why in shown
+    assert "set in c.properties, line 3" in shown
+
+
 def test_validate_reads_the_secrets_file_too(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dump(Secrets(IgniteCredentials("ann", "hunter2")), tmp_path / "s")
     assert cli.main(["validate", file, "--secrets", str(tmp_path / "s")]) == 0

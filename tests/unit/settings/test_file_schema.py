@@ -44,6 +44,17 @@ def test_every_setting_has_its_default_and_help(direction: Any) -> None:
         assert described["description"].startswith(setting.help)
 
 
+@pytest.mark.parametrize("connector", ["IgniteSource", "IgniteSink"])
+def test_filters_fields_and_transforms_are_known_in_both_directions(connector: str) -> None:
+    config = """
+      {where: price > 1, filter: "a.b:c", select: price AS p, transforms: [m], transform_config: {m: {type: "a.b:c", predicate: o}},
+       predicates: [o], predicate_config: {o: {type: x.RecordIsTombstone}}, overrides: {a: {where: n = 1, select: n, transforms: []}}}
+    """
+    assert errors(f"name: c\nclass: {connector}\nconfig: {config}") == []
+    for wrong in ("where: 1", "select: [a]", "filter: no function", "transforms: 1", "selct: a"):
+        assert errors(f"name: c\nclass: {connector}\nconfig: {{{wrong}}}") != [], wrong
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -49,5 +49,12 @@ def test_a_record_for_which_the_filter_fails_is_a_bad_record() -> None:
     assert [(bad.row, bad.stage) for bad in found.bad] == [(1, Stage.VALUE), (3, Stage.TRANSFORMATION)]
 
 
+def test_a_record_without_a_result_of_the_condition_is_a_bad_record() -> None:
+    found = kept("10 / (_value - 5) < 0", VALUES)
+    assert found.rows.tolist() == [0, 2]
+    assert [(bad.row, bad.stage) for bad in found.bad] == [(1, Stage.VALUE), (3, Stage.TRANSFORMATION)]
+    assert "division by zero" in found.bad[1].reason
+
+
 def test_removals_alone_pass() -> None:
     assert kept("_value > 4", [None] * 4).rows.tolist() == ROWS

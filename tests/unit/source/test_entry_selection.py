@@ -10,7 +10,7 @@ import pytest
 
 from ignite_kafka import events
 from ignite_kafka.convert.rules.stage import Stage
-from ignite_kafka.errors import DecodeError, UnsupportedType
+from ignite_kafka.errors import ConditionFailed, DecodeError, UnsupportedType
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import Page
 from ignite_kafka.plan.source_plan import TransferPlan
@@ -90,6 +90,15 @@ def test_an_entry_for_which_the_filter_fails_is_bad_and_no_other() -> None:
     assert {str(stage, "utf-8") if isinstance(stage, bytes) else str(stage) for stage in stages} == {str(Stage.TRANSFORMATION)}
 
 
+def test_an_entry_without_a_result_of_the_condition_is_bad_and_no_other() -> None:
+    writer = Writer()
+    sent = send(writer, ENTRIES, where="6 % (_value - 2) = 0", error_handling_policy="LOG_ONLY")
+    assert writer.sent == [(b"0", b"0"), (b"1", b"1"), (b"3", b"3")]
+    assert sent.bad.tolist() == [2]
+    with pytest.raises(ConditionFailed, match="division by zero"):
+        send(Writer(), ENTRIES, where="6 % (_value - 2) = 0")
+
+
 def test_a_bad_entry_among_the_kept_ones_keeps_its_place() -> None:
     writer = Writer()
     entries = page([(long(0), string("a")), (long(1), NULL_KEY), (long(2), string("c")), (long(3), string("d"))], 3)
@@ -145,7 +154,7 @@ def test_an_update_that_leaves_the_filter_passes_the_transforms_as_a_removal_doe
 def test_all_entries_of_a_filter_that_keeps_all_are_the_same_pages() -> None:
     class All:
         def of_pages(self, pages: list[Page], *_: Any) -> Any:
-            return np.ones(sum(one.rows for one in pages), bool)
+            return np.ones(sum(one.rows for one in pages), bool), {}
 
     selector = EntrySelector(cast(Any, All()), cast(Any, None), CACHE, Types(), "topic", tombstones=True)
     found = selector.select([ENTRIES], None)

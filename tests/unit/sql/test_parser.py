@@ -8,7 +8,24 @@ from decimal import Decimal
 import pytest
 
 from ignite_kafka.sql import parse_columns, parse_condition
-from ignite_kafka.sql.syntax import And, Column, Compare, In, IsNull, Kind, Like, Literal, Not, Or, columns_of
+from ignite_kafka.sql.syntax import (
+    And,
+    Arithmetic,
+    Call,
+    Cast,
+    Column,
+    Compare,
+    In,
+    IsNull,
+    Kind,
+    Like,
+    Literal,
+    Negative,
+    Not,
+    Or,
+    SelectedField,
+    columns_of,
+)
 from ignite_kafka.sql.tokens import Refused
 
 A, ONE = Column(("a",)), Literal(Kind.INT, 1)
@@ -20,6 +37,30 @@ def test_precedence_is_sparks() -> None:
     assert parse_condition("(a = 1 OR a = 1) AND a == 1") == And(Or(one, one), one)
     assert parse_condition("a BETWEEN 1 AND 1 AND a != 1") == And(And(Compare(">=", A, ONE), Compare("<=", A, ONE)), Compare("<>", A, ONE))
     assert parse_condition("a = 1 is not null") == Not(IsNull(one))
+
+
+def test_arithmetic_has_sparks_precedence() -> None:
+    two = Arithmetic("*", A, ONE)
+    assert parse_condition("a + a * 1 = -a % 1") == Compare("=", Arithmetic("+", A, two), Arithmetic("%", Negative(A), ONE))
+    assert parse_condition("a -1 - 1 = 1") == Compare("=", Arithmetic("-", Arithmetic("-", A, ONE), ONE), ONE)
+    assert parse_condition("(a * 1) / - -1 = +a") == Compare("=", Arithmetic("/", two, Negative(Literal(Kind.INT, -1))), A)
+    assert parse_condition("a || 'x' || a = 'y'") == Compare(
+        "=", Call("concat", (Call("concat", (A, Literal(Kind.STRING, "x"))), A)), Literal(Kind.STRING, "y")
+    )
+
+
+def test_casts_and_functions_have_one_name_each() -> None:
+    assert parse_condition("CAST(a = 1 AS boolean)") == Cast(Compare("=", A, ONE), "BOOLEAN", tries=False)
+    assert parse_condition("try_cast(a AS Long) = 1") == Compare("=", Cast(A, "BIGINT", tries=True), ONE)
+    assert parse_condition("SUBSTR(a, 1) = Lcase(a)") == Compare("=", Call("substring", (A, ONE)), Call("lower", (A,)))
+    assert [column.path for column in columns_of(parse_condition("nvl(a.b, -c) + CAST(d AS INT) > e"))] == [
+        ("a", "b"), ("c",), ("d",), ("e",),
+    ]  # fmt: skip
+
+
+def test_a_long_chain_is_no_deep_tree() -> None:
+    condition = parse_condition(" OR ".join(f"a = {number} AND b = 1" for number in range(1_000)))
+    assert len(list(columns_of(condition))) == 2_000
 
 
 def test_names_have_paths_and_backticks() -> None:
@@ -51,8 +92,13 @@ def test_patterns_of_like_have_an_escape() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("lower(a) = 'x'", "function lower is not supported, at character 1"), ("a + 1 = 2", r"operator \+ is not supported here"),
-        ("a = 1 = 1", "two comparisons follow one another"), ("CAST(a AS INT) = 1", "CAST is not supported here"),
+        ("initcap(a) = 'x'", "function initcap is not supported, at character 1"), ("a & 1 = 2", "operator & is not supported here"),
+        ("CAST(a AS DECIMAL(5,2)) = 1", "CAST to DECIMAL is not supported"), ("CAST(a AS DATE) = b", "CAST to DATE is not supported"),
+        ("CAST(a) = 1", r"\) is where AS is due"), ("lower(a, b) = 'x'", "function lower has 2 arguments"),
+        ("a + = 1", "= is where a column"),
+        ("lower() = 'x'", "function lower has 0 arguments"), ("`lower`(a) = 'x'", "function lower is not supported"),
+        ("a" + " + a" * 101 + " = 1", "more than 100 operators of arithmetic"), ("a DIV 2 = 1", "DIV is not supported here"),
+        ("a = 1 = 1", "two comparisons follow one another"), ("a -> 1", "operator -> is not"),
         ("a RLIKE 'x'", "RLIKE is not supported"), ('a = "x"', "by a setting of Spark"), ("a = 'x", "has no end"),
         ("a = 1F", "suffix that is not supported"), ("a = 99999999999999999999", "out of the range of BIGINT"),
         ("a = DATE '2024-02-30'", "is no date"), ("a = TIMESTAMP '2024-01-01 00:00:00'", "has no zone"),
@@ -69,9 +115,14 @@ def test_what_is_not_proved_is_refused_by_name(text: str, why: str) -> None:
     assert caught.value.remedy
 
 
-def test_columns_are_names_alone() -> None:
-    assert parse_columns("a, `b c` ,d") == ("a", "b c", "d")
-    wrong = {"a AS b": "gets another name", "a, A": "named twice", "a.b": "behind column a", "a + 1": "behind column a", "*": "due"}
+def test_columns_are_names_with_aliases() -> None:
+    assert parse_columns("a, `b c` ,d") == tuple(SelectedField(name, name) for name in ("a", "b c", "d"))
+    assert parse_columns("a as `x y`, A AS b") == (SelectedField("a", "x y"), SelectedField("A", "b"))
+    wrong = {
+        "a, A": "two columns are named A", "a AS b, B": "two columns are named B", "a.b": "behind column a", "a + 1": "behind column a",
+        "*": "due", "a b": "b follows column a", "a AS": "the end is where", "a AS 1": "1 is where", "``": "is empty",
+        "lower(a)": r"\( behind",
+    }  # fmt: skip
     for text, why in wrong.items():
         with pytest.raises(Refused, match=why):
             parse_columns(text)

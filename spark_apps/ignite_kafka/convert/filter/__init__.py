@@ -15,7 +15,21 @@ if TYPE_CHECKING:
     from ...settings.connector import ConnectorSettings
     from .entries import EntryFilter
 
-__all__ = ["Filters", "entry_filter"]
+__all__ = ["Filters", "check_conditions", "entry_filter"]
+
+
+def check_conditions(settings: ConnectorSettings) -> None:
+    """Check the constants in conditions of a connector and of its overrides, without either cluster.
+
+    :raises SettingsError: one has no value, such as ``1 / 0``, or is of a type that cannot be used so.
+    """
+    from ...errors import UnsupportedType
+
+    for one in settings.variants:
+        try:
+            entry_filter_of(one.where)
+        except UnsupportedType as error:
+            raise one.wrong("where", error.what, error.remedy) from error
 
 
 def entry_filter(settings: ConnectorSettings, name: str) -> EntryFilter | None:
@@ -24,13 +38,18 @@ def entry_filter(settings: ConnectorSettings, name: str) -> EntryFilter | None:
     :raises SettingsError: the function cannot be imported; event 15050.
     """
     chosen = settings.of(name)
-    if not (chosen.where or chosen.filter):
+    return entry_filter_of(chosen.where, chosen.filter, chosen.date_time_zone)
+
+
+def entry_filter_of(where: str, function: str = "", zone: str = "UTC") -> EntryFilter | None:
+    """The filter of a condition and the name of a function; None: both are empty. The errors of :func:`entry_filter`."""
+    if not (where or function):
         return None
     from .entries import EntryFilter
     from .user_function import mask_function
 
     try:
-        return EntryFilter(chosen.where, mask_function(chosen.filter) if chosen.filter else None, chosen.date_time_zone)
+        return EntryFilter(where, mask_function(function) if function else None, zone)
     except SettingsError as error:
         events.emit(events.FILTER_NOT_MADE, **{"reason": error.what, **error.where})
         raise

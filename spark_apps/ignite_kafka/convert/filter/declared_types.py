@@ -10,7 +10,7 @@ import pyarrow as pa
 from ...errors import UnsupportedType
 from ...ignite.binary.entry_table import entries_schema
 from ...ignite.types.model import CacheInfo, TypeSource
-from ...sql.syntax import And, Column, Compare, Condition, In, IsNull, Kind, Like, Literal, Not, Or
+from ...sql.syntax import Column, Compare, Condition, In, Kind, Literal, parts_of
 from .columns import TYPE, ColumnLookup
 from .evaluate import evaluate
 
@@ -65,10 +65,8 @@ def _pairs(condition: Condition) -> Iterator[tuple[Column, Column | Literal]]:
                 yield left, right
             if isinstance(right, Column):
                 yield right, left
-        case Compare(_, left, right) | And(left, right) | Or(left, right):
-            yield from _pairs(left)
-            yield from _pairs(right)
         case In(Column() as column, items):
             yield from ((column, item) for item in items)
-        case Not(operand) | IsNull(operand) | In(operand, _) | Like(operand, _):
-            yield from _pairs(operand)
+        case _:
+            for part in parts_of(condition):
+                yield from _pairs(part)

@@ -33,7 +33,9 @@ from .columns import (
     no_column,
 )
 from .declared_types import check_declared
-from .evaluate import evaluate
+from .evaluate import check_constants, evaluate
+from .failures import condition_failed
+from .separate import Decided
 from .user_function import MaskFunction
 
 log = logging.getLogger(__name__)
@@ -44,12 +46,14 @@ NO_RECORDS: OfRecords = MappingProxyType({})
 class EntryFilter:
     """Decides which entries are kept. It has no state: one serves several threads.
 
-    :param where: condition in Spark SQL; empty: none.
+    :param where: condition in Spark SQL; empty: none. UnsupportedType is raised for a constant in it that has no value.
     :param function: gets a batch of all columns of entries that meet the condition, and returns a flag for each; None: none.
     """
 
     def __init__(self, where: str, function: MaskFunction | None = None, date_zone: str = "UTC") -> None:
         self._condition = parse_condition(where) if where else None
+        if self._condition is not None:
+            check_constants(self._condition)
         self._columns = list(dict.fromkeys(columns_of(self._condition))) if self._condition is not None else []
         self._needed, self._function, self._date_zone = NeededColumns.of(self._columns), function, date_zone
 
@@ -73,57 +77,60 @@ class EntryFilter:
                 with naming_cache(cache.name):
                     check_declared(self._condition, replace(cache, query_entities=(entity,)), types)
 
-    def of_pages(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Mask:
-        """A flag for each entry of the pages, in their order: whether it is kept.
+    def of_pages(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Decided:
+        """A flag for each entry of the pages, in their order: whether it is kept; and the errors of entries without a result.
 
         :raises DecodeError: an entry's bytes are broken.
         :raises UnsupportedType: an entry lacks a column, or has one of a type that the condition cannot compare.
         :raises ProgramFault: the function failed.
         """
         count, needed = sum(page.rows for page in pages), self._needed
-        kept = np.ones(count, bool)
+        kept, errors = np.ones(count, bool), dict[int, IgniteKafkaError]()
         if self._condition is not None:
             groups = decode_entries(
                 pages, cache, types, keys=needed.keys, values=needed.values, key_fields=needed.key, value_fields=needed.value,
                 date_zone=self._date_zone,
             )  # fmt: skip
-            kept = self._where(groups, cache, types, count)
+            kept, errors = self._where(groups, cache, types, count)
         if self._function is not None and kept.any():
             left = kept_rows(pages, kept, cache, types)
             kept[kept] = self._by_function(decode_entries(left, cache, types, date_zone=self._date_zone), int(kept.sum()))
-        return kept
+        return kept, errors
 
     def of_arrays(
         self, keys: pa.BinaryArray, values: pa.BinaryArray, cache: CacheInfo, types: TypeSource, records: OfRecords = NO_RECORDS
-    ) -> Mask:
+    ) -> Decided:
         """The same for N keys and values in Ignite's binary format, not wrapped, none null.
 
         :param records: columns of the records that they come from.
         """
-        kept, zone = np.ones(len(keys), bool), self._date_zone
+        kept, errors, zone = np.ones(len(keys), bool), dict[int, IgniteKafkaError](), self._date_zone
         if self._condition is not None:
             needed = self._needed
             groups = decode_arrays(keys, values, cache, types, key_fields=needed.key, value_fields=needed.value, date_zone=zone)
-            kept = self._where(groups, cache, types, len(keys), records)
+            kept, errors = self._where(groups, cache, types, len(keys), records)
         if self._function is not None and kept.any():
             left = pa.array(kept)
             mine = {name: column.filter(left) for name, column in records.items()}
             groups = decode_arrays(keys.filter(left), values.filter(left), cache, types, date_zone=zone)
             kept[kept] = self._by_function(groups, int(kept.sum()), mine)
-        return kept
+        return kept, errors
 
     def _where(
         self, groups: Sequence[EntryGroup], cache: CacheInfo, types: TypeSource, count: int, records: OfRecords = NO_RECORDS
-    ) -> Mask:
+    ) -> Decided:
         assert self._condition is not None
-        kept = np.zeros(count, bool)
+        kept, errors = np.zeros(count, bool), dict[int, IgniteKafkaError]()
         for group in groups:
             absent = functools.partial(check_absent, "where", group, cache, types)
             lookup = ColumnLookup(columns_of_group(group, records), len(group.rows), absent)
             with naming_cache(cache.name):
                 found = evaluate(self._condition, lookup, len(group.rows))
-            kept[group.rows] = np.asarray(found.fill_null(False))
-        return kept
+            kept[group.rows] = np.asarray(found.values.fill_null(False))
+            if found.failure is not None:
+                for at in np.flatnonzero(found.failure.rows).tolist():
+                    errors[int(group.rows[at])] = condition_failed(found.failure.why(at), cache.name)
+        return kept, errors
 
     def _by_function(self, groups: Sequence[EntryGroup], count: int, records: OfRecords = NO_RECORDS) -> Mask:
         assert self._function is not None

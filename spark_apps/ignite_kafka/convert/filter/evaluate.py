@@ -1,15 +1,44 @@
-"""Evaluates conditions on Arrow columns, with Spark's three-valued logic."""
+"""Evaluates conditions on Arrow columns, with Spark's three-valued logic and its errors.
+
+Spark evaluates from the left, and nothing whose value cannot matter: behind a false condition of AND, a true one of OR, and a null that
+makes the result null. An error there is none.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...common.arrays import Mask
 from ...errors import UnsupportedType
-from ...sql.syntax import And, Column, Compare, Condition, In, IsNull, Kind, Like, Literal, Not, Or
+from ...sql.syntax import (
+    And,
+    Arithmetic,
+    Call,
+    Cast,
+    Column,
+    Compare,
+    Condition,
+    In,
+    IsNull,
+    Kind,
+    Like,
+    Literal,
+    Negative,
+    Not,
+    Or,
+    columns_of,
+    parts_of,
+)
 from . import operands
+from .arithmetic import calculated, negated
+from .casts import cast
+from .failures import Failure, either, within
+from .functions import called, is_folded
 from .operands import Operand
 
 Lookup = Callable[[Column], Operand]
@@ -18,40 +47,154 @@ Lookup = Callable[[Column], Operand]
 _SPECIAL = frozenset("\\.^$|?*+()[]{}")
 
 
-def evaluate(condition: Condition, lookup: Lookup, count: int) -> pa.BooleanArray:
-    """N results: true, false or null.
+def evaluate(condition: Condition, lookup: Lookup, count: int) -> Operand:
+    """N results: true, false or null; with the rows for which Spark has an error instead.
 
     :param count: N.
-    :raises UnsupportedType: a column does not exist, or its type cannot be compared in this way; names it.
+    :raises UnsupportedType: a column does not exist, or its type cannot be compared in this way; names it. Or a constant has no value.
     """
-    match condition:
-        case And(left, right):
-            return pc.and_kleene(evaluate(left, lookup, count), evaluate(right, lookup, count))
-        case Or(left, right):
-            return pc.or_kleene(evaluate(left, lookup, count), evaluate(right, lookup, count))
-        case Not(inner):
-            return pc.invert(evaluate(inner, lookup, count))
-        case IsNull(inner):
-            found = _operand(inner, lookup, count).values
-            return pa.repeat(pa.scalar(not found.is_valid), count) if isinstance(found, pa.Scalar) else found.is_null()
-        case Compare("<=>", left, right):
-            return _null_safe_equal(_operand(left, lookup, count), _operand(right, lookup, count), count)
-        case Compare(operator, left, right):
-            return operands.compared(operator, _operand(left, lookup, count), _operand(right, lookup, count), count)
-        case In(inner, items):
-            return _one_of(_operand(inner, lookup, count), items, count)
-        case Like(inner, pattern):
-            return _like(_operand(inner, lookup, count), pattern, count)
-        case _:
-            return _condition(_operand(condition, lookup, count), count)
+    return _Evaluation(lookup, count).condition(condition)
 
 
-def _operand(condition: Condition, lookup: Lookup, count: int) -> Operand:
-    if isinstance(condition, Column):
-        return lookup(condition)
-    if isinstance(condition, Literal):
-        return operands.literal(condition)
-    return Operand(Kind.BOOLEAN, evaluate(condition, lookup, count), "a condition")
+def check_constants(condition: Condition) -> None:
+    """Check the parts of a condition that name no column: Spark evaluates them beforehand, whatever the rows are.
+
+    :raises UnsupportedType: a part has a type that cannot be used so, or an error instead of a value.
+    """
+    if next(columns_of(condition), None) is None:
+        _Evaluation(_no_column, 1).operand(condition)
+        return
+    for part in parts_of(condition):
+        check_constants(part)
+
+
+def _no_column(column: Column) -> Operand:
+    raise AssertionError(f"{column} is in a part without columns")
+
+
+class _Evaluation:
+    """Evaluates conditions and expressions on N rows."""
+
+    def __init__(self, lookup: Lookup, count: int) -> None:
+        self._lookup, self._count = lookup, count
+
+    def condition(self, condition: Condition) -> Operand:
+        """The operand of a condition: N booleans."""
+        found = self.operand(condition)
+        return replace(found, kind=Kind.BOOLEAN, values=_condition(found, self._count))
+
+    def operand(self, condition: Condition) -> Operand:
+        """The operand of any expression.
+
+        :raises UnsupportedType: it is a constant, and has an error instead of a value.
+        """
+        found = self._operand(condition)
+        if not found.constant or not self._count:
+            return found
+        if found.failure is not None:
+            raise UnsupportedType(f"a constant of where has no value: {found.failure.first}", "Correct where.")
+        return replace(found, void=found.array(self._count).null_count == self._count)
+
+    def _operand(self, condition: Condition) -> Operand:
+        count = self._count
+        match condition:
+            case Column():
+                return self._lookup(condition)
+            case Literal():
+                return operands.literal(condition)
+            case Arithmetic(operator, left, right):
+                first, second = self.operand(left), self.operand(right)
+                return replace(calculated(operator, first, second, count), constant=_fold(first, second))
+            case Negative(inner):
+                one = self.operand(inner)
+                return replace(negated(one, count), constant=one.constant)
+            case Cast(inner, target, tries):
+                one = self.operand(inner)
+                return replace(cast(one, target, count, tries=tries), constant=one.constant)
+            case Call(name, parts):
+                arguments = [self.operand(one) for one in parts]
+                if name in ("coalesce", "nvl"):
+                    constant = _first_is_constant(arguments)
+                else:
+                    constant = all(one.constant for one in arguments) or is_folded(name, arguments)
+                return replace(called(name, arguments, count), constant=constant)
+            case _:
+                return self._predicate(condition)
+
+    def _predicate(self, condition: Condition) -> Operand:
+        count = self._count
+        match condition:
+            case And(left, right):
+                return self._both(pc.and_kleene, left, right, decides=False)
+            case Or(left, right):
+                return self._both(pc.or_kleene, left, right, decides=True)
+            case Not(inner):
+                one = self.condition(inner)
+                return _boolean(pc.invert(one.values), one.failure, constant=one.constant)
+            case IsNull(inner):
+                one = self.operand(inner)
+                return _boolean(_nulls(one, count), one.failure, constant=one.constant)
+            case In(inner, items):
+                one = self.operand(inner)
+                void = all(item.kind is Kind.NULL for item in items)
+                return _boolean(_one_of(one, items, count), None if void else one.failure, constant=one.constant or void)
+            case Like(inner, pattern):
+                one = self.operand(inner)
+                return _boolean(_like(one, pattern, count), one.failure, constant=one.constant)
+            case Compare(operator, left, right):
+                return self._compared(operator, left, right)
+        raise AssertionError(f"{condition} is no condition")
+
+    def _both(self, combine: Callable[..., pa.BooleanArray], left: Condition, right: Condition, *, decides: bool) -> Operand:
+        """Two conditions.
+
+        :param decides: the result of the left one for which the right one is not evaluated; a constant of it decides on either side.
+        """
+        first, second = self.condition(left), self.condition(right)
+        result = combine(first.values, second.values)
+        decided = any(one.constant and _all(one.values, decides) for one in (first, second))
+        constant = decided or (first.constant and second.constant)
+        if decided or first.failure is second.failure is None:
+            return _boolean(result, None, constant=constant)
+        undecided: Mask = ~np.asarray(pc.fill_null(pc.equal(first.values, decides), False))
+        return _boolean(result, either(first.failure, within(second.failure, undecided)), constant=constant)
+
+    def _compared(self, operator: str, first: Condition, second: Condition) -> Operand:
+        left, right, count = self.operand(first), self.operand(second), self._count
+        for one, other in ((left, second), (right, first)):
+            if one.kind is Kind.DECIMAL and not one.is_literal and not isinstance(other, Column | Literal):
+                what = f"column {one.name} is a DECIMAL, which Spark may round to compare it with an expression"
+                raise UnsupportedType(what, operands.REMEDY, field=one.name)
+        if operator == "<=>":
+            both = left.constant and right.constant
+            return _boolean(_null_safe_equal(left, right, count), either(left.failure, right.failure), constant=both)
+        found, constant = operands.compared(operator, left, right, count), _fold(left, right)
+        if left.failure is right.failure is None or left.void or right.void:
+            return _boolean(found, None, constant=constant)
+        there = ~np.asarray(_nulls(left, count))
+        return _boolean(found, either(left.failure, within(right.failure, there)), constant=constant)
+
+
+def _fold(*parts: Operand) -> bool:
+    """Whether Spark makes a constant of operands, null for one that is null."""
+    return all(one.constant for one in parts) or any(one.void for one in parts)
+
+
+def _first_is_constant(arguments: list[Operand]) -> bool:
+    """Whether the first argument that is not always null is a constant, or there is none."""
+    first = next((one for one in arguments if not one.void), None)
+    return first is None or first.constant
+
+
+def _boolean(values: pa.BooleanArray, failed: Failure | None, *, constant: bool) -> Operand:
+    """The operand of results; null for rows that have none."""
+    if failed is not None:
+        values = pc.if_else(pa.array(failed.rows), pa.scalar(None, pa.bool_()), values)
+    return Operand(Kind.BOOLEAN, values, "a condition", failure=failed, constant=constant)
+
+
+def _all(values: pa.BooleanArray, wanted: bool) -> bool:
+    return not values.null_count and bool(pc.all(pc.equal(values, wanted)).as_py() is not False)
 
 
 def _condition(operand: Operand, count: int) -> pa.BooleanArray:
@@ -61,7 +204,7 @@ def _condition(operand: Operand, count: int) -> pa.BooleanArray:
     if operand.kind is not Kind.BOOLEAN:
         what = f"{operand.name} is of type {operand.values.type}, and a BOOLEAN is due"
         raise UnsupportedType(what, "Correct where: compare it with a value.", field=operand.name)
-    return pa.repeat(operand.values, count) if isinstance(operand.values, pa.Scalar) else operand.values
+    return operand.array(count)
 
 
 def _null_safe_equal(left: Operand, right: Operand, count: int) -> pa.BooleanArray:
@@ -70,8 +213,7 @@ def _null_safe_equal(left: Operand, right: Operand, count: int) -> pa.BooleanArr
 
 
 def _nulls(operand: Operand, count: int) -> pa.BooleanArray:
-    found = operand.values
-    return pa.repeat(pa.scalar(not found.is_valid), count) if isinstance(found, pa.Scalar) else found.is_null()
+    return operand.array(count).is_null()
 
 
 def _one_of(operand: Operand, items: tuple[Literal, ...], count: int) -> pa.BooleanArray:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from ...errors import UnsupportedType
 from ...ignite.types.type_table import mark_of
 from ...sql.syntax import Kind, Literal
+from .failures import Failure
 
 _DAYS, _MICROSECONDS = pa.date32(), pa.timestamp("us", "UTC")
 _LITERALS = {Kind.BOOLEAN: pa.bool_(), Kind.INT: pa.int64(), Kind.DOUBLE: pa.float64(), Kind.STRING: pa.string(), Kind.DATE: _DAYS}
@@ -26,27 +27,47 @@ class Operand:
     :param values: int64, double, string, bool, date32, timestamp(us, UTC), or a decimal; a scalar of a literal. Decimals of several scales
         are strings.
     :param name: for messages.
+    :param width: type of a whole number or of a float as Spark has it, of which `values` are wider; None for other kinds.
+    :param failure: rows for which Spark has an error instead of a value; they are null.
+    :param constant: no column decides its value, also behind simplifications: ``coalesce(1, a)``, ``a + NULL``, ``a AND FALSE``.
+    :param void: a constant whose value is null. Spark makes null of what it is an operand of, and evaluates the other operands for no row.
     """
 
     kind: Kind | None
     values: pa.Array | pa.Scalar
     name: str
+    width: pa.DataType | None = None
+    failure: Failure | None = None
+    constant: bool = False
+    void: bool = False
 
     @property
     def is_literal(self) -> bool:
         """Whether it is a literal."""
         return isinstance(self.values, pa.Scalar)
 
+    def array(self, count: int) -> pa.Array:
+        """N values, also of a literal."""
+        return pa.repeat(self.values, count) if isinstance(self.values, pa.Scalar) else self.values
+
 
 def literal(one: Literal) -> Operand:
     """The operand of a literal."""
     if one.kind is Kind.TIMESTAMP:
-        return Operand(one.kind, pa.scalar(one.value, pa.int64()).cast(_MICROSECONDS), "a TIMESTAMP")
+        return Operand(one.kind, pa.scalar(one.value, pa.int64()).cast(_MICROSECONDS), "a TIMESTAMP", constant=True)
     if one.kind is Kind.DECIMAL:
         assert isinstance(one.value, Decimal)
         scale = max(0, -int(one.value.as_tuple().exponent))
-        return Operand(one.kind, pa.scalar(one.value, pa.decimal128(38, scale)), f"DECIMAL {one.value}")
-    return Operand(one.kind, pa.scalar(one.value, _LITERALS.get(one.kind, pa.null())), f"a {one.kind.value}")
+        return Operand(one.kind, pa.scalar(one.value, pa.decimal128(38, scale)), f"DECIMAL {one.value}", constant=True)
+    width = None
+    if one.kind is Kind.NULL:
+        return Operand(one.kind, pa.scalar(None), "NULL", constant=True, void=True)
+    if one.kind is Kind.INT:
+        assert isinstance(one.value, int)
+        width = pa.int64() if one.long or not -(2**31) <= one.value < 2**31 else pa.int32()
+    if one.kind is Kind.DOUBLE:
+        width = pa.float64()
+    return Operand(one.kind, pa.scalar(one.value, _LITERALS.get(one.kind, pa.null())), f"a {one.kind.value}", width, constant=True)
 
 
 def column(array: pa.Array, field: pa.Field, name: str) -> Operand:
@@ -61,9 +82,9 @@ def column(array: pa.Array, field: pa.Field, name: str) -> Operand:
     if known.is_boolean(kind):
         return Operand(Kind.BOOLEAN, array, name)
     if known.is_integer(kind):
-        return Operand(Kind.INT, array.cast(pa.int64()), name)
+        return Operand(Kind.INT, array.cast(pa.int64()), name, kind if known.is_signed_integer(kind) else None)
     if known.is_floating(kind):
-        return Operand(Kind.DOUBLE, array.cast(pa.float64()), name)
+        return Operand(Kind.DOUBLE, array.cast(pa.float64()), name, kind)
     if known.is_decimal(kind) or mark_of(field) == "decimal":
         return Operand(Kind.DECIMAL, array, name)
     if known.is_string(kind):
@@ -92,7 +113,7 @@ def compared(operator: str, left: Operand, right: Operand, count: int) -> pa.Arr
     if left.kind is None or right.kind is None:
         odd = left if left.kind is None else right
         what = f"column {odd.name} is of type {odd.values.type}, of which a condition can only ask whether it is null"
-        raise UnsupportedType(what, _REMEDY, field=odd.name)
+        raise UnsupportedType(what, REMEDY, field=odd.name)
     if Kind.NULL in (left.kind, right.kind):
         return pa.nulls(count, pa.bool_())
     kinds = {left.kind, right.kind}
@@ -102,13 +123,13 @@ def compared(operator: str, left: Operand, right: Operand, count: int) -> pa.Arr
         return _decimals(operator, left, right, count)
     if len(kinds) > 1:
         what = f"{left.name} ({left.kind.value}) is compared with {right.name} ({right.kind.value})"
-        raise UnsupportedType(what, f"Write both with one type. {_REMEDY}", field=left.name if not left.is_literal else right.name)
+        raise UnsupportedType(what, f"Write both with one type. {REMEDY}", field=left.name if not left.is_literal else right.name)
     if left.kind is Kind.BOOLEAN:
         return _full(_KERNELS[operator](left.values.cast(pa.int8()), right.values.cast(pa.int8())), count)
     return _full(_KERNELS[operator](left.values, right.values), count)
 
 
-_REMEDY = "Correct where, or name a function by setting filter."
+REMEDY = "Correct where, or name a function by setting filter."
 _KERNELS = {
     "=": pc.equal, "<>": pc.not_equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal,
 }  # fmt: skip
@@ -150,7 +171,7 @@ def _decimals(operator: str, left: Operand, right: Operand, count: int) -> pa.Ar
     """Exact comparison; two columns of decimals, or a literal with more digits than Spark keeps, are refused."""
     if not (left.is_literal or right.is_literal) and left.kind is right.kind:
         what = f"columns {left.name} and {right.name} are decimals, which Spark may round to compare them"
-        raise UnsupportedType(what, _REMEDY, field=left.name)
+        raise UnsupportedType(what, REMEDY, field=left.name)
     if left.is_literal and not right.is_literal:
         return _decimals(_MIRRORED[operator], right, left, count)
     if pa.types.is_string(left.values.type) or pa.types.is_string(right.values.type):

@@ -13,17 +13,23 @@ ROW_ERRORS = (DecodeError, UnsupportedType)
 """Errors of a whole batch that a single row can cause."""
 
 
-def each_row(count: int, evaluate: Callable[[int, int], Mask]) -> tuple[Mask, dict[int, IgniteKafkaError]]:
+Decided = tuple[Mask, dict[int, IgniteKafkaError]]
+"""N flags of rows that are kept, and the errors of single rows, which are not kept."""
+
+
+def each_row(count: int, evaluate: Callable[[int, int], Decided]) -> Decided:
     """Flags of N rows, and the errors of single rows, by bisection; a row with an error has the flag false.
 
-    :param evaluate: flags of the rows from the first number to the second (excluded); raises an error of :data:`ROW_ERRORS`.
+    :param evaluate: decides the rows from the first number to the second (excluded); raises an error of :data:`ROW_ERRORS` that one or more
+        of them cause.
     """
     kept: Mask = np.zeros(count, bool)
     errors: dict[int, IgniteKafkaError] = {}
 
     def part(first: int, last: int) -> None:
         try:
-            kept[first:last] = evaluate(first, last)
+            kept[first:last], own = evaluate(first, last)
+            errors.update({first + row: error for row, error in own.items()})
         except ROW_ERRORS as error:
             if last - first == 1:
                 errors[first] = error

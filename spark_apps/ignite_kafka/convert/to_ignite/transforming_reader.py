@@ -1,4 +1,4 @@
-"""Records of a topic through Kafka Connect's transforms, ready for :class:`.record_converter.RecordConverter`.
+"""Records of a topic through Kafka Connect's transforms and setting select, ready for :class:`.record_converter.RecordConverter`.
 
 The sides that transforms read or change become Connect columns, pass the chain, and are given on as references: the bytes of a transformed
 record name its place in the columns, and :class:`References` is the deserializer that finds it there.
@@ -20,10 +20,12 @@ from ...kafka.headers import same_headers
 from ...kafka.records import Consumed
 from ...settings.converters import JSON
 from ...settings.transforms import TransformSettings, touches
+from ...sql import SelectedField
 from ..connect.columns import ConnectColumn, ConnectPart, Deserialized, Deserializer
 from ..rules.stage import Stage
 from ..transforms.batch import NO_TIME, BadRow, ConnectBatch, Header, Position
 from ..transforms.chain import Step, apply_chain
+from ..transforms.select_fields import ALIAS, SelectFields, select_step
 from ..transforms.steps import asks_for_tombstones, reads_headers
 from .conversion_rules import ConversionRules, SideRules
 from .entries import BadRecord
@@ -105,17 +107,24 @@ class TransformingReader:
 
     :param settings: of the steps, in the same order.
     :param deserializers: makes the deserializer of a side.
+    :param select: fields that values have behind the transforms; empty: all.
     """
 
     def __init__(
-        self, steps: Sequence[Step], settings: Sequence[TransformSettings], rules: ConversionRules, deserializers: Deserializers
+        self,
+        steps: Sequence[Step],
+        settings: Sequence[TransformSettings],
+        rules: ConversionRules,
+        deserializers: Deserializers,
+        select: tuple[SelectedField, ...] = (),
     ) -> None:
-        self._steps, self._classes = tuple(steps), {one.alias: one.type for one in settings}
+        self._steps = (*steps, *([select_step(select)] if select else ()))
+        self._classes = {one.alias: one.type for one in settings}
         self._makes, self._header_key = deserializers, rules.key_policy == "header"
         sides = {"key": rules.key, "value": rules.value, "header": rules.header}
         wanted = {
             "key": touches(settings, "key"),
-            "value": touches(settings, "value") or asks_for_tombstones(settings),
+            "value": bool(select) or touches(settings, "value") or asks_for_tombstones(settings),
             "header": self._header_key or reads_headers(settings),
         }
         self._readers = {side: deserializers(side, sides[side]) or PlainJson() for side, used in wanted.items() if used}
@@ -153,6 +162,9 @@ class TransformingReader:
         return [_joined(topic, parts) for topic, parts in made.items()], [bad[row] for row in sorted(bad)]
 
     def _refused(self, one: BadRow) -> BadRecord:
+        if one.transform == ALIAS:
+            where = {"setting": "select", "transform_class": f"{SelectFields.__module__}.{SelectFields.__name__}"}
+            return BadRecord(one.row, Stage.TRANSFORMATION, in_message(one.reason), where)
         what = f"transform {one.transform} throws {one.exception}: {in_message(one.reason)}"
         where = {"transform": one.transform, "transform_class": self._classes[one.transform], "exception": one.exception}
         return BadRecord(one.row, Stage.TRANSFORMATION, what, where)

@@ -96,12 +96,16 @@ class EntryConverter:
     def _declared(self, side: SideConverter, cache: CacheInfo, types: TypeSource, topic: str) -> SideContext:
         """The context in which a side sees the declared types of its records."""
         if self._selected is not None and side is self._value:
-            types = self._selected.of_types(cache, types)
+            return self.of_values(self.context(cache, self._selected.of_types(cache, types), topic))
         return self.context(cache, types, topic)
 
     def context(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> SideContext:
         """Where the values of a side come from and go to."""
         return SideContext(cache, types, topic, self._enums)
+
+    def of_values(self, context: SideContext) -> SideContext:
+        """The context in which values have the selected fields, under their new names."""
+        return context if self._selected is None else replace(context, cache=self._selected.of_cache(context.cache))
 
     def decoded(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Iterator[DecodedGroup]:
         """Decoded entries, group by group, with the selected fields of their values.
@@ -136,7 +140,7 @@ class EntryConverter:
         assert self._value is not None
         if pa.types.is_null(group.value.type):
             return pa.nulls(len(group.rows), pa.binary())
-        return self._value.convert(group.value, group.value_type, context)
+        return self._value.convert(group.value, group.value_type, self.of_values(context))
 
     def convert(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = False) -> Records:
         """Records of all entries of the pages, group by group of one key type and one value type, or in their order.
@@ -145,6 +149,7 @@ class EntryConverter:
         :raises UnsupportedType: a value that its converter cannot write.
         """
         context, fields = self.context(cache, types, topic), self._fields
+        value_context = self.of_values(context)
         raw = None if self._key is not None and self._value is not None else self._raw.convert(pages, cache, types)
         keys, values, times, kinds, key_types, rows = [], [], [], set(), set(), []
         uses: set[TypeUse] = set()
@@ -163,7 +168,7 @@ class EntryConverter:
             if self._value is None:
                 values.append(_of_rows(raw, group.rows, key=False))
             else:
-                values.append(self._value.convert(group.value, group.value_type, context))
+                values.append(self._value.convert(group.value, group.value_type, value_context))
                 uses.update(uses_of("value", group.value, group.value_type))
             if fields.timestamp:
                 times.append(decoded.times_ms)

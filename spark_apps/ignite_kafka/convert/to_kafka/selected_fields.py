@@ -11,7 +11,8 @@ from ...common.arrow_layout import null_mask
 from ...errors import UnsupportedType
 from ...ignite.binary import EntryGroup
 from ...ignite.types.java_hash import java_hash
-from ...ignite.types.model import BinaryType, CacheInfo, TypeSource
+from ...ignite.types.model import BinaryField, BinaryType, CacheInfo, QueryEntity, QueryField, TypeSource
+from ...sql import SelectedField
 from ..filter.columns import check_absent, declared_fields, no_column
 
 _SETTING = "select"
@@ -19,9 +20,14 @@ _SETTING = "select"
 
 @dataclass(frozen=True)
 class SelectedFields:
-    """Names of fields in the order of the records; not empty."""
+    """Fields in the order of the records, with the names that they have there; not empty."""
 
-    names: tuple[str, ...]
+    fields: tuple[SelectedField, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names in the values."""
+        return tuple(one.name for one in self.fields)
 
     def needed(self, others: Iterable[str]) -> frozenset[str]:
         """What must be decoded, in lower case.
@@ -43,7 +49,21 @@ class SelectedFields:
     def of_types(self, cache: CacheInfo, types: TypeSource) -> TypeSource:
         """The types of which the cache's values have the selected fields alone."""
         ids = {java_hash(entity.value_type.lower()) for entity in cache.query_entities}
-        return _SelectedTypes(types, frozenset(ids), self.names)
+        return _SelectedTypes(types, frozenset(ids), self.fields)
+
+    def of_cache(self, cache: CacheInfo) -> CacheInfo:
+        """The cache with query entities whose values have the selected fields alone, under their new names: scales are found by name."""
+        return replace(cache, query_entities=tuple(replace(one, fields=self._declared(one)) for one in cache.query_entities))
+
+    def _declared(self, entity: QueryEntity) -> tuple[QueryField, ...]:
+        """Columns of an entity: those of the key, and of the selected fields and of fields within them."""
+        found = [one for one in entity.fields if one.is_key]
+        for selected in self.fields:
+            for one in entity.fields:
+                name, point, rest = one.name.partition(".")
+                if not one.is_key and name.lower() == selected.name.lower():
+                    found.append(replace(one, name=f"{selected.alias}{point}{rest}"))
+        return tuple(found)
 
     def of_values(self, group: EntryGroup, cache: CacheInfo, types: TypeSource) -> pa.Array:
         """The values of a group with the selected fields, in the order of their names here; one that the type lacks is left out.
@@ -60,11 +80,16 @@ class SelectedFields:
         for name in self.names:
             if name.lower() not in places:
                 check_absent(_SETTING, group, cache, types, name)
-        chosen = [places[name.lower()] for name in self.names if name.lower() in places]
+        chosen = [(places[one.name.lower()], one) for one in self.fields if one.name.lower() in places]
         if not chosen:
             return pa.array([{}] * len(values), pa.struct([]))
-        fields = [values.type.field(at) for at in chosen]
-        return pa.StructArray.from_arrays([values.field(at) for at in chosen], fields=fields, mask=null_mask(values))
+        fields = [_named(values.type.field(at), one) for at, one in chosen]
+        return pa.StructArray.from_arrays([values.field(at) for at, _ in chosen], fields=fields, mask=null_mask(values))
+
+
+def _named(field: pa.Field, selected: SelectedField) -> pa.Field:
+    """The field with its new name; the case of its own name is the type's."""
+    return field if selected.alias == selected.name else field.with_name(selected.alias)
 
 
 @dataclass(frozen=True)
@@ -73,7 +98,7 @@ class _SelectedTypes:
 
     types: TypeSource
     ids: frozenset[int]
-    names: tuple[str, ...]
+    fields: tuple[SelectedField, ...]
 
     def binary_type(self, type_id: int) -> BinaryType:
         """Metadata of a type; raises UnknownBinaryType."""
@@ -81,6 +106,12 @@ class _SelectedTypes:
         if type_id not in self.ids:
             return found
         of_name = {field.name.lower(): field for field in found.fields}
-        fields = tuple(of_name[name.lower()] for name in self.names if name.lower() in of_name)
+        fields = tuple(_renamed(of_name[one.name.lower()], one) for one in self.fields if one.name.lower() in of_name)
         order = tuple(field.field_id for field in fields)
         return replace(found, fields=fields, schemas={0: order})  # one schema, so that the fields keep this order
+
+
+def _renamed(field: BinaryField, selected: SelectedField) -> BinaryField:
+    if selected.alias == selected.name:
+        return field
+    return replace(field, name=selected.alias, field_id=java_hash(selected.alias.lower()))

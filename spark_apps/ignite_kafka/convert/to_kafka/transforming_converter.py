@@ -138,7 +138,8 @@ class TransformingConverter:
         keys = _placeholders(count) if plain_key is not None else self._key.columns(decoded.key, decoded.key_type, context)
         removed = pa.types.is_null(group.value.type)
         nothing = removed or plain_value is not None
-        values = _placeholders(count, there=not removed) if nothing else self._value.columns(group.value, group.value_type, context)
+        of_values = self._plain.of_values(context)
+        values = _placeholders(count, there=not removed) if nothing else self._value.columns(group.value, group.value_type, of_values)
         times = np.where(decoded.times_ms > 0, decoded.times_ms, NO_TIME)
         for rows, key_column, value_column in _shared(keys, values, count):
             topics = pa.repeat(pa.scalar(self._chain.topic_of(context.cache.name)), len(rows))

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ...common.arrays import Mask
 from ...convert.filter.entries import EntryFilter
-from ...convert.filter.separate import each_row
+from ...convert.filter.separate import Decided, each_row
 from ...ignite.types.model import CacheInfo
 from ...plan.source_plan import CachePlan
 from .backlog_client import BacklogClient
@@ -48,7 +48,7 @@ class SentKeys:
         if entry_filter is None or not rows:
             return kept
 
-        def part(first: int, last: int) -> Mask:
+        def part(first: int, last: int) -> Decided:
             page = page_of_states([(keys[row], values[row]) for row in rows[first:last]])
             return entry_filter.of_pages([page], self._info, self._client.cluster)
 

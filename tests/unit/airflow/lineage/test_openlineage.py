@@ -109,6 +109,24 @@ def test_start_names_what_the_lists_choose_in_the_cluster(bench: Bench, caches: 
     }
 
 
+def test_a_topic_has_the_columns_that_select_names(bench: Bench, caches: Any, tmp_path: Path) -> None:
+    task = operator({"name": "c", "cache_whitelist": ["flights"], "topic_prefix": "t-", "select": "cityname AS city"})
+    whole = [(BROKER, "t-flights", [("city", "java.lang.String")], None, None)]
+    assert found(DefaultExtractor(task).extract(), tmp_path) == {"inputs": [(NODE, "flights", SCHEMA, None, None)], "outputs": whole}
+    task.execute(context())
+    counted = [(BROKER, "t-flights", [("city", "java.lang.String")], 10, 1000)]
+    assert found(DefaultExtractor(task).extract_on_complete(None), tmp_path)["outputs"] == counted
+
+
+def test_a_sink_that_selects_fields_gives_its_topics_no_columns(bench: Bench, caches: Any, tmp_path: Path) -> None:
+    """A topic's records have fields that no one names here; a cache has its columns whatever a run stores."""
+    task = sink({"topics": ["t-flights"], "topic_prefix": "t-", "select": "id, town AS cityName"})
+    assert found(DefaultExtractor(task).extract(), tmp_path) == {
+        "inputs": [(BROKER, "t-flights", [], None, None)],
+        "outputs": [(NODE, "flights", SCHEMA, None, None)],
+    }
+
+
 def test_start_without_an_answer_names_the_caches_of_the_settings(
     bench: Bench, caches: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

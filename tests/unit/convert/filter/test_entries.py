@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 import pytest
 
 from ignite_kafka import events, filter_function
-from ignite_kafka.convert.filter import Filters, entry_filter
+from ignite_kafka.convert.filter import Filters, check_conditions, entry_filter
 from ignite_kafka.convert.filter.entries import EntryFilter
 from ignite_kafka.convert.filter.separate import each_row
-from ignite_kafka.errors import DecodeError, ProgramFault, SettingsError, UnsupportedType
+from ignite_kafka.errors import ConditionFailed, DecodeError, ProgramFault, SettingsError, UnsupportedType
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
 from ignite_kafka.settings.source import SourceSettings
@@ -42,7 +42,10 @@ ENTRIES = [(key(1), trade(5.0)), (key(2, "us"), trade(15.0, "B")), (key(3), trad
 
 
 def kept(where: str, entries: list[tuple[bytes, bytes]] = ENTRIES, cache: CacheInfo = CACHE) -> list[bool]:
-    return list(EntryFilter(where).of_pages([page(entries)], cache, TYPES).tolist())
+    found, errors = EntryFilter(where).of_pages([page(entries)], cache, TYPES)
+    for _, error in sorted(errors.items()):
+        raise error
+    return list(found.tolist())
 
 
 def test_fields_of_values_and_keys_are_columns_whatever_their_case() -> None:
@@ -123,16 +126,79 @@ def test_types_that_spark_would_convert_are_refused(where: str) -> None:
         kept(where, [(key(1), trade(5.0, amount=decimal(Decimal("1.5"))))])
 
 
+def test_expressions_are_columns_of_an_entry() -> None:
+    assert kept("price * 2 - 1 > 20 AND upper(symbol) || '!' = 'B!'") == [False, True, False, True]
+    assert kept("coalesce(price, 0D) = 0 OR CAST(_key.id AS STRING) = '4'") == [False, False, True, True]
+    assert kept("_key.id % 2 = 0 AND substring(_key.zone, -2, 1) = 'u'") == [False, True, False, False]
+
+
+def test_the_year_of_a_far_date_is_an_error() -> None:
+    """Arrow's calendar ends before Spark's."""
+    assert kept("date_add(DATE '2024-01-31', _key.id * 2000000) > DATE '9999-12-31'") == [False, True, True, True]
+    for function in ("year({}) > 0", "CAST({} AS STRING) > ''"):
+        where = function.format("date_add(DATE '2024-01-31', _key.id * 2000000)")
+        assert kept(f"_key.id = 1 AND {where}") == [True, False, False, False]
+        with pytest.raises(ConditionFailed, match="another year than 0 to 9999"):
+            kept(where)
+
+
+def sure(batch: pa.RecordBatch) -> list[bool]:
+    assert batch.num_rows == 1
+    return [True]
+
+
+def test_an_entry_without_a_result_is_an_error() -> None:
+    """What Spark does not evaluate is none."""
+    with pytest.raises(ConditionFailed, match="division by zero") as caught:
+        kept("1 / (price - 5) > 0")
+    assert caught.value.where["cache"] == "tested"
+    entries = [(key(at), trade(price)) for at, price in enumerate((5.0, 1e300, 7.0, None))]
+    found, errors = EntryFilter("CAST(price AS INT) % CAST(price - 5 AS INT) = 1", sure).of_pages([page(entries)], CACHE, TYPES)
+    assert (found.tolist(), {row: str(error).count("division by zero") for row, error in errors.items()}) == (
+        [False, False, True, False], {0: 1, 1: 0},
+    )  # fmt: skip
+    assert kept("price > 5 AND 1 / (price - 5) > 0") == [False, True, False, True]
+    assert kept("price IS NULL OR price = 5 OR 1 / (price - 5) > 0") == [True] * 4
+
+
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [
+        ("price + amount > 1", "amount of type DECIMAL, and a whole number or a float is due"), ("lower(price) = 'a'", "a STRING is due"),
+        ("price + 1.5 > 1", "Write constants with D"), ("CAST(symbol AS DOUBLE) > 1", "from STRING to DOUBLE is not supported"),
+        ("CAST(price AS STRING) = '1'", "from DOUBLE to STRING is not"), ("substring(symbol, 1L) = 'A'", "a INT is due"),
+        ("year(symbol) = 1", "a DATE is due"), ("coalesce(price, _key) > 1", "arguments of several types"),
+        ("amount > _key + 1", "may round"),
+    ],
+)  # fmt: skip
+def test_types_of_expressions_are_checked_before_the_first_entry(where: str, why: str) -> None:
+    named = {"price": "java.lang.Double", "symbol": "java.lang.String", "amount": "java.math.BigDecimal"}
+    fields = tuple(QueryField(name, kind, scale=2) for name, kind in named.items())
+    cache = replace(CACHE, query_entities=(QueryEntity("java.lang.Long", "Unwritten", fields=fields),))
+    EntryFilter("price / 2 > _key AND length(trim(symbol)) > 1 AND amount > 1").check(cache, TYPES)
+    with pytest.raises(UnsupportedType, match=why):
+        EntryFilter(where).check(cache, TYPES)
+
+
+@pytest.mark.parametrize("where", ["a > 1 / 0", "a = 1 AND CAST('x' AS INT) = 1", "a + 2147483647 + (2147483647 + 1) > 1", "'a' || 1 = a"])
+def test_constants_without_a_value_are_found_without_a_cluster(where: str) -> None:
+    """Spark evaluates them whatever the entries are."""
+    check_conditions(SourceSettings(name="c", where="try_cast('x' AS INT) IS NULL AND a > 1 / 2 AND a + 1 > 2147483647"))
+    for given in ({"where": where}, {"overrides": {"a": {"where": where}}}):
+        with pytest.raises(SettingsError, match="where is wrong"):
+            check_conditions(SourceSettings.from_dict({"name": "c", **given}))
+
+
 def test_arrays_are_filtered_like_pages() -> None:
     keys = pa.array([one[5:-4] for one, _ in ENTRIES], pa.binary())
     values = pa.array([one[5:-4] for _, one in ENTRIES], pa.binary())
     found = EntryFilter("price > 10 AND _offset < 13").of_arrays(keys, values, CACHE, TYPES, {"_offset": pa.array([10, 11, 12, 13])})
-    assert found.tolist() == [False, True, False, False]
-    assert EntryFilter("symbol = 'B'").of_arrays(keys[1:3], values[1:3], CACHE, TYPES).tolist() == [True, False]
+    assert found[0].tolist() == [False, True, False, False]
+    assert EntryFilter("symbol = 'B'").of_arrays(keys[1:3], values[1:3], CACHE, TYPES)[0].tolist() == [True, False]
 
 
 def of_function(found: Any) -> list[bool]:
-    return list(EntryFilter("price > 10", lambda batch: found(batch)).of_pages([page(ENTRIES)], CACHE, TYPES).tolist())
+    return list(EntryFilter("price > 10", lambda batch: found(batch)).of_pages([page(ENTRIES)], CACHE, TYPES)[0].tolist())
 
 
 def test_a_function_gets_what_meets_the_condition() -> None:
@@ -168,7 +234,7 @@ def test_settings_choose_the_filter_of_each_cache(monkeypatch: pytest.MonkeyPatc
     assert filters.of("b1") is filters.of("b2") is not None
     rich = filters.of("rich")
     assert rich is not None
-    assert rich.of_pages([page(ENTRIES)], CACHE, TYPES).tolist() == [False, True, False, True]
+    assert rich.of_pages([page(ENTRIES)], CACHE, TYPES)[0].tolist() == [False, True, False, True]
     for name, why in (
         ("acme_filters:number", "no filter function"),
         ("acme_filters:unmarked", "no filter function"),
@@ -182,7 +248,7 @@ def test_settings_choose_the_filter_of_each_cache(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "why"), [("where", "lower(a) = 'x'", "function lower"), ("filter", "no function", "another form")]
+    ("name", "value", "why"), [("where", "initcap(a) = 'x'", "function initcap"), ("filter", "no function", "another form")]
 )
 def test_wrong_filters_are_found_when_settings_are_checked(name: str, value: str, why: str) -> None:
     for given in ({name: value}, {"overrides": {"a": {name: value}}}):
@@ -195,7 +261,8 @@ def test_rows_that_fail_do_not_fail_the_others() -> None:
     def evaluate(first: int, last: int) -> Any:
         if first <= 5 < last:
             raise UnsupportedType("five")
-        return np.arange(first, last) % 2 == 0
+        return np.arange(first, last) % 2 == 0, {row - first: ConditionFailed("seven") for row in (7,) if first <= row < last}
 
     found, errors = each_row(9, evaluate)
-    assert (found.tolist(), list(errors)) == ([True, False, True, False, True, False, True, False, True], [5])
+    assert found.tolist() == [True, False, True, False, True, False, True, False, True]
+    assert {row: error.what for row, error in errors.items()} == {5: "five", 7: "seven"}

@@ -21,6 +21,7 @@ from ignite_kafka.kafka.records import Consumed
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.transforms import chain_of
 from ignite_kafka.sink.store import inbound_rules
+from ignite_kafka.sql import parse_columns
 from tests.support.to_ignite_records import GrowingTypes, consumed, decoded
 
 KAFKA = "org.apache.kafka.connect.transforms."
@@ -46,7 +47,8 @@ def settings(transforms: dict[str, dict[str, str]], **more: Any) -> SinkSettings
 def read(made: SinkSettings, records: Consumed) -> tuple[dict[str, list[tuple[int, Any, Any]]], list[BadRecord]]:
     """Row, key and value of the entries of each topic, and the bad records."""
     rules = inbound_rules(made)
-    reader = TransformingReader(make_steps(made), chain_of(made), rules, deserializer)
+    select = parse_columns(made.select) if made.select else ()
+    reader = TransformingReader(make_steps(made), chain_of(made), rules, deserializer, select)
     routed, bad = reader.read(records)
     found = {}
     for one in routed:
@@ -148,3 +150,29 @@ def test_a_side_that_no_transform_touches_keeps_its_bytes_and_errors() -> None:
     found, bad = read(settings(chain), consumed([b'{"x":1}', b"{", None], [b"1", b"2", b"3"]))
     assert found == {"x": [(0, 1, {"x": 1}), (2, 3, None)]}
     assert [(one.row, one.stage) for one in bad] == [(1, Stage.VALUE)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_select_names_the_fields_that_are_left_and_works_behind_the_transforms(form: str) -> None:
+    more, values = FORMS[form]
+    found, bad = read(settings({"mask": MASK}, select="Y, x AS Number", **more), consumed(values))
+    assert (found, bad) == ({"topic": [(0, 0, {"y": "a", "Number": 0}), (1, 1, {"y": "b", "Number": 0})]}, [])
+    found, bad = read(settings({}, select="Y AS x", **more), consumed([values[0], None, values[1]]))
+    assert (found, bad) == ({"topic": [(0, 0, {"x": "a"}), (1, 1, None), (2, 2, {"x": "b"})]}, [])
+
+
+def test_a_value_without_the_selected_fields_is_a_bad_record() -> None:
+    found, bad = read(settings({}, select="x, `a b`"), consumed([b'{"x":1}', b'{"y":2}', b"7", b'{"A b":3,"y":4}']))
+    assert found == {"topic": [(0, 0, {"x": 1, "A b": None}), (3, 3, {"x": None, "A b": 3})]}  # null: fields of the type alone
+    assert [(one.row, one.stage, one.where["setting"]) for one in bad] == [(row, Stage.TRANSFORMATION, "select") for row in (1, 2)]
+    assert bad[0].reason == "select names x, a b, and the value has y"
+    assert bad[0].where["transform_class"].endswith(".SelectFields")
+
+
+def test_keys_of_the_value_are_made_of_selected_fields_and_other_keys_are_not_read() -> None:
+    made = settings({}, select="x, y AS id", key_policy="value", key_fields="id")
+    found, bad = read(made, consumed([b'{"x":1,"y":"a","z":{}}', b'{"x":2}'], [b"{", b"{"]))
+    assert found == {"topic": [(0, "a", {"x": 1, "id": "a"})]}
+    assert [(one.row, one.stage) for one in bad] == [(1, Stage.KEY)]
+    found, bad = read(settings({}, select="y", key_converter="string"), consumed([b'{"x":1,"y":"a"}'], [b"{"]))
+    assert (found, bad) == ({"topic": [(0, "{", {"y": "a"})]}, [])

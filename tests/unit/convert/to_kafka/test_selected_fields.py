@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -11,13 +13,13 @@ import pytest
 from ignite_kafka.convert import converter
 from ignite_kafka.convert.to_kafka.declared_schemas import declared_schemas
 from ignite_kafka.convert.to_kafka.selected_fields import SelectedFields
-from ignite_kafka.errors import NotAvailableYet, SettingsError, UnsupportedType
+from ignite_kafka.errors import SettingsError, UnsupportedType
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import QueryEntity, QueryField
-from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.sql import parse_columns
 from tests.support.bad_entries import long
-from tests.support.ignite_bytes import CACHE, NULL, Types, binary, number, page, string, wrapped
+from tests.support.ignite_bytes import CACHE, NULL, Types, binary, decimal, number, page, string, wrapped
 
 TYPES = Types()
 TRADE = TYPES.add(
@@ -67,10 +69,37 @@ def test_schemas_have_the_named_fields_alone(policy: str) -> None:
 
 def test_declared_schemas_have_the_named_fields_alone() -> None:
     cache = replace(CACHE, query_entities=(ENTITY,))
-    types = SelectedFields(("qty", "PRICE")).of_types(cache, TYPES)
+    types = SelectedFields(parse_columns("qty, PRICE")).of_types(cache, TYPES)
     (schema,) = declared_schemas(cache, types, key=False)
     assert [field.name for field in schema.fields] == ["qty", "price"]
     assert types.binary_type(OTHER.type_id) is OTHER
+
+
+def test_fields_get_other_names() -> None:
+    assert sent("QTY AS Count, price, qty", FULL, OLD) == [(0, {"Count": 7, "price": 2.5, "qty": 7}), (1, {"Count": 8, "qty": 8})]
+    config = {"value_converter_config": {"schemas.enable": "true"}}
+    ((_, value),) = sent("symbol AS price, price AS symbol", FULL, **config)
+    assert [(field["field"], field["type"]) for field in value["schema"]["fields"]] == [("price", "string"), ("symbol", "double")]
+    assert value["payload"] == {"price": "A", "symbol": 2.5}
+
+
+@pytest.mark.parametrize("schemas", ["true", "false"])
+def test_a_renamed_decimal_keeps_its_declared_scale(schemas: str) -> None:
+    """Scales are declared for names, and another field may get the name of a decimal."""
+    scaled = tuple(QueryField(name, "java.math.BigDecimal", scale=scale) for name, scale in (("amount", 2), ("fee", 5)))
+    cache = replace(CACHE, query_entities=(QueryEntity("java.lang.Long", "Fees", fields=scaled),))
+    types = Types()
+    fees = types.add("Fees", {"amount": codes.DECIMAL, "fee": codes.DECIMAL})
+    value = wrapped(binary(fees, {"amount": decimal(Decimal("1.5")), "fee": decimal(Decimal("2.5"))}))
+    made = converter(settings("amount AS fee, fee AS total", value_converter_config={"schemas.enable": schemas}))
+    (found,) = made.convert([page([(long(0), value)])], cache, types).values.to_pylist()
+    payload = json.loads(found)
+    payload = payload["payload"] if schemas == "true" else payload
+    unscaled = {name: int.from_bytes(base64.b64decode(text)) for name, text in payload.items()}
+    assert unscaled == {"fee": 150, "total": 250_000}
+    renamed = SelectedFields(parse_columns("amount AS fee, fee AS total"))
+    (schema,) = declared_schemas(renamed.of_cache(cache), renamed.of_types(cache, types), key=False)
+    assert [(field.name, dict(field.schema.parameters)["scale"]) for field in schema.fields] == [("fee", "2"), ("total", "5")]
 
 
 def test_fields_that_make_keys_need_not_be_selected() -> None:
@@ -100,13 +129,9 @@ def test_a_field_of_another_declared_type_is_left_out() -> None:
     assert [json.loads(value) for value in records.values.to_pylist()] == [{}, {"price": 2.5, "qty": 7}]
 
 
-def test_whole_values_and_sinks_do_not_have_it() -> None:
+def test_whole_values_do_not_have_it() -> None:
     with pytest.raises(SettingsError, match="ignite-binary writes whole values alone"):
         settings("a", value_converter="ignite-binary")
-    with pytest.raises(NotAvailableYet, match="select is not available yet for a sink"):
-        SinkSettings.from_dict({"name": "c", "topics": "t", "select": "a"})
-    with pytest.raises(NotAvailableYet, match="select is not available yet for a sink"):
-        SinkSettings.from_dict({"name": "c", "topics": "t", "overrides": {"t": {"select": "a"}}})
 
 
 def test_transforms_see_the_selected_fields_alone() -> None:

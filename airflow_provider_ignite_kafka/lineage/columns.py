@@ -1,0 +1,86 @@
+"""Columns of the values that a source sends, as far as settings and query entities tell. A schema that is not certain is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from ignite_kafka.ignite.types.model import QueryEntity
+from ignite_kafka.settings.converters import FIELDLESS
+from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.settings.transforms import chain_of, touches
+from ignite_kafka.sql import SelectedField, parse_columns
+
+if TYPE_CHECKING:
+    from ignite_kafka.convert.transforms.replace_field import ReplaceField
+
+Column = tuple[str, str | None]
+"""Name and Java type; None: the type is not known."""
+
+
+def cache_columns(entities: Iterable[QueryEntity]) -> tuple[Column, ...]:
+    """The SQL columns of a cache, of keys and values, each name once."""
+    return tuple({_column_of(entity, field.name): field.java_type for entity in entities for field in entity.fields}.items())
+
+
+def _column_of(entity: QueryEntity, field: str) -> str:
+    return dict(entity.aliases).get(field, field)
+
+
+def record_columns(settings: SourceSettings, cache: str, entities: Sequence[QueryEntity]) -> tuple[Column, ...]:
+    """The fields of the values of a cache's records: what ``select`` names, as the transforms leave it.
+
+    Without ``select`` values have all fields that their types have in the cluster, of which query entities declare some alone. Transforms
+    other than ReplaceField and MaskField make fields that are not known here.
+
+    :returns: none if they are not known for certain.
+    """
+    own = settings.of(cache)
+    if not own.select or own.value_converter in FIELDLESS:
+        return ()
+    selected = [_selected(one, entities) for one in parse_columns(own.select)]
+    columns = [one for one in selected if one is not None]
+    return _transformed(own, columns) if len(columns) == len(selected) else ()
+
+
+def _selected(selected: SelectedField, entities: Iterable[QueryEntity]) -> Column | None:
+    """A selected field; None: it keeps its own name, of which no entity tells the case."""
+    found = [
+        field for entity in entities for field in entity.fields if not field.is_key and field.name.lower() == selected.name.lower()
+    ]  # fmt: skip
+    names, types = {field.name for field in found}, {field.java_type for field in found}
+    java_type = types.pop() if len(types) == 1 else None
+    if selected.alias != selected.name:
+        return selected.alias, java_type
+    return (names.pop(), java_type) if len(names) == 1 else None
+
+
+def _transformed(settings: SourceSettings, columns: Sequence[Column]) -> tuple[Column, ...]:
+    """The columns behind the transforms; none if one of them makes unknown ones."""
+    chain = chain_of(settings)
+    if not touches(chain, "value"):
+        return tuple(columns)
+    from ignite_kafka.convert.transforms.mask_field import MaskField  # loads Arrow, which only a listener needs
+    from ignite_kafka.convert.transforms.replace_field import ReplaceField
+    from ignite_kafka.convert.transforms.steps import make_steps
+
+    left = tuple(columns)
+    for one, step in zip(chain, make_steps(settings), strict=True):
+        match step.transform:
+            case _ if not touches([one], "value"):
+                continue
+            case MaskField(fields=masked):
+                left = tuple((name, None if name in masked else java_type) for name, java_type in left)
+            case ReplaceField() as replacing if step.predicate is None:
+                left = _replaced(replacing, left)
+            case _:
+                return ()
+    return left
+
+
+def _replaced(replacing: ReplaceField, columns: Iterable[Column]) -> tuple[Column, ...]:
+    """The columns behind a ReplaceField; none if two of them get one name."""
+    exclude, include, renames = replacing.exclude, replacing.include, replacing.renames
+    kept = [(name, java_type) for name, java_type in columns if name not in exclude and (not include or name in include)]
+    renamed = tuple((renames.get(name, name), java_type) for name, java_type in kept)
+    return renamed if len(dict(renamed)) == len(renamed) else ()

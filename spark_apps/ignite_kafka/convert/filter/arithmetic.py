@@ -1,0 +1,143 @@
+"""Arithmetic of whole numbers and floats as Spark SQL does it in ANSI mode, its default: what overflows is an error."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...common.arrays import Mask
+from ...errors import UnsupportedType
+from ...sql.syntax import Kind
+from .failures import either, failure, within
+from .operands import REMEDY, Operand
+
+Numbers = npt.NDArray[Any]
+_WHOLE = [pa.int8(), pa.int16(), pa.int32(), pa.int64()]
+_SIGNS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "%": np.fmod}
+
+
+def calculated(operator: str, left: Operand, right: Operand, count: int) -> Operand:
+    """N results of an operator, null where an operand is null.
+
+    :param operator: ``+``, ``-``, ``*``, ``/`` or ``%``.
+    :raises UnsupportedType: an operand is no whole number or float, or both are NULL.
+    """
+    for one in (left, right):
+        check_number(one, f"operator {operator}")
+    kind = result_type(operator, left, right)
+    left, right = (replace(null_number(kind, count), void=one.void) if one.kind is Kind.NULL else one for one in (left, right))
+    (a, a_there), (b, b_there) = numbers(left, kind, count), numbers(right, kind, count)
+    there = a_there & b_there
+    if operator in "/%":  # Spark evaluates the divisor first
+        zero = failure(there & (b == 0), "division by zero")
+        skipped = either(right.failure, within(left.failure, b_there), zero)
+        b = np.where(b == 0, b.dtype.type(1), b)
+    else:
+        zero, skipped = None, either(left.failure, within(right.failure, a_there))
+    with np.errstate(all="ignore"):
+        made, beyond = _whole(operator, a, b) if a.dtype.kind == "i" else (_SIGNS[operator](a, b), None)
+    overflow = None if beyond is None else failure(there & beyond, f"operator {operator} overflows {spark_name(kind)}")
+    if zero is not None:
+        there = there & ~zero.rows
+    failed = None if left.void or right.void else either(skipped, overflow)
+    return operand_of(made, there if overflow is None else there & ~overflow.rows, kind, operator, failed)
+
+
+def negated(one: Operand, count: int) -> Operand:
+    """N numbers with the opposite sign.
+
+    :raises UnsupportedType: the operand is no whole number or float.
+    """
+    check_number(one, "operator -")
+    return _of_one(one, count, "-", np.negative)
+
+
+def absolute(one: Operand, count: int) -> Operand:
+    """N absolute values; the errors of :func:`negated`."""
+    check_number(one, "function abs")
+    return _of_one(one, count, "abs", np.abs)
+
+
+def _of_one(one: Operand, count: int, name: str, function: Any) -> Operand:
+    kind = one.width
+    if kind is None:
+        raise _untyped(name)
+    values, there = numbers(one, kind, count)
+    overflow = None
+    if values.dtype.kind == "i":
+        overflow = failure(there & (values == np.iinfo(values.dtype).min), f"{name} overflows {spark_name(kind)}")
+    with np.errstate(all="ignore"):
+        made = function(values)
+    return operand_of(made, there if overflow is None else there & ~overflow.rows, kind, name, either(one.failure, overflow))
+
+
+def check_number(one: Operand, what: str) -> None:
+    """Check that an operand is a whole number, a float or null; raises UnsupportedType."""
+    if one.kind is Kind.NULL or (one.kind in (Kind.INT, Kind.DOUBLE) and one.width is not None):
+        return
+    shown = one.kind.value if one.kind is not None else str(one.values.type)
+    advice = " Write constants with D, such as 1.5D." if one.kind is Kind.DECIMAL else ""
+    raise UnsupportedType(f"{what} has {one.name} of type {shown}, and a whole number or a float is due", REMEDY + advice, field=one.name)
+
+
+def result_type(operator: str, left: Operand, right: Operand) -> pa.DataType:
+    """The type in which Spark calculates, and of its result; raises UnsupportedType if both are NULL."""
+    kinds = [one.width for one in (left, right) if one.width is not None]
+    if not kinds:
+        raise _untyped(f"operator {operator}")
+    whole = {kind in _WHOLE for kind in kinds}
+    if operator == "/" or len(whole) > 1:  # also of a whole number and a FLOAT
+        return pa.float64()
+    return max(kinds, key=lambda kind: kind.bit_width)
+
+
+def _untyped(what: str) -> UnsupportedType:
+    return UnsupportedType(f"{what} has NULL alone, whose type Spark chooses", REMEDY)
+
+
+def null_number(kind: pa.DataType, count: int) -> Operand:
+    """N nulls of a type of numbers."""
+    return operand_of(np.zeros(count, kind.to_pandas_dtype()), np.zeros(count, bool), kind, "NULL", None)
+
+
+def numbers(one: Operand, kind: pa.DataType, count: int) -> tuple[Numbers, Mask]:
+    """N numbers in a type that can hold them, 0 for null, and which are not null."""
+    array = one.array(count)
+    there: Mask = np.asarray(array.is_valid())
+    filled = np.asarray(array.fill_null(0) if array.null_count else array)
+    with np.errstate(all="ignore"):
+        return filled.astype(kind.to_pandas_dtype()), there
+
+
+def operand_of(values: Numbers, there: Mask, kind: pa.DataType, name: str, failed: Any) -> Operand:
+    """The operand of numbers of a type."""
+    whole = kind in _WHOLE
+    wide = values.astype(np.int64 if whole else np.float64)
+    return Operand(Kind.INT if whole else Kind.DOUBLE, pa.array(wide, mask=~there), name, kind, failed)
+
+
+def spark_name(kind: pa.DataType) -> str:
+    """Spark's name of a type of numbers."""
+    names = ("TINYINT", "SMALLINT", "INT", "BIGINT")
+    return names[_WHOLE.index(kind)] if kind in _WHOLE else {32: "FLOAT", 64: "DOUBLE"}[kind.bit_width]
+
+
+def _whole(operator: str, a: Numbers, b: Numbers) -> tuple[Numbers, Mask | None]:
+    """Results of whole numbers of one type, and where they do not fit."""
+    if operator == "%":
+        return np.where(b == -1, a.dtype.type(0), np.fmod(a, np.where(b == -1, b.dtype.type(1), b))), None
+    if a.dtype != np.int64:
+        limits, exact = np.iinfo(a.dtype), _SIGNS[operator](a.astype(np.int64), b.astype(np.int64))
+        return exact.astype(a.dtype), (exact < limits.min) | (exact > limits.max)
+    made = _SIGNS[operator](a, b)
+    if operator == "+":
+        return made, ((a ^ made) & (b ^ made)) < 0
+    if operator == "-":
+        return made, ((a ^ b) & (a ^ made)) < 0
+    least = np.iinfo(np.int64).min
+    divisor = np.where((a == 0) | (a == -1), 1, a)
+    return made, np.where(a == -1, b == least, (a != 0) & ((made // divisor != b) | (made % divisor != 0)))

@@ -1,0 +1,147 @@
+"""``CAST`` and ``TRY_CAST`` between simple types, as Spark SQL does them in ANSI mode."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...common.arrays import Mask
+from ...errors import UnsupportedType
+from ...sql.syntax import Kind
+from .arithmetic import Numbers, null_number, numbers, operand_of, spark_name
+from .failures import Failure, either, failure
+from .operands import REMEDY, Operand
+
+_NUMBERS = {
+    "TINYINT": pa.int8(), "SMALLINT": pa.int16(), "INT": pa.int32(), "BIGINT": pa.int64(), "FLOAT": pa.float32(), "DOUBLE": pa.float64(),
+}  # fmt: skip
+_KINDS = {"BOOLEAN": Kind.BOOLEAN, "STRING": Kind.STRING}
+_BLANK = "\x00-\x20\x7f"  # what Spark's trimAll removes
+_INTEGER = re.compile(rf"[{_BLANK}]*([+-]?[0-9]+)[{_BLANK}]*")
+_TRUE, _FALSE = frozenset(("t", "true", "y", "yes", "1")), frozenset(("f", "false", "n", "no", "0"))
+_SECOND = 1_000_000
+_FIRST_DAY, _LAST_DAY = -719_528, 2_932_896  # of the years 0000 and 9999
+
+
+def cast(one: Operand, target: str, count: int, *, tries: bool) -> Operand:
+    """N values as another type.
+
+    :param target: a name of :data:`~ignite_kafka.sql.syntax.CAST_TARGETS`.
+    :param tries: null instead of an error of this cast.
+    :raises UnsupportedType: the cast is not proved equal to Spark's.
+    """
+    kind = _NUMBERS.get(target)
+    found = _null(one, target, count) if one.kind is Kind.NULL else _cast(one, target, kind, count)
+    if found is None:
+        shown = one.kind.value if one.kind is not None else str(one.values.type)
+        raise UnsupportedType(f"CAST of {one.name} from {shown} to {target} is not supported", REMEDY, field=one.name)
+    own = None if tries else found.failure
+    return Operand(found.kind, found.values, f"a {target}", found.width, either(one.failure, own))
+
+
+def _null(one: Operand, target: str, count: int) -> Operand:
+    kind = _NUMBERS.get(target)
+    if kind is not None:
+        return null_number(kind, count)
+    return Operand(_KINDS[target], pa.nulls(count, pa.bool_() if target == "BOOLEAN" else pa.string()), target)
+
+
+def _cast(one: Operand, target: str, kind: pa.DataType | None, count: int) -> Operand | None:
+    """The operand with the failures of the cast alone; None: it is not supported."""
+    array = one.array(count)
+    if kind is None:
+        return _boolean(one, array, count) if target == "BOOLEAN" else _text(one, array)
+    if one.kind is Kind.BOOLEAN:
+        there = np.asarray(array.is_valid())
+        return operand_of(np.asarray(array.fill_null(False)).astype(kind.to_pandas_dtype()), there, kind, target, None)
+    if one.kind is Kind.STRING and pa.types.is_integer(kind):
+        return _parsed(array, kind, target)
+    if one.kind is Kind.TIMESTAMP and target == "BIGINT":
+        micros = array.cast(pa.int64())
+        there = np.asarray(micros.is_valid())
+        return operand_of(np.asarray(micros.fill_null(0)) // _SECOND, there, kind, target, None)
+    if one.kind in (Kind.INT, Kind.DOUBLE) and one.width is not None:
+        return _number(one, kind, target, count)
+    return None
+
+
+def _number(one: Operand, kind: pa.DataType, target: str, count: int) -> Operand:
+    values, there = numbers(one, one.width, count)
+    made, fits = _narrowed(values, kind)
+    beyond = failure(there & ~fits, f"CAST to {target} overflows")
+    return operand_of(made, there if beyond is None else there & ~beyond.rows, kind, target, beyond)
+
+
+def _narrowed(values: Numbers, kind: pa.DataType) -> tuple[Numbers, Mask]:
+    """Numbers in another type, as Java converts them, and which of them fit."""
+    wanted = np.dtype(kind.to_pandas_dtype())
+    if wanted.kind == "f":
+        with np.errstate(all="ignore"):
+            return values.astype(wanted), np.ones(len(values), bool)
+    limits = np.iinfo(wanted)
+    if values.dtype.kind == "i":
+        return values.astype(wanted), (values >= limits.min) & (values <= limits.max)
+    with np.errstate(all="ignore"):
+        whole = np.trunc(values.astype(np.float64))
+        fits = (whole >= float(limits.min)) & (whole <= float(limits.max))  # 2**63 passes, and is the highest BIGINT, as in Java
+        top = whole >= 2.0**63
+        made = np.where(fits & ~top, whole, 0).astype(np.int64)
+    return np.where(top, np.iinfo(np.int64).max, made).astype(wanted), fits
+
+
+def _parsed(array: pa.Array, kind: pa.DataType, target: str) -> Operand:
+    """Whole numbers of texts."""
+    limits = np.iinfo(kind.to_pandas_dtype())
+    texts = array.to_pylist()
+    found = [None if text is None else _INTEGER.fullmatch(text) for text in texts]
+    read = [None if one is None else _within(one[1], limits.min, limits.max) for one in found]
+    there = np.array([one is not None for one in read], bool)
+    wrong = failure(np.asarray(array.is_valid()) & ~there, f"a text is no {spark_name(kind)}")
+    return operand_of(np.array([one or 0 for one in read], np.int64), there, kind, target, wrong)
+
+
+def _within(digits: str, least: int, most: int) -> int | None:
+    sign, whole = digits[:1] in "+-", digits.lstrip("+-").lstrip("0")
+    if len(whole) > 19:  # the longest BIGINT
+        return None
+    value = int((digits[0] if sign else "") + (whole or "0"))
+    return value if least <= value <= most else None
+
+
+def _boolean(one: Operand, array: pa.Array, count: int) -> Operand | None:
+    if one.kind is Kind.BOOLEAN:
+        return Operand(Kind.BOOLEAN, array, "")
+    if one.kind in (Kind.INT, Kind.DOUBLE) and one.width is not None:
+        values, there = numbers(one, one.width, count)
+        return Operand(Kind.BOOLEAN, pa.array(values != 0, mask=~there), "")
+    if one.kind is not Kind.STRING:
+        return None
+    words = [None if text is None else re.sub(rf"\A[{_BLANK}]+|[{_BLANK}]+\Z", "", text).lower() for text in array.to_pylist()]
+    made = pa.array([True if word in _TRUE else False if word in _FALSE else None for word in words], pa.bool_())
+    wrong = np.asarray(made.is_null()) & np.asarray(array.is_valid())
+    return Operand(Kind.BOOLEAN, made, "", failure=failure(wrong, "a text is no BOOLEAN"))
+
+
+def _text(one: Operand, array: pa.Array) -> Operand | None:
+    if one.kind in (Kind.STRING, Kind.INT, Kind.BOOLEAN):
+        return Operand(Kind.STRING, array.cast(pa.string()), "")
+    if one.kind is not Kind.DATE:
+        return None
+    kept, far = near_days(array)
+    return Operand(Kind.STRING, kept.cast(pa.string()), "", failure=far)
+
+
+def near_days(array: pa.Array) -> tuple[pa.Array, Failure | None]:
+    """N dates without those of other years than 0 to 9999, of which Arrow has no calendar, and these as a failure."""
+    days = array.cast(pa.int32())
+    beyond = np.asarray(days.is_valid()) & ~_between(np.asarray(days.fill_null(0)), _FIRST_DAY, _LAST_DAY)
+    far = failure(beyond, "a DATE is of another year than 0 to 9999")
+    return array if far is None else pc.if_else(pa.array(beyond), pa.scalar(None, array.type), array), far
+
+
+def _between(values: Numbers, least: int, most: int) -> Mask:
+    between: Mask = (values >= least) & (values <= most)
+    return between

@@ -1,0 +1,59 @@
+"""Rows for which Spark SQL raises an error instead of a result, such as a division by zero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from ...common.arrays import Mask
+from ...errors import ConditionFailed
+
+
+@dataclass(frozen=True)
+class Failure:
+    """N flags of rows with an error, at least one of them true, and the reasons with the rows of each."""
+
+    rows: Mask
+    reasons: tuple[tuple[Mask, str], ...]
+
+    def why(self, row: int) -> str:
+        """The first reason of a row that has one."""
+        return next(why for rows, why in self.reasons if rows[row])
+
+    @property
+    def first(self) -> str:
+        """The reason of the first row that has one."""
+        return self.why(int(np.argmax(self.rows)))
+
+
+def failure(rows: Mask, why: str) -> Failure | None:
+    """The failure of some rows; None if there are none."""
+    return Failure(rows, ((rows, why),)) if rows.any() else None
+
+
+def within(found: Failure | None, evaluated: Mask | pa.BooleanArray) -> Failure | None:
+    """The failures of the rows for which Spark evaluates an operand.
+
+    :param evaluated: N flags, none null.
+    """
+    if found is None:
+        return None
+    mask: Mask = np.asarray(evaluated)
+    rows = found.rows & mask
+    return Failure(rows, tuple((one & mask, why) for one, why in found.reasons)) if rows.any() else None
+
+
+def either(*failures: Failure | None) -> Failure | None:
+    """The failures of several operands."""
+    found = [one for one in failures if one is not None]
+    if not found:
+        return None
+    return Failure(np.logical_or.reduce([one.rows for one in found]), tuple(reason for one in found for reason in one.reasons))
+
+
+def condition_failed(why: str, cache: str) -> ConditionFailed:
+    """The error of an entry for which Spark has an error."""
+    what = f"where has no result for an entry, as Spark SQL has none: {why}"
+    return ConditionFailed(what, "Correct the entry, or where: TRY_CAST gives null, and AND leaves entries out before.", cache=cache)

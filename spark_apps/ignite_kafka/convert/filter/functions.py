@@ -1,0 +1,172 @@
+"""Functions of conditions, by their first names in :data:`~ignite_kafka.sql.syntax.FUNCTIONS`, as Spark SQL has them."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...errors import UnsupportedType
+from ...sql.syntax import Kind
+from .arithmetic import absolute, null_number, numbers, operand_of
+from .casts import near_days
+from .failures import either, failure, within
+from .operands import REMEDY, Operand
+
+_CASED_LATER = frozenset("\u019b\u0264\ua7d3\ua7d5")  # by Unicode 16
+_FOLDED = frozenset(("date_add", "date_sub", "datediff"))
+_INT = pa.int32()
+_MOST_INT = 2**31 - 1
+
+
+def called(name: str, arguments: Sequence[Operand], count: int) -> Operand:
+    """N results of a function.
+
+    :raises UnsupportedType: an argument is of a type that Spark would convert, or refuse.
+    """
+    if name == "abs":
+        return absolute(arguments[0], count)
+    if name in ("coalesce", "nvl"):
+        return _coalesce(name, arguments, count)
+    for place, one in enumerate(arguments):
+        _check_argument(name, one, _DUE[name][min(place, len(_DUE[name]) - 1)])
+    failed = None if is_folded(name, arguments) else either(*(one.failure for one in arguments))
+    if any(one.kind is Kind.NULL for one in arguments):
+        due = (_DUE[name][min(place, len(_DUE[name]) - 1)] for place in range(len(arguments)))
+        arguments = [_typed_null(kind, count) if one.kind is Kind.NULL else one for one, kind in zip(arguments, due, strict=False)]
+    made = _OF_NAME[name](arguments, count)
+    return Operand(made.kind, made.values, name, made.width, either(failed, made.failure))
+
+
+def is_folded(name: str, arguments: Sequence[Operand]) -> bool:
+    """Whether Spark makes null of a function for an argument that is a constant null, and evaluates no other one."""
+    return name in _FOLDED and any(one.void for one in arguments)
+
+
+def _check_argument(name: str, one: Operand, due: Kind) -> None:
+    if one.kind not in (due, Kind.NULL) or (due is Kind.INT and one.kind is due and one.width not in (pa.int8(), pa.int16(), _INT)):
+        shown = one.kind.value if one.kind is not None else str(one.values.type)
+        wanted = "INT" if due is Kind.INT else due.value
+        raise UnsupportedType(f"function {name} has {one.name} of type {shown}, and a {wanted} is due", REMEDY, field=one.name)
+
+
+def _typed_null(kind: Kind, count: int) -> Operand:
+    if kind is Kind.INT:
+        return null_number(_INT, count)
+    return Operand(kind, pa.nulls(count, pa.string() if kind is Kind.STRING else pa.date32()), "NULL")
+
+
+def _coalesce(name: str, arguments: Sequence[Operand], count: int) -> Operand:
+    """The first value that is not null; Spark evaluates no argument behind it."""
+    typed = [one for one in arguments if one.kind is not Kind.NULL]
+    if any(one.kind in (None, Kind.DECIMAL) or (one.kind, one.width) != (typed[0].kind, typed[0].width) for one in typed):
+        shown = ", ".join(f"{one.name} ({one.values.type})" for one in typed)
+        raise UnsupportedType(f"function {name} has arguments of several types, or decimals: {shown}", REMEDY, field=typed[0].name)
+    if not typed:
+        return Operand(Kind.NULL, pa.nulls(count), name)
+    missing, failed, made = np.ones(count, bool), None, pa.nulls(count, typed[0].values.type)
+    for one in typed:
+        own, array = within(one.failure, missing), one.array(count)
+        made, failed = pc.coalesce(made, array), either(failed, own)
+        missing = missing & np.asarray(array.is_null())
+        if own is not None:
+            missing = missing & ~own.rows
+    if failed is not None:
+        made = pc.if_else(pa.array(failed.rows), pa.scalar(None, made.type), made)
+    return Operand(typed[0].kind, made, name, typed[0].width, failed)
+
+
+def _texts(function: Callable[[pa.Array], pa.Array]) -> Callable[[Sequence[Operand], int], Operand]:
+    return lambda arguments, count: Operand(Kind.STRING, function(arguments[0].array(count)), "")
+
+
+def _cased(ascii_only: Callable[[pa.Array], pa.Array], whole: Callable[[str], str]) -> Callable[[Sequence[Operand], int], Operand]:
+    """Texts in another case. Characters of which Spark's Unicode may know more than Python's are an error."""
+
+    def made(arguments: Sequence[Operand], count: int) -> Operand:
+        array = arguments[0].array(count)
+        if pc.all(pc.string_is_ascii(array)).as_py() is not False:
+            return Operand(Kind.STRING, ascii_only(array), "")
+        texts = array.to_pylist()
+        unknown = np.array([text is not None and any(map(_is_new, text)) for text in texts], bool)
+        changed = [None if text is None or new else whole(text) for text, new in zip(texts, unknown.tolist(), strict=True)]
+        why = f"the case of a character is newer than Unicode {unicodedata.unidata_version}"
+        return Operand(Kind.STRING, pa.array(changed, pa.string()), "", failure=failure(unknown, why))
+
+    return made
+
+
+def _is_new(letter: str) -> bool:
+    """Whether Unicode may have given a character a case after Python's version of it."""
+    if letter in _CASED_LATER:
+        return True
+    point = ord(letter)
+    return unicodedata.category(letter) == "Cn" and point & 0xFFFE != 0xFFFE and not 0xFDD0 <= point < 0xFDF0  # which never get one
+
+
+def _length(arguments: Sequence[Operand], count: int) -> Operand:
+    return Operand(Kind.INT, pc.utf8_length(arguments[0].array(count)).cast(pa.int64()), "", _INT)
+
+
+def _concat(arguments: Sequence[Operand], count: int) -> Operand:
+    arrays = [one.array(count) for one in arguments]
+    return Operand(Kind.STRING, pc.binary_join_element_wise(*arrays, pa.scalar(""), null_handling="emit_null"), "")
+
+
+def _substring(arguments: Sequence[Operand], count: int) -> Operand:
+    texts = arguments[0].array(count).to_pylist()
+    starts = arguments[1].array(count).to_pylist()
+    sizes = arguments[2].array(count).to_pylist() if len(arguments) > 2 else [_MOST_INT] * count
+    return Operand(Kind.STRING, pa.array(map(_part, texts, starts, sizes), pa.string()), "")
+
+
+def _part(text: str | None, start: int | None, size: int | None) -> str | None:
+    """Part of a text: the first character is 1, and so is 0; a start below is counted from the end, maybe before the beginning."""
+    if text is None or start is None or size is None:
+        return None
+    first = start - 1 if start > 0 else len(text) + start if start < 0 else 0
+    last = min(first + size, _MOST_INT)
+    return text[max(first, 0) : max(last, 0)] if last > first else ""
+
+
+def _of_day(function: Callable[[pa.Array], pa.Array]) -> Callable[[Sequence[Operand], int], Operand]:
+    def made(arguments: Sequence[Operand], count: int) -> Operand:
+        days, far = near_days(arguments[0].array(count))
+        return Operand(Kind.INT, function(days).cast(pa.int64()), "", _INT, far)
+
+    return made
+
+
+def _days(sign: int) -> Callable[[Sequence[Operand], int], Operand]:
+    """Days before or behind a date."""
+
+    def made(arguments: Sequence[Operand], count: int) -> Operand:
+        days = Operand(Kind.INT, arguments[0].array(count).cast(pa.int32()).cast(pa.int64()), "", _INT)
+        (first, there), (more, more_there) = numbers(days, pa.int64(), count), numbers(arguments[1], pa.int64(), count)
+        moved = (first + sign * more).astype(np.int32)  # Java's int wraps
+        return Operand(Kind.DATE, pa.array(moved, pa.int32(), mask=~(there & more_there)).cast(pa.date32()), "")
+
+    return made
+
+
+def _day_difference(arguments: Sequence[Operand], count: int) -> Operand:
+    both = [one.array(count).cast(pa.int32()).cast(pa.int64()) for one in arguments]
+    (end, there), (start, start_there) = (numbers(Operand(Kind.INT, one, "", _INT), pa.int64(), count) for one in both)
+    return operand_of((end - start).astype(np.int32), there & start_there, _INT, "", None)
+
+
+_DUE: dict[str, tuple[Kind, ...]] = {
+    **dict.fromkeys(("lower", "upper", "length", "trim", "ltrim", "rtrim", "concat"), (Kind.STRING,)),
+    "substring": (Kind.STRING, Kind.INT, Kind.INT),
+    **dict.fromkeys(("year", "month", "day", "datediff"), (Kind.DATE,)),
+    **dict.fromkeys(("date_add", "date_sub"), (Kind.DATE, Kind.INT)),
+}
+_OF_NAME: dict[str, Callable[[Sequence[Operand], int], Operand]] = {
+    "lower": _cased(pc.ascii_lower, str.lower), "upper": _cased(pc.ascii_upper, str.upper), "length": _length, "concat": _concat,
+    "trim": _texts(lambda texts: pc.utf8_trim(texts, " ")), "ltrim": _texts(lambda texts: pc.utf8_ltrim(texts, " ")),
+    "rtrim": _texts(lambda texts: pc.utf8_rtrim(texts, " ")), "substring": _substring, "year": _of_day(pc.year), "month": _of_day(pc.month),
+    "day": _of_day(pc.day), "date_add": _days(1), "date_sub": _days(-1), "datediff": _day_difference,
+}  # fmt: skip

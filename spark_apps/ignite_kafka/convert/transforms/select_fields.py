@@ -1,0 +1,71 @@
+"""Setting select of a sink, behind the transforms: values have the named fields alone, in their order, under their new names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...sql import SelectedField
+from ..connect.columns import ConnectColumn
+from ..connect.schema import ConnectField
+from .batch import ConnectBatch, Transformed
+from .chain import Step
+from .schemaless import parsed, require_map, row_by_row, written
+from .sides import Side, changed_where, present, side_change
+from .structs import basics, field_values, struct_column, struct_schema
+from .thrown import Failures, Thrown
+
+ALIAS = ""
+"""Alias of the step, which no transform of the settings has."""
+_SETTING = "select"
+
+
+@dataclass(frozen=True)
+class SelectFields:
+    """Leaves out and renames fields of values. Names are compared without case, as in Ignite; a value lacks what its record lacks."""
+
+    fields: tuple[SelectedField, ...]
+
+    def apply(self, batch: ConnectBatch) -> Transformed:
+        """Nulls pass. A value that is no object, or has none of the fields, makes a bad record."""
+        return changed_where(batch, present(batch.value), side_change(Side.VALUE, self._with_schema, self._without_schema))
+
+    def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        schema = struct_schema(column, _SETTING)
+        numbers = {one.name: number for number, one in enumerate(schema.fields)}
+        chosen = [(numbers[name], one, name) for one, name in self._chosen(numbers)]
+        fields = [ConnectField(_new_name(one, name), schema.fields[number].schema) for number, one, name in chosen]
+        columns = [field_values(column, number, use_default=False) for number, _, _ in chosen]
+        return struct_column(fields, columns, basics(schema), len(column.data))
+
+    def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        def change(_: int, value: Any) -> dict[str, Any]:
+            members = require_map(value, _SETTING)
+            return {_new_name(one, name): members[name] for one, name in self._chosen(members)}
+
+        return written(row_by_row(parsed(column), change, failures))
+
+    def _chosen(self, names: Mapping[str, Any]) -> list[tuple[SelectedField, str]]:
+        """The selected fields that there are, each with its name there.
+
+        :raises Thrown: there are none.
+        """
+        known = {name.lower(): name for name in reversed(list(names))}
+        found = [(one, one.name if one.name in names else known[one.name.lower()]) for one in self.fields if one.name.lower() in known]
+        if not found:
+            raise Thrown(f"{_SETTING} names {_listed(one.name for one in self.fields)}, and the value has {_listed(names)}")
+        return found
+
+
+def _new_name(selected: SelectedField, name: str) -> str:
+    return name if selected.alias == selected.name else selected.alias
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "no fields"
+
+
+def select_step(fields: tuple[SelectedField, ...]) -> Step:
+    """The step of a chain that selects fields."""
+    return Step(ALIAS, SelectFields(fields))
