@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from ..convert.connect_converters import deserializer, head_of
+from ..convert.connect_converters import deserializer
 from ..convert.filter import Filters
 from ..convert.rules.stage import Stage
-from ..convert.to_ignite import BadRecord, ClusterTypes, ConversionRules, Entries, RecordConverter, SideRules, last_per_key
+from ..convert.to_ignite import BadRecord, ClusterTypes, Entries, RecordConverter, last_per_key
 from ..errors import EntriesRefused, RecordRefused, SettingsError
 from ..ignite.cache_writer import CacheWriter
 from ..ignite.cluster import Cluster
@@ -25,12 +25,11 @@ from ..kafka.topics import TopicPartition
 from ..kafka.value_heads import HeadOf
 from ..plan.sink_plan import SinkPlan
 from ..settings.connector import STOP
-from ..settings.sink import HEADER, VALUE, SinkSettings
-from ..settings.transforms import chain_of
-from ..sql import parse_columns
+from ..settings.sink import HEADER, SinkSettings
 from ..state.types import TypesTopic
 from .caches import routed_cache
 from .carried_types import CarriedTypes, TypesGrown
+from .conversion import inbound_rules, reads_headers, transforming, value_head_of
 from .dead_letters import reported
 from .entry_filter import kept_entries
 from .program_faults import guarded
@@ -149,7 +148,7 @@ class Store:
     @property
     def head_of(self) -> HeadOf | None:
         """What finds the heads of values that are converted without them; None: no topic has such values."""
-        finders = {topic: value_head_of(settings) for topic in self._plans if not (settings := self._settings.of(topic)).transforms}
+        finders = {topic: value_head_of(self._settings.of(topic)) for topic in self._plans}
         found = {topic: finder for topic, finder in finders.items() if finder is not None}
         return (lambda topic, value: found[topic](value) if topic in found else b"") if found else None
 
@@ -191,8 +190,7 @@ class Store:
     def _reader(self, topic: str) -> TransformingReader | None:
         """What applies the transforms and select of a topic; None: it has neither."""
         if topic not in self._transforms:
-            settings = self._settings.of(topic)
-            self._transforms[topic] = _transforming(settings) if settings.transforms or settings.select else None
+            self._transforms[topic] = transforming(self._settings.of(topic))
         return self._transforms[topic]
 
     def _entries(self, key: SinkKey, consumed: Consumed) -> Entries:
@@ -290,24 +288,6 @@ class Store:
             writer.close()
 
 
-def _transforming(settings: SinkSettings) -> TransformingReader:
-    """What applies the transforms of a topic, and selects fields of its values."""
-    from ..convert.to_ignite.transforming_reader import TransformingReader  # which a run without transforms does not load
-    from ..convert.transforms.steps import make_steps
-
-    select = parse_columns(settings.select) if settings.select else ()
-    return TransformingReader(make_steps(settings), chain_of(settings), inbound_rules(settings), deserializer, select)
-
-
-def reads_headers(settings: SinkSettings) -> bool:
-    """Whether the transforms of a topic need the headers of records."""
-    if not settings.transforms:
-        return False
-    from ..convert.transforms import steps
-
-    return steps.reads_headers(chain_of(settings))
-
-
 def _read_from(key: SinkKey) -> str:
     """The topic that records were read from."""
     return key if isinstance(key, str) else key[0]
@@ -338,18 +318,6 @@ def _refusal(writer: CacheWriter, entries: Entries) -> EntriesRefused | None:
             writer.flush()
         return error
     return None
-
-
-def value_head_of(settings: SinkSettings) -> Callable[[bytes], bytes] | None:
-    """What finds the heads of a topic's values; None: they have none, or keys are made of whole values."""
-    return None if settings.key_policy == VALUE else head_of(inbound_rules(settings).value)
-
-
-def inbound_rules(settings: SinkSettings) -> ConversionRules:
-    """The rules of conversion that the settings choose."""
-    key, value = (SideRules(getattr(settings, f"{side}_converter"), settings.converter_properties(side)) for side in ("key", "value"))
-    header = SideRules(settings.header_converter, settings.converter_properties("header"))
-    return ConversionRules(key, value, settings.key_policy, settings.key_fields, settings.date_time_zone, header)
 
 
 def _concat_entries(parts: Sequence[Entries]) -> Entries:

@@ -314,6 +314,7 @@ def test_heads_of_json_with_schemas_are_cut() -> None:
         {"value_converter_config": {"schemas.enable": "false"}},
         {"value_converter": "string"},
         {"value_converter_config": SCHEMAS, "key_policy": "value", "key_fields": ("id",)},
+        {"value_converter_config": SCHEMAS, "select": "id"},
         {"value_converter_config": SCHEMAS | {"schema.content": '{"type":"int32"}'}},
         {
             "value_converter_config": SCHEMAS,

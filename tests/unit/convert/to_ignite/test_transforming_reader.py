@@ -20,7 +20,7 @@ from ignite_kafka.kafka.headers import headers_of
 from ignite_kafka.kafka.records import Consumed
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.transforms import chain_of
-from ignite_kafka.sink.store import inbound_rules
+from ignite_kafka.sink.conversion import inbound_rules
 from ignite_kafka.sql import parse_columns
 from tests.support.to_ignite_records import GrowingTypes, consumed, decoded
 

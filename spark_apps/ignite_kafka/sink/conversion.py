@@ -1,0 +1,49 @@
+"""How the records of one topic are converted: rules, transforms and heads that its settings choose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..convert.connect_converters import deserializer, head_of
+from ..convert.to_ignite import ConversionRules, SideRules
+from ..settings.sink import VALUE, SinkSettings
+from ..settings.transforms import chain_of
+from ..sql import parse_columns
+
+if TYPE_CHECKING:
+    from ..convert.to_ignite.transforming_reader import TransformingReader
+
+
+def inbound_rules(settings: SinkSettings) -> ConversionRules:
+    """The rules of conversion that the settings choose."""
+    key, value = (SideRules(getattr(settings, f"{side}_converter"), settings.converter_properties(side)) for side in ("key", "value"))
+    header = SideRules(settings.header_converter, settings.converter_properties("header"))
+    return ConversionRules(key, value, settings.key_policy, settings.key_fields, settings.date_time_zone, header)
+
+
+def transforming(settings: SinkSettings) -> TransformingReader | None:
+    """What applies the transforms of a topic, and selects fields of its values; None: it has neither."""
+    if not (settings.transforms or settings.select):
+        return None
+    from ..convert.to_ignite.transforming_reader import TransformingReader  # which a run without transforms does not load
+    from ..convert.transforms.steps import make_steps
+
+    select = parse_columns(settings.select) if settings.select else ()
+    return TransformingReader(make_steps(settings), chain_of(settings), inbound_rules(settings), deserializer, select)
+
+
+def reads_headers(settings: SinkSettings) -> bool:
+    """Whether the transforms of a topic need the headers of records."""
+    if not settings.transforms:
+        return False
+    from ..convert.transforms import steps
+
+    return steps.reads_headers(chain_of(settings))
+
+
+def value_head_of(settings: SinkSettings) -> Callable[[bytes], bytes] | None:
+    """What finds the heads of a topic's values; None: they have none, or transforms, `select` or keys need whole values."""
+    if settings.transforms or settings.select or settings.key_policy == VALUE:
+        return None
+    return head_of(inbound_rules(settings).value)
