@@ -31,7 +31,6 @@ CONTINUOUS = "it is used only when run_mode is continuous"
 """Why a setting of streams has no effect on a run that ends by itself."""
 _TLS_FILES = ("ignite_tls_ca_file", "ignite_tls_cert_file", "ignite_tls_key_file")
 _CONVERTER = choice(*converters.NAMES, aliases=converters.CLASSES)
-_UNSUPPORTED_CONVERTERS: tuple[str, ...] = ()
 NAME = text_like(r"[a-zA-Z0-9._-]{1,180}", "1 to 180 of the characters a-z A-Z 0-9 . _ -, because topics and transactional ids bear it")
 PREFIX = text_like(r"[a-zA-Z0-9._-]{0,200}", "at most 200 of the characters a-z A-Z 0-9 . _ -")
 TIME = whole_number(1, 2_147_483_647)
@@ -109,11 +108,11 @@ class ConnectorSettings(NamedSettings):
     # Form of records
     key_converter: str = setting(
         "json", _CONVERTER, "Serialization of keys; Kafka Connect's class names are accepted",
-        unsupported=_UNSUPPORTED_CONVERTERS, fixed_in_snapshot=True, overridable=True,
+        fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     value_converter: str = setting(
         "json", _CONVERTER, "Serialization of values; Kafka Connect's class names are accepted",
-        unsupported=_UNSUPPORTED_CONVERTERS, fixed_in_snapshot=True, overridable=True,
+        fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     key_converter_config: Mapping[str, str] = setting(
         {},

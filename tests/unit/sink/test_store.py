@@ -308,25 +308,6 @@ def test_heads_of_json_with_schemas_are_cut() -> None:
     assert store.head_of("plain", ENVELOPE) == b""
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"value_converter_config": {"schemas.enable": "false"}},
-        {"value_converter": "string"},
-        {"value_converter_config": SCHEMAS, "key_policy": "value", "key_fields": ("id",)},
-        {"value_converter_config": SCHEMAS, "select": "id"},
-        {"value_converter_config": SCHEMAS | {"schema.content": '{"type":"int32"}'}},
-        {
-            "value_converter_config": SCHEMAS,
-            "transforms": ("drop",),
-            "transform_config": {"drop": {"type": "org.apache.kafka.connect.transforms.Filter"}},
-        },
-    ],
-)
-def test_heads_are_cut_only_where_the_conversion_needs_none(settings: dict[str, Any]) -> None:
-    assert store_of(**settings).head_of is None
-
-
 def test_a_record_without_its_head_is_the_same_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     log, caches = TypesLog(), Caches()
     monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", caches.writer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...errors import IgniteKafkaError, OutcomeUnknown
+from ...events import QUERY_FAILED
 from ...kafka.topics import Topics
 from ...plan.slots import Owner
 from ...plan.source_plan import TransferPlan
@@ -35,6 +36,8 @@ class QueryTask(TaskLoop):
 
     The queries outlast an attempt that Kafka ends, and so do changes that were read and are not committed.
     """
+
+    RETRIED = QUERY_FAILED
 
     def __init__(self, plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch) -> None:
         self._settings, self._clients = plan.settings, slot_clients(plan.settings, secrets)
