@@ -179,7 +179,8 @@ def test_failure_has_its_lineage_and_notifies(secured: Secured, copied: tuple[Ai
     assert (alert.key, alert.value is not None) == (b"refused", True)
     told = json.loads(alert.value or b"")
     assert (told["dag_id"], told["task_id"], told["state"], told["message"]) == ("refused_record", "store", "failed", "store failed")
-    assert (told["status"]["state"], told["status"]["records"], told["status"]["error"]["type"]) == ("FAILED", 10, "RecordRefused")
+    assert (told["status"]["state"], told["status"]["error"]["type"]) == ("FAILED", "RecordRefused")
+    assert told["status"]["records"] >= 10, "those that were read"
     assert "RecordRefused" in told["exception"]
     destroy(secured.ignite, "cities")
 
