@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .batch import BadRow, ConnectBatch, Predicate, Transform, Transformed
+from .json_objects import joined_sides
 from .sides import selected
 
 
@@ -37,7 +38,7 @@ def apply_chain(batch: ConnectBatch, steps: Sequence[Step]) -> Transformed:
         made = [_applied(one, step) for one in batches]
         batches = tuple(one for transformed in made for one in transformed.batches if len(one))
         bad += [replace(one, transform=step.alias) for transformed in made for one in transformed.bad]
-    return Transformed(batches, tuple(sorted(bad, key=lambda one: one.row)))
+    return Transformed(tuple(map(joined_sides, batches)), tuple(sorted(bad, key=lambda one: one.row)))
 
 
 def _applied(batch: ConnectBatch, step: Step) -> Transformed:
