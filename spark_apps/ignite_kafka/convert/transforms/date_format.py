@@ -30,11 +30,11 @@ _DAY_MS = 86_400_000
 class _Unit(NamedTuple):
     """A unit of the clock.
 
-    :param count: of them, from which on they begin anew.
+    :param most: number of them, after which they begin anew.
     """
 
     unit_ms: int
-    count: int
+    most: int
 
 
 _HOUR = _Unit(3_600_000, 24)
@@ -81,7 +81,7 @@ def formatted(times_ms: Int64Array, parts: tuple[Part, ...]) -> pa.StringArray:
         return pa.repeat("", len(times_ms))
     days, of_day = pa.array(np.floor_divide(times_ms, _DAY_MS)).dictionary_encode(), np.mod(times_ms, _DAY_MS)
     columns = [
-        _clock_texts(group).take(pa.array(of_day // _CLOCK[group[0].letter].unit_ms % _CLOCK[group[0].letter].count))
+        _clock_texts(group).take(pa.array(of_day // _CLOCK[group[0].letter].unit_ms % _CLOCK[group[0].letter].most))
         if group[0].letter in _CLOCK
         else _joined(group, np.asarray(days.dictionary), np.zeros(len(days.dictionary), np.int64)).take(days.indices)
         for group in _groups(parts)
@@ -105,7 +105,7 @@ def _groups(parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
 def _clock_texts(group: tuple[Part, ...]) -> pa.StringArray:
     """Texts of a group for all hours of a day, minutes of an hour, and so on."""
     unit = _CLOCK[group[0].letter]
-    return _joined(group, np.zeros(unit.count, np.int64), np.arange(unit.count) * unit.unit_ms)
+    return _joined(group, np.zeros(unit.most, np.int64), np.arange(unit.most) * unit.unit_ms)
 
 
 def _joined(group: tuple[Part, ...], days: Int64Array, of_day: Int64Array) -> pa.StringArray:

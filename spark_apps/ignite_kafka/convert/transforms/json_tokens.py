@@ -55,10 +55,17 @@ def kinds(tokens: pa.BinaryArray) -> npt.NDArray[np.uint8]:
     if tokens.null_count:
         found[np.asarray(tokens.is_null())] = Kind.NULL
     numbers = np.flatnonzero(found == Kind.LONG)
-    if numbers.size:
-        fractions = np.asarray(pc.match_substring_regex(_taken(tokens, numbers), "[.eE]"))
-        found[numbers[fractions]] = Kind.DOUBLE
+    if numbers.size and _long_or_none(given := _taken(tokens, numbers)) is None:
+        found[numbers[np.asarray(pc.match_substring_regex(given, "[.eE]"))]] = Kind.DOUBLE
     return found
+
+
+def _long_or_none(tokens: pa.BinaryArray) -> pa.Int64Array | None:
+    """The values of numbers; None if one is no integer of 64 bits."""
+    try:
+        return tokens.cast(pa.string()).cast(pa.int64())
+    except pa.ArrowInvalid:
+        return None
 
 
 def by_kind(tokens: pa.BinaryArray) -> list[tuple[Kind, RowIndex]]:
@@ -69,11 +76,10 @@ def by_kind(tokens: pa.BinaryArray) -> list[tuple[Kind, RowIndex]]:
 
 def longs(tokens: pa.BinaryArray) -> pa.Int64Array:
     """The values of integers; of a larger one the low 64 bits, as JsonConverter reads it."""
-    try:
-        return tokens.cast(pa.string()).cast(pa.int64())
-    except pa.ArrowInvalid:
-        found = [(int(text) + (1 << 63) & (1 << 64) - 1) - (1 << 63) for text in tokens.to_pylist()]
-        return pa.array(found, pa.int64())
+    small = _long_or_none(tokens)
+    if small is not None:
+        return small
+    return pa.array([(int(text) + (1 << 63) & (1 << 64) - 1) - (1 << 63) for text in tokens.to_pylist()], pa.int64())
 
 
 def doubles(tokens: pa.BinaryArray) -> pa.DoubleArray:

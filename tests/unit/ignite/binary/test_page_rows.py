@@ -41,7 +41,7 @@ def test_kept_entries_are_those_of_the_flags(entries: list[list[tuple[bytes, byt
 
 @pytest.mark.parametrize(("key", "value"), [(string("k"), wrapped(OBJECT)), (wrapped(OBJECT), wrapped(OBJECT)), (string("k"), string("v"))])
 def test_usual_entries_are_not_looked_at_one_by_one(key: bytes, value: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ignite_kafka.ignite.binary.page_rows.entry_cuts", None)
+    monkeypatch.setattr("ignite_kafka.ignite.binary.joined_pages.entry_cuts", None)
     found = kept_rows([page([(key, value)] * 5)], np.array([True, False, True, False, True]), CACHE, TYPES)
     assert [(one.rows, len(one.data)) for one in found] == [(3, 3 * len(key + value))]
 
