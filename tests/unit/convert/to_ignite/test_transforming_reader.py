@@ -13,7 +13,7 @@ import pytest
 from ignite_kafka.convert.connect_converters import deserializer
 from ignite_kafka.convert.rules.stage import Stage
 from ignite_kafka.convert.to_ignite import BadRecord, RecordConverter
-from ignite_kafka.convert.to_ignite.transforming_reader import TransformingReader
+from ignite_kafka.convert.to_ignite.transforming_reader import PlainJson, TransformingReader
 from ignite_kafka.convert.transforms.steps import make_steps
 from ignite_kafka.ignite.types.model import CacheInfo
 from ignite_kafka.kafka.headers import headers_of
@@ -148,3 +148,28 @@ def test_a_side_that_no_transform_touches_keeps_its_bytes_and_errors() -> None:
     found, bad = read(settings(chain), consumed([b'{"x":1}', b"{", None], [b"1", b"2", b"3"]))
     assert found == {"x": [(0, 1, {"x": 1}), (2, 3, None)]}
     assert [(one.row, one.stage) for one in bad] == [(1, Stage.VALUE)]
+
+
+def test_objects_are_split_and_other_texts_are_read_one_by_one() -> None:
+    flat = [b'{"a":%d, "b":"x"}' % row for row in range(100)]
+    others = [b'{"a":{"b":1}}', b"null", b'"x"', b'{"a":1,"a":2}', b"{"]
+    found = PlainJson().deserialize(pa.array([*flat, *others], pa.binary()), "topic")
+    split, whole = found.parts
+    assert split.rows.tolist() == list(range(100))
+    assert split.column.data[7].as_py() == {"a": b"7", "b": b'"x"'}
+    assert (whole.rows.tolist(), whole.column.data.to_pylist()) == ([100, 101, 102], [others[0], None, others[2]])
+    assert [row for row, _ in found.bad] == [103, 104]
+    assert "stands twice" in found.bad[0][1]
+
+
+def test_values_of_headers_are_whole_texts() -> None:
+    texts = [b'{"a":1}', b"null", b"1"]
+    (part,) = PlainJson(whole=True).deserialize(pa.array(texts, pa.binary()), "topic").parts
+    assert part.column.data.to_pylist() == [texts[0], None, texts[2]]
+
+
+def test_records_that_are_split_and_others_keep_their_order() -> None:
+    texts = [b'{"x":1,"y":"a"}', b'{"x":2,"y":":b"}', b'{"x":3,"y":"c"}'] * 40  # a text that begins with a colon is read alone
+    found, bad = read(settings({"mask": MASK}), consumed(texts))
+    assert bad == []
+    assert found["topic"] == [(row, row, {"x": 0, "y": ("a", ":b", "c")[row % 3]}) for row in range(120)]
