@@ -148,9 +148,9 @@ class _Objects:
         """N flags: an object, and no other bracket opens outside of quotes."""
         block, starts = self._block, self._offsets[:-1]
         right: Mask = block[starts] == _OPEN
-        brackets = np.flatnonzero(block | _LOWER == _OPEN)
-        if right.all() and brackets.size > self._count:
-            inner = np.setdiff1d(brackets, starts, assume_unique=True)
+        brackets = block | _LOWER == _OPEN
+        if right.all() and np.count_nonzero(brackets) > self._count:
+            inner = np.setdiff1d(np.flatnonzero(brackets), starts, assume_unique=True)
             right[self._rows_of(inner[~_in_texts(block, inner)])] = False
         return right
 
@@ -177,13 +177,23 @@ class _Objects:
         begins = ends - sizes
         if not np.array_equal(begins[:, 0], self._offsets[:-1]):
             return None
-        padded = np.concatenate([np.zeros(_WORD, np.uint8), self._block])
-        words = np.ndarray((padded.size - _WORD + 1,), "<u8", padded.data, strides=(1,))
-        for number, name in enumerate(names):
-            if not _are(words, ends[:, number], (b',"' if number else b'{"') + name):
-                return None
+        if not self._are(ends, [(b',"' if number else b'{"') + name for number, name in enumerate(names)]):
+            return None
         behind = np.concatenate([begins[:, 1:], self._offsets[1:, None] - 1], axis=1)
         return {name.decode(): _pieces(self._block, ends[:, at] + 2, behind[:, at]) for at, name in enumerate(names)}
+
+    def _are(self, ends: Places, texts: Sequence[bytes]) -> bool:
+        """Whether these texts stand before N rows of places."""
+        padded = np.concatenate([np.zeros(_WORD, np.uint8), self._block])
+        words = np.ndarray((padded.size - _WORD + 1,), "<u8", padded.data, strides=(1,))  # the eight bytes before each place
+        for done in range(0, max(map(len, texts)), _WORD):
+            columns = [number for number, text in enumerate(texts) if len(text) > done]
+            parts = [texts[number][: len(texts[number]) - done][-_WORD:] for number in columns]
+            places = (ends if len(columns) == len(texts) else ends[:, columns]) - done
+            found = words[places] >> np.array([8 * (_WORD - len(part)) for part in parts], np.uint64)
+            if (found != np.array([int.from_bytes(part, "little") for part in parts], np.uint64)).any():
+                return False
+        return True
 
     def _of_names(self, ends: Places, row: RowIndex) -> tuple[Mask, dict[str, pa.BinaryArray]]:
         """The members of texts that have some members of all.
@@ -216,19 +226,6 @@ class _Objects:
         stops = starts.copy()
         starts[rank, row], stops[rank, row] = ends + 2, behind
         return right, {names[one].decode(): _pieces(self._block, starts[at], stops[at]) for at, one in enumerate(order.tolist())}
-
-
-def _are(words: npt.NDArray[np.uint64], ends: Places, text: bytes) -> bool:
-    """Whether the text stands before each of N places.
-
-    :param words: the eight bytes before each place of the block, which overlap.
-    """
-    for end in range(len(text), 0, -_WORD):
-        part = text[max(end - _WORD, 0) : end]
-        found = words[ends - (len(text) - end)] >> np.uint64(8 * (_WORD - len(part)))
-        if (found != np.uint64(int.from_bytes(part, "little"))).any():
-            return False
-    return True
 
 
 def _order(names: Sequence[bytes], number: RowIndex, row: RowIndex) -> RowIndex:
