@@ -20,6 +20,9 @@ _BINARY = pa.binary()
 _NOTHING = pa.scalar(b"", _BINARY)
 _QUOTE = pa.scalar(b'"', _BINARY)
 _SPECIAL = r'["\\\x00-\x1f]|[\x{10000}-\x{10FFFF}]'
+_POINT, _EXPONENT, _BACKSLASH, _LOWER = b".e\\ "
+_IS_SPECIAL = np.zeros(256, bool)
+_IS_SPECIAL[[*range(0x20), *b'"\\', *range(0xF0, 0x100)]] = True
 _NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
 NULL = pa.scalar(b"null", _BINARY)
 
@@ -48,24 +51,24 @@ for _letter, _kind in ((b"n", Kind.NULL), (b"tf", Kind.BOOLEAN), (b'"', Kind.STR
 def kinds(tokens: pa.BinaryArray) -> npt.NDArray[np.uint8]:
     """N kinds (:class:`Kind`) of texts without blanks around."""
     found = np.zeros(len(tokens), np.uint8)
-    offsets = np.frombuffer(tokens.buffers()[1], np.int32, len(tokens) + 1, tokens.offset * 4)
+    offsets, block = _bytes_of(tokens)
     there = np.flatnonzero(offsets[1:] > offsets[:-1])
     if there.size:
-        found[there] = _FIRST[np.frombuffer(tokens.buffers()[2], np.uint8)[offsets[there]]]
+        found[there] = _FIRST[block[offsets[there]]]
     if tokens.null_count:
         found[np.asarray(tokens.is_null())] = Kind.NULL
     numbers = np.flatnonzero(found == Kind.LONG)
-    if numbers.size and _long_or_none(given := _taken(tokens, numbers)) is None:
-        found[numbers[np.asarray(pc.match_substring_regex(given, "[.eE]"))]] = Kind.DOUBLE
+    if numbers.size:
+        offsets, block = _bytes_of(_taken(tokens, numbers))
+        marks = np.flatnonzero((block == _POINT) | (block | _LOWER == _EXPONENT))
+        found[numbers[np.searchsorted(offsets, marks, "right") - 1]] = Kind.DOUBLE
     return found
 
 
-def _long_or_none(tokens: pa.BinaryArray) -> pa.Int64Array | None:
-    """The values of numbers; None if one is no integer of 64 bits."""
-    try:
-        return tokens.cast(pa.string()).cast(pa.int64())
-    except pa.ArrowInvalid:
-        return None
+def _bytes_of(tokens: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    """N + 1 places where texts begin and end in their bytes, and the bytes."""
+    offsets = np.frombuffer(tokens.buffers()[1], np.int32, len(tokens) + 1, tokens.offset * 4).astype(np.int64)
+    return offsets - offsets[0], np.frombuffer(tokens.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
 
 
 def by_kind(tokens: pa.BinaryArray) -> list[tuple[Kind, RowIndex]]:
@@ -76,23 +79,24 @@ def by_kind(tokens: pa.BinaryArray) -> list[tuple[Kind, RowIndex]]:
 
 def longs(tokens: pa.BinaryArray) -> pa.Int64Array:
     """The values of integers; of a larger one the low 64 bits, as JsonConverter reads it."""
-    small = _long_or_none(tokens)
-    if small is not None:
-        return small
-    return pa.array([(int(text) + (1 << 63) & (1 << 64) - 1) - (1 << 63) for text in tokens.to_pylist()], pa.int64())
+    try:
+        return tokens.view(pa.string()).cast(pa.int64())
+    except pa.ArrowInvalid:
+        found = [(int(text) + (1 << 63) & (1 << 64) - 1) - (1 << 63) for text in tokens.to_pylist()]
+        return pa.array(found, pa.int64())
 
 
 def doubles(tokens: pa.BinaryArray) -> pa.DoubleArray:
     """The values of numbers with a fraction or an exponent."""
     try:
-        return tokens.cast(pa.string()).cast(pa.float64())
+        return tokens.view(pa.string()).cast(pa.float64())
     except pa.ArrowInvalid:
         return pa.array([float(text) for text in tokens.to_pylist()], pa.float64())
 
 
 def texts(tokens: pa.BinaryArray) -> pa.StringArray:
     """The values of texts."""
-    if not pc.any(pc.match_substring(tokens, "\\")).as_py():
+    if not (_bytes_of(tokens)[1] == _BACKSLASH).any():
         return pc.ascii_trim(tokens.cast(pa.string()), '"')
     return pa.array([json.loads(token) for token in tokens.to_pylist()], pa.string())
 
@@ -119,9 +123,9 @@ def tokens_of(values: pa.Array) -> pa.BinaryArray:
 
 def _quoted(values: pa.StringArray) -> pa.BinaryArray:
     made = pc.binary_join_element_wise(_QUOTE, values.cast(_BINARY), _QUOTE, _NOTHING)
-    special = np.asarray(pc.fill_null(pc.match_substring_regex(values, _SPECIAL), False))
-    if not special.any():
+    if not _IS_SPECIAL[_bytes_of(values)[1]].any():
         return made
+    special = np.asarray(pc.fill_null(pc.match_substring_regex(values, _SPECIAL), False))
     found = [text_token(text) for text in values.filter(pa.array(special)).to_pylist()]
     return pc.replace_with_mask(made, pa.array(special), pa.array(found, _BINARY))
 
