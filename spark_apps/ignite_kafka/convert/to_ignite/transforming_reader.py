@@ -24,7 +24,7 @@ from ..connect.columns import ConnectColumn, ConnectPart, Deserialized, Deserial
 from ..rules.stage import Stage
 from ..transforms.batch import NO_TIME, BadRow, ConnectBatch, Header, Position
 from ..transforms.chain import Step, apply_chain
-from ..transforms.json_objects import JsonObjects
+from ..transforms.json_objects import split_objects
 from ..transforms.json_split import split
 from ..transforms.json_tokens import without_nulls
 from ..transforms.steps import asks_for_tombstones, reads_headers
@@ -91,7 +91,7 @@ class PlainJson:
         rows = right[found.fit]
         if not rows.size:
             return _one_by_one(data, np.arange(len(data)))
-        part = ConnectPart(rows, JsonObjects(rows.size, found.members).column())
+        part = ConnectPart(rows, split_objects(rows.size, found).column())
         if rows.size == len(data):
             return Deserialized((part,))
         rest = _one_by_one(data, np.setdiff1d(np.arange(len(data)), rows))

@@ -80,7 +80,7 @@ class Flatten:
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         objects = objects_of(column)
-        if objects is not None and all((kinds(tokens) != Kind.MAP).all() for tokens in objects.members.values()):
+        if objects is not None and all((kinds(objects.tokens(name)) != Kind.MAP).all() for name in objects.members):
             return objects.column()  # flat already
 
         def change(_: int, value: Any) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """JSON objects of many records as one column of texts for each member: the form between schemaless transforms of a chain.
 
-A column without a schema is usually of whole texts. Between two transforms it may be a struct of the members' texts instead, so that a
-chain splits texts once and joins them once. A member that an object lacks is null in its column; the text ``null`` is a member's null.
+A column without a schema is usually of whole texts. Between two transforms it may be a struct of the members' texts instead, each with its
+name, so that a chain splits texts once and joins them once. A member that an object lacks is null in its column; the text ``null`` is a
+member's null.
 """
 
 from __future__ import annotations
@@ -17,11 +18,18 @@ from ...common.arrays import Mask
 from ...common.arrow_layout import null_mask
 from ..connect.columns import ConnectColumn
 from .batch import ConnectBatch
-from .json_split import split
-from .json_tokens import NULL, text_token
+from .json_split import Split, pieces, split
+from .json_tokens import NULL, bytes_of, text_token
 
 _BINARY = pa.binary()
-_NOTHING, _OPEN, _CLOSE = (pa.scalar(one, _BINARY) for one in (b"", b"{", b"}"))
+_NOTHING, _OPEN, _CLOSE, _COMMA = (pa.scalar(one, _BINARY) for one in (b"", b"{", b"}", b","))
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A member of N objects with its name, ``"name":value``; null where the object lacks it. It is cut only if a transform reads it."""
+
+    texts: pa.BinaryArray
 
 
 @dataclass(frozen=True)
@@ -29,12 +37,12 @@ class JsonObjects:
     """N objects.
 
     :param count: N.
-    :param members: texts of each member by name, in order; null where the object lacks it.
+    :param members: texts of each member by name, in order: of its values alone, null where the object lacks it, or pairs of that name.
     :param missing: N flags of those that are Java's null; None: none is.
     """
 
     count: int
-    members: Mapping[str, pa.BinaryArray] = field(default_factory=dict)
+    members: Mapping[str, pa.BinaryArray | Pairs] = field(default_factory=dict)
     missing: pa.BooleanArray | None = None
 
     def column(self) -> ConnectColumn:
@@ -42,24 +50,36 @@ class JsonObjects:
         if not self.members:
             empty = pa.repeat(pa.scalar(b"{}", _BINARY), self.count)
             return ConnectColumn(empty if self.missing is None else pc.if_else(self.missing, pa.scalar(None, _BINARY), empty), None)
-        data = pa.StructArray.from_arrays(list(self.members.values()), list(self.members), mask=self.missing)
-        return ConnectColumn(data, None)
+        pairs = [one.texts if isinstance(one, Pairs) else _with_name(name, one) for name, one in self.members.items()]
+        return ConnectColumn(pa.StructArray.from_arrays(pairs, list(self.members), mask=self.missing), None)
 
-    def with_members(self, members: Mapping[str, pa.BinaryArray]) -> JsonObjects:
+    def with_members(self, members: Mapping[str, pa.BinaryArray | Pairs]) -> JsonObjects:
         """The same objects with other members."""
         return replace(self, members=members)
 
     def tokens(self, name: str) -> pa.BinaryArray:
-        """The texts of a member, null for each object that lacks it."""
+        """The texts of a member's values, null for each object that lacks it."""
         found = self.members.get(name)
-        return pa.nulls(self.count, _BINARY) if found is None else found
+        if found is None:
+            return pa.nulls(self.count, _BINARY)
+        return _without_name(name, found.texts) if isinstance(found, Pairs) else found
+
+
+def _with_name(name: str, tokens: pa.BinaryArray) -> pa.BinaryArray:
+    return pc.binary_join_element_wise(pa.scalar(text_token(name) + b":", _BINARY), tokens, _NOTHING)
+
+
+def _without_name(name: str, pairs: pa.BinaryArray) -> pa.BinaryArray:
+    offsets, block = bytes_of(pairs)
+    begins = np.minimum(offsets[:-1] + len(text_token(name)) + 1, offsets[1:])  # a null has no bytes
+    return pieces(block, begins, offsets[1:])
 
 
 def objects_of(column: ConnectColumn) -> JsonObjects | None:
     """The objects of a column without a schema; None if a value is no object, or one that only rows can hold."""
     data = column.data
     if is_split(column):
-        members = {one.name: data.field(number) for number, one in enumerate(data.type)}
+        members = {one.name: Pairs(data.field(number)) for number, one in enumerate(data.type)}
         return JsonObjects(len(data), members, null_mask(data))
     if not pa.types.is_binary(data.type) or data.null_count == len(data):
         return None
@@ -69,9 +89,15 @@ def objects_of(column: ConnectColumn) -> JsonObjects | None:
     if not len(texts) or not found.fit.all():
         return None
     if there.all():
-        return JsonObjects(len(data), found.members)
+        return split_objects(len(data), found)
     places = pa.array(np.maximum(np.cumsum(there) - 1, 0), mask=~there)
-    return JsonObjects(len(data), {name: tokens.take(places) for name, tokens in found.members.items()}, pa.array(~there))
+    members = {name: Pairs(pairs.take(places)) for name, pairs in found.members.items()}
+    return JsonObjects(len(data), members, pa.array(~there))
+
+
+def split_objects(count: int, found: Split) -> JsonObjects:
+    """The objects of texts all of which fit."""
+    return JsonObjects(count, {name: Pairs(pairs) for name, pairs in found.members.items()})
 
 
 def _nulls(data: pa.BinaryArray) -> Mask:
@@ -89,19 +115,13 @@ def joined(column: ConnectColumn) -> ConnectColumn:
     if not is_split(column):
         return column
     data = column.data
-    pieces: list[pa.Array | pa.Scalar] = []
-    for number, one in enumerate(data.type):
-        tokens, name = data.field(number), pa.scalar(b"," + text_token(one.name) + b":", _BINARY)
-        if tokens.null_count:
-            pieces.append(pc.binary_join_element_wise(name, tokens, _NOTHING).fill_null(b""))
-        else:
-            pieces += [name, tokens]
-    if data.field(0).null_count:
-        made = pc.binary_join_element_wise(_OPEN, *pieces, _CLOSE, _NOTHING)
-        made = pc.replace_substring(made, "{,", "{", max_replacements=1)
+    pairs = [data.field(number) for number in range(data.type.num_fields)]
+    if any(one.null_count for one in pairs):  # a row of nulls alone would get lost (pyarrow 26), so the bracket is among them
+        begun = pc.binary_join_element_wise(_OPEN, *pairs, _COMMA, null_handling="skip")
+        begun = pc.replace_substring(begun, "{,", "{", max_replacements=1)
+        made = pc.binary_join_element_wise(begun, _CLOSE, _NOTHING)
     else:
-        pieces[0] = pa.scalar(b"{" + pieces[0].as_py()[1:], _BINARY)
-        made = pc.binary_join_element_wise(*pieces, _CLOSE, _NOTHING)
+        made = pc.binary_join_element_wise(_OPEN, pc.binary_join_element_wise(*pairs, _COMMA), _CLOSE, _NOTHING)
     return ConnectColumn(pc.if_else(data.is_valid(), made, pa.scalar(None, _BINARY)) if data.null_count else made, None)
 
 

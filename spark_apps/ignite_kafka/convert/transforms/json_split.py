@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ...common.arrays import Mask, RowIndex
+from ...common.arrays import Int32Array, Mask, RowIndex
+from .json_tokens import text_token
 
 Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int64]
@@ -38,8 +39,8 @@ class Split:
     """The members of those of N texts that are flat objects.
 
     :param fit: N flags.
-    :param members: by name, in the order in which they stand in the texts: a JSON text for each text that fits; null where the member is
-        missing.
+    :param members: by name, in the order in which they stand in the texts: ``"name":value`` for each text that fits; null where the member
+        is missing.
     """
 
     fit: Mask
@@ -171,7 +172,7 @@ class _Objects:
         """
         head = self._block[: self._offsets[1]].tobytes()
         names = [head[head.rfind(b'"', 0, end) + 1 : end] for end in ends[0].tolist()]
-        if len(set(names)) < len(names) or any(b"\\" in name for name in names):
+        if len(set(names)) < len(names) or not all(map(_is_plain, names)):
             return None
         sizes = np.array([len(name) + 2 for name in names])
         begins = ends - sizes
@@ -180,7 +181,8 @@ class _Objects:
         if not self._are(ends, [(b',"' if number else b'{"') + name for number, name in enumerate(names)]):
             return None
         behind = np.concatenate([begins[:, 1:], self._offsets[1:, None] - 1], axis=1)
-        return {name.decode(): _pieces(self._block, ends[:, at] + 2, behind[:, at]) for at, name in enumerate(names)}
+        starts, stops = (np.ascontiguousarray(places.astype(np.int32).T) for places in (begins + 1, behind))  # a row for each name
+        return {name.decode(): pieces(self._block, starts[at], stops[at]) for at, name in enumerate(names)}
 
     def _are(self, ends: Places, texts: Sequence[bytes]) -> bool:
         """Whether these texts stand before N rows of places."""
@@ -207,9 +209,9 @@ class _Objects:
         if wrong.any():
             right[row[wrong]] = False
             return right, {}
-        encoded = _pieces(self._block, begins + 1, ends, missing=False).dictionary_encode()
+        encoded = pieces(self._block, begins + 1, ends, missing=False).dictionary_encode()
         names, number = encoded.dictionary.to_pylist(), np.asarray(encoded.indices).astype(np.int64)
-        escaped = np.array([b"\\" in name for name in names]) | (len(names) > _MOST_NAMES)
+        escaped = np.array([not _is_plain(name) for name in names]) | (len(names) > _MOST_NAMES)
         if escaped.any():
             right[row[escaped[number]]] = False
             return right, {}
@@ -224,8 +226,13 @@ class _Objects:
         behind[last] = self._offsets[row[last] + 1] - 1
         starts = np.repeat(self._offsets[None, :-1], len(names), axis=0)
         stops = starts.copy()
-        starts[rank, row], stops[rank, row] = ends + 2, behind
-        return right, {names[one].decode(): _pieces(self._block, starts[at], stops[at]) for at, one in enumerate(order.tolist())}
+        starts[rank, row], stops[rank, row] = begins, behind
+        return right, {names[one].decode(): pieces(self._block, starts[at], stops[at]) for at, one in enumerate(order.tolist())}
+
+
+def _is_plain(name: bytes) -> bool:
+    """Whether a name stands in a text as Jackson writes it."""
+    return text_token(name.decode()) == b'"' + name + b'"'
 
 
 def _order(names: Sequence[bytes], number: RowIndex, row: RowIndex) -> RowIndex:
@@ -241,7 +248,7 @@ def _order(names: Sequence[bytes], number: RowIndex, row: RowIndex) -> RowIndex:
         return np.arange(len(names))
 
 
-def _pieces(block: Bytes, begins: Places, ends: Places, *, missing: bool = True) -> pa.BinaryArray:
+def pieces(block: Bytes, begins: Places | Int32Array, ends: Places | Int32Array, *, missing: bool = True) -> pa.BinaryArray:
     """The texts between N rising pairs of places.
 
     :param missing: a piece without bytes is null.

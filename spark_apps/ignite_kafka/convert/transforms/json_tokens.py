@@ -51,7 +51,7 @@ for _letter, _kind in ((b"n", Kind.NULL), (b"tf", Kind.BOOLEAN), (b'"', Kind.STR
 def kinds(tokens: pa.BinaryArray) -> npt.NDArray[np.uint8]:
     """N kinds (:class:`Kind`) of texts without blanks around."""
     found = np.zeros(len(tokens), np.uint8)
-    offsets, block = _bytes_of(tokens)
+    offsets, block = bytes_of(tokens)
     there = np.flatnonzero(offsets[1:] > offsets[:-1])
     if there.size:
         found[there] = _FIRST[block[offsets[there]]]
@@ -59,13 +59,13 @@ def kinds(tokens: pa.BinaryArray) -> npt.NDArray[np.uint8]:
         found[np.asarray(tokens.is_null())] = Kind.NULL
     numbers = np.flatnonzero(found == Kind.LONG)
     if numbers.size:
-        offsets, block = _bytes_of(_taken(tokens, numbers))
+        offsets, block = bytes_of(_taken(tokens, numbers))
         marks = np.flatnonzero((block == _POINT) | (block | _LOWER == _EXPONENT))
         found[numbers[np.searchsorted(offsets, marks, "right") - 1]] = Kind.DOUBLE
     return found
 
 
-def _bytes_of(tokens: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+def bytes_of(tokens: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
     """N + 1 places where texts begin and end in their bytes, and the bytes."""
     offsets = np.frombuffer(tokens.buffers()[1], np.int32, len(tokens) + 1, tokens.offset * 4).astype(np.int64)
     return offsets - offsets[0], np.frombuffer(tokens.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
@@ -96,7 +96,7 @@ def doubles(tokens: pa.BinaryArray) -> pa.DoubleArray:
 
 def texts(tokens: pa.BinaryArray) -> pa.StringArray:
     """The values of texts."""
-    if not (_bytes_of(tokens)[1] == _BACKSLASH).any():
+    if not (bytes_of(tokens)[1] == _BACKSLASH).any():
         return pc.ascii_trim(tokens.cast(pa.string()), '"')
     return pa.array([json.loads(token) for token in tokens.to_pylist()], pa.string())
 
@@ -123,7 +123,7 @@ def tokens_of(values: pa.Array) -> pa.BinaryArray:
 
 def _quoted(values: pa.StringArray) -> pa.BinaryArray:
     made = pc.binary_join_element_wise(_QUOTE, values.cast(_BINARY), _QUOTE, _NOTHING)
-    if not _IS_SPECIAL[_bytes_of(values)[1]].any():
+    if not _IS_SPECIAL[bytes_of(values)[1]].any():
         return made
     special = np.asarray(pc.fill_null(pc.match_substring_regex(values, _SPECIAL), False))
     found = [text_token(text) for text in values.filter(pa.array(special)).to_pylist()]

@@ -63,7 +63,9 @@ class ReplaceField:
         objects = objects_of(column)
         if objects is not None:
             names = [name for name in objects.members if self._keeps(name)]
-            renamed = {self.renames.get(name, name): objects.members[name] for name in names}
+            renamed = {
+                self.renames.get(name, name): objects.tokens(name) if name in self.renames else objects.members[name] for name in names
+            }
             if len(renamed) == len(names):
                 return objects.with_members(renamed).column()
 

@@ -156,7 +156,7 @@ def test_objects_are_split_and_other_texts_are_read_one_by_one() -> None:
     found = PlainJson().deserialize(pa.array([*flat, *others], pa.binary()), "topic")
     split, whole = found.parts
     assert split.rows.tolist() == list(range(100))
-    assert split.column.data[7].as_py() == {"a": b"7", "b": b'"x"'}
+    assert split.column.data[7].as_py() == {"a": b'"a":7', "b": b'"b":"x"'}
     assert (whole.rows.tolist(), whole.column.data.to_pylist()) == ([100, 101, 102], [others[0], None, others[2]])
     assert [row for row, _ in found.bad] == [103, 104]
     assert "stands twice" in found.bad[0][1]
