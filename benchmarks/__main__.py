@@ -13,7 +13,7 @@ from pathlib import Path
 from tools.servers.jars import CHECKOUT, WORK
 
 from . import tables
-from .parts import converters, copy, filtered, growth, idle, memory, read, sink, stream, verify
+from .parts import converters, copy, filtered, growth, idle, memory, read, sink, stream, transforms, verify
 from .report import Section, document, section_text, updated
 from .rounds import Log
 from .stack import FULL, QUICK, Stack
@@ -29,6 +29,7 @@ PARTS: dict[str, Part] = {
     "sink": sink.whole,
     "verify": verify.beside_the_copy,
     "converters": converters.both_directions,
+    "transforms": transforms.both_directions,
     "filter": filtered.kept_few,
     "produce": copy.queueing,
     "growth": growth.tenfold,

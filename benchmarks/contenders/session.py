@@ -67,8 +67,12 @@ def source_settings(request: Mapping[str, Any]) -> SourceSettings:
         tasks_max=CORES,
         progress_interval_ms=2_000,
     )
-    more = request.get("settings", {})
-    return replace(settings, **more)
+    return replace(settings, **_given(request))
+
+
+def _given(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of the request, which is JSON, with tuples for lists."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in request.get("settings", {}).items()}
 
 
 def copy(request: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -104,7 +108,7 @@ def sink(request: Mapping[str, Any]) -> Mapping[str, Any]:
         bootstrap_servers=request["bootstrap"],
         tasks_max=CORES,
         progress_interval_ms=2_000,
-        **request.get("settings", {}),
+        **_given(request),
     )
     status = run_request(session(), RunRequest(settings, f"bench-{uuid.uuid4().hex[:12]}"))
     return {"entries": sum(cache.records for cache in status.caches.values())}

@@ -32,6 +32,8 @@ _FINDINGS = (
     "Changes sent by each run: 5,000\n",
     "Changes against the snapshot",
     "trades: verify against the copy",
+    "trades: five transforms, to Kafka, against none",
+    "wide: five transforms, to Ignite, against none",
     "Poll interval 2,000 ms: 99 of 100 records within",
     "Poll interval 100 ms: 99 of 100 records within",
 )

@@ -15,6 +15,7 @@ import pyarrow as pa
 from ignite_kafka.convert.connect import ConnectColumn, ConnectSchema
 from ignite_kafka.convert.transforms.batch import NO_TIME, ConnectBatch, Header, Position
 from ignite_kafka.convert.transforms.catalog import make_predicate, make_transform
+from ignite_kafka.convert.transforms.json_objects import joined_sides
 from tests.support.connect_data import arrow, described, exact, raw
 from tests.support.java_programs import JavaProgram
 
@@ -125,7 +126,7 @@ def outcomes(name: str, properties: Mapping[str, str], records: Records) -> list
         return list(make_predicate(PACKAGE + name, properties).test(batch).tolist())
     made = make_transform(PACKAGE + name, properties, sink=records.sink).apply(batch)
     found: dict[int, Any] = {}
-    for one in made.batches:
+    for one in map(joined_sides, made.batches):
         assert (np.diff(one.rows) > 0).all()
         for row, outcome in zip(one.rows.tolist(), _rows(one), strict=True):
             assert row not in found

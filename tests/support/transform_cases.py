@@ -26,6 +26,13 @@ _JSON = st.recursive(
     max_leaves=6,
 )  # fmt: skip
 _MAPS = st.dictionaries(st.sampled_from(NAMES), _JSON, max_size=5)
+FLAT_MAPS = st.dictionaries(
+    st.sampled_from((*NAMES, '"\\', "é")),
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5) | _TEXTS,
+    max_size=5,
+)  # fmt: skip
+"""Objects without lists or objects, as most records without a schema are."""
 
 
 @st.composite
@@ -57,7 +64,7 @@ def sides(draw: st.DrawFn, count: int, nulls: bool = True) -> tuple[ConnectSchem
     :param nulls: whether a value may be null whatever its schema says.
     """
     schema = draw(st.none() | structs() | structs() | schemas(leaves=3))
-    one = _MAPS | _MAPS | _JSON if schema is None else _values(schema)
+    one = draw(st.sampled_from((_MAPS | _MAPS | _JSON, FLAT_MAPS))) if schema is None else _values(schema)
     return schema, draw(st.lists(st.none() | one | one if nulls else one, min_size=count, max_size=count))
 
 

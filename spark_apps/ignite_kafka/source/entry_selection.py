@@ -16,7 +16,7 @@ from ..convert.filter.separate import ROW_ERRORS, Decided, each_row
 from ..convert.rules.stage import Stage
 from ..convert.to_kafka.bad_entries import BadEntry, bad_entry
 from ..errors import IgniteKafkaError
-from ..ignite.binary import entry_bounds, kept_rows, with_nulls
+from ..ignite.binary import JoinedPages, entry_bounds, kept_rows, with_nulls
 from ..ignite.types.model import CacheInfo, Page, TypeSource
 from ..settings.connector import STOP
 from ..settings.source import SourceSettings
@@ -68,6 +68,7 @@ class EntrySelector:
         :raises DecodeError: the bounds of a page's entries are broken.
         :raises ProgramFault: the user's function failed.
         """
+        pages = JoinedPages(pages, self._info, self._types)
         count = sum(page.rows for page in pages)
         live = np.ones(count, bool) if removed is None else ~removed
         kept, errors = self._kept(kept_rows(pages, live, self._info, self._types))

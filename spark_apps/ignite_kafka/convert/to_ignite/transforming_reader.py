@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...common.arrays import RowIndex
+from ...common.arrays import Mask, RowIndex
 from ...common.arrow_layout import list_sizes
 from ...common.redaction import in_message
 from ...kafka.headers import same_headers
@@ -25,16 +25,20 @@ from ..connect.columns import ConnectColumn, ConnectPart, Deserialized, Deserial
 from ..rules.stage import Stage
 from ..transforms.batch import NO_TIME, BadRow, ConnectBatch, Header, Position
 from ..transforms.chain import Step, apply_chain
+from ..transforms.json_objects import split_objects
+from ..transforms.json_split import split
+from ..transforms.json_tokens import without_nulls
 from ..transforms.select_fields import ALIAS, SelectFields, select_step
 from ..transforms.steps import asks_for_tombstones, reads_headers
 from .conversion_rules import ConversionRules, SideRules
 from .entries import BadRecord
+from .json_parser import parsed
 from .json_rows import parse
 from .json_values import Refused
 
 Deserializers = Callable[[str, SideRules], Deserializer | None]
-_NULL_JSON = pa.scalar(b"null", pa.binary())
 _BINARY = pa.binary()
+_ANY_OBJECT = pa.struct([("\0", pa.null())])  # a member that no object has: others are checked, and not kept
 
 
 class References:
@@ -70,23 +74,51 @@ class References:
 
 
 class PlainJson:
-    """Reads JSON texts as values without a schema."""
+    """Reads JSON texts as values without a schema.
+
+    :param whole: values are whole texts; else objects may be split into their members, as transforms take them.
+    """
 
     name = JSON
 
+    def __init__(self, *, whole: bool = False) -> None:
+        self._whole = whole
+
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
         """The texts themselves; one that is not JSON is bad, and the text null is null."""
-        bad = []
-        for row, text in enumerate(data.to_pylist()):
-            try:
-                parse(text)
-            except Refused as error:
-                bad.append((row, error.reason))
-        rows = np.delete(np.arange(len(data)), [row for row, _ in bad])
-        texts = data.take(pa.array(rows)) if bad else data
-        there = pc.not_equal(texts, _NULL_JSON)
-        column = ConnectColumn(pc.if_else(there, texts, pa.scalar(None, _BINARY)), None)
-        return Deserialized((ConnectPart(rows, column),), tuple(bad))
+        if self._whole:
+            return _one_by_one(data, np.arange(len(data)))
+        right = np.flatnonzero(_are_objects(data))
+        found = split(data if right.size == len(data) else data.take(pa.array(right)))
+        rows = right[found.fit]
+        if not rows.size:
+            return _one_by_one(data, np.arange(len(data)))
+        part = ConnectPart(rows, split_objects(rows.size, found).column())
+        if rows.size == len(data):
+            return Deserialized((part,))
+        rest = _one_by_one(data, np.setdiff1d(np.arange(len(data)), rows))
+        return Deserialized((part, *rest.parts), rest.bad)
+
+
+def _are_objects(data: pa.BinaryArray) -> Mask:
+    """Which texts are surely right JSON, each an object."""
+    found: list[Mask] = []
+    for part, array in parsed(data, _ANY_OBJECT, ignore=True):
+        found.append(np.full(part.stop - part.start, array is not None))
+    return np.concatenate(found) if found else np.zeros(0, bool)
+
+
+def _one_by_one(data: pa.BinaryArray, rows: RowIndex) -> Deserialized:
+    """The texts of some rows as one column."""
+    bad = []
+    for row in rows.tolist():
+        try:
+            parse(data[row].as_py())
+        except Refused as error:
+            bad.append((row, error.reason))
+    rows = np.setdiff1d(rows, [row for row, _ in bad])
+    column = ConnectColumn(without_nulls(data if rows.size == len(data) else data.take(pa.array(rows))), None)
+    return Deserialized((ConnectPart(rows, column),), tuple(bad))
 
 
 @dataclass(frozen=True)
@@ -127,7 +159,9 @@ class TransformingReader:
             "value": bool(select) or touches(settings, "value") or asks_for_tombstones(settings),
             "header": self._header_key or reads_headers(settings),
         }
-        self._readers = {side: deserializers(side, sides[side]) or PlainJson() for side, used in wanted.items() if used}
+        self._readers = {
+            side: deserializers(side, sides[side]) or PlainJson(whole=side == "header") for side, used in wanted.items() if used
+        }
         self._references: Mapping[str, References] = {side: References() for side in self._readers}
 
     def deserializers(self, side: str, rules: SideRules) -> Deserializer | None:

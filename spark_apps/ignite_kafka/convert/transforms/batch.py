@@ -37,7 +37,8 @@ class Position:
 class ConnectBatch:
     """N records with one schema of keys, one of values, and the same headers by name, order and schema.
 
-    Values without a schema are JSON texts (``pa.binary()``), as in :class:`~..connect.columns.ConnectColumn`; an Arrow null is Java's null.
+    Values without a schema are JSON texts (``pa.binary()``), as in :class:`~..connect.columns.ConnectColumn`, or, between the transforms of
+    a chain, the texts of the members of objects (:mod:`.json_objects`); an Arrow null is Java's null.
     A column of nulls alone may be of any type: its schema is None for Kafka Connect's null schema.
 
     :param rows: N rows (int64, rising) of the first batch, by which the results of a chain are put in order again.
@@ -92,4 +93,7 @@ class Predicate(Protocol):
     """A predicate with its configuration (``org.apache.kafka.connect.transforms.predicates.Predicate``)."""
 
     def test(self, batch: ConnectBatch) -> Mask:
-        """N flags: the record satisfies the predicate."""
+        """N flags: the record satisfies the predicate.
+
+        :raises Thrown: it cannot be said of the records of one of the topics (:class:`~.thrown.Thrown`).
+        """

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from ...common.arrays import RowIndex
 from ...settings.fields import TEXTS
 from ..connect.columns import ConnectColumn
-from ..connect.java_text import java_text
 from ..connect.schema import ConnectField, ConnectSchema, ConnectType, arrow_type, default_array
 from .batch import ConnectBatch, Transformed
 from .cast_columns import TARGETS, cast_column
+from .json_objects import objects_of
+from .json_tokens import NULL, Kind, booleans, changed_by_kind, doubles, longs, texts, tokens_of, with_nulls
 from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
-from .schemaless import Number, in_hash_order, members, parsed, require_map, row_by_row, written
+from .schemaless import in_hash_order, members, parsed, require_map, row_by_row, value_text, written
 from .sides import Side, changed_where, present
 from .structs import basics, field_values, put, struct_column
 from .thrown import Failures, Thrown
 
 _PURPOSE = "cast types"
 _NAMES = {one.name: one for one in TARGETS}
-_JAVA_TYPES = {int: ConnectType.INT64, float: ConnectType.FLOAT64, str: ConnectType.STRING, bool: ConnectType.BOOLEAN}
+_VALUES: Mapping[Kind, tuple[Callable[[pa.BinaryArray], pa.Array], ConnectType]] = {
+    Kind.LONG: (longs, ConnectType.INT64), Kind.DOUBLE: (doubles, ConnectType.FLOAT64), Kind.STRING: (texts, ConnectType.STRING),
+    Kind.BOOLEAN: (booleans, ConnectType.BOOLEAN),
+}  # fmt: skip
+_CONTAINERS = {Kind.LIST: "ARRAY", Kind.MAP: "MAP"}
 PROPERTIES: Properties = {"spec": Property(TEXTS, not_empty=True), **REPLACE_NULL}
 
 
@@ -73,6 +79,10 @@ class Cast:
         return struct_column(fields, columns, shell, len(column.data))
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        objects = None if self.whole else objects_of(column)
+        if objects is not None:
+            made = {name: _cast_tokens(objects.tokens(name), self.fields[name], failures) for name in in_hash_order(self.fields)}
+            return objects.with_members({**objects.members, **made}).column()
         values = parsed(column)
         if self.whole:
             return written(_cast_values(values, self.whole, failures))
@@ -99,42 +109,30 @@ def _cast(data: pa.Array, schema: ConnectSchema, target: ConnectType, shell: Con
 
 
 def _cast_values(values: list[Any], target: ConnectType, failures: Failures) -> list[Any]:
-    """Values without a schema cast to a type, those of a Java type at once."""
-    made: list[Any] = [None] * len(values)
-    for kind, source in _JAVA_TYPES.items():
-        rows = [row for row, value in enumerate(values) if isinstance(value, kind) and (kind is not int or not isinstance(value, bool))]
-        if rows:
-            refused = Failures(len(rows))
-            found = _cast_of_kind([values[row] for row in rows], source, target, refused)
-            for row, item in zip(rows, found, strict=True):
-                made[row] = item
-            _copy(refused, rows, failures)
-    for row, value in enumerate(values):
-        if isinstance(value, list | dict):
-            kind_name = "ARRAY" if isinstance(value, list) else "MAP"
-            mask = np.arange(len(values)) == row
+    """Values without a schema cast to a type."""
+    tokens = pa.array([None if value is None else value_text(value) for value in values], pa.binary())
+    return parsed(ConnectColumn(_cast_tokens(tokens, target, failures), None))
+
+
+def _cast_tokens(tokens: pa.BinaryArray, target: ConnectType, failures: Failures) -> pa.BinaryArray:
+    """JSON texts cast to a type, those of a Java type at once; ``null`` for one that is missing."""
+
+    def change(kind: Kind, rows: RowIndex, found: pa.BinaryArray) -> pa.BinaryArray:
+        if kind is Kind.NULL:
+            return pa.repeat(NULL, len(found))
+        refused = Failures(len(found))
+        if kind not in _VALUES:
             names = ", ".join(one.name for one in (*TARGETS, ConnectType.BYTES))
-            failures.add(mask, f"Cast transformation does not support casting from {kind_name}; supported types are [{names}]")
-    return made
+            reason = f"Cast transformation does not support casting from {_CONTAINERS[kind]}; supported types are [{names}]"
+            refused.add(np.ones(len(found), bool), reason)
+            made = pa.repeat(NULL, len(found))
+        else:
+            read, source = _VALUES[kind]
+            made = with_nulls(tokens_of(cast_column(read(found), ConnectSchema(source), target, refused)))
+        failures.add_of(refused, rows)
+        return made
 
-
-def _cast_of_kind(values: list[Any], source: ConnectType, target: ConnectType, failures: Failures) -> list[Any]:
-    schema = ConnectSchema(source)
-    if source is ConnectType.INT64:  # JsonConverter keeps the low bits of a larger number
-        values = [(value + (1 << 63) & (1 << 64) - 1) - (1 << 63) for value in values]
-    made = cast_column(pa.array(values, arrow_type(schema)), schema, target, failures)
-    if target in (ConnectType.FLOAT32, ConnectType.FLOAT64):
-        return [None if text is None else _number(text) for text in java_text(made).to_pylist()]
-    return list(made.to_pylist())
-
-
-def _number(text: str) -> Any:
-    return text if text in ("NaN", "Infinity", "-Infinity") else Number(text)
-
-
-def _copy(refused: Failures, rows: list[int], failures: Failures) -> None:
-    for one in refused.bad_rows(np.array(rows, np.int64)):
-        failures.add(np.arange(len(failures.bad)) == one.row, one.reason, one.exception)
+    return changed_by_kind(tokens, change)
 
 
 def cast(given: Owner, side: Side) -> Cast:

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow.compute as pc
 
 from .batch import BadRow, ConnectBatch, Predicate, Transform, Transformed
+from .json_objects import joined_sides
 from .sides import selected
+from .thrown import Thrown
 
 
 @dataclass(frozen=True)
@@ -37,16 +40,28 @@ def apply_chain(batch: ConnectBatch, steps: Sequence[Step]) -> Transformed:
         made = [_applied(one, step) for one in batches]
         batches = tuple(one for transformed in made for one in transformed.batches if len(one))
         bad += [replace(one, transform=step.alias) for transformed in made for one in transformed.bad]
-    return Transformed(batches, tuple(sorted(bad, key=lambda one: one.row)))
+    return Transformed(tuple(map(joined_sides, batches)), tuple(sorted(bad, key=lambda one: one.row)))
 
 
 def _applied(batch: ConnectBatch, step: Step) -> Transformed:
     if step.predicate is None:
         return step.transform.apply(batch)
-    mask = step.predicate.test(batch) ^ np.bool_(step.negate)
+    try:
+        mask = step.predicate.test(batch) ^ np.bool_(step.negate)
+    except Thrown as error:
+        return _of_topics(batch, step, error)
     if not mask.any():
         return Transformed((batch,))
     if mask.all():
         return step.transform.apply(batch)
     made = step.transform.apply(selected(batch, mask))
     return Transformed((selected(batch, ~mask), *made.batches), made.bad)
+
+
+def _of_topics(batch: ConnectBatch, step: Step, error: Thrown) -> Transformed:
+    """A batch of whose topics the predicate fails for one: each topic alone; the records of that one fail."""
+    names = batch.topics.unique()
+    if len(names) == 1:
+        return Transformed((), tuple(BadRow(row, error.exception, error.reason) for row in batch.rows.tolist()))
+    made = [_applied(selected(batch, np.asarray(pc.equal(batch.topics, name))), step) for name in names]
+    return Transformed(tuple(one for part in made for one in part.batches), tuple(one for part in made for one in part.bad))

@@ -5,8 +5,10 @@ Source: SimpleDateFormat of the JDK (17), with java.util.GregorianCalendar: Juli
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +25,20 @@ DAYS = ("Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednes
 """From the weekday of 1970-01-01."""
 _TOKEN = re.compile(r"(?P<letters>([A-Za-z])\2*)|'(?P<quoted>(?:[^']|'')*)'|(?P<open>')|(?P<other>[^A-Za-z']+)")
 _DAY_MS = 86_400_000
+
+
+class _Unit(NamedTuple):
+    """A unit of the clock.
+
+    :param most: number of them, after which they begin anew.
+    """
+
+    unit_ms: int
+    most: int
+
+
+_HOUR = _Unit(3_600_000, 24)
+_CLOCK = {**dict.fromkeys("HkKha", _HOUR), "m": _Unit(60_000, 60), "s": _Unit(1_000, 60), "S": _Unit(1, 1_000)}
 
 
 @dataclass(frozen=True)
@@ -63,9 +79,38 @@ def formatted(times_ms: Int64Array, parts: tuple[Part, ...]) -> pa.StringArray:
     """N texts of N times in milliseconds since 1970."""
     if not parts:
         return pa.repeat("", len(times_ms))
-    days, of_day = np.floor_divide(times_ms, _DAY_MS), np.mod(times_ms, _DAY_MS)
-    columns = [pa.repeat(part.text, len(times_ms)) if not part.letter else _text(part, days, of_day) for part in parts]
-    return pc.binary_join_element_wise(*columns, "")
+    days, of_day = pa.array(np.floor_divide(times_ms, _DAY_MS)).dictionary_encode(), np.mod(times_ms, _DAY_MS)
+    columns = [
+        _clock_texts(group).take(pa.array(of_day // _CLOCK[group[0].letter].unit_ms % _CLOCK[group[0].letter].most))
+        if group[0].letter in _CLOCK
+        else _joined(group, np.asarray(days.dictionary), np.zeros(len(days.dictionary), np.int64)).take(days.indices)
+        for group in _groups(parts)
+    ]
+    return columns[0] if len(columns) == 1 else pc.binary_join_element_wise(*columns, "")
+
+
+def _groups(parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
+    """Parts that have one text for a day, or one for an hour, a minute, a second or a millisecond, in their order."""
+    groups: list[tuple[Part, ...]] = []
+    for part in parts:
+        fixed = not part.letter or part.letter in "zZX"
+        if groups and (fixed or (groups[-1][0].letter not in _CLOCK and part.letter not in _CLOCK)):
+            groups[-1] += (part,)
+        else:
+            groups.append((part,))
+    return groups
+
+
+@functools.lru_cache(maxsize=1_000)
+def _clock_texts(group: tuple[Part, ...]) -> pa.StringArray:
+    """Texts of a group for all hours of a day, minutes of an hour, and so on."""
+    unit = _CLOCK[group[0].letter]
+    return _joined(group, np.zeros(unit.most, np.int64), np.arange(unit.most) * unit.unit_ms)
+
+
+def _joined(group: tuple[Part, ...], days: Int64Array, of_day: Int64Array) -> pa.StringArray:
+    columns = [_text(part, days, of_day) if part.letter else pa.repeat(part.text, len(days)) for part in group]
+    return columns[0] if len(columns) == 1 else pc.binary_join_element_wise(*columns, "")
 
 
 def _text(part: Part, days: Int64Array, of_day: Int64Array) -> pa.StringArray:

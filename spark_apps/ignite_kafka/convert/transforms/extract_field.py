@@ -10,6 +10,8 @@ from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectSchema, ConnectType
 from .batch import ConnectBatch, Transformed
 from .field_path import path_of
+from .json_objects import objects_of
+from .json_tokens import without_nulls
 from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
 from .schemaless import class_of, parsed, row_by_row, written
 from .sides import Side, changed, side_change
@@ -60,6 +62,10 @@ class ExtractField:
         return ConnectColumn(field_values(column, number, use_default=self.use_default), schema.fields[number].schema)
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        objects = objects_of(column) if len(self.path) == 1 else None
+        if objects is not None:
+            return ConnectColumn(without_nulls(objects.tokens(self.path[0])), None)
+
         def change(_: int, value: Any) -> Any:
             for step, purpose in zip(self.path, (_PURPOSE, *[_NESTED] * len(self.path)), strict=False):
                 if value is None:

@@ -9,6 +9,8 @@ from typing import Any
 from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectField, ConnectSchema, ConnectType
 from .batch import ConnectBatch, Transformed
+from .json_objects import objects_of
+from .json_tokens import Kind, kinds
 from .properties import Owner, Properties, Property
 from .schemaless import in_hash_order, parsed, require_map, row_by_row, written
 from .sides import Side, changed_where, present, side_change
@@ -77,6 +79,10 @@ class Flatten:
                 yield _Leaf(ConnectField(name, leaf), (*path, number))
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        objects = objects_of(column)
+        if objects is not None and all((kinds(objects.tokens(name)) != Kind.MAP).all() for name in objects.members):
+            return objects.column()  # flat already
+
         def change(_: int, value: Any) -> dict[str, Any]:
             items = list(self._items(require_map(value, _PURPOSE), ""))
             if len({name for name, _ in items}) < len(items):  # two have one name: the last in the order of Java's maps counts

@@ -12,6 +12,8 @@ from ..connect.columns import ConnectColumn
 from ..connect.parse_string import parse_string
 from ..connect.schema import ConnectField, ConnectSchema, ConnectType, arrow_type, scale_of
 from .batch import ConnectBatch, Header, Transformed
+from .json_objects import objects_of
+from .json_tokens import without_nulls
 from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
 from .schemaless import members, parsed, require_map, row_by_row, written
 from .sides import Side, changed
@@ -117,6 +119,12 @@ class HeaderFrom:
         return struct_column(kept, columns, basics(schema), count)
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> tuple[ConnectColumn, list[ConnectColumn]]:
+        objects = objects_of(column)
+        if objects is not None and objects.missing is None:
+            added = [ConnectColumn(without_nulls(objects.tokens(field)), None) for field, _ in self.pairs]
+            moved = {field for field, _ in self.pairs} if self.moves else set()
+            rest = {name: tokens for name, tokens in objects.members.items() if name not in moved}
+            return objects.with_members(rest).column(), added
         maps = row_by_row(parsed(column), lambda _, value: dict(require_map(value, self._purpose)), failures)
         added = [written(members(maps, field)) for field, _ in self.pairs]
         return self._rest(column, maps), added

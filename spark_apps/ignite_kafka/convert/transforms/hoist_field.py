@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectField, ConnectSchema, ConnectType
 from .batch import ConnectBatch, Transformed
+from .json_objects import JsonObjects, joined, objects_of
+from .json_tokens import with_nulls
 from .properties import Owner, Properties, Property
 from .schemaless import parsed, written
 from .sides import Side, changed
@@ -33,6 +35,9 @@ class HoistField:
 
     def _wrapped(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         if column.schema is None:
+            objects = objects_of(column)
+            if objects is not None:
+                return JsonObjects(objects.count, {self.field: with_nulls(joined(objects.column()).data)}).column()
             return written([{self.field: value} for value in parsed(column)])
         fields = [ConnectField(self.field, column.schema)]
         check_names(fields)

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectField, ConnectSchema, ConnectType, timestamp
 from .batch import NO_TIME, ConnectBatch, Transformed
+from .json_objects import objects_of
+from .json_tokens import tokens_of
 from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
 from .schemaless import parsed, require_map, row_by_row, written
 from .sides import Side, changed_where, present
@@ -95,6 +98,14 @@ class InsertField:
         return batch.position.offsets
 
     def _without_schema(self, column: ConnectColumn, batch: ConnectBatch, failures: Failures) -> ConnectColumn:
+        objects = objects_of(column)
+        if objects is not None:
+            members = dict(objects.members)
+            for one in self.insertions:
+                item = self._tokens(one, batch)
+                members[one.name] = pc.coalesce(item, objects.with_members(members).tokens(one.name)) if item.null_count else item
+            return objects.with_members(members).column()
+
         def change(row: int, value: Any) -> dict[str, Any]:
             made = dict(require_map(value, _PURPOSE))
             for one in self.insertions:
@@ -104,6 +115,13 @@ class InsertField:
             return made
 
         return written(row_by_row(parsed(column), change, failures))
+
+    def _tokens(self, one: Insertion, batch: ConnectBatch) -> pa.BinaryArray:
+        """JSON texts of what is inserted, null where nothing is."""
+        values = self._inserted(one, batch)
+        if one.what == STATIC:
+            return pa.repeat(tokens_of(values.slice(0, 1))[0], len(batch))
+        return tokens_of(values.view(pa.int64()) if one.what == TIMESTAMP else values)
 
     def _item(self, one: Insertion, batch: ConnectBatch, row: int) -> Any:
         if one.what == TOPIC:

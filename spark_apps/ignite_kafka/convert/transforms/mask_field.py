@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ...common.arrays import RowIndex
 from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectSchema, arrow_type
 from .batch import ConnectBatch, Transformed
 from .java_numbers import wrapped
+from .json_objects import objects_of
+from .json_tokens import JAVA_CLASSES, Kind, changed_by_kind
 from .properties import FIELDS, REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
-from .schemaless import class_of, in_hash_order, parsed, require_map, row_by_row, written
+from .schemaless import class_of, in_hash_order, parsed, require_map, row_by_row, value_text, written
 from .sides import Side, changed, side_change
 from .structs import field_values, put, struct_column, struct_schema
 from .thrown import Failures, Thrown, java_class
@@ -81,6 +84,11 @@ class MaskField:
         return pa.array([mask, None], kind).take(pa.array(np.where(there, 0, 1)))
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        objects = objects_of(column)
+        if objects is not None and objects.missing is None:
+            masked = {name: self._masked_tokens(objects.tokens(name), failures) for name in in_hash_order(self.fields)}
+            return objects.with_members({**objects.members, **masked}).column()
+
         def change(_: int, value: Any) -> dict[str, Any]:
             made = dict(require_map(value, _PURPOSE))
             for name in in_hash_order(self.fields):
@@ -89,6 +97,20 @@ class MaskField:
             return made
 
         return written(row_by_row(parsed(column), change, failures))
+
+    def _masked_tokens(self, tokens: pa.BinaryArray, failures: Failures) -> pa.BinaryArray:
+        """JSON texts instead of those of a member, null for one that is missing."""
+
+        def change(kind: Kind, rows: RowIndex, found: pa.BinaryArray) -> pa.BinaryArray:
+            mask, refused = None, Failures(len(found))
+            try:
+                mask = None if kind is Kind.NULL else self._mask(JAVA_CLASSES[kind])
+            except Thrown as error:
+                refused.add_all(error)
+            failures.add_of(refused, rows)
+            return pa.repeat(pa.scalar(value_text(mask), pa.binary()), len(found))
+
+        return changed_by_kind(tokens, change)
 
     def _mask(self, name: str) -> Any:
         """The value that hides one of a Java class.

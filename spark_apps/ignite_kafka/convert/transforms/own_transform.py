@@ -34,6 +34,7 @@ from ...errors import SettingsError
 from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectField, ConnectSchema, ConnectType, arrow_type, date, decimal, time, timestamp
 from .batch import NO_TIME, BadRow, ConnectBatch, Header, Transformed
+from .json_objects import joined_sides
 
 OwnFunction = Callable[..., Any]
 ROW, KEY, VALUE, TOPIC, TIMESTAMP, HEADERS = "row", "key", "value", "topic", "timestamp", "headers"
@@ -81,6 +82,7 @@ class OwnTransform:
 
         A result of the wrong form refuses all records of the call.
         """
+        batch = joined_sides(batch)
         try:
             found = self._function(_arguments(batch), **self._properties)
         except Exception as error:  # noqa: BLE001  # whatever foreign code raises is the record's error, as in Kafka Connect

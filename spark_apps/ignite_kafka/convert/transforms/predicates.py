@@ -14,6 +14,7 @@ from ...settings.java_patterns import check_pattern, matches_whole, pattern_reme
 from .batch import ConnectBatch
 from .properties import Owner, Properties, Property
 from .sides import present
+from .thrown import CONNECT_EXCEPTION, Thrown
 
 TOPIC_NAME_MATCHES: Properties = {"pattern": Property(not_empty=True)}
 HAS_HEADER_KEY: Properties = {"name": Property(not_empty=True)}
@@ -26,11 +27,20 @@ class TopicNameMatches:
     pattern: str
 
     def test(self, batch: ConnectBatch) -> Mask:
-        """N flags; each distinct name is matched once."""
+        """N flags; each distinct name is matched once.
+
+        :raises Thrown: matching a name takes too many steps.
+        """
         encoded = batch.topics.dictionary_encode()
-        found = [matches_whole(name, self.pattern) for name in encoded.dictionary.to_pylist()]
+        found = [self._matches(name) for name in encoded.dictionary.to_pylist()]
         flags: Mask = np.array(found, bool)[np.asarray(encoded.indices)]
         return flags
+
+    def _matches(self, name: str) -> bool:
+        try:
+            return matches_whole(name, self.pattern)
+        except ValueError as error:
+            raise Thrown(f"expression {self.pattern!r} cannot be matched with topic {name}: {error}", CONNECT_EXCEPTION) from None
 
 
 @dataclass(frozen=True)

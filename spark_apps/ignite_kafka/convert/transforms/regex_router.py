@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...settings.java_patterns import check_pattern, pattern_remedy
 from ...settings.name_rules import new_name, replacement_parts
 from .batch import ConnectBatch, Transformed
 from .properties import Owner, Properties, Property
 from .sides import changed
-from .thrown import Failures
+from .thrown import CONNECT_EXCEPTION, Failures
 
 REGEX, REPLACEMENT = "regex", "replacement"
 PROPERTIES: Properties = {REGEX: Property(), REPLACEMENT: Property()}
@@ -30,19 +30,25 @@ class RegexRouter:
         return changed(batch, self._changed)
 
     def routed(self, topic: str) -> str:
-        """The new name of a topic; its own where the expression does not match."""
+        """The new name of a topic; its own where the expression does not match.
+
+        :raises ValueError: matching the name takes too many steps.
+        """
         found = new_name(topic, REGEX, {self.regex: self.replacement})
         return topic if found is None else found.name
 
-    def _changed(self, batch: ConnectBatch, _: Failures) -> ConnectBatch:
-        return replace(batch, topics=renamed(batch.topics, self.routed))
-
-
-def renamed(topics: pa.StringArray, rename: Callable[[str], str]) -> pa.StringArray:
-    """Names of topics, each distinct one renamed once."""
-    encoded = topics.dictionary_encode()
-    names = pa.array([rename(name) for name in encoded.dictionary.to_pylist()], pa.string())
-    return names.take(encoded.indices)
+    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+        """Each distinct name is renamed once."""
+        encoded = batch.topics.dictionary_encode()
+        names = []
+        for number, name in enumerate(encoded.dictionary.to_pylist()):
+            try:
+                names.append(self.routed(name))
+            except ValueError as error:  # matching takes too many steps
+                reason = f"expression {self.regex!r} cannot be matched with topic {name}: {error}"
+                failures.add(pc.equal(encoded.indices, number), reason, CONNECT_EXCEPTION)
+                names.append(name)
+        return replace(batch, topics=pa.array(names, pa.string()).take(encoded.indices))
 
 
 def regex_router(given: Owner) -> RegexRouter:

@@ -10,6 +10,7 @@ from ...settings.fields import TEXTS
 from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectField
 from .batch import ConnectBatch, Transformed
+from .json_objects import objects_of
 from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
 from .schemaless import in_hash_order, parsed, require_map, row_by_row, written
 from .sides import Side, changed_where, present, side_change
@@ -59,6 +60,15 @@ class ReplaceField:
         return struct_column(kept, columns, basics(schema), len(column.data))
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        objects = objects_of(column)
+        if objects is not None:
+            names = [name for name in objects.members if self._keeps(name)]
+            renamed = {
+                self.renames.get(name, name): objects.tokens(name) if name in self.renames else objects.members[name] for name in names
+            }
+            if len(renamed) == len(names):
+                return objects.with_members(renamed).column()
+
         def change(_: int, value: Any) -> dict[str, Any]:
             members = require_map(value, _PURPOSE)
             kept = [name for name in members if self._keeps(name)]

@@ -18,6 +18,7 @@ from ...ignite.types.java_hash import java_hash
 from ..connect.columns import ConnectColumn
 from ..connect.java_text import java_text
 from ..rules.jackson_text import escape
+from .json_objects import joined
 from .thrown import Failures, Thrown
 
 _CLASSES = {
@@ -43,6 +44,7 @@ _DECODER = json.JSONDecoder(parse_float=Number)
 
 def parsed(column: ConnectColumn) -> list[Any]:
     """The N values of a column without a schema."""
+    column = joined(column)
     if pa.types.is_null(column.data.type):
         return [None] * len(column.data)
     decode = _DECODER.decode
@@ -51,8 +53,12 @@ def parsed(column: ConnectColumn) -> list[Any]:
 
 def written(values: list[Any]) -> ConnectColumn:
     """A column of N values without a schema."""
-    texts = [None if value is None else escape(_text(value).encode("utf-8", "surrogatepass")) for value in values]
-    return ConnectColumn(pa.array(texts, pa.binary()), None)
+    return ConnectColumn(pa.array([None if value is None else value_text(value) for value in values], pa.binary()), None)
+
+
+def value_text(value: Any) -> bytes:
+    """The JSON text of a value."""
+    return escape(_text(value).encode("utf-8", "surrogatepass"))
 
 
 def _text(value: Any) -> str:

@@ -53,6 +53,13 @@ class Failures:
             self._found[row] = exception, reason if isinstance(reason, str) else reason(row)
             self.bad[row] = True
 
+    def add_of(self, part: Failures, rows: RowIndex) -> None:
+        """Note the exceptions of some of the records, which are at these rows of the N, for those that have none yet."""
+        for place, found in part._found.items():
+            row = int(rows[place])
+            if not self.bad[row]:
+                self._found[row], self.bad[row] = found, True
+
     def add_all(self, error: Thrown) -> None:
         """Note an exception for all records that have none yet."""
         self.add(np.ones(len(self.bad), bool), error.reason, error.exception)

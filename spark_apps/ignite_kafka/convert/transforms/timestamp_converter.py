@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ...common.arrays import Int64Array, Mask
+from ...common.arrays import Int64Array, Mask, RowIndex
 from ...settings.fields import choice
 from ..connect import schema as connect
 from ..connect.columns import ConnectColumn
@@ -20,8 +21,10 @@ from ..connect.schema import DATE, TIME, TIMESTAMP, ConnectField, ConnectSchema,
 from .batch import ConnectBatch, Transformed
 from .date_format import Part, formatted, parts_of
 from .date_parse import TimeParser, time_parser
+from .json_objects import objects_of
+from .json_tokens import JAVA_CLASSES, Kind, changed_by_kind, longs, texts, tokens_of, with_nulls
 from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
-from .schemaless import class_of, members, parsed, require_map, row_by_row, written
+from .schemaless import members, parsed, require_map, row_by_row, value_text, written
 from .sides import Side, changed
 from .structs import basics, field_values, put, refuse_others, struct_column
 from .thrown import CONNECT_EXCEPTION, NULL_POINTER, Failures, Thrown
@@ -164,31 +167,48 @@ class TimestampConverter:
         return pa.array(times, pa.int64(), mask=~there).view(kind)
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        objects = objects_of(column) if self.field else None
+        if objects is not None:
+            made = with_nulls(self._tokens(objects.tokens(self.field), failures))
+            return objects.with_members({**objects.members, self.field: made}).column()
         values = parsed(column)
         if not self.field:
-            return written(self._items(values, failures))
+            return ConnectColumn(self._tokens(_tokens_of(values), failures), None)
         maps = row_by_row(values, lambda _, value: None if value is None else dict(require_map(value, _PURPOSE)), failures)
-        items = self._items(members(maps, self.field), failures)
+        items = parsed(ConnectColumn(self._tokens(_tokens_of(members(maps, self.field)), failures), None))
         for one, item in zip(maps, items, strict=True):
             if one is not None:
                 one[self.field] = item
         return written(maps)
 
-    def _items(self, values: list[Any], failures: Failures) -> list[Any]:
-        """Values without a schema: a text or a Long is a time; Date, Time and Timestamp become milliseconds."""
-        numbers = [value if isinstance(value, int) and not isinstance(value, bool) else None for value in values]
-        texts = [value if isinstance(value, str) else None for value in values]
-        for row, value in enumerate(values):
-            if value is not None and numbers[row] is None and texts[row] is None:
-                reason = f"TimestampConverter does not support class {class_of(value)} objects as timestamps"
-                failures.add(np.arange(len(values)) == row, reason)
-        longs = [None if one is None else (one + (1 << 63) & (1 << 64) - 1) - (1 << 63) for one in numbers]
-        first, of_numbers = self._times(pa.array(longs, pa.int64()), _UNIX, failures)
-        second, of_texts = self._times(pa.array(texts, pa.string()), _TEXT, failures)
-        made = self._values(np.where(of_numbers, first, second), of_numbers | of_texts)
+    def _tokens(self, tokens: pa.BinaryArray, failures: Failures) -> pa.BinaryArray:
+        """JSON texts, null for null: a text or a Long is a time; Date, Time and Timestamp become milliseconds."""
+
+        def change(kind: Kind, rows: RowIndex, found: pa.BinaryArray) -> pa.BinaryArray:
+            refused = Failures(len(found))
+            made = pa.nulls(len(found), pa.binary())
+            if kind is Kind.LONG:
+                made = self._written(longs(found), _UNIX, refused)
+            elif kind is Kind.STRING:
+                made = self._written(texts(found), _TEXT, refused)
+            elif kind is not Kind.NULL:
+                reason = f"TimestampConverter does not support class {JAVA_CLASSES[kind]} objects as timestamps"
+                refused.add(np.ones(len(found), bool), reason)
+            failures.add_of(refused, rows)
+            return made
+
+        return changed_by_kind(tokens, change)
+
+    def _written(self, data: pa.Array, kind: str, failures: Failures) -> pa.BinaryArray:
+        """JSON texts of the converted times."""
+        made = self._values(*self._times(data, kind, failures))
         if self.target == _DATE:
-            return [None if one is None else one * _DAY_MS for one in made.view(pa.int32()).to_pylist()]
-        return list((made if self.target == _TEXT else made.view(pa.int32() if self.target == _TIME else pa.int64())).to_pylist())
+            return tokens_of(pc.multiply(made.view(pa.int32()).cast(pa.int64()), _DAY_MS))
+        return tokens_of(made if self.target == _TEXT else made.view(pa.int32() if self.target == _TIME else pa.int64()))
+
+
+def _tokens_of(values: list[Any]) -> pa.BinaryArray:
+    return pa.array([None if value is None else value_text(value) for value in values], pa.binary())
 
 
 def _cut(values: Int64Array, divisor: int) -> Int64Array:

@@ -8,6 +8,8 @@ from typing import Any
 from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectField, ConnectSchema, ConnectType
 from .batch import ConnectBatch, Transformed
+from .json_objects import objects_of
+from .json_tokens import with_nulls
 from .properties import FIELDS, REPLACE_NULL, WITH_DEFAULT, Owner, Properties
 from .schemaless import parsed, require_map, row_by_row, written
 from .sides import changed
@@ -49,6 +51,10 @@ class ValueToKey:
         return struct_column(fields, columns, ConnectSchema(ConnectType.STRUCT), len(column.data))
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        objects = objects_of(column)
+        if objects is not None and objects.missing is None:
+            return objects.with_members({name: with_nulls(objects.tokens(name)) for name in self.fields}).column()
+
         def change(_: int, value: Any) -> dict[str, Any]:
             members = require_map(value, _PURPOSE)
             return {name: members.get(name) for name in self.fields}

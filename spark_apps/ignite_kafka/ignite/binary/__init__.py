@@ -8,6 +8,7 @@ from .decode_rows import decode_rows
 from .decode_scalars import EnumPolicy
 from .encode import encode_objects, encoded
 from .entry_bounds import EntryBounds, concat_bounds, entry_bounds, entry_cuts, raw_entries
+from .joined_pages import JoinedPages
 from .object_layout import ObjectLayout
 from .page_buffer import Wire
 from .page_rows import kept_rows, with_nulls
@@ -17,6 +18,7 @@ __all__ = [
     "EntryBounds",
     "EntryGroup",
     "EnumPolicy",
+    "JoinedPages",
     "ObjectLayout",
     "TypeRef",
     "Wire",

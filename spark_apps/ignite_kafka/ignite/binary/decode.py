@@ -14,9 +14,10 @@ from ..types.model import CacheInfo, Page, TypeSource
 from ..types.type_table import code_name
 from .decode_columns import ColumnDecoder
 from .decode_scalars import EnumPolicy
-from .entry_bounds import EntryBounds, concat_bounds
+from .entry_bounds import EntryBounds
 from .field_order import FieldOrder
 from .java_classes import type_name
+from .joined_pages import joined
 from .key_kinds import key_kinds
 from .object_headers import read_headers
 from .page_buffer import Positions, Wire
@@ -78,8 +79,7 @@ def decode_entries(
     :raises DecodeError: for bytes that are no values, naming cache, partition, type id and position in the page's data.
     :raises UnsupportedType: for a value that no Arrow column holds (raw-data objects, self-containing objects).
     """
-    wire = Wire.of(pages, cache, types)
-    bounds = concat_bounds(pages, wire)
+    wire, bounds = joined(pages, cache, types)
     orders = (FieldOrder.OWN if documents else FieldOrder.TYPE,) * 2
     if documents and not own_fields:
         orders = FieldOrder.OWN, FieldOrder.OWN_FIRST

@@ -13,7 +13,7 @@ import pytest
 from ignite_kafka.convert.connect_converters import deserializer
 from ignite_kafka.convert.rules.stage import Stage
 from ignite_kafka.convert.to_ignite import BadRecord, RecordConverter
-from ignite_kafka.convert.to_ignite.transforming_reader import TransformingReader
+from ignite_kafka.convert.to_ignite.transforming_reader import PlainJson, TransformingReader
 from ignite_kafka.convert.transforms.steps import make_steps
 from ignite_kafka.ignite.types.model import CacheInfo
 from ignite_kafka.kafka.headers import headers_of
@@ -159,6 +159,9 @@ def test_select_names_the_fields_that_are_left_and_works_behind_the_transforms(f
     assert (found, bad) == ({"topic": [(0, 0, {"y": "a", "Number": 0}), (1, 1, {"y": "b", "Number": 0})]}, [])
     found, bad = read(settings({}, select="Y AS x", **more), consumed([values[0], None, values[1]]))
     assert (found, bad) == ({"topic": [(0, 0, {"x": "a"}), (1, 1, None), (2, 2, {"x": "b"})]}, [])
+    found, bad = read(settings({}, select="Y, x AS Number", **more), consumed(values * 40))  # as many as are split at once
+    assert bad == []
+    assert found["topic"] == [(row, row, {"y": "ab"[row % 2], "Number": 1 + row % 2}) for row in range(80)]
 
 
 def test_a_value_without_the_selected_fields_is_a_bad_record() -> None:
@@ -176,3 +179,28 @@ def test_keys_of_the_value_are_made_of_selected_fields_and_other_keys_are_not_re
     assert [(one.row, one.stage) for one in bad] == [(1, Stage.KEY)]
     found, bad = read(settings({}, select="y", key_converter="string"), consumed([b'{"x":1,"y":"a"}'], [b"{"]))
     assert (found, bad) == ({"topic": [(0, "{", {"y": "a"})]}, [])
+
+
+def test_objects_are_split_and_other_texts_are_read_one_by_one() -> None:
+    flat = [b'{"a":%d, "b":"x"}' % row for row in range(100)]
+    others = [b'{"a":{"b":1}}', b"null", b'"x"', b'{"a":1,"a":2}', b"{"]
+    found = PlainJson().deserialize(pa.array([*flat, *others], pa.binary()), "topic")
+    split, whole = found.parts
+    assert split.rows.tolist() == list(range(100))
+    assert split.column.data[7].as_py() == {"a": b'"a":7', "b": b'"b":"x"'}
+    assert (whole.rows.tolist(), whole.column.data.to_pylist()) == ([100, 101, 102], [others[0], None, others[2]])
+    assert [row for row, _ in found.bad] == [103, 104]
+    assert "stands twice" in found.bad[0][1]
+
+
+def test_values_of_headers_are_whole_texts() -> None:
+    texts = [b'{"a":1}', b"null", b"1"]
+    (part,) = PlainJson(whole=True).deserialize(pa.array(texts, pa.binary()), "topic").parts
+    assert part.column.data.to_pylist() == [texts[0], None, texts[2]]
+
+
+def test_records_that_are_split_and_others_keep_their_order() -> None:
+    texts = [b'{"x":1,"y":"a"}', b'{"x":2,"y":":b"}', b'{"x":3,"y":"c"}'] * 40  # a text that begins with a colon is read alone
+    found, bad = read(settings({"mask": MASK}), consumed(texts))
+    assert bad == []
+    assert found["topic"] == [(row, row, {"x": 0, "y": ("a", ":b", "c")[row % 3]}) for row in range(120)]

@@ -66,3 +66,26 @@ def test_without_steps_a_batch_is_the_same() -> None:
     batch = TEXTS.batch()
     assert apply_chain(batch, []).batches[0] is batch
     assert np.array_equal(batch.rows, np.arange(4))
+
+
+HEAVY = "(?:(?!.*a{0,500}x).)*"  # a lookahead of hundreds of steps at each character
+LONG = "a" * 249
+
+
+def test_records_of_a_topic_that_a_predicate_cannot_match_fail_alone() -> None:
+    records = Records(None, [None] * 4, ConnectSchema(ConnectType.STRING, True), ["1", "x", None, "300"], topics=["b", LONG])
+    step = Step("drop", make_transform("Filter", {}, sink=True), make_predicate("TopicNameMatches", {"pattern": HEAVY}), negate=True)
+    made = apply_chain(records.batch(), [step])
+    assert [(one.row, one.transform, one.exception) for one in made.bad] == [
+        (row, "drop", "org.apache.kafka.connect.errors.ConnectException") for row in (1, 3)
+    ]
+    assert "takes more than" in made.bad[0].reason
+    assert rows(made) == [[0, 2]]
+
+
+def test_records_of_a_topic_that_a_router_cannot_match_fail_alone() -> None:
+    records = Records(None, [None] * 4, ConnectSchema(ConnectType.STRING, True), ["1", "x", None, "300"], topics=["b", LONG])
+    made = apply_chain(records.batch(), [Step("route", make_transform("RegexRouter", {"regex": HEAVY, "replacement": "c"}, sink=True))])
+    assert [(one.row, one.transform) for one in made.bad] == [(1, "route"), (3, "route")]
+    assert f"cannot be matched with topic {LONG}: matching it takes more than" in made.bad[0].reason
+    assert rows(made) == [[0, 2]]

@@ -127,3 +127,15 @@ def test_predicates_ask_for_values_and_headers() -> None:
     assert not reads_headers(chain)
     chain = chain_of(source({"a": {"type": "Filter", "predicate": "p"}}, {"p": {"type": "HasHeaderKey", "name": "h"}}))
     assert reads_headers(chain)
+
+
+@pytest.mark.parametrize("by_predicate", [True, False])
+def test_an_expression_that_takes_too_many_steps_with_a_topic_is_refused_at_plan_time(by_predicate: bool) -> None:
+    heavy, topic = "((?:(?!.*a{0,500}x).)*)", "a" * 249
+    config = {"route": {**ROUTE, **({"predicate": "p"} if by_predicate else {"regex": heavy})}}
+    predicates = {"p": {"type": f"{KAFKA}predicates.TopicNameMatches", "pattern": heavy}} if by_predicate else None
+    with pytest.raises(SettingsError, match=r"cannot be routed: expression .* takes more than") as caught:
+        routed_topics(source(config, predicates, overrides={"c": {"topic": topic}}))("c")
+    assert caught.value.where["setting"] == "transforms.route"
+    with pytest.raises(SettingsError, match="cannot be routed"):
+        routed_topic(sink(config, predicates), topic)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ PARTS = st.sampled_from(
 PAGES = st.lists(st.lists(st.tuples(PARTS, PARTS | st.just(NULL)), max_size=6), min_size=1, max_size=3)
 
 
-def entries_of(pages: list[Page]) -> list[tuple[bytes, bytes]]:
+def entries_of(pages: Sequence[Page]) -> list[tuple[bytes, bytes]]:
     return [entry for one in pages for entry in raw_entries(one)]
 
 
@@ -41,7 +42,7 @@ def test_kept_entries_are_those_of_the_flags(entries: list[list[tuple[bytes, byt
 
 @pytest.mark.parametrize(("key", "value"), [(string("k"), wrapped(OBJECT)), (wrapped(OBJECT), wrapped(OBJECT)), (string("k"), string("v"))])
 def test_usual_entries_are_not_looked_at_one_by_one(key: bytes, value: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ignite_kafka.ignite.binary.page_rows.entry_cuts", None)
+    monkeypatch.setattr("ignite_kafka.ignite.binary.joined_pages.entry_cuts", None)
     found = kept_rows([page([(key, value)] * 5)], np.array([True, False, True, False, True]), CACHE, TYPES)
     assert [(one.rows, len(one.data)) for one in found] == [(3, 3 * len(key + value))]
 

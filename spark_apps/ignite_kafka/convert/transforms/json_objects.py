@@ -1,0 +1,132 @@
+"""JSON objects of many records as one column of texts for each member: the form between schemaless transforms of a chain.
+
+A column without a schema is usually of whole texts. Between two transforms it may be a struct of the members' texts instead, each with its
+name, so that a chain splits texts once and joins them once. A member that an object lacks is null in its column; the text ``null`` is a
+member's null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...common.arrays import Mask
+from ...common.arrow_layout import null_mask
+from ..connect.columns import ConnectColumn
+from .batch import ConnectBatch
+from .json_split import Split, pieces, split
+from .json_tokens import NULL, bytes_of, text_token
+
+_BINARY = pa.binary()
+_NOTHING, _OPEN, _CLOSE, _COMMA = (pa.scalar(one, _BINARY) for one in (b"", b"{", b"}", b","))
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A member of N objects with its name, ``"name":value``; null where the object lacks it. It is cut only if a transform reads it."""
+
+    texts: pa.BinaryArray
+
+
+@dataclass(frozen=True)
+class JsonObjects:
+    """N objects.
+
+    :param count: N.
+    :param members: texts of each member by name, in order: of its values alone, null where the object lacks it, or pairs of that name.
+    :param missing: N flags of those that are Java's null; None: none is.
+    """
+
+    count: int
+    members: Mapping[str, pa.BinaryArray | Pairs] = field(default_factory=dict)
+    missing: pa.BooleanArray | None = None
+
+    def column(self) -> ConnectColumn:
+        """The objects as a column of the form of this module."""
+        if not self.members:
+            empty = pa.repeat(pa.scalar(b"{}", _BINARY), self.count)
+            return ConnectColumn(empty if self.missing is None else pc.if_else(self.missing, pa.scalar(None, _BINARY), empty), None)
+        pairs = [one.texts if isinstance(one, Pairs) else _with_name(name, one) for name, one in self.members.items()]
+        return ConnectColumn(pa.StructArray.from_arrays(pairs, list(self.members), mask=self.missing), None)
+
+    def with_members(self, members: Mapping[str, pa.BinaryArray | Pairs]) -> JsonObjects:
+        """The same objects with other members."""
+        return replace(self, members=members)
+
+    def tokens(self, name: str) -> pa.BinaryArray:
+        """The texts of a member's values, null for each object that lacks it."""
+        found = self.members.get(name)
+        if found is None:
+            return pa.nulls(self.count, _BINARY)
+        return _without_name(name, found.texts) if isinstance(found, Pairs) else found
+
+
+def _with_name(name: str, tokens: pa.BinaryArray) -> pa.BinaryArray:
+    return pc.binary_join_element_wise(pa.scalar(text_token(name) + b":", _BINARY), tokens, _NOTHING)
+
+
+def _without_name(name: str, pairs: pa.BinaryArray) -> pa.BinaryArray:
+    offsets, block = bytes_of(pairs)
+    begins = np.minimum(offsets[:-1] + len(text_token(name)) + 1, offsets[1:])  # a null has no bytes
+    return pieces(block, begins, offsets[1:])
+
+
+def objects_of(column: ConnectColumn) -> JsonObjects | None:
+    """The objects of a column without a schema; None if a value is no object, or one that only rows can hold."""
+    data = column.data
+    if is_split(column):
+        members = {one.name: Pairs(data.field(number)) for number, one in enumerate(data.type)}
+        return JsonObjects(len(data), members, null_mask(data))
+    if not pa.types.is_binary(data.type) or data.null_count == len(data):
+        return None
+    there = ~_nulls(data)
+    texts = data if there.all() else data.filter(pa.array(there))
+    found = split(texts)
+    if not len(texts) or not found.fit.all():
+        return None
+    if there.all():
+        return split_objects(len(data), found)
+    places = pa.array(np.maximum(np.cumsum(there) - 1, 0), mask=~there)
+    members = {name: Pairs(pairs.take(places)) for name, pairs in found.members.items()}
+    return JsonObjects(len(data), members, pa.array(~there))
+
+
+def split_objects(count: int, found: Split) -> JsonObjects:
+    """The objects of texts all of which fit."""
+    return JsonObjects(count, {name: Pairs(pairs) for name, pairs in found.members.items()})
+
+
+def _nulls(data: pa.BinaryArray) -> Mask:
+    nulls: Mask = np.asarray(pc.fill_null(pc.equal(data, NULL), True))
+    return nulls
+
+
+def is_split(column: ConnectColumn) -> bool:
+    """Whether a column without a schema is in the form of this module."""
+    return column.schema is None and pa.types.is_struct(column.data.type) and column.data.type.num_fields > 0
+
+
+def joined(column: ConnectColumn) -> ConnectColumn:
+    """A column whose values without a schema are whole texts."""
+    if not is_split(column):
+        return column
+    data = column.data
+    pairs = [data.field(number) for number in range(data.type.num_fields)]
+    if any(one.null_count for one in pairs):  # a row of nulls alone would get lost (pyarrow 26), so the bracket is among them
+        begun = pc.binary_join_element_wise(_OPEN, *pairs, _COMMA, null_handling="skip")
+        begun = pc.replace_substring(begun, "{,", "{", max_replacements=1)
+        made = pc.binary_join_element_wise(begun, _CLOSE, _NOTHING)
+    else:
+        made = pc.binary_join_element_wise(_OPEN, pc.binary_join_element_wise(*pairs, _COMMA), _CLOSE, _NOTHING)
+    return ConnectColumn(pc.if_else(data.is_valid(), made, pa.scalar(None, _BINARY)) if data.null_count else made, None)
+
+
+def joined_sides(batch: ConnectBatch) -> ConnectBatch:
+    """A batch whose values without a schema are whole texts."""
+    if not is_split(batch.key) and not is_split(batch.value):
+        return batch
+    return replace(batch, key=joined(batch.key), value=joined(batch.value))

@@ -1,0 +1,166 @@
+"""Columns of JSON texts, each one value or null for none: what Java class each has, and the values of one class as a column and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from enum import IntEnum
+from json.encoder import encode_basestring
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...common.arrays import RowIndex
+from ..connect.java_text import java_text
+from ..rules.jackson_text import escape
+
+_BINARY = pa.binary()
+_NOTHING = pa.scalar(b"", _BINARY)
+_QUOTE = pa.scalar(b'"', _BINARY)
+_SPECIAL = r'["\\\x00-\x1f]|[\x{10000}-\x{10FFFF}]'
+_POINT, _EXPONENT, _BACKSLASH, _LOWER = b".e\\ "
+_IS_SPECIAL = np.zeros(256, bool)
+_IS_SPECIAL[[*range(0x20), *b'"\\', *range(0xF0, 0x100)]] = True
+_NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
+NULL = pa.scalar(b"null", _BINARY)
+
+
+class Kind(IntEnum):
+    """What a JSON text is. A text that is missing is NULL."""
+
+    NULL = 0
+    BOOLEAN = 1
+    LONG = 2
+    DOUBLE = 3
+    STRING = 4
+    LIST = 5
+    MAP = 6
+
+
+JAVA_CLASSES: Mapping[Kind, str] = {
+    Kind.NULL: "null", Kind.BOOLEAN: "java.lang.Boolean", Kind.LONG: "java.lang.Long", Kind.DOUBLE: "java.lang.Double",
+    Kind.STRING: "java.lang.String", Kind.LIST: "java.util.ArrayList", Kind.MAP: "java.util.HashMap",
+}  # fmt: skip
+_FIRST = np.full(256, Kind.LONG, np.uint8)
+for _letter, _kind in ((b"n", Kind.NULL), (b"tf", Kind.BOOLEAN), (b'"', Kind.STRING), (b"[", Kind.LIST), (b"{", Kind.MAP)):
+    _FIRST[list(_letter)] = _kind
+
+
+def kinds(tokens: pa.BinaryArray) -> npt.NDArray[np.uint8]:
+    """N kinds (:class:`Kind`) of texts without blanks around."""
+    found = np.zeros(len(tokens), np.uint8)
+    offsets, block = bytes_of(tokens)
+    there = np.flatnonzero(offsets[1:] > offsets[:-1])
+    if there.size:
+        found[there] = _FIRST[block[offsets[there]]]
+    if tokens.null_count:
+        found[np.asarray(tokens.is_null())] = Kind.NULL
+    numbers = np.flatnonzero(found == Kind.LONG)
+    if numbers.size:
+        offsets, block = bytes_of(_taken(tokens, numbers))
+        marks = np.flatnonzero((block == _POINT) | (block | _LOWER == _EXPONENT))
+        found[numbers[np.searchsorted(offsets, marks, "right") - 1]] = Kind.DOUBLE
+    return found
+
+
+def bytes_of(tokens: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    """N + 1 places where texts begin and end in their bytes, and the bytes."""
+    offsets = np.frombuffer(tokens.buffers()[1], np.int32, len(tokens) + 1, tokens.offset * 4).astype(np.int64)
+    return offsets - offsets[0], np.frombuffer(tokens.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
+
+
+def by_kind(tokens: pa.BinaryArray) -> list[tuple[Kind, RowIndex]]:
+    """The rows (int64, rising) of each kind that the texts have."""
+    found = kinds(tokens)
+    return [(Kind(one), np.flatnonzero(found == one)) for one in np.unique(found).tolist()]
+
+
+def longs(tokens: pa.BinaryArray) -> pa.Int64Array:
+    """The values of integers; of a larger one the low 64 bits, as JsonConverter reads it."""
+    try:
+        return tokens.view(pa.string()).cast(pa.int64())
+    except pa.ArrowInvalid:
+        found = [(int(text) + (1 << 63) & (1 << 64) - 1) - (1 << 63) for text in tokens.to_pylist()]
+        return pa.array(found, pa.int64())
+
+
+def doubles(tokens: pa.BinaryArray) -> pa.DoubleArray:
+    """The values of numbers with a fraction or an exponent."""
+    try:
+        return tokens.view(pa.string()).cast(pa.float64())
+    except pa.ArrowInvalid:
+        return pa.array([float(text) for text in tokens.to_pylist()], pa.float64())
+
+
+def texts(tokens: pa.BinaryArray) -> pa.StringArray:
+    """The values of texts."""
+    if not (bytes_of(tokens)[1] == _BACKSLASH).any():
+        return pc.ascii_trim(tokens.cast(pa.string()), '"')
+    return pa.array([json.loads(token) for token in tokens.to_pylist()], pa.string())
+
+
+def booleans(tokens: pa.BinaryArray) -> pa.BooleanArray:
+    """The values of true and false."""
+    return pc.equal(tokens, pa.scalar(b"true", _BINARY))
+
+
+def tokens_of(values: pa.Array) -> pa.BinaryArray:
+    """JSON texts of booleans, numbers or texts, as Jackson writes them; null for null."""
+    if pa.types.is_string(values.type):
+        return _quoted(values)
+    if pa.types.is_boolean(values.type):
+        return pc.if_else(values, pa.scalar(b"true", _BINARY), pa.scalar(b"false", _BINARY))
+    if not pa.types.is_floating(values.type):
+        return values.cast(pa.string()).cast(_BINARY)
+    written = java_text(values)
+    if pc.all(pc.is_finite(values)).as_py():
+        return written.cast(_BINARY)
+    special = pc.is_in(written, value_set=pa.array(_NO_NUMBERS))
+    return pc.if_else(special, _quoted(written), written.cast(_BINARY))
+
+
+def _quoted(values: pa.StringArray) -> pa.BinaryArray:
+    made = pc.binary_join_element_wise(_QUOTE, values.cast(_BINARY), _QUOTE, _NOTHING)
+    if not _IS_SPECIAL[bytes_of(values)[1]].any():
+        return made
+    special = np.asarray(pc.fill_null(pc.match_substring_regex(values, _SPECIAL), False))
+    found = [text_token(text) for text in values.filter(pa.array(special)).to_pylist()]
+    return pc.replace_with_mask(made, pa.array(special), pa.array(found, _BINARY))
+
+
+def text_token(text: str) -> bytes:
+    """The JSON text of a text, as Jackson writes it."""
+    return escape(encode_basestring(text).encode("utf-8", "surrogatepass"))
+
+
+def with_nulls(tokens: pa.BinaryArray) -> pa.BinaryArray:
+    """The texts, ``null`` for those that are missing."""
+    return tokens.fill_null(NULL) if tokens.null_count else tokens
+
+
+def without_nulls(tokens: pa.BinaryArray) -> pa.BinaryArray:
+    """The texts, null for ``null``."""
+    null = pc.equal(tokens, NULL)
+    return pc.if_else(null, pa.scalar(None, _BINARY), tokens) if pc.any(null).as_py() else tokens
+
+
+def gathered(parts: list[tuple[RowIndex, pa.BinaryArray]], count: int) -> pa.BinaryArray:
+    """The texts of sets of rows that together are all N."""
+    if len(parts) == 1:
+        return parts[0][1]
+    order = np.concatenate([rows for rows, _ in parts]) if parts else np.zeros(0, np.int64)
+    every = pa.concat_arrays([part.cast(_BINARY) for _, part in parts]) if parts else pa.array([], _BINARY)
+    places = np.empty(count, np.int64)
+    places[order] = np.arange(count)
+    return every.take(pa.array(places))
+
+
+def _taken(tokens: pa.BinaryArray, rows: RowIndex) -> pa.BinaryArray:
+    return tokens if rows.size == len(tokens) else tokens.take(pa.array(rows))
+
+
+def changed_by_kind(tokens: pa.BinaryArray, change: Callable[[Kind, RowIndex, pa.BinaryArray], pa.BinaryArray]) -> pa.BinaryArray:
+    """What a function makes of the texts of each kind; it gets the kind, the rows and the texts."""
+    return gathered([(rows, change(kind, rows, _taken(tokens, rows))) for kind, rows in by_kind(tokens)], len(tokens))

@@ -1,0 +1,82 @@
+"""Pages that are looked at more than once: joined, and their entries found, by the first look only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import overload
+
+import numpy as np
+
+from ..types import type_codes as codes
+from ..types.model import CacheInfo, Page, TypeSource
+from .entry_bounds import EntryBounds, concat_bounds, entry_cuts
+from .page_buffer import Positions, Wire
+
+_WRAPPED_HEAD, _WRAPPED_TAIL = 5, 4  # code and length before a wrapped object, the object's offset behind it
+
+
+class JoinedPages(Sequence[Page]):
+    """Pages of one cache, which :func:`~.decode.decode_entries` and :func:`~.page_rows.kept_rows` join once."""
+
+    def __init__(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> None:
+        self._pages, self._cache, self._types = tuple(pages), cache, types
+
+    @overload
+    def __getitem__(self, at: int) -> Page: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Page]: ...
+    def __getitem__(self, at: int | slice) -> Page | Sequence[Page]:
+        return self._pages[at]
+
+    def __len__(self) -> int:
+        return len(self._pages)
+
+    @cached_property
+    def entries(self) -> tuple[Wire, EntryBounds]:
+        """The pages in one buffer, and the bounds of their entries.
+
+        :raises DecodeError: the bounds are broken.
+        """
+        wire = Wire.of(self._pages, self._cache, self._types)
+        return wire, concat_bounds(self._pages, wire)
+
+    @cached_property
+    def starts(self) -> Positions:
+        """N + 1 places in the buffer: where each of N entries begins as it travels, and where the last one ends.
+
+        :raises DecodeError: the bounds are broken.
+        """
+        wire, bounds = self.entries
+        starts = _starts(wire, bounds)
+        if starts is not None:
+            return starts
+        cuts = [entry_cuts(page, self._cache.name)[:-1:2] for page in self._pages]
+        shifted = [np.array(cut, np.int64) + start for cut, start in zip(cuts, wire.starts[:-1].tolist(), strict=True)]
+        return np.concatenate([*shifted, wire.starts[-1:]])
+
+
+def joined(pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> tuple[Wire, EntryBounds]:
+    """Pages in one buffer, and the bounds of their entries.
+
+    :raises DecodeError: the bounds are broken.
+    """
+    return pages.entries if isinstance(pages, JoinedPages) else JoinedPages(pages, cache, types).entries
+
+
+def _starts(wire: Wire, bounds: EntryBounds) -> Positions | None:
+    """Where each entry begins as it travels, and where the last one ends; None: only one look after the other can say.
+
+    Bounds are those of unwrapped keys and values. Between a value and the next key are the tail of a wrapped value and the head of a
+    wrapped key, or one of them, or nothing.
+    """
+    value_end = bounds.value_end[:-1]
+    gaps = bounds.key_start[1:] - value_end
+    tails = (gaps == _WRAPPED_TAIL) | (gaps == _WRAPPED_HEAD + _WRAPPED_TAIL)
+    heads = gaps == _WRAPPED_HEAD + _WRAPPED_TAIL
+    if not (tails | (gaps == 0)).all() or (wire.ints(value_end[tails]) != 0).any():
+        return None
+    keys, ends = bounds.key_start[1:][heads], bounds.key_end[1:][heads]
+    if (wire.data[keys - _WRAPPED_HEAD] != codes.WRAPPED).any() or (wire.ints(keys - 4) != ends - keys).any():
+        return None
+    return np.concatenate(([0], value_end + np.where(tails, _WRAPPED_TAIL, 0), [wire.data.size]))
