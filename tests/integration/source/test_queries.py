@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import pyignite
 import pytest
 from pyignite.datatypes.prop_codes import PROP_BACKUPS_NUMBER, PROP_NAME
 from pyspark.sql import SparkSession
@@ -141,14 +142,16 @@ def test_no_scanned_entry_follows_a_newer_change(world: World) -> None:
 
 def test_a_killed_node_is_a_gap(world: World, nodes: IgniteCluster) -> None:
     world.put("a", {key: f"v{key}" for key in range(300)})
-    with world.running() as run:
+    client = pyignite.Client(partition_aware=False)  # of the node that lives
+    with world.running() as run, client.connect("127.0.0.1", int(nodes.address.rpartition(":")[2])):
+        cache = client.get_cache(f"{world.stem}-a")
         world.await_equal("a", run)
         nodes.kill(1)
         try:
-            world.put("a", dict.fromkeys(range(100), "after the kill"))
+            cache.put_all(dict.fromkeys(range(100), "after the kill"))
             world.await_equal("a", run)
             await_that(lambda: sum(value == b'"v250"' for _, value in world.records("a")) > 1, "the entries once more", run)
-            world.remove("a", [200, 201])
+            cache.remove_keys([200, 201])
             world.await_equal("a", run)
             assert seen(run, CACHES_SENT_AGAIN.id) >= 1
         finally:
