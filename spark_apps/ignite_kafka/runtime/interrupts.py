@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,16 +11,24 @@ from py4j.protocol import Py4JError
 
 @contextmanager
 def interrupts_raised() -> Iterator[None]:
-    """Raise KeyboardInterrupt instead of the Py4JError that hides it.
+    """Raise KeyboardInterrupt instead of the Py4JError that hides it, and without the traceback that Py4J logs of it.
 
     Py4J tells the JVM to cancel a call that Ctrl-C ends. If the connection is closed already, that raises a Py4JError, and the caller
     does not see the KeyboardInterrupt (py4j/java_gateway.py, ``GatewayClient.send_command``).
 
     :raises KeyboardInterrupt: it is what the Py4JError was raised for.
     """
+    by_py4j = logging.getLogger()  # it logs by the root logger
+    by_py4j.addFilter(_is_no_interrupt)
     try:
         yield
     except Py4JError as error:
         if isinstance(error.__context__, KeyboardInterrupt):
             raise KeyboardInterrupt from error
         raise
+    finally:
+        by_py4j.removeFilter(_is_no_interrupt)
+
+
+def _is_no_interrupt(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], KeyboardInterrupt))

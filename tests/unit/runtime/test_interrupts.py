@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from types import SimpleNamespace
 from typing import Any
@@ -55,3 +56,15 @@ def test_the_interrupt_is_raised() -> None:
 def test_other_errors_of_py4j_pass() -> None:
     with pytest.raises(Py4JError, match="no such method"), interrupts_raised():
         raise Py4JError("no such method")
+
+
+def test_py4j_logs_no_traceback_of_an_interrupt(caplog: pytest.LogCaptureFixture) -> None:
+    """Py4J's own client logs it; other errors are still logged."""
+    with interrupts_raised():
+        logging.getLogger().error("another error")
+    with pytest.raises(KeyboardInterrupt), interrupts_raised():
+        Client().send_command("c\n")
+    assert caplog.messages == ["another error"]
+    with pytest.raises(Py4JError):
+        Client().send_command("c\n")
+    assert caplog.messages == ["another error", "KeyboardInterrupt while sending command."]
