@@ -51,8 +51,22 @@ def deserializer(side: str, rules: SideRules) -> Deserializer | None:
 
     :raises SettingsError: a property that only the converter itself can check.
     """
-    defaults = {name: one.default for name, one in converters.PROPERTIES[rules.converter].items()}
-    return CONVERTERS[rules.converter].deserializer(side, {**defaults, **rules.properties})
+    return CONVERTERS[rules.converter].deserializer(side, _with_defaults(rules))
+
+
+def head_of(rules: SideRules) -> Callable[[bytes], bytes] | None:
+    """What finds the head of a value for :class:`~.connect.columns.HeadedDeserializer`; None: the converter's values have none."""
+    properties = _with_defaults(rules)
+    content = properties.get("schema.content") and properties["schemas.enable"] == "true"  # then each record is a payload alone
+    if rules.converter != converters.JSON or properties["schemas.enable"] == "false" or content:
+        return None
+    from .to_ignite.connect_json import head_of
+
+    return head_of
+
+
+def _with_defaults(rules: SideRules) -> Mapping[str, Any]:
+    return {name: one.default for name, one in converters.PROPERTIES[rules.converter].items()} | dict(rules.properties)
 
 
 def _json_serializer(side: str, properties: Mapping[str, Any]) -> Serializer | None:

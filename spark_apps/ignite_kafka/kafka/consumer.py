@@ -23,6 +23,7 @@ from .clients import ErrorMemory, KafkaClients, translate
 from .headers import from_messages
 from .records import Consumed, concat_present
 from .topics import TopicPartition
+from .value_heads import HeadOf, ValueHeads
 
 _SETTINGS: Mapping[str, Any] = {
     "auto.offset.reset": "error",  # a deleted offset is an error, never replaced silently
@@ -30,13 +31,14 @@ _SETTINGS: Mapping[str, Any] = {
     "fetch.queue.backoff.ms": 5,  # librdkafka's default, a second, leaves a drained queue empty
 }
 _FIRST_RECORDS = 1_000  # until the size of records is known
+_FETCHES = 4  # of a batch whose values' heads are cut: the whole of one is in memory, besides what the others left
 _STEP_S = 0.05
 _GONE = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}
 
 
 @dataclass(frozen=True)
 class BatchLimits:
-    """A batch ends when it reaches either limit; it may exceed ``bytes`` by some records."""
+    """A batch ends when it reaches either limit; it may exceed ``bytes`` by some records. Heads that are cut do not count."""
 
     records: int
     bytes: int
@@ -50,6 +52,7 @@ class RecordReader:
     :param ends: end offset (excluded) of each partition; None: no end.
     :param timed: whether to read the records' timestamps.
     :param headers: whether to read the records' headers.
+    :param head_of: finds the head of a value, to cut the heads that values share; None: they are not cut.
     :raises KafkaUnavailable: from :meth:`read`: nothing arrived for the clients' ``patience_s`` before the ends.
     :raises RecordsLost: from :meth:`read`: records were deleted before they were read.
     """
@@ -64,6 +67,7 @@ class RecordReader:
         *,
         timed: bool = False,
         headers: bool = False,
+        head_of: HeadOf | None = None,
     ) -> None:
         self._limits, self._patience_s, self._memory = limits, clients.patience_s, ErrorMemory()
         self._ends = dict(ends or {})
@@ -72,7 +76,9 @@ class RecordReader:
         self._consumer: Consumer = clients.reader(**{**_SETTINGS, **clients.consumer, "group.id": group, "error_cb": self._memory})
         self._queue = NativeQueue(self._consumer, sorted(self._open), timed=timed, headers=headers) if native.supported() else None
         self._consumer.assign([TopicPartitionOffset(*place, starts[place]) for place in sorted(self._open)])
-        self._mean_bytes = limits.bytes / min(limits.records, _FIRST_RECORDS)
+        self._heads = None if head_of is None else ValueHeads(head_of)
+        self._kept_mean = self._read_mean = limits.bytes / min(limits.records, _FIRST_RECORDS)
+        self._held: tuple[list[Consumed], list[Signal]] | None = None
         self._moved_at = time.monotonic()
 
     @property
@@ -88,33 +94,45 @@ class RecordReader:
     def read(self, wait_s: float) -> list[Consumed]:
         """Read the next batch, one :class:`Consumed` per partition; empty if nothing arrived in time.
 
-        Returns once the batch is full, every end is reached, or ``wait_s`` seconds have passed. :attr:`positions` are then those after
-        the batch.
+        Returns once the batch is full, every end is reached, or ``wait_s`` seconds have passed; also where the next records of a partition
+        have another head. :attr:`positions` are then those after the batch.
         """
         until = time.monotonic() + wait_s
         parts: dict[TopicPartition, list[Consumed]] = {}
         records = size = 0
         while self._open and records < self._limits.records and size < self._limits.bytes:
             left_s = until - time.monotonic()
-            if left_s <= 0:
+            if left_s <= 0 and self._held is None:
                 break
-            room = min(self._limits.records - records, int((self._limits.bytes - size) / self._mean_bytes) + 1)
-            fetched, signals = self._consume(room, min(left_s, _STEP_S))
-            if fetched or signals:
-                self._moved_at = time.monotonic()
+            fetched, signals = self._held or self._fetch(self._room(records, size), min(left_s, _STEP_S))
+            self._held = None
+            if any(part.head != parts[place][0].head for part in fetched if (place := (part.topic, part.partition)) in parts):
+                self._held = fetched, signals
+                break
             for part in filter(None, map(self._up_to_end, fetched)):
                 parts.setdefault((part.topic, part.partition), []).append(part)
                 records += len(part.offsets)
-                size += part.keys.nbytes + part.values.nbytes
+                size += part.kept_bytes
             for signal in signals:
                 self._on_signal(signal)
-            self._mean_bytes = size / records if records else self._mean_bytes
+            self._kept_mean = size / records if records else self._kept_mean
         if self._open and self._ends and time.monotonic() - self._moved_at > self._patience_s:
             raise self._silent()
         return [_concat(place, some) for place, some in parts.items()]
 
-    def _consume(self, count: int, timeout_s: float) -> tuple[list[Consumed], list[Signal]]:
-        return self._queue.consume(count, timeout_s) if self._queue else consume(self._consumer, count, timeout_s)
+    def _room(self, records: int, size: int) -> int:
+        """Number of records to fetch into a batch that has `records` of `size` bytes."""
+        room = min(self._limits.records - records, int((self._limits.bytes - size) / self._kept_mean) + 1)
+        return room if self._heads is None else min(room, int(self._limits.bytes / _FETCHES / self._read_mean) + 1)
+
+    def _fetch(self, count: int, timeout_s: float) -> tuple[list[Consumed], list[Signal]]:
+        fetched, signals = self._queue.consume(count, timeout_s) if self._queue else consume(self._consumer, count, timeout_s)
+        if fetched or signals:
+            self._moved_at = time.monotonic()
+        if self._heads is None or not fetched:
+            return fetched, signals
+        self._read_mean = sum(part.read_bytes for part in fetched) / sum(map(len, fetched))
+        return [self._heads.cut(part) for part in fetched], signals
 
     def _up_to_end(self, part: Consumed) -> Consumed | None:
         """The records before the partition's end; None without any."""
@@ -126,7 +144,7 @@ class RecordReader:
             count = int(np.searchsorted(part.offsets, end))
             times = None if part.times_ms is None else part.times_ms[:count]
             headers = None if part.headers is None else part.headers[:count]
-            part = Consumed(*place, part.keys[:count], part.values[:count], part.offsets[:count], times, headers)
+            part = Consumed(*place, part.keys[:count], part.values[:count], part.offsets[:count], times, headers, part.head)
             self._close(place, end)
         else:
             self.positions[place] = int(part.offsets[-1]) + 1
@@ -214,4 +232,5 @@ def _concat(place: TopicPartition, parts: list[Consumed]) -> Consumed:
         np.concatenate([part.offsets for part in parts]),
         np.concatenate(times) if times else None,
         concat_present([part.headers for part in parts]),
+        parts[0].head,
     )

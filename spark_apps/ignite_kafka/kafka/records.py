@@ -88,6 +88,7 @@ class Consumed:
     offsets: Int64Array
     times_ms: Int64Array | None = None
     headers: pa.ListArray | None = None
+    head: bytes = b""
 
     def __post_init__(self) -> None:
         if not len(self.keys) == len(self.values) == len(self.offsets):
@@ -95,6 +96,16 @@ class Consumed:
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of keys and values in memory."""
+        return int(self.keys.nbytes + self.values.nbytes)
+
+    @property
+    def read_bytes(self) -> int:
+        """Bytes of keys and values in the topic."""
+        return self.kept_bytes + len(self.head) * (len(self) - int(self.values.null_count))
 
 
 def payload_bytes(array: pa.BinaryArray) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from .. import events
-from ..convert.connect_converters import deserializer
+from ..convert.connect_converters import deserializer, head_of
 from ..convert.filter import Filters
 from ..convert.rules.stage import Stage
 from ..convert.to_ignite import BadRecord, ClusterTypes, ConversionRules, Entries, RecordConverter, SideRules, last_per_key
@@ -23,9 +23,10 @@ from ..ignite.types.model import CacheInfo
 from ..kafka.clients import KafkaClients
 from ..kafka.records import Consumed
 from ..kafka.topics import TopicPartition
+from ..kafka.value_heads import HeadOf
 from ..plan.sink_plan import SinkPlan
 from ..settings.connector import LOG_ONLY, STOP
-from ..settings.sink import HEADER, SinkSettings
+from ..settings.sink import HEADER, VALUE, SinkSettings
 from ..settings.transforms import chain_of
 from ..state.types import TypesTopic
 from .caches import routed_cache
@@ -128,6 +129,13 @@ class Store:
     def needs_headers(self) -> bool:
         """Whether keys or transforms need the records' headers."""
         return any(one.key_policy == HEADER or reads_headers(one) for one in self._of_topics)
+
+    @property
+    def head_of(self) -> HeadOf | None:
+        """What finds the heads of values that are converted without them; None: no topic has such values."""
+        finders = {topic: value_head_of(settings) for topic in self._plans if not (settings := self._settings.of(topic)).transforms}
+        found = {topic: finder for topic, finder in finders.items() if finder is not None}
+        return (lambda topic, value: found[topic](value) if topic in found else b"") if found else None
 
     @property
     def _of_topics(self) -> list[SinkSettings]:
@@ -308,6 +316,11 @@ def _refusal(writer: CacheWriter, entries: Entries) -> EntriesRefused | None:
             writer.flush()
         return error
     return None
+
+
+def value_head_of(settings: SinkSettings) -> Callable[[bytes], bytes] | None:
+    """What finds the heads of a topic's values; None: they have none, or keys are made of whole values."""
+    return None if settings.key_policy == VALUE else head_of(inbound_rules(settings).value)
 
 
 def inbound_rules(settings: SinkSettings) -> ConversionRules:

@@ -100,7 +100,8 @@ class SinkTask(TaskLoop):
         ):
             starts = slots.starts()
             needed = {"timed": store.needs_times, "headers": store.needs_headers}
-            with closing(RecordReader(self._clients, self._settings.group_id, starts.offsets, ends, limits, **needed)) as reader:
+            group = self._settings.group_id
+            with closing(RecordReader(self._clients, group, starts.offsets, ends, limits, **needed, head_of=store.head_of)) as reader:
                 slots.commit({place: starts.offsets[place] for place in starts.unrecorded}, {}, reader.group_metadata)
                 self._batches(reader, store, slots, end)
 
@@ -157,5 +158,5 @@ def _counted(batch: Sequence[Consumed], stored: Stored, started: float) -> Itera
     skipped = {(consumed.topic, consumed.partition): len(records) for consumed, records in stored.skipped}
     for consumed in batch:
         place = consumed.topic, consumed.partition
-        size, filtered = consumed.keys.nbytes + consumed.values.nbytes, stored.filtered.get(place, 0)
+        size, filtered = consumed.read_bytes, stored.filtered.get(place, 0)
         yield place, CacheCount(stored.entries[place], len(consumed), size, started=started, bad=skipped.get(place, 0), filtered=filtered)

@@ -264,3 +264,58 @@ def test_a_record_for_which_the_filter_fails_is_a_bad_one_with_the_class_of_filt
     headers = dict(record_headers("c", 1, error_of(given, bad)))
     assert headers["__connect.errors.stage"] == b"TRANSFORMATION"
     assert headers["__connect.errors.class.name"] == b"ignite_kafka.convert.filter.entries.EntryFilter"
+
+
+def store_of(topics: tuple[str, ...] = ("topic",), **settings: Any) -> Store:
+    plans = tuple(TopicPlan(topic, "id", "cache", 4) for topic in topics)
+    chosen = SinkSettings(name="c", topics=topics, **settings)
+    return Store(SinkPlan("c", 1, 4, chosen, plans), cast(Any, Caches()), cast(Any, None))
+
+
+SCHEMAS = {"schemas.enable": "true"}
+DROP = "org.apache.kafka.connect.transforms.Filter"
+ENVELOPE = b'{"schema":{"type":"int32","optional":false},"payload":7}'
+
+
+def test_heads_of_json_with_schemas_are_cut() -> None:
+    overrides = {"plain": {"value_converter_config": {"schemas.enable": "false"}}}
+    store = store_of(("topic", "plain"), value_converter_config=SCHEMAS, overrides=overrides)
+    assert store.head_of is not None
+    assert store.head_of("topic", ENVELOPE) == ENVELOPE[:-2]
+    assert store.head_of("plain", ENVELOPE) == b""
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"value_converter_config": {"schemas.enable": "false"}},
+        {"value_converter": "string"},
+        {"value_converter_config": SCHEMAS, "key_policy": "value", "key_fields": ("id",)},
+        {"value_converter_config": SCHEMAS | {"schema.content": '{"type":"int32"}'}},
+        {
+            "value_converter_config": SCHEMAS,
+            "transforms": ("drop",),
+            "transform_config": {"drop": {"type": "org.apache.kafka.connect.transforms.Filter"}},
+        },
+    ],
+)
+def test_heads_are_cut_only_where_the_conversion_needs_none(settings: dict[str, Any]) -> None:
+    assert store_of(**settings).head_of is None
+
+
+def test_a_record_without_its_head_is_the_same_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    log, caches = TypesLog(), Caches()
+    monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", caches.writer)
+    monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: caches.types)
+    monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: log.topic)
+    head, rest = ENVELOPE[:-2], [b"7}", b'"x"}', None, b"9}"]
+    whole = [None if value is None else head + value for value in rest]
+    results = []
+    for batch in (consumed(whole), replace(consumed(rest), head=head)):
+        store = store_of(value_converter_config=SCHEMAS, types_topic=NAME, error_handling_policy="LOG_ONLY", process_updates=True)
+        store._cluster = cast(Any, caches)
+        entries = store.converted(batch)
+        results.append((entries.rows.tolist(), entries.keys.to_pylist(), entries.values.to_pylist(), entries.bad))
+    assert results[0] == results[1]
+    assert results[0][0] == [0, 2, 3]
+    assert [bad.row for bad in results[0][3]] == [1]

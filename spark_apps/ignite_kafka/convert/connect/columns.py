@@ -116,3 +116,11 @@ class Deserializer(Protocol):
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
         """Values of a binary array without nulls."""
+
+
+@runtime_checkable
+class HeadedDeserializer(Protocol):
+    """A deserializer of records that begin alike, which need not be given whole."""
+
+    def deserialize_behind(self, head: bytes, data: pa.BinaryArray) -> Deserialized:
+        """What :meth:`Deserializer.deserialize` gives for `head` with each value of a binary array without nulls behind it."""

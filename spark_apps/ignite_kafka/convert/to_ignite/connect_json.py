@@ -77,17 +77,21 @@ class ConnectJsonDeserializer:
         self._schema_of = schema_of or self._described
         self.plain, self.defaults, self._most = plain, defaults, max(kept, 1)
         self._kept: OrderedDict[str, _Known | str] = OrderedDict()
-        self._begin: pa.Scalar | None = None
+        self._begin = b""
         if content:
             if self.known(content).schema is None:
                 raise Refused("null is no schema")
-            self._begin = pa.scalar(b'{"schema":%s,"payload":' % content.encode(), _BINARY)
+            self._begin = b'{"schema":%s,"payload":' % content.encode()
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
         """Values of the records; a null payload without a schema is a null without one."""
-        if self._begin is not None:
-            data = pc.binary_join_element_wise(self._begin, data, pa.scalar(_CLOSE, _BINARY), pa.scalar(b"", _BINARY))
+        if self._begin:
+            data = pc.binary_join_element_wise(pa.scalar(self._begin, _BINARY), data, pa.scalar(_CLOSE, _BINARY), pa.scalar(b"", _BINARY))
         return _Batch(self, data).read()
+
+    def deserialize_behind(self, head: bytes, data: pa.BinaryArray) -> Deserialized:
+        """Values of records, of which `data` has what follows `head` (:func:`head_of`)."""
+        return _Batch(self, data, head).read()
 
     def known(self, text: str) -> _Known:
         """The schema that a JSON text describes; raises Refused if it describes none."""
@@ -134,16 +138,24 @@ class _Values:
 
 
 class _Batch:
-    """The records of one call."""
+    """The records of one call.
 
-    def __init__(self, owner: ConnectJsonDeserializer, texts: pa.BinaryArray) -> None:
-        self._owner, self._texts = owner, texts
+    :param head: what the records begin with, and `texts` lack.
+    """
+
+    def __init__(self, owner: ConnectJsonDeserializer, texts: pa.BinaryArray, head: bytes = b"") -> None:
+        self._owner, self._texts, self._head = owner, texts, head
         self._values: dict[ConnectSchema | None, _Values] = {}
         self._bad: list[tuple[int, str]] = []
 
     def read(self) -> Deserialized:
         """Every row is read by columns, or alone."""
         rest = np.arange(len(self._texts))
+        if self._head and rest.size:
+            whole = _head(self._head)
+            assert whole is not None, self._head
+            self._closed(rest, self._texts, 0, whole[1])
+            rest = rest[:0]
         if self._owner.plain:
             begin = np.asarray(pc.match_substring_regex(self._texts, _BEGINS))
             if not begin.all():
@@ -168,19 +180,22 @@ class _Batch:
         mine = np.asarray(pc.starts_with(texts, begin))
         if not mine.all():
             texts = texts.filter(pa.array(mine))
-        rows = rest[mine]
+        self._closed(rest[mine], texts, len(begin), schema_text)
+        others: RowIndex = rest[~mine]
+        return others
+
+    def _closed(self, rows: RowIndex, texts: pa.BinaryArray, begin: int, schema_text: str) -> None:
+        """Read rows of one schema, whose payloads begin at byte `begin`."""
         closed = np.asarray(pc.ends_with(texts, _CLOSE))
         if not closed.all():
+            self._singly(rows[~closed])
             texts, rows = texts.filter(pa.array(closed)), rows[closed]
-            self._singly(rest[mine][~closed])
         try:
             known = self._owner.known(schema_text)
         except Refused:
             self._singly(rows)
         else:
-            self._payloads(rows, pc.binary_slice(texts, len(begin), -1), known)
-        others: RowIndex = rest[~mine]
-        return others
+            self._payloads(rows, pc.binary_slice(texts, begin, -1), known)
 
     def _payloads(self, rows: RowIndex, payloads: pa.BinaryArray, known: _Known) -> None:
         if known.schema is None:
@@ -226,7 +241,7 @@ class _Batch:
 
     def _singly(self, rows: RowIndex) -> None:
         for row in rows.tolist():
-            text = self._texts[row].as_py()
+            text = self._head + self._texts[row].as_py()
             try:
                 self._single(row, text)
             except Refused as error:
@@ -263,6 +278,12 @@ class _Batch:
 
     def _of(self, schema: ConnectSchema | None) -> _Values:
         return self._values.setdefault(schema, _Values())
+
+
+def head_of(text: bytes) -> bytes:
+    """The bytes up to the payload, which records of one schema share; empty where the record is spelled otherwise."""
+    found = _head(text)
+    return b"" if found is None else found[0]
 
 
 def _head(text: bytes) -> tuple[bytes, str] | None:

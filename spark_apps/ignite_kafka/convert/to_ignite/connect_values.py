@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,7 @@ from ...common.arrays import RowIndex
 from ...common.time_zones import UTC
 from ...ignite.binary.encode import encoded
 from ...ignite.types.type_table import TYPE_NAME
-from ..connect.columns import ConnectColumn, ConnectPart, Deserializer
+from ..connect.columns import ConnectColumn, ConnectPart, Deserialized, Deserializer, HeadedDeserializer
 from ..connect.schema import ConnectSchema, ConnectType
 from .connect_resolver import Place, Resolver
 from .connect_targets import RefusingTarget, Target, label, reasons
@@ -67,7 +68,14 @@ class ConnectReader:
 
         :raises TypeClash: a query entity declares a field otherwise than the cluster's binary metadata.
         """
-        found = self._deserializer.deserialize(texts, self._topic)
+        return self._read(self._deserializer.deserialize(texts, self._topic))
+
+    def behind(self, head: bytes) -> Reader:
+        """The reader of values that begin with `head`, of what follows it; its deserializer must be a :class:`HeadedDeserializer`."""
+        assert isinstance(self._deserializer, HeadedDeserializer), self._deserializer.name
+        return _Behind(self._deserializer, head, self._read)
+
+    def _read(self, found: Deserialized) -> Side:
         bad = list(found.bad)
         parts = []
         for part in found.parts:
@@ -160,3 +168,16 @@ class ConnectReader:
         if self._alone:
             column = ConnectColumn(made[0], fields[0].schema)
         return ConnectPart(part.rows[there], ConnectColumn(column.data.filter(pa.array(there)), column.schema)), bad
+
+
+@dataclass(frozen=True)
+class _Behind:
+    """Reads values without the head that all of them have."""
+
+    deserializer: HeadedDeserializer
+    head: bytes
+    values: Callable[[Deserialized], Side]
+
+    def read(self, texts: pa.BinaryArray) -> Side:
+        """As :meth:`ConnectReader.read`."""
+        return self.values(self.deserializer.deserialize_behind(self.head, texts))

@@ -14,6 +14,7 @@ from ...kafka.records import Consumed
 from ...settings.converters import IGNITE_BINARY
 from ..connect.columns import Deserializer
 from ..rules.stage import Stage
+from .connect_values import ConnectReader
 from .conversion_rules import ConversionRules, SideRules
 from .entries import BadRecord, Entries, Types
 from .ignite_binary import BinaryReader
@@ -71,7 +72,7 @@ class RecordConverter:
         :raises TypeClash: a query entity declares a field otherwise than the cluster's binary metadata.
         """
         there = self._with_value(consumed.values)
-        values = read_rows(self._value, consumed.values, there)
+        values = read_rows(self._value_reader(consumed.head), consumed.values, there)
         keys = self._keys.read(consumed)
         bad = {row: BadRecord(row, Stage.VALUE, why) for row, why in values.bad}
         bad |= {row: BadRecord(row, Stage.KEY, why) for row, why in keys.bad}
@@ -84,6 +85,12 @@ class RecordConverter:
             _take_or_null(values.data, place),
             tuple(bad[row] for row in sorted(bad)),
         )
+
+    def _value_reader(self, head: bytes) -> Reader:
+        if not head:
+            return self._value
+        assert isinstance(self._value, ConnectReader), "a head is cut from values whose reader needs it"
+        return self._value.behind(head)
 
     def _with_value(self, values: pa.BinaryArray) -> Mask:
         """True for records with a value; the others remove their keys."""

@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from ignite_kafka.convert.connect import ConnectColumn, ConnectField, ConnectSchema, ConnectType
+from ignite_kafka.convert.connect import ConnectColumn, ConnectField, ConnectSchema, ConnectType, Deserialized
 from ignite_kafka.convert.connect import schema as connect
 from ignite_kafka.convert.to_ignite import connect_json
-from ignite_kafka.convert.to_ignite.connect_json import NOT_AN_ENVELOPE, ConnectJsonDeserializer
+from ignite_kafka.convert.to_ignite.connect_json import NOT_AN_ENVELOPE, ConnectJsonDeserializer, head_of
 from ignite_kafka.convert.to_kafka.connect_json import ConnectJsonSerializer
 from ignite_kafka.convert.to_kafka.json_columns import JsonFormat
 from ignite_kafka.convert.to_kafka.schema_json import schema_json
@@ -34,16 +34,25 @@ def envelope(schema: ConnectSchema | None, payload: str) -> str:
 
 
 def read(texts: Sequence[str | bytes], *, plain: bool = False, defaults: bool = True) -> tuple[dict[int, tuple[Any, Any]], dict[int, str]]:
-    """(schema, value) of the good rows, and the reasons of the bad ones; each row is in one of them."""
-    data = pa.array([text.encode() if isinstance(text, str) else text for text in texts], pa.binary())
-    found = ConnectJsonDeserializer(plain=plain, defaults=defaults).deserialize(data, "t")
+    """(schema, value) of the good rows, and the reasons of the bad ones; each row is in one of them. The same without a common head."""
+    whole = [text.encode() if isinstance(text, str) else text for text in texts]
+    reader = ConnectJsonDeserializer(plain=plain, defaults=defaults)
+    found = by_row(reader.deserialize(pa.array(whole, pa.binary()), "t"), len(texts))
+    head = head_of(whole[0]) if whole else b""
+    if head and all(text.startswith(head) for text in whole):
+        cut = pa.array([text[len(head) :] for text in whole], pa.binary())
+        assert repr(by_row(reader.deserialize_behind(head, cut), len(texts))) == repr(found)
+    return found
+
+
+def by_row(found: Deserialized, count: int) -> tuple[dict[int, tuple[Any, Any]], dict[int, str]]:
     good: dict[int, tuple[Any, Any]] = {}
     for part in found.parts:
         assert part.rows.tolist() == sorted(part.rows.tolist())
         assert len(part.rows) == len(part.column.data)
         good |= {row: (part.column.schema, value) for row, value in zip(part.rows.tolist(), part.column.data.to_pylist(), strict=True)}
     bad = dict(found.bad)
-    assert sorted([*good, *bad]) == list(range(len(texts)))
+    assert sorted([*good, *bad]) == list(range(count))
     return good, bad
 
 
