@@ -13,7 +13,7 @@ from pathlib import Path
 from tools.servers.jars import CHECKOUT, WORK
 
 from . import tables
-from .parts import converters, copy, filtered, growth, idle, read, sink, stream, verify
+from .parts import converters, copy, filtered, growth, idle, memory, read, sink, stream, verify
 from .report import Section, document, section_text, updated
 from .rounds import Log
 from .stack import FULL, QUICK, Stack
@@ -33,6 +33,7 @@ PARTS: dict[str, Part] = {
     "produce": copy.queueing,
     "growth": growth.tenfold,
     "growth-sink": growth.tenfold_sink,
+    "memory": memory.by_converters,
     "empty": lambda stack, log: read.empty_units(stack, _EMPTY.cache, log),
     "capture": stream.capture,
     "catchup": stream.catch_up,

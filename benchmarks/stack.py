@@ -31,6 +31,7 @@ class Sizes:
 
     :param rounds: warm rounds of each contender.
     :param growth: entries of the caches for growth of time and memory, each ten times the one before.
+    :param memory: entries of the caches for the memory of the converters.
     :param shared: whether parts share their contenders' processes, which saves their starts.
     :param puts: puts of two writers in a round; ``put_alls``: the same in batches.
     :param watched_s: seconds for which records of a stream are read.
@@ -50,6 +51,7 @@ class Sizes:
     stream_rounds: int = 3
     watched_s: int = 30
     growth: tuple[int, ...] = (50_000, 500_000, 5_000_000)
+    memory: tuple[int, int] = (400_000, 2_000_000)
     caches: int = 1_000
     idle_caches: tuple[int, ...] = (1, 10, 100)
     region_mib: int = 5_120
@@ -73,6 +75,7 @@ QUICK = Sizes(
     stream_rounds=1,
     watched_s=2,
     growth=(500, 5_000),
+    memory=(500, 2_500),
     caches=2,
     idle_caches=(1, 2),
     region_mib=512,
