@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..common.deadline import Clock
@@ -15,13 +15,14 @@ from ..common.retry import GROWING, retry
 from ..errors import RegistryError, SettingsError
 from .config import RegistryConfig
 from .errors import translated
-from .schema import AVRO, Reference, Registered, RegistrySchema
+from .schema import AVRO, KnownId, Reference, Registered, RegistrySchema
 
 if TYPE_CHECKING:
     from confluent_kafka.schema_registry import RegisteredSchema, Schema, SchemaRegistryClient
 
 K = TypeVar("K")
 V = TypeVar("V")
+_FOR_EVER = float("inf")
 
 
 class Registry:
@@ -74,9 +75,21 @@ class Registry:
         if kept is not None and self._clock() < kept[1]:
             return kept[0]
         found, lives_s = self._find(subject, schema)
-        self._ids.put((subject, schema), (found, self._clock() + lives_s))
-        self._schemas.put(found.id, found.schema)
+        self._keep(subject, schema, found, self._clock() + lives_s)
         return found
+
+    def known(self) -> tuple[KnownId, ...]:
+        """The ids that :meth:`registered` keeps for the life of the process."""
+        return tuple(KnownId(*key, found) for key, (found, until) in self._ids.items() if until == _FOR_EVER)
+
+    def learn(self, known: Iterable[KnownId]) -> None:
+        """Keep ids that another process has got from the same registry, so that they are not asked for again."""
+        for one in known:
+            self._keep(one.subject, one.schema, one.registered, _FOR_EVER)
+
+    def _keep(self, subject: str, schema: RegistrySchema, found: Registered, until: float) -> None:
+        self._ids.put((subject, schema), (found, until))
+        self._schemas.put(found.id, found.schema)
 
     def schema(self, id: int, subject: str | None = None) -> RegistrySchema:
         """The schema of an id, kept for the life of the process.
@@ -105,16 +118,15 @@ class Registry:
     def _find(self, subject: str, schema: RegistrySchema) -> tuple[Registered, float]:
         """The registered schema to write with, and the seconds for which it may be kept."""
         properties = self.config.properties
-        for_ever = float("inf")
         normalize = properties["normalize.schemas"]
         if properties["auto.register.schemas"]:
             doing = "registering a schema"
             id = self._call(doing, lambda client: client.register_schema(subject, _theirs(schema), normalize), subject=subject)
-            return Registered(self._checked(id, subject), schema), for_ever
+            return Registered(self._checked(id, subject), schema), _FOR_EVER
         ttl = properties["latest.cache.ttl.sec"]
-        lives_s = for_ever if ttl < 0 else float(ttl)
+        lives_s = _FOR_EVER if ttl < 0 else float(ttl)
         if (given := properties["use.schema.id"]) >= 0:
-            return Registered(given, self.schema(given, subject), properties["id.compatibility.strict"]), for_ever
+            return Registered(given, self.schema(given, subject), properties["id.compatibility.strict"]), _FOR_EVER
         strict = properties["latest.compatibility.strict"]
         if metadata := dict(properties["use.latest.with.metadata"]):
             doing = "reading the latest schema with the metadata"
@@ -123,7 +135,7 @@ class Registry:
             return self._latest("reading the latest schema", subject, lambda client: client.get_latest_version(subject), strict), lives_s
         doing = "looking a schema up"
         id = self._call(doing, lambda client: client.lookup_schema(subject, _theirs(schema), normalize).schema_id, subject=subject)
-        return Registered(self._checked(id, subject), schema), for_ever
+        return Registered(self._checked(id, subject), schema), _FOR_EVER
 
     def _latest(self, doing: str, subject: str, ask: Callable[[SchemaRegistryClient], RegisteredSchema], strict: bool) -> Registered:
         def read(client: SchemaRegistryClient) -> tuple[Any, RegistrySchema]:
@@ -224,3 +236,8 @@ class _Kept(Generic[K, V]):
             self._values.move_to_end(key)
             if len(self._values) > self._most:
                 self._values.popitem(last=False)
+
+    def items(self) -> list[tuple[K, V]]:
+        """What is kept now."""
+        with self._lock:
+            return list(self._values.items())

@@ -7,7 +7,7 @@ says here how its converters reach their registries.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..errors import SettingsError
@@ -16,10 +16,16 @@ from ..settings.converters import uses_registry
 from ..settings.secrets import Secrets
 from .client import Registry, registry
 from .config import RegistryConfig, registry_config
+from .schema import KnownId
 
 _lock = threading.Lock()
-_configs: dict[tuple[str, str], RegistryConfig] = {}
+_Key = tuple[str, str]
+_configs: dict[_Key, RegistryConfig] = {}
+_learned: dict[_Key, tuple[KnownId, ...]] = {}
 _MOST = 64
+
+Ids = Mapping[_Key, tuple[KnownId, ...]]
+"""Ids of schemas by the registry of a side, as :func:`known_ids` gives them."""
 
 
 def provide(settings: ConnectorSettings, secrets: Secrets) -> None:
@@ -29,10 +35,34 @@ def provide(settings: ConnectorSettings, secrets: Secrets) -> None:
 
     :raises SettingsError: a URL or a credential is missing, or a connection is not protected.
     """
+    for one, side in _sides(settings):
+        keep(side, one.converter_properties(side), registry_config(one, secrets, side))
+
+
+def known_ids(settings: ConnectorSettings) -> Ids:
+    """The ids of schemas that this process has got for the connector, so that its tasks need not ask for them."""
+    keys = {_key(side, one.converter_properties(side)) for one, side in _sides(settings)}
+    with _lock:
+        configs = {key: _configs[key] for key in keys if key in _configs}
+    return {key: known for key, config in configs.items() if (known := registry(config).known())}
+
+
+def learn_ids(ids: Ids) -> None:
+    """Let the registries of this process, also those that are made later, keep what another process knows."""
+    with _lock:
+        for key, known in ids.items():
+            _learned.pop(key, None)
+            _learned[key] = known
+        while len(_learned) > _MOST:
+            del _learned[next(iter(_learned))]
+
+
+def _sides(settings: ConnectorSettings) -> Iterator[tuple[ConnectorSettings, str]]:
+    """Settings and side of each converter that uses a registry."""
     for one in settings.variants:
         for side in ("key", "value"):
             if uses_registry(getattr(one, f"{side}_converter")):
-                keep(side, one.converter_properties(side), registry_config(one, secrets, side))
+                yield one, side
 
 
 def keep(side: str, properties: Mapping[str, Any], config: RegistryConfig) -> None:
@@ -51,12 +81,14 @@ def registry_of(side: str, properties: Mapping[str, Any]) -> Registry:
     :raises SettingsError: nothing in this process has named a registry with these properties.
     """
     with _lock:
-        config = _configs.get(_key(side, properties))
+        config, learned = _configs.get(key := _key(side, properties)), _learned.get(key, ())
     if config is None:
         what = f"the {side} converter needs a schema registry, and its credentials are not known here"
         raise SettingsError(what, "Use the converter in a connector or in data source kafka-tx", setting=f"{side}_converter")
-    return registry(config)
+    found = registry(config)
+    found.learn(learned)
+    return found
 
 
-def _key(side: str, properties: Mapping[str, Any]) -> tuple[str, str]:
+def _key(side: str, properties: Mapping[str, Any]) -> _Key:
     return side, repr(sorted(properties.items()))

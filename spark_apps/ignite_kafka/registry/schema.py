@@ -46,6 +46,15 @@ class Registered:
 
 
 @dataclass(frozen=True)
+class KnownId:
+    """What a schema of a subject is registered as, from the process that has asked to others."""
+
+    subject: str
+    schema: RegistrySchema
+    registered: Registered
+
+
+@dataclass(frozen=True)
 class SubjectNames:
     """Naming of subjects for keys or values, as Confluent's ``SubjectNameStrategy``.
 

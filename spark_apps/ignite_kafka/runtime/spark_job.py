@@ -22,6 +22,7 @@ from .. import events
 from ..common.redaction import set_log_values
 from ..errors import IgniteKafkaError
 from ..plan.source_plan import RunPlan
+from ..registry.registries import Ids, known_ids, learn_ids
 from ..settings.secrets import Secrets
 from ..settings.secrets_file import SecretsSource
 from .counts import SlotResult
@@ -43,10 +44,12 @@ def slot_work(
 ) -> Work:
     """Work in which each task runs its slots with ``run_slots(plan, secrets, slots, attempt, argument)``, on an executor.
 
+    Tasks know the ids of schemas that this process has got from schema registries.
+
     :param tasks: slots of each task.
     :param argument: sent unchanged to every task.
     """
-    return partial(_run_task, run_slots, type(plan).from_json, plan.to_json(), tasks, secrets_file, argument)
+    return partial(_run_task, run_slots, type(plan).from_json, plan.to_json(), tasks, secrets_file, argument, known_ids(plan.settings))
 
 
 def _run_task(
@@ -56,9 +59,11 @@ def _run_task(
     tasks: Sequence[Sequence[int]],
     secrets_file: SecretsSource | None,
     argument: Any,
+    ids: Ids,
     numbers: Iterable[int],
 ) -> Iterator[SlotResult]:
     plan = read_plan(plan_json)
+    learn_ids(ids)
     set_log_values(plan.settings.log_values)
     secrets = secrets_file.load() if secrets_file else Secrets()
     context = TaskContext.get()

@@ -8,12 +8,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyignite import GenericObjectMeta
 from pyignite.datatypes import LongObject, String
 from pyspark.sql import SparkSession
 
 from ignite_kafka.errors import RegistryError
+from ignite_kafka.ignite.cluster import Cluster
+from ignite_kafka.ignite.endpoint import IgniteEndpoint
+from ignite_kafka.ignite.types.type_table import object_field
 from ignite_kafka.runtime.connector_run import RunRequest
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.secrets_file import ShippedSecrets
@@ -26,6 +30,7 @@ from ignite_kafka.state.status import RunStatus
 from tests.support.registry import gate
 from tests.support.tcp_proxy import TcpProxy
 from tests.support.waiting import DEADLINE_S, wait_until
+from tools.entries import make_cache, put
 from tools.servers import IgniteCluster, KafkaBroker, SchemaRegistry
 
 ROWS = 200
@@ -44,7 +49,7 @@ class World:
 
     def send(self, url: str) -> RunStatus:
         own: dict[str, Any] = {"cache_whitelist": (self.name,), "topic_prefix": "to-", "topic_partitions": 2}
-        own |= {"field_nullability_policy": "EAGER"}  # the driver registers, too
+        own |= {"field_nullability_policy": "EAGER"}  # the driver registers, too, if the cache declares its values
         settings = SourceSettings(name=self.name, **own, **self._common(url, "source"))
         return run_snapshot(self.spark, RunRequest(settings, uuid.uuid4().hex, None, self.secrets))
 
@@ -89,7 +94,7 @@ def through(proxy: TcpProxy, registry: SchemaRegistry) -> str:
 
 @pytest.mark.parametrize("side", ["source", "sink"])
 def test_a_run_waits_for_its_registry(side: str, world: World, schema_registry: SchemaRegistry, ignite: IgniteCluster) -> None:
-    """Away at the start, then, after the driver of a source has registered, from the tasks; then slower than its timeout."""
+    """Away at the start, then after one connection; then slower than its timeout."""
     if side == "sink":
         assert world.send(schema_registry.url).state == status.COMPLETED
     run = world.send if side == "source" else world.store
@@ -111,6 +116,22 @@ def test_a_run_waits_for_its_registry(side: str, world: World, schema_registry: 
     if side == "source":
         assert world.store(schema_registry.url).state == status.COMPLETED
     assert entries(ignite, f"{world.name}-copy") == {number: f"s{number}" for number in range(ROWS)}
+
+
+def test_tasks_of_a_source_have_the_ids_that_its_driver_has_got(
+    world: World, schema_registry: SchemaRegistry, ignite: IgniteCluster
+) -> None:
+    """Of a cache whose query entity declares its values: the registry is away once the driver has registered their schema."""
+    declared = replace(world, name=f"{world.name}-declared", settings={**world.settings, "retry_timeout_ms": 20_000})
+    key, value = pa.field("", pa.int64()), object_field("", "DeclaredTrade", [pa.field("id", pa.int64()), pa.field("symbol", pa.string())])
+    rows = pa.array([{"id": number, "symbol": f"s{number}"} for number in range(ROWS)], value.type)
+    with Cluster(IgniteEndpoint(ignite.addresses)) as cluster:
+        put(cluster, make_cache(cluster, declared.name, key, value), key, value, [(pa.array(range(ROWS), pa.int64()), rows)])
+    with TcpProxy(schema_registry.port) as proxy:
+        proxy.most_links = 1
+        result = declared.send(through(proxy, schema_registry))
+        assert (proxy.links, proxy.refused) == (1, 0)
+    assert (result.state, result.caches[declared.name].records) == (status.COMPLETED, ROWS)
 
 
 def asked_again(proxy: TcpProxy, ended: Future[RunStatus]) -> None:

@@ -14,7 +14,7 @@ from confluent_kafka.schema_registry.error import OAuthTokenError, SchemaRegistr
 
 from ignite_kafka.errors import IgniteKafkaError, RegistryError, RegistryUnavailable, SettingsError
 from ignite_kafka.registry.client import Registry, registry
-from ignite_kafka.registry.schema import Reference, Registered
+from ignite_kafka.registry.schema import KnownId, Reference, Registered
 from tests.support.fake_time import FakeTime
 from tests.support.registry import config, record
 
@@ -261,3 +261,20 @@ def test_a_file_of_tls_that_is_missing_is_an_error_of_settings() -> None:
     made = Registry(config("https://127.0.0.1:1", {"schema.registry.ssl.truststore.location": "/none.pem"}))
     with pytest.raises(SettingsError, match=r"ssl.ca.location /none.pem"):
         made.schema(1)
+
+
+def test_only_what_is_kept_for_ever_is_handed_over() -> None:
+    """The latest schema of a subject may be another one soon."""
+    newest = {"auto.register.schemas": "false", "use.latest.version": "true", "latest.cache.ttl.sec": "60"}
+    latest = Registry(config(URL, newest), lambda _: Client(Schema(record("id").text, "AVRO")))  # type: ignore[arg-type,return-value]
+    assert latest.registered("t-value", record("id")).id == 9
+    assert latest.known() == ()
+    asked = Client(7)
+    first = Registry(config(URL), lambda _: asked)  # type: ignore[arg-type,return-value]
+    first.registered("t-value", record("id"))
+    (known,) = first.known()
+    assert known == KnownId("t-value", record("id"), Registered(7, record("id")))
+    second = Registry(config(URL), lambda _: pytest.fail("asked"))
+    second.learn([known])
+    assert second.registered("t-value", record("id")) == known.registered
+    assert second.schema(7) == record("id")

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from ignite_kafka import events
 from ignite_kafka.errors import KafkaUnavailable
+from ignite_kafka.plan.source_plan import TransferPlan
+from ignite_kafka.registry import client, registries
 from ignite_kafka.runtime.counts import SlotResult
-from ignite_kafka.runtime.spark_job import _Added, _noting
+from ignite_kafka.runtime.spark_job import _Added, _noting, slot_work
+from ignite_kafka.settings.secrets import Secrets
+from ignite_kafka.settings.source import SourceSettings
+from tests.support.registry import MemoryClient, record
+
+KNOWN, OTHER = record("id"), record("id", "more")
 
 
 def test_errors_and_events_of_a_task_reach_the_driver() -> None:
@@ -31,3 +41,38 @@ def test_errors_and_events_of_a_task_reach_the_driver() -> None:
 def test_events_of_tasks_are_added_up() -> None:
     assert _Added().addInPlace({1: 2, 2: 1}, {1: 1, 3: 4}) == {1: 3, 2: 1, 3: 4}
     assert _Added().zero({1: 1}) == {}
+
+
+def ids_of_known(plan: TransferPlan, secrets: Secrets, slots: Sequence[int], *_: Any) -> Iterator[SlotResult]:
+    """A task that needs the id of a schema, and the schema of that id."""
+    registries.provide(plan.settings, secrets)
+    registry = registries.registry_of("value", plan.settings.converter_properties("value"))
+    id = registry.registered("t-value", KNOWN).id
+    assert registry.schema(id) == KNOWN
+    yield SlotResult(slots[0], finished=id == 1)
+
+
+def test_tasks_have_the_ids_that_the_driver_has_got(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = SourceSettings.from_dict(
+        {"name": "c", "value_converter": "avro", "value_converter_config": {"schema.registry.url": "http://127.0.0.1:8081"}}
+    )
+    server = MemoryClient()
+    monkeypatch.setattr(client, "_make_client", lambda _: server)
+    new_process(monkeypatch)
+    registries.provide(settings, Secrets())
+    registries.registry_of("value", settings.converter_properties("value")).registered("t-value", KNOWN)
+    assert server.requests == 1
+    work = pickle.dumps(slot_work(ids_of_known, TransferPlan("c", "s", 0, 1, settings, ()), [[0]], None, None))
+
+    new_process(monkeypatch)
+    assert [(result.slot, result.finished) for result in pickle.loads(work)([0])] == [(0, True)]
+    assert server.requests == 1
+    other = registries.registry_of("value", settings.converter_properties("value")).registered("t-value", OTHER)
+    assert (other.id, server.requests) == (2, 2)
+
+
+def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget every registry, as a process that begins knows none."""
+    monkeypatch.setattr(registries, "_configs", {})
+    monkeypatch.setattr(registries, "_learned", {})
+    client._shared.cache_clear()
