@@ -52,7 +52,7 @@ class RecordReader:
     :param ends: end offset (excluded) of each partition; None: no end.
     :param timed: whether to read the records' timestamps.
     :param headers: whether to read the records' headers.
-    :param head_of: finds the head of a value, to cut the heads that values share; None: they are not cut.
+    :param head_of: finds the head of a value, to cut the heads that values share where they would end batches; None: never.
     :raises KafkaUnavailable: from :meth:`read`: nothing arrived for the clients' ``patience_s`` before the ends.
     :raises RecordsLost: from :meth:`read`: records were deleted before they were read.
     """
@@ -76,7 +76,7 @@ class RecordReader:
         self._consumer: Consumer = clients.reader(**{**_SETTINGS, **clients.consumer, "group.id": group, "error_cb": self._memory})
         self._queue = NativeQueue(self._consumer, sorted(self._open), timed=timed, headers=headers) if native.supported() else None
         self._consumer.assign([TopicPartitionOffset(*place, starts[place]) for place in sorted(self._open)])
-        self._heads = None if head_of is None else ValueHeads(head_of)
+        self._heads, self._cuts = None if head_of is None else ValueHeads(head_of), False
         self._kept_mean = self._read_mean = limits.bytes / min(limits.records, _FIRST_RECORDS)
         self._held: tuple[list[Consumed], list[Signal]] | None = None
         self._moved_at = time.monotonic()
@@ -123,7 +123,7 @@ class RecordReader:
     def _room(self, records: int, size: int) -> int:
         """Number of records to fetch into a batch that has `records` of `size` bytes."""
         room = min(self._limits.records - records, int((self._limits.bytes - size) / self._kept_mean) + 1)
-        return room if self._heads is None else min(room, int(self._limits.bytes / _FETCHES / self._read_mean) + 1)
+        return min(room, int(self._limits.bytes / _FETCHES / self._read_mean) + 1) if self._cuts else room
 
     def _fetch(self, count: int, timeout_s: float) -> tuple[list[Consumed], list[Signal]]:
         fetched, signals = self._queue.consume(count, timeout_s) if self._queue else consume(self._consumer, count, timeout_s)
@@ -132,7 +132,9 @@ class RecordReader:
         if self._heads is None or not fetched:
             return fetched, signals
         self._read_mean = sum(part.read_bytes for part in fetched) / sum(map(len, fetched))
-        return [self._heads.cut(part) for part in fetched], signals
+        # records so small that their number ends batches gain nothing; no way back, for batches end where heads change
+        self._cuts = self._cuts or self._read_mean * self._limits.records > self._limits.bytes
+        return [self._heads.cut(part) for part in fetched] if self._cuts else fetched, signals
 
     def _up_to_end(self, part: Consumed) -> Consumed | None:
         """The records before the partition's end; None without any."""

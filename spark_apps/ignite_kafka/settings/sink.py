@@ -118,7 +118,10 @@ class SinkSettings(ConnectorSettings):
 
     # Resources
     batch_size: int = setting(20_000, whole_number(1), "Maximum records per put batch")
-    batch_bytes: int = setting(16 << 20, whole_number(1 << 10, 256 << 20), "Target size of a put batch, in bytes")
+    batch_bytes: int = setting(
+        16 << 20, whole_number(1 << 10, 256 << 20),
+        "Target size of a put batch, in bytes of its records; the schema that records of JSON with schemas repeat counts once",
+    )  # fmt: skip
     push_interval_ms: int = setting(
         2_000, TIME,
         "Interval of commits, and maximum time for which a record waits for a full batch, in milliseconds",

@@ -22,7 +22,7 @@ from tests.support.waiting import DEADLINE_S
 TOPIC = "topic"
 WAIT_S = 5.0
 FIRST, SECOND = b"a" * 1_000 + b":", b"b" * 1_000 + b":"
-RUN = 400
+RUN = 1_500  # more than the first fetch takes
 VALUES_OF_THE_TOPIC = [
     *(FIRST + b"%d" % row for row in range(RUN)),
     *(SECOND + b"%d" % row for row in range(RUN)),
@@ -110,3 +110,14 @@ def test_batches_of_a_topic_whose_heads_change(broker: str, native: bool, monkey
     assert {FIRST, SECOND} <= {part.head for part in batches}
     assert max(part.read_bytes for part in batches) > limits.bytes
     assert all(part.kept_bytes <= limits.bytes or not part.head for part in batches)
+
+
+def test_small_records_are_left_whole(broker: str) -> None:
+    """Their number ends batches: cut heads would not make them larger."""
+    clients, place, count = KafkaClients({"bootstrap.servers": broker, "log_level": 0}), (TOPIC, 0), len(VALUES_OF_THE_TOPIC)
+    with closing(RecordReader(clients, "g", {place: 0}, {place: count}, BatchLimits(100, 1 << 20), head_of=head_of)) as reader:
+        batches: list[Consumed] = []
+        while not reader.finished:
+            batches += reader.read(WAIT_S)
+    assert [value for part in batches for value in part.values.to_pylist()] == VALUES_OF_THE_TOPIC
+    assert {part.head for part in batches} == {b""}
