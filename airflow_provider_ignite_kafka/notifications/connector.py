@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.notifier import BaseNotifier
@@ -113,7 +114,7 @@ def _task_of(context: Context) -> dict[str, Any]:
 
 
 def _text(value: object) -> str | None:
-    return None if value is None else str(value)
+    return None if value is None else str(value.value if isinstance(value, Enum) else value)
 
 
 def _summary(run: RunStatus) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from airflow.providers.common.compat.sdk import mask_secret
+from airflow.sdk import TaskInstanceState
 from confluent_kafka import KafkaError
 
 from airflow_provider_ignite_kafka.notifications import connector as notifications
@@ -66,7 +67,7 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
 
 
 def context(**more: Any) -> Any:
-    task = SimpleNamespace(dag_id="nightly", task_id="copy", run_id="r1", map_index=-1, try_number=2, state="failed")
+    task = SimpleNamespace(dag_id="nightly", task_id="copy", run_id="r1", map_index=-1, try_number=2, state=TaskInstanceState.FAILED)
     return {"dag": SimpleNamespace(dag_id="nightly", get_template_env=lambda **_: None), "ti": task, "run_id": "r1", **more}
 
 
