@@ -136,7 +136,10 @@ def test_a_sink_s_file_of_the_reference_from_dry_run_to_offsets(
     assert json.loads(command("plan", str(file), "--json").stdout)["topics"][0]["records"] == 0
     reset = command("offsets", "reset", name, "--internal-topic-prefix", name)
     assert reset.returncode == 2, reset.stderr
-    assert f"--group connect-{name} --topic TOPIC:PARTITION" in reset.stderr
+    assert f"offsets reset {name} --to earliest" in reset.stderr
+    reset = command("offsets", "reset", name, "--to", "earliest", "--internal-topic-prefix", name)
+    assert reset.returncode == 0, reset.stderr
+    assert json.loads(command("plan", str(file), "--json").stdout)["topics"][0]["records"] == 100
     assert command("stop", name, "--internal-topic-prefix", name).returncode == 0
 
 
