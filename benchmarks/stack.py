@@ -121,6 +121,10 @@ class Stack:
         admin.create_topics([NewTopic(name, TOPIC_PARTITIONS)])[name].result(30)
         return name
 
+    def topics(self) -> set[str]:
+        """Names of the broker's topics."""
+        return set(AdminClient({**self.kafka.client_config}).list_topics(timeout=30).topics)
+
     def rewind(self, connector: str, topic: str) -> None:
         """Set the offsets of a sink's group to the beginning of a topic, as `kafka-consumer-groups --reset-offsets` does."""
         places = [TopicPartition(topic, partition, 0) for partition in range(TOPIC_PARTITIONS)]

@@ -80,9 +80,10 @@ class Sink:
 
 
 def written(stack: Stack, table: BenchTable, rows: int) -> Sink:
-    """A topic with the table's entries as JSON in the order of their ids."""
-    topic = stack.topic(f"{SINK_TOPICS}{table.cache}")
-    stack.produce(topic, tables.records(table, rows))
+    """A topic with the table's entries as JSON in the order of their ids, written once for all parts."""
+    topic = f"{SINK_TOPICS}{table.cache}"
+    if topic not in stack.topics():
+        stack.produce(stack.topic(topic), tables.records(table, rows))
     return Sink(stack, topic, replace(table, cache=f"{SINK_CACHES}{table.cache}"))
 
 

@@ -265,6 +265,7 @@ def test_a_stream_that_was_behind_has_caught_up(streams: Streams, connected: Non
     streams.await_records(100)
     streams.pause()
     streams.send("second")
+    wait_until(lambda: LagReader(streams.name).read().counts() == {streams.cache: 100}, "all changes are captured", poll_s=0.5)
     behind = LagReader(streams.name).read()
     assert (behind.state, behind.loaded, behind.counts()) == (PAUSED, True, {streams.cache: 100})
     assert not LagCondition(99).met(behind)

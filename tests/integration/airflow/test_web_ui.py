@@ -127,7 +127,7 @@ def test_form_and_test_button_of_a_connection(web: AirflowWeb, browser: Browser,
     assert any("extra field time_zone is 'Nowhere'" in message for message in answer_of_test(browser))
     edit(browser, web, {"#element_time_zone": "UTC"}, "Check user and password of the connection", extra=True)
     browser.shoot("connection-test")
-    edit(browser, web, {"[name=password]": secured.passwords[0]}, "people")
+    edit(browser, web, {"[name=password]": secured.passwords[0]}, "the cluster is ACTIVE")
 
 
 def edit(browser: Browser, web: AirflowWeb, fields: dict[str, str], answer: str, *, extra: bool = False) -> None:
