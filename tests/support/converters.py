@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ignite_kafka import convert
-from ignite_kafka.convert import Converter
+from ignite_kafka.convert.to_kafka.converter import Converter
 from ignite_kafka.settings.source import SourceSettings
 
 

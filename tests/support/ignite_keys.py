@@ -11,7 +11,7 @@ from decimal import Decimal
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from ignite_kafka.convert import Converter
+from ignite_kafka.convert.to_kafka.converter import Converter
 from ignite_kafka.convert.to_kafka.read_back import KeyReader
 from ignite_kafka.ignite.binary.key_hashes import array_hashes
 from ignite_kafka.ignite.binary.row_values import EnumValue, Timestamp

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ignite_kafka.convert import Converter
 from ignite_kafka.convert.avro.deserializer import AvroDeserializer
 from ignite_kafka.convert.avro.options import AvroOptions
 from ignite_kafka.convert.avro.serializer import AvroSerializer
@@ -15,6 +14,7 @@ from ignite_kafka.convert.connect_converters import serializer
 from ignite_kafka.convert.to_ignite.connect_json import ConnectJsonDeserializer
 from ignite_kafka.convert.to_ignite.json_schema import JsonSchemaDeserializer
 from ignite_kafka.convert.to_kafka.connect_side import ConnectSide, SchemaPolicy
+from ignite_kafka.convert.to_kafka.converter import Converter
 from ignite_kafka.convert.to_kafka.entry_converter import EntryConverter
 from ignite_kafka.convert.to_kafka.json import JsonConverter
 from ignite_kafka.convert.to_kafka.json_columns import JsonFormat

@@ -118,3 +118,9 @@ def test_plain_values_need_the_standard_library_alone(module: str) -> None:
 @pytest.mark.parametrize("module", ["admin.backlog", "admin.target_state"])
 def test_commands_that_convert_nothing_load_no_converter(module: str) -> None:
     assert not {"polars", "pyspark"} & loaded(f"import ignite_kafka.{module}")
+
+
+def test_the_check_of_transforms_loads_no_converter() -> None:
+    """`migrate` and `validate` check them, and answer before a converter would be loaded."""
+    assert not {"pyarrow", "polars", "numpy", "confluent_kafka"} & loaded("import ignite_kafka.convert, ignite_kafka.convert.filter")
+    assert not {"polars", "confluent_kafka"} & loaded("import ignite_kafka.convert.transforms.steps")

@@ -16,6 +16,7 @@ from ..errors import SettingsError
 from ..settings import secrets
 from ..settings.connector_files import BrokenConnector, ConnectorFolder, DeclaredConnector, read_folder
 from ..settings.secrets import Secrets
+from .given import check_conversion
 from .tables import table
 
 Command = Callable[[argparse.Namespace], int]
@@ -54,13 +55,9 @@ def validate(arguments: argparse.Namespace) -> int:
 
 def _unusable(folder: ConnectorFolder) -> Iterator[BrokenConnector]:
     """Connectors whose transforms cannot be made, or whose conditions have constants without a value."""
-    from ..convert import check_transforms
-    from ..convert.filter import check_conditions
-
     for one in folder.connectors:
         try:
-            check_transforms(one.settings())
-            check_conditions(one.settings())
+            check_conversion(one.settings())
         except SettingsError as error:
             yield BrokenConnector(one.file, one.line, one.name, error)
 

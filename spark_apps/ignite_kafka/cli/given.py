@@ -7,6 +7,8 @@ from pathlib import Path
 
 from .. import events
 from ..common.redaction import set_log_values
+from ..convert import check_transforms
+from ..convert.filter import check_conditions
 from ..errors import NotAvailableYet, SettingsError
 from ..settings import files as properties
 from ..settings import secrets
@@ -56,15 +58,9 @@ def secrets_of(arguments: argparse.Namespace) -> Secrets:
 
 
 def check_conversion(settings: ConnectorSettings) -> None:
-    """Check transforms and conditions. The converters, which take half a second to load, are loaded for that alone.
+    """Check transforms and conditions. Only a connector that has some loads what makes them, which takes nearly half a second.
 
     :raises SettingsError: as :func:`ignite_kafka.convert.check_transforms` and :func:`ignite_kafka.convert.filter.check_conditions`.
     """
-    if any(one.where for one in settings.variants):
-        from ..convert.filter import check_conditions
-
-        check_conditions(settings)
-    if any(one.transforms for one in settings.variants):
-        from ..convert import check_transforms
-
-        check_transforms(settings)
+    check_conditions(settings)
+    check_transforms(settings)

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 
 from ..settings.converters import IGNITE_BINARY, JSON
 from ..settings.source import EAGER
-from .to_kafka.converter import Converter
 
 if TYPE_CHECKING:
     from ..settings.connector import ConnectorSettings
     from ..settings.source import SourceSettings
-    from .to_kafka.converter import KeyConverter
+    from .to_kafka.converter import Converter, KeyConverter
     from .to_kafka.entry_converter import EntryConverter
 
-__all__ = ["Converter", "Converters", "check_transforms", "converter"]
+__all__ = ["Converters", "check_transforms", "converter"]
 
 
 def check_transforms(settings: ConnectorSettings) -> None:

@@ -9,12 +9,13 @@ import numpy as np
 
 from .. import events
 from ..common.arrays import Mask, RowIndex
-from ..convert import Converter, Converters
+from ..convert import Converters
 from ..convert.filter import Filters
 from ..convert.filter.entries import EntryFilter
 from ..convert.filter.separate import ROW_ERRORS, Decided, each_row
 from ..convert.rules.stage import Stage
 from ..convert.to_kafka.bad_entries import BadEntry, bad_entry
+from ..convert.to_kafka.converter import Converter
 from ..errors import IgniteKafkaError
 from ..ignite.binary import JoinedPages, entry_bounds, kept_rows, with_nulls
 from ..ignite.types.model import CacheInfo, Page, TypeSource

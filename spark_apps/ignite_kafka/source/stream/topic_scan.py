@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from ... import events
 from ...common.arrays import Int64Array
 from ...common.redaction import in_message
-from ...convert import Converter
+from ...convert.to_kafka.converter import Converter
 from ...convert.to_kafka.key_values import SIMPLE_KINDS
 from ...convert.to_kafka.read_back import KeyReader
 from ...ignite.cluster import Cluster

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ignite_kafka.convert import Converter
+from ignite_kafka.convert.to_kafka.converter import Converter
 from ignite_kafka.convert.to_kafka.read_back import KeyReader, declared_kinds
 from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.ignite.binary import ObjectLayout, encode_objects

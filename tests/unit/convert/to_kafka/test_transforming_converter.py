@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from ignite_kafka.convert import Converter, Converters
+from ignite_kafka.convert import Converters
+from ignite_kafka.convert.to_kafka.converter import Converter
 from ignite_kafka.errors import SettingsError, TransformFailed, UnsupportedType
 from ignite_kafka.ignite.binary.row_values import EnumValue, Timestamp
 from ignite_kafka.ignite.types import type_codes as codes
