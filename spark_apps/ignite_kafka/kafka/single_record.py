@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import KafkaError, KafkaException
 
 from ..errors import KafkaUnavailable
 from .clients import REQUEST_TIMEOUT_S, KafkaClients, translate
-from .headers import Header
+
+if TYPE_CHECKING:
+    from .headers import Header  # loads Arrow, which Dags must not
 
 ANY_PARTITION = -1
 
