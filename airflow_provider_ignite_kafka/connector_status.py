@@ -24,9 +24,13 @@ def connector_status(
     :raises SettingsError: the file cannot be read, or lacks what only the connection has, or the connection is not protected.
     :raises IgniteKafkaError: Kafka did not answer.
     """
+    return status_of(clients_of(kafka_conn_id, secrets_file), connector, internal_topic_prefix)
+
+
+def status_of(clients: KafkaClients, connector: str, internal_topic_prefix: str) -> RunStatus | None:
+    """The same by clients; IgniteKafkaError: Kafka did not answer."""
     from ignite_kafka.admin.target_state import newest_run
 
-    clients = connection_clients(kafka_conn_id, secrets_file)
     return newest_run(clients, Topics(clients), internal_topic_prefix, connector).run
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.notifier import BaseNotifier
 from airflow.providers.common.compat.sdk import redact
 
-from airflow_provider_ignite_kafka.connector_status import clients_of, connector_status
+from airflow_provider_ignite_kafka.connector_status import clients_of, status_of
 from airflow_provider_ignite_kafka.threads import once
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.kafka.single_record import write_record
@@ -21,6 +21,7 @@ from ignite_kafka.state.status import now_ms
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
+    from ignite_kafka.kafka.clients import KafkaClients
     from ignite_kafka.state.status import RunStatus
 
 _TASK = ("dag_id", "task_id", "run_id", "map_index", "try_number", "state")
@@ -70,35 +71,30 @@ class ConnectorNotifier(BaseNotifier):
         :raises TopicError: the topic does not exist.
         :raises KafkaUnavailable: the brokers did not confirm the record in time.
         """
+        clients = clients_of(self.kafka_conn_id, self.secrets_file or None)
         value = {
             "connector": self.connector,
             "at_ms": now_ms(),
             "message": self.message,
             **_task_of(context),
             "exception": _text(dict(context).get("exception")),
-            "status": self._status(),
+            "status": self._status(clients),
         }
-        self._write(json.dumps(redact(value)).encode())
+        self._write(clients, json.dumps(redact(value)).encode())
 
     async def async_notify(self, context: Context) -> None:
         """The same in the triggerer, for deadline alerts, which give no task."""
         await once(lambda: self.notify(context), f"notify-{self.connector}")
 
-    def _status(self) -> dict[str, Any] | None:
+    def _status(self, clients: KafkaClients) -> dict[str, Any] | None:
         try:
-            run = connector_status(
-                self.connector,
-                kafka_conn_id=self.kafka_conn_id,
-                internal_topic_prefix=self.internal_topic_prefix,
-                secrets_file=self.secrets_file or None,
-            )
+            run = status_of(clients, self.connector, self.internal_topic_prefix)
         except IgniteKafkaError as error:
             self.log.warning("The status of connector %s could not be read: %s", self.connector, error)
             return None
         return None if run is None else _summary(run)
 
-    def _write(self, value: bytes) -> None:
-        clients = clients_of(self.kafka_conn_id, self.secrets_file or None)
+    def _write(self, clients: KafkaClients, value: bytes) -> None:
         Topics(clients).partitions(self.topic)  # a producer would wait for a topic that does not exist
         write_record(clients, self.topic, self.connector.encode(), value, "the notification", connector=self.connector)
 

@@ -62,7 +62,7 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
     made = Broker()
     monkeypatch.setattr(notifications, "clients_of", made.clients_of)
     monkeypatch.setattr(notifications, "Topics", lambda clients: clients)
-    monkeypatch.setattr(notifications, "connector_status", lambda *_, **__: made.status())
+    monkeypatch.setattr(notifications, "status_of", lambda *_, **__: made.status())
     return made
 
 
