@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
-import shutil
 import string
-import tempfile
 import unicodedata
 import uuid
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.common.compat.sdk import BaseOperator
 from airflow.providers.common.compat.sdk import conf as airflow_conf
 
@@ -27,15 +22,14 @@ from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook,
 from airflow_provider_ignite_kafka.lineage.copy import CopyLineage, injects_parent_job, with_parent_job
 from airflow_provider_ignite_kafka.links.copy import ConnectorLink, SparkLink, TopicLink
 from airflow_provider_ignite_kafka.operators.resumable_copy import ResumableCopy
+from airflow_provider_ignite_kafka.operators.spark_app import SparkAppTask, check_arguments
 from airflow_provider_ignite_kafka.parse_check import check_settings
 from airflow_provider_ignite_kafka.run_monitor import RunMonitor, check_clusters
 from airflow_provider_ignite_kafka.run_report import RunReport
 from airflow_provider_ignite_kafka.spark import run_result
-from airflow_provider_ignite_kafka.spark.packaging import app_path
 from airflow_provider_ignite_kafka.spark.request import Request
-from airflow_provider_ignite_kafka.spark.submission import SparkMaster, build_submission
 from airflow_provider_ignite_kafka.templates import TypedTemplates
-from ignite_kafka.errors import IgniteKafkaError, SettingsError
+from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.settings.connector import NAME, ConnectorSettings
 from ignite_kafka.state.status import now_ms
 
@@ -47,15 +41,13 @@ if TYPE_CHECKING:
     from ignite_kafka.state.status import RunStatus
 
 _NAME_LETTERS, _NAME_KEPT = frozenset(string.ascii_letters + string.digits + "._-"), 160
-# the last two end spark-submit before the app, so that it could not be distinguished from a lost one
-_OURS = frozenset({"self", "conn_id", "conf", "application_args", "java_class", "yarn_track_via_rm_api", "track_driver_via_k8s_api"})
 _NOT_DEFERRED = (
     "deferrable has no effect: with master %s in client mode the Spark app is a child of this task and ends with it. "
     "Set deploy-mode cluster in connection %s (YARN, Kubernetes)."
 )
 
 
-class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator):
+class SparkCopyOperator(SparkAppTask, ResumableCopy, CopyLineage, TypedTemplates, BaseOperator):
     """Run one of our Spark apps to its end and return its counts; an error that no retry cures fails the task without retries.
 
     In client mode (``local[*]``, ``spark://``) the app runs on the worker and ends with the task. With ``deploy-mode`` cluster (YARN,
@@ -97,8 +89,6 @@ class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator
     other, also those of a backfill.
     """
 
-    _hook: SparkAppHook | None = None
-    app_name: ClassVar[str]
     direction: ClassVar[type[ConnectorSettings]]
     check_clusters: Callable[..., None] = staticmethod(check_clusters)
     template_fields: Sequence[str] = (
@@ -153,8 +143,7 @@ class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator
         self.conf, self.application, self.spark_submit = conf, application, spark_submit
         self.num_executors, self.total_executor_cores = num_executors, total_executor_cores
         self.executor_cores, self.executor_memory, self.driver_memory = executor_cores, executor_memory, driver_memory
-        if not isinstance(spark_submit, str) and (wrong := _wrong_arguments(spark_submit)):
-            raise ValueError(wrong)
+        check_arguments(spark_submit)
         self.deferrable, self.run_for, self.start_timeout_ms, self.stop_timeout_ms = deferrable, run_for, start_timeout_ms, stop_timeout_ms
         self.openlineage_inject_parent_job_info = injects_parent_job(openlineage_inject_parent_job_info)
 
@@ -179,8 +168,7 @@ class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator
 
     def _copy(self, context: Context) -> dict[str, Any]:
         self._exported = False
-        folder = Path(tempfile.mkdtemp(prefix="ignite-kafka-"))
-        try:
+        with self._app_folder() as folder:
             names = RunNames.of(context)
             request = self._allowed_request(names)
             report = self._report = RunReport(context, request, self.outlets, self.kafka_conn_id)
@@ -200,23 +188,17 @@ class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator
             if self.deferrable:
                 self.log.warning(_NOT_DEFERRED, master.url, self.conn_id)
             return self._run_beside_task(context, self._hook, self._try.monitor)
-        except IgniteKafkaError as error:
-            raise run_result.error_to_exception(error) from error
-        finally:
-            try:
-                if self._hook is not None:
-                    self._hook.close()
-                self._stop_followed()
-                self._log_stop()
-            finally:  # the folder holds the secrets file
-                shutil.rmtree(folder, ignore_errors=True)
 
     def on_kill(self) -> None:
         """Request that the app ends after its current batch; kill it after `stop_timeout_ms`."""
         self._killed = True
-        if self._hook is not None:
-            self._hook.stop()
+        super().on_kill()
         self._stop_followed()
+
+    def _close_app(self) -> None:
+        super()._close_app()
+        self._stop_followed()
+        self._log_stop()
 
     def _lineage_request(self) -> Request:
         return self._allowed_request(RunNames(connector_name(f"{self.dag_id}.{self.task_id}"), "", ""))
@@ -235,31 +217,14 @@ class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator
         """
 
     def _spark_arguments(self) -> dict[str, Any]:
-        """Arguments of SparkSubmitHook, before those of the submission.
-
-        :raises SettingsError: `spark_submit` was rendered to an argument that does not exist or cannot be set.
-        """
-        if wrong := _wrong_arguments(self.spark_submit):
-            raise SettingsError(wrong, "See the parameter spark_submit of the operator", setting="spark_submit")
-        return {
-            "conn_id": self.conn_id,
+        own = {
             "num_executors": self.num_executors,
             "executor_cores": self.executor_cores,
             "executor_memory": self.executor_memory,
             "total_executor_cores": self.total_executor_cores,
             "driver_memory": self.driver_memory,
-            "conf": dict(self.conf or {}),
-            **(self.spark_submit or {}),
         }
-
-    def _submit_hook(self, request: Request, folder: Path, master: SparkMaster, arguments: Mapping[str, Any]) -> SparkAppHook:
-        return SparkAppHook(
-            submission=build_submission(request, folder, master, arguments, ship_secrets_unprotected=self.ship_secrets_unprotected),
-            folder=folder,
-            stop_timeout_s=self.stop_timeout_ms / 1000,
-            connection=master.connection,
-            **arguments,
-        )
+        return {**own, **super()._spark_arguments()}
 
     def _progressed(self, status: RunStatus) -> None:
         if self._report is not None:
@@ -273,7 +238,7 @@ class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator
     def _run_hook(self) -> AppExit:
         assert self._hook is not None
         assert self._report is not None
-        return self._hook.run(self.application or str(app_path(self.app_name)), self._report.printed)
+        return self._run_app(self._hook, self._report.printed)
 
     def _submit(self) -> tuple[FollowedRun, AppExit]:
         submitted_ms, ended = now_ms(), self._run_hook()
@@ -308,15 +273,6 @@ def _one_connector(settings: object) -> bool:
         name = settings.get("name", "")
         return isinstance(name, str) and "{{" not in name
     return isinstance(settings, str) and "{{" not in settings
-
-
-def _wrong_arguments(spark_submit: object) -> str | None:
-    """Reason why arguments for spark-submit are invalid, or None. Checked when the Dag is parsed and again after rendering."""
-    if not isinstance(spark_submit, Mapping):
-        return None if spark_submit is None else f"spark_submit must be a mapping of names to values, not {type(spark_submit).__name__}"
-    known = inspect.signature(SparkSubmitHook.__init__).parameters
-    unknown = [name for name in spark_submit if name not in known or name in _OURS]
-    return f"spark_submit has {unknown[0]!r}, which is no argument of SparkSubmitHook or cannot be set here" if unknown else None
 
 
 @dataclass(frozen=True)

@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, BaseOperator
 
 from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID
-from airflow_provider_ignite_kafka.hooks.spark_app import SparkAppHook, spark_master
+from airflow_provider_ignite_kafka.hooks.spark_app import spark_master
+from airflow_provider_ignite_kafka.operators.spark_app import SparkAppTask, check_arguments
 from airflow_provider_ignite_kafka.parse_check import check_settings
 from airflow_provider_ignite_kafka.spark import run_result
-from airflow_provider_ignite_kafka.spark.packaging import app_path
 from airflow_provider_ignite_kafka.spark.request import Connections, Request, build_request
-from airflow_provider_ignite_kafka.spark.submission import build_submission
 from airflow_provider_ignite_kafka.templates import TypedTemplates
-from ignite_kafka.errors import IgniteKafkaError, NotAvailableYet, SettingsError
+from ignite_kafka.errors import NotAvailableYet, SettingsError
 from ignite_kafka.settings.fields import BOOLEAN
 from ignite_kafka.verify_app import DIRECTIONS, RESULT_LINE
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
-_APP = "verify_connector.py"
 RESULT_KEY = "verified"
 
 
-class VerifyOperator(TypedTemplates, BaseOperator):
+class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
     """Compare the topics of a connector with its caches by a Spark app, as ``ignite-kafka verify`` does; return the counts of each cache.
 
     Differences fail the task without retries, because a retry would find them again. The app runs beside the task (client mode).
@@ -56,7 +51,7 @@ class VerifyOperator(TypedTemplates, BaseOperator):
     :param stop_timeout_ms: milliseconds that the app has to end when the task is killed or times out.
     """
 
-    _hook: SparkAppHook | None = None
+    app_name = "verify_connector.py"
     template_fields: Sequence[str] = (
         "settings", "direction", "sample", "repair", "ignite_conn_id", "kafka_conn_id", "registry_conn_id", "conn_id", "secrets_file",
         "conf", "application", "spark_submit",
@@ -92,6 +87,7 @@ class VerifyOperator(TypedTemplates, BaseOperator):
         self.ignite_conn_id, self.kafka_conn_id, self.registry_conn_id = ignite_conn_id, kafka_conn_id, registry_conn_id
         self.conn_id, self.secrets_file, self.ship_secrets_unprotected = conn_id, secrets_file, ship_secrets_unprotected
         self.conf, self.application, self.spark_submit, self.stop_timeout_ms = conf, application, spark_submit, stop_timeout_ms
+        check_arguments(spark_submit)
         if direction in DIRECTIONS and not getattr(self, "_BaseOperator__from_mapped", False):
             check_settings(settings, DIRECTIONS[direction], {}, dag=self.dag_id, task=self.task_id)
 
@@ -103,17 +99,8 @@ class VerifyOperator(TypedTemplates, BaseOperator):
         :raises AirflowFailException: something differs and was not repaired, or no retry can help.
         :raises AirflowException: the comparison failed; a retry begins it anew.
         """
-        folder = Path(tempfile.mkdtemp(prefix="ignite-kafka-"))
-        try:
+        with self._app_folder() as folder:
             result = self._verified(folder)
-        except IgniteKafkaError as error:
-            raise run_result.error_to_exception(error) from error
-        finally:
-            try:
-                if self._hook is not None:
-                    self._hook.close()
-            finally:  # the folder holds the secrets file
-                shutil.rmtree(folder, ignore_errors=True)
         context["ti"].xcom_push(RESULT_KEY, result)
         differing = [cache for cache in result["caches"] if not cache["equal"]]
         for cache in result["caches"]:
@@ -124,29 +111,17 @@ class VerifyOperator(TypedTemplates, BaseOperator):
             raise AirflowFailException(f"{len(differing)} of {len(result['caches'])} caches differ: {'; '.join(map(_line, differing))}")
         return result
 
-    def on_kill(self) -> None:
-        """End the app; kill it after `stop_timeout_ms`."""
-        if self._hook is not None:
-            self._hook.stop()
-
     def _verified(self, folder: Path) -> dict[str, Any]:
         request, options = self._request(), self._options()
-        arguments = {"conn_id": self.conn_id, "conf": dict(self.conf or {}), **(self.spark_submit or {})}
+        arguments = self._spark_arguments()
         master = spark_master(arguments)
         if master.cluster_mode:
             what, remedy = "a comparison is not submitted in cluster mode", "Set deploy-mode of the Spark connection to client."
             raise NotAvailableYet(what, remedy, connection=self.conn_id)
-        submission = build_submission(request, folder, master, arguments, ship_secrets_unprotected=self.ship_secrets_unprotected)
         more = ("--direction", self.direction, "--options", json.dumps(options))
-        self._hook = SparkAppHook(
-            submission=replace(submission, application_args=(*submission.application_args, *more)),
-            folder=folder,
-            stop_timeout_s=self.stop_timeout_ms / 1000,
-            connection=master.connection,
-            **arguments,
-        )
+        self._hook = self._submit_hook(request, folder, master, arguments, *more)
         lines: list[str] = []
-        ended = self._hook.run(self.application or str(app_path(_APP)), lambda line: _keep(line, lines))
+        ended = self._run_app(self._hook, lambda line: _keep(line, lines))
         if not lines:
             if ended.exit_code:
                 raise run_result.to_exception(None, ended)

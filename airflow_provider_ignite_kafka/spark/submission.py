@@ -62,11 +62,17 @@ class Submission:
 
 
 def build_submission(
-    request: Request, folder: Path, master: SparkMaster, given: Mapping[str, Any], *, ship_secrets_unprotected: bool = False
+    request: Request,
+    folder: Path,
+    master: SparkMaster,
+    given: Mapping[str, Any],
+    *app_arguments: str,
+    ship_secrets_unprotected: bool = False,
 ) -> Submission:
     """Write request, secrets and library into the task's private folder; return the arguments of spark-submit.
 
     :param given: arguments of SparkSubmitHook that the user gave; they override ours.
+    :param app_arguments: the app's own, behind those that every app has.
     :param ship_secrets_unprotected: see :class:`.SparkCopyOperator`.
     :raises SettingsError: the master cannot run a Python app, or would store the secrets where others may read them.
     """
@@ -82,7 +88,7 @@ def build_submission(
         arguments += ["--ship-secrets-unprotected"] * ship_secrets_unprotected
     python = _python(master, given)
     return Submission(
-        tuple(arguments),
+        (*arguments, *app_arguments),
         (*_listed(given, "py_files"), str(zip_library(folder))),
         (*_listed(given, "files"), *shipped),
         {**_driver_conf(master, given, python), **(given.get("conf") or {}), **_no_wait(master)},

@@ -85,6 +85,7 @@ def test_an_error_of_the_app_is_that_of_the_task(bench: Bench) -> None:
         ({"sample": "a lot"}, "sample is 'a lot'"),
         ({"repair": "perhaps"}, "repair is 'perhaps'"),
         ({"settings": {"cache_whitelist": "flights"}}, "the settings have no name"),
+        ({"spark_submit": "{'executor_coers': 1}"}, "spark_submit must be a mapping of names to values"),
     ],
 )
 def test_wrong_arguments_fail_before_anything_starts(arguments: dict[str, Any], text: str, bench: Bench) -> None:
@@ -97,6 +98,8 @@ def test_a_wrong_setting_is_an_import_error_of_the_dag() -> None:
     with pytest.raises(SettingsError, match="cache_whitelits"):
         task({"name": "c", "cache_whitelits": "flights"})
     assert task({"name": "c", "topics": ["t"]}, direction="sink").direction == "sink"
+    with pytest.raises(ValueError, match=r"spark_submit has 'conf', which .* cannot be set here"):
+        task(spark_submit={"conf": {}})
 
 
 def test_cluster_mode_is_refused(bench: Bench, connect: Any) -> None:

@@ -1,0 +1,108 @@
+"""Mixin of the operators that submit a Spark app: its arguments, its private folder with request and secrets, and its end with the task."""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+
+from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook
+from airflow_provider_ignite_kafka.spark import run_result
+from airflow_provider_ignite_kafka.spark.packaging import app_path
+from airflow_provider_ignite_kafka.spark.submission import SparkMaster, build_submission
+from ignite_kafka.errors import IgniteKafkaError, SettingsError
+
+if TYPE_CHECKING:
+    from airflow_provider_ignite_kafka.spark.request import Request
+
+# the last two end spark-submit before the app, so that it could not be distinguished from a lost one
+_OURS = frozenset({"self", "conn_id", "conf", "application_args", "java_class", "yarn_track_via_rm_api", "track_driver_via_k8s_api"})
+
+
+class SparkAppTask:
+    """Operator mixin: runs one of our Spark apps. Parameters of the operators: see :class:`.SparkCopyOperator`."""
+
+    app_name: ClassVar[str]
+    conn_id: str
+    conf: Mapping[str, Any] | None
+    application: str | None
+    spark_submit: Mapping[str, Any] | None
+    ship_secrets_unprotected: bool
+    stop_timeout_ms: int
+    _hook: SparkAppHook | None = None
+
+    def on_kill(self) -> None:
+        """Request that the app ends; kill it after `stop_timeout_ms`."""
+        if self._hook is not None:
+            self._hook.stop()
+
+    @contextmanager
+    def _app_folder(self) -> Iterator[Path]:
+        """The app's private folder, which is removed however the task ends; the library's errors become those of a task."""
+        folder = Path(tempfile.mkdtemp(prefix="ignite-kafka-"))
+        try:
+            yield folder
+        except IgniteKafkaError as error:
+            raise run_result.error_to_exception(error) from error
+        finally:
+            try:
+                self._close_app()
+            finally:  # the folder holds the secrets file
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _close_app(self) -> None:
+        if self._hook is not None:
+            self._hook.close()
+
+    def _spark_arguments(self) -> dict[str, Any]:
+        """Arguments of SparkSubmitHook, before those of the submission.
+
+        :raises SettingsError: `spark_submit` was rendered to an argument that does not exist or cannot be set.
+        """
+        if wrong := _wrong_arguments(self.spark_submit):
+            raise SettingsError(wrong, "See the parameter spark_submit of the operator", setting="spark_submit")
+        return {"conn_id": self.conn_id, "conf": dict(self.conf or {}), **(self.spark_submit or {})}
+
+    def _submit_hook(
+        self, request: Request, folder: Path, master: SparkMaster, arguments: Mapping[str, Any], *app_arguments: str
+    ) -> SparkAppHook:
+        """Hook that submits the app.
+
+        :param app_arguments: the app's own, behind those that every app has.
+        """
+        return SparkAppHook(
+            submission=build_submission(
+                request, folder, master, arguments, *app_arguments, ship_secrets_unprotected=self.ship_secrets_unprotected
+            ),
+            folder=folder,
+            stop_timeout_s=self.stop_timeout_ms / 1000,
+            connection=master.connection,
+            **arguments,
+        )
+
+    def _run_app(self, hook: SparkAppHook, on_line: Callable[[str], None]) -> AppExit:
+        return hook.run(self.application or str(app_path(self.app_name)), on_line)
+
+
+def check_arguments(spark_submit: object) -> None:
+    """Check arguments for spark-submit when the Dag is parsed, unless they are a template.
+
+    :raises ValueError: one does not exist or cannot be set.
+    """
+    if not isinstance(spark_submit, str) and (wrong := _wrong_arguments(spark_submit)):
+        raise ValueError(wrong)
+
+
+def _wrong_arguments(spark_submit: object) -> str | None:
+    """Reason why arguments for spark-submit are invalid, or None. Checked when the Dag is parsed and again after rendering."""
+    if not isinstance(spark_submit, Mapping):
+        return None if spark_submit is None else f"spark_submit must be a mapping of names to values, not {type(spark_submit).__name__}"
+    known = inspect.signature(SparkSubmitHook.__init__).parameters
+    unknown = [name for name in spark_submit if name not in known or name in _OURS]
+    return f"spark_submit has {unknown[0]!r}, which is no argument of SparkSubmitHook or cannot be set here" if unknown else None
