@@ -16,7 +16,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -48,26 +49,41 @@ def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSes
     from .preflight import preflight
     from .runtime.connector_run import RunRequest
 
-    logs.configure(logging.INFO, "%(asctime)s %(levelname)s %(message)s")
-    try:
+    def work() -> None:
         arguments = Arguments.parse(argv)
         request = AppRequest.load(arguments.request, direction)
         set_log_values(request.settings.log_values)
         stop = stop_on_sigterm(request.settings)
         preflight(request.settings, arguments.read_secrets(request.allowed_kafka_options), request.run_id, request.snapshot_id)
-        spark = session_builder(request.settings.name).getOrCreate()
-        log.info("Spark application %s, web UI %s", spark.sparkContext.applicationId, spark.sparkContext.uiWebUrl or "off")
-        try:
+        with app_session(request.settings.name) as spark:
             secrets_file = find_secrets(spark, arguments, request.allowed_kafka_options)
             run(spark, RunRequest(request.settings, request.run_id, request.snapshot_id, secrets_file, show_progress, stop))
-        finally:
-            spark.stop()
+
+    return exit_code_of(work)
+
+
+def exit_code_of(work: Callable[[], None]) -> int:
+    """Do an app's work, with its log; the exit code of :func:`main`."""
+    logs.configure(logging.INFO, "%(asctime)s %(levelname)s %(message)s")
+    try:
+        work()
     except IgniteKafkaError as error:
         if error.exit_code == 2:
             events.emit(events.MISCONFIGURED, reason=str(error))
         logs.show_error(error)
         return error.exit_code
     return 0
+
+
+@contextmanager
+def app_session(connector: str) -> Iterator[SparkSession]:
+    """The Spark session of an app, which is stopped at the end."""
+    spark = session_builder(connector).getOrCreate()
+    log.info("Spark application %s, web UI %s", spark.sparkContext.applicationId, spark.sparkContext.uiWebUrl or "off")
+    try:
+        yield spark
+    finally:
+        spark.stop()
 
 
 def session_builder(connector: str) -> SparkSession.Builder:

@@ -10,12 +10,9 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
-from . import events
-from .app import AppRequest, Arguments, find_secrets, session_builder
+from .app import AppRequest, Arguments, app_session, exit_code_of, find_secrets
 from .common.deadline import Interval
 from .common.redaction import set_log_values
-from .errors import IgniteKafkaError
-from .runtime import logs
 from .settings.connector import ConnectorSettings
 from .settings.sink import SinkSettings
 from .settings.source import SourceSettings
@@ -38,21 +35,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     from .verification.connector import VerifyOptions
 
-    logs.configure(logging.INFO, "%(asctime)s %(levelname)s %(message)s")
     signal.signal(signal.SIGTERM, _end)
     own, rest = _parser().parse_known_args(argv)
-    try:
+
+    def work() -> None:
         arguments = Arguments.parse(rest)
         request = AppRequest.load(arguments.request, DIRECTIONS[own.direction])
         set_log_values(request.settings.log_values)
         result = _verify(arguments, request, VerifyOptions(**json.loads(own.options)))
-    except IgniteKafkaError as error:
-        if error.exit_code == 2:
-            events.emit(events.MISCONFIGURED, reason=str(error))
-        logs.show_error(error)
-        return error.exit_code
-    print(f"{RESULT_LINE}{json.dumps(result.to_dict())}", flush=True)
-    return 0
+        print(f"{RESULT_LINE}{json.dumps(result.to_dict())}", flush=True)
+
+    return exit_code_of(work)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -76,10 +69,6 @@ def _verify(arguments: Arguments, request: AppRequest[ConnectorSettings], option
             log.info("%s: %d of %d tasks", what, done, count)
 
     check_connector(settings, hidden, options)
-    spark = session_builder(settings.name).getOrCreate()
-    log.info("Spark application %s, web UI %s", spark.sparkContext.applicationId, spark.sparkContext.uiWebUrl or "off")
-    try:
+    with app_session(settings.name) as spark:
         secrets = find_secrets(spark, arguments, request.allowed_kafka_options)
         return verify_connector(spark, settings, hidden, secrets, options, show)
-    finally:
-        spark.stop()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ignite_kafka import verify_app
+from ignite_kafka import app, verify_app
 from ignite_kafka.admin.verify import Verified
 from ignite_kafka.errors import KafkaUnavailable
 from ignite_kafka.settings.sink import SinkSettings
@@ -40,7 +40,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, VerifyOptions]]:
 
     context = SimpleNamespace(applicationId="local-1", uiWebUrl=None)
     session = SimpleNamespace(sparkContext=context, stop=lambda: None)
-    monkeypatch.setattr(verify_app, "session_builder", lambda _: SimpleNamespace(getOrCreate=lambda: session))
+    monkeypatch.setattr(app, "session_builder", lambda _: SimpleNamespace(getOrCreate=lambda: session))
     monkeypatch.setattr(connector, "check_connector", lambda *_: None)
     monkeypatch.setattr(connector, "verify_connector", verify)
     return found
