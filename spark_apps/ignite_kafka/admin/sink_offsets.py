@@ -6,6 +6,7 @@ starts meanwhile, reads its offsets again and does not commit over the change.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -132,23 +133,21 @@ def _write(hold: Hold, offsets: Mapping[TopicPartition, int]) -> Moved:
     for topic, _ in offsets:
         if topic not in ids:
             raise TopicError("the topic does not exist", "Correct the name, or create it.", topic=topic)
+    by_slot: dict[int, dict[TopicPartition, PartitionOffset]] = defaultdict(dict)
+    for place, offset in offsets.items():
+        by_slot[slot_of(*place, hold.slots)][place] = PartitionOffset(offset, ids[place[0]], hold.generation)
     before: dict[TopicPartition, int] = {}
     group = hold.clients.reader(**{"group.id": hold.group})
     try:
-        for slot in sorted({slot_of(*place, hold.slots) for place in offsets}):
-            of_slot = {
-                place: PartitionOffset(offset, ids[place[0]], hold.generation)
-                for place, offset in offsets.items()
-                if slot_of(*place, hold.slots) == slot
-            }
+        for slot, of_slot in sorted(by_slot.items()):
             with hold.opened(slot) as (producer, state):
                 known = hold.topics.group_offsets(hold.group, of_slot)
                 before |= {place: known[place][0] if place in known else _copied(state.by_topic.get(place)) for place in of_slot}
                 producer.begin()
-                for place, offset in of_slot.items():
+                for place, copy in of_slot.items():
                     key = PartitionKey(hold.connector, *place).to_json()
-                    producer.produce(hold.offsets_topic(slot), key, offset.to_json(), slot, FORMAT_HEADERS)
-                committed = [TopicPartitionOffset(*place, offset.offset, offset.metadata) for place, offset in of_slot.items()]
+                    producer.produce(hold.offsets_topic(slot), key, copy.to_json(), slot, FORMAT_HEADERS)
+                committed = [TopicPartitionOffset(*place, copy.offset, copy.metadata) for place, copy in of_slot.items()]
                 producer.send_offsets(committed, group.consumer_group_metadata())
                 producer.commit()
     finally:
