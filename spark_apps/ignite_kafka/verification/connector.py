@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
@@ -146,26 +146,26 @@ class _Given:
         return sum(self.cluster.size(target.cache) for target in targets if target.partitions)
 
 
-def _source_plan(settings: SourceSettings, clients: KafkaClients, cluster: Cluster) -> tuple[TransferPlan, frozenset[str]]:
-    """The plan, and those of its topics that do not exist.
+def _source_plan(settings: SourceSettings, clients: KafkaClients, cluster: Cluster) -> tuple[TransferPlan, Mapping[str, int]]:
+    """The plan, and the partition counts of those of its topics that exist.
 
     :raises TopicError: no topic exists: nothing was copied yet.
     """
     topics = Topics(clients)
     plan = source_planning.make_plan(settings, cluster, topics, _ANY, _NO_SLOTS)
     wanted = {cache.topic for cache in plan.caches}
-    missing = wanted - topics.counts(wanted).keys()
-    if missing == wanted:
+    counts = topics.counts(wanted)
+    if not counts:
         what = "no topic of the connector exists"
-        raise TopicError(what, "Run the connector first: its first run creates them.", topic=_shown(sorted(missing)))
-    return plan, frozenset(missing)
+        raise TopicError(what, "Run the connector first: its first run creates them.", topic=_shown(sorted(wanted)))
+    return plan, counts
 
 
 def _of_source(settings: ConnectorSettings, given: _Given) -> list[Judged]:
     assert isinstance(settings, SourceSettings)
-    topics, (plan, missing) = Topics(given.clients), _source_plan(settings, given.clients, given.cluster)
-    compared = [cache for cache in plan.caches if cache.topic not in missing]
-    places = [(cache.topic, number) for cache in compared for number in range(topics.partitions(cache.topic))]
+    topics, (plan, counts) = Topics(given.clients), _source_plan(settings, given.clients, given.cluster)
+    compared = [cache for cache in plan.caches if cache.topic in counts]
+    places = [(cache.topic, number) for cache in compared for number in range(counts[cache.topic])]
     firsts = topics.offsets(places, OffsetSpec.earliest())
 
     def latest(targets: Sequence[Target]) -> list[Target]:
@@ -174,7 +174,7 @@ def _of_source(settings: ConnectorSettings, given: _Given) -> list[Judged]:
 
     targets = latest([Target(cache.name, cache.topic, (), cache.partitions) for cache in compared])
     job = _job(settings, given, targets, partial(_source, plan, given.secrets, given.options), latest)
-    never_sent = [_never_sent(cache, given.cluster.size(cache.name)) for cache in plan.caches if cache.topic in missing]
+    never_sent = [_never_sent(cache, given.cluster.size(cache.name)) for cache in plan.caches if cache.topic not in counts]
     return [*job.run(given.size(targets)), *never_sent]
 
 
