@@ -20,11 +20,12 @@ Column = tuple[str, str | None]
 
 def cache_columns(entities: Iterable[QueryEntity]) -> tuple[Column, ...]:
     """The SQL columns of a cache, of keys and values, each name once."""
-    return tuple({_column_of(entity, field.name): field.java_type for entity in entities for field in entity.fields}.items())
+    return tuple(dict(column for entity in entities for column in _columns_of(entity)).items())
 
 
-def _column_of(entity: QueryEntity, field: str) -> str:
-    return dict(entity.aliases).get(field, field)
+def _columns_of(entity: QueryEntity) -> list[Column]:
+    column_of = dict(entity.aliases)
+    return [(column_of.get(field.name, field.name), field.java_type) for field in entity.fields]
 
 
 def record_columns(settings: SourceSettings, cache: str, entities: Sequence[QueryEntity]) -> tuple[Column, ...]:
