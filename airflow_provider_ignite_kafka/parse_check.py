@@ -37,6 +37,11 @@ def check_settings(
         raise
 
 
+def is_mapped(operator: object) -> bool:
+    """Whether an operator is made of a mapped one: it has its values at run time, when they are checked again."""
+    return bool(getattr(operator, "_BaseOperator__from_mapped", False))
+
+
 def is_plain(value: object) -> bool:
     """Whether a value is known when the Dag is parsed: JSON values without a template in any text."""
     if isinstance(value, str):

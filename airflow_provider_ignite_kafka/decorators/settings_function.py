@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.providers.common.compat.sdk import DecoratedOperator, context_merge, determine_kwargs
 
 from airflow_provider_ignite_kafka.operators.spark_copy import SparkCopyOperator
-from airflow_provider_ignite_kafka.parse_check import check_settings
+from airflow_provider_ignite_kafka.parse_check import check_settings, is_mapped
 from airflow_provider_ignite_kafka.spark import run_result
 from ignite_kafka.errors import SettingsError
 
@@ -58,7 +58,7 @@ class SettingsFunction(DecoratedOperator, SparkCopyOperator):
 
     def check_settings(self) -> None:
         """Check the settings beside the function, each by itself; those of the function are checked on the worker."""
-        if not getattr(self, "_BaseOperator__from_mapped", False):
+        if not is_mapped(self):
             check_settings(self.settings, self.direction, {}, dag=self.dag_id, task=self.task_id, complete=False)
 
     def execute(self, context: Context) -> Any:

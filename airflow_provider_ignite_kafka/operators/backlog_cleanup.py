@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.providers.common.compat.sdk import BaseOperator
 
 from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID
-from airflow_provider_ignite_kafka.parse_check import check_settings
+from airflow_provider_ignite_kafka.parse_check import check_settings, is_mapped
 from airflow_provider_ignite_kafka.spark import run_result
 from airflow_provider_ignite_kafka.spark.request import Connections, merge_settings, resolve_secrets
 from airflow_provider_ignite_kafka.templates import TypedTemplates
@@ -59,7 +59,7 @@ class BacklogCleanupOperator(TypedTemplates, BaseOperator):
         self.ignite_conn_id = ignite_conn_id
         self.kafka_conn_id = kafka_conn_id
         self.secrets_file = secrets_file
-        if not getattr(self, "_BaseOperator__from_mapped", False):
+        if not is_mapped(self):
             check_settings(settings, SourceSettings, {}, dag=self.dag_id, task=self.task_id)
 
     def execute(self, context: Context) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from airflow_provider_ignite_kafka.lineage.copy import CopyLineage, injects_pare
 from airflow_provider_ignite_kafka.links.copy import ConnectorLink, SparkLink, TopicLink
 from airflow_provider_ignite_kafka.operators.resumable_copy import ResumableCopy
 from airflow_provider_ignite_kafka.operators.spark_app import SparkAppTask, check_arguments
-from airflow_provider_ignite_kafka.parse_check import check_settings
+from airflow_provider_ignite_kafka.parse_check import check_settings, is_mapped
 from airflow_provider_ignite_kafka.run_monitor import RunMonitor, check_clusters
 from airflow_provider_ignite_kafka.run_report import RunReport
 from airflow_provider_ignite_kafka.spark import run_result
@@ -152,7 +152,7 @@ class SparkCopyOperator(SparkAppTask, ResumableCopy, CopyLineage, TypedTemplates
 
         :raises SettingsError: a setting is unknown or wrong.
         """
-        if not getattr(self, "_BaseOperator__from_mapped", False):  # a mapped task has its values at run time, when `execute` checks them
+        if not is_mapped(self):
             arguments = {name: getattr(self, name, None) for name in ("run_mode", "failover_policy")}
             check_settings(self.settings, self.direction, arguments, dag=self.dag_id, task=self.task_id)
 

@@ -13,7 +13,7 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID
 from airflow_provider_ignite_kafka.hooks.spark_app import spark_master
 from airflow_provider_ignite_kafka.operators.spark_app import SparkAppTask, check_arguments
-from airflow_provider_ignite_kafka.parse_check import check_settings
+from airflow_provider_ignite_kafka.parse_check import check_settings, is_mapped
 from airflow_provider_ignite_kafka.spark import run_result
 from airflow_provider_ignite_kafka.spark.request import Connections, Request, build_request
 from airflow_provider_ignite_kafka.templates import TypedTemplates
@@ -88,7 +88,7 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
         self.conn_id, self.secrets_file, self.ship_secrets_unprotected = conn_id, secrets_file, ship_secrets_unprotected
         self.conf, self.application, self.spark_submit, self.stop_timeout_ms = conf, application, spark_submit, stop_timeout_ms
         check_arguments(spark_submit)
-        if direction in DIRECTIONS and not getattr(self, "_BaseOperator__from_mapped", False):
+        if direction in DIRECTIONS and not is_mapped(self):
             check_settings(settings, DIRECTIONS[direction], {}, dag=self.dag_id, task=self.task_id)
 
     def execute(self, context: Context) -> dict[str, Any]:
