@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from airflow_provider_ignite_kafka.operators.spark_copy import RunNames, SparkCopyOperator
-from airflow_provider_ignite_kafka.spark.request import Connections, Request, build_request
+from airflow_provider_ignite_kafka.spark.request import Request
 from ignite_kafka.settings.source import SourceSettings
 
 
@@ -36,13 +35,5 @@ class IgniteToKafkaOperator(SparkCopyOperator):
         self.check_settings()
 
     def _request(self, names: RunNames) -> Request:
-        return build_request(
-            self.settings,
-            self.direction,
-            Connections.of(self.ignite_conn_id, self.kafka_conn_id, self.registry_conn_id),
-            default_connector=names.connector,
-            snapshot_id=self.snapshot_id or names.snapshot_id,
-            run_id=names.run_id,
-            secrets_file=Path(self.secrets_file) if self.secrets_file else None,
-            arguments={"run_mode": self.run_mode, "failover_policy": self.failover_policy},
-        )
+        arguments = {"run_mode": self.run_mode, "failover_policy": self.failover_policy}
+        return self._request_of(self.direction, names.connector, names.run_id, self.snapshot_id or names.snapshot_id, arguments)

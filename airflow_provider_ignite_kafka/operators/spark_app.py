@@ -8,18 +8,17 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook
 from airflow_provider_ignite_kafka.spark import run_result
 from airflow_provider_ignite_kafka.spark.packaging import app_path
+from airflow_provider_ignite_kafka.spark.request import Connections, Request, build_request
 from airflow_provider_ignite_kafka.spark.submission import SparkMaster, build_submission
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
-
-if TYPE_CHECKING:
-    from airflow_provider_ignite_kafka.spark.request import Request
+from ignite_kafka.settings.connector import ConnectorSettings
 
 # the last two end spark-submit before the app, so that it could not be distinguished from a lost one
 _OURS = frozenset({"self", "conn_id", "conf", "application_args", "java_class", "yarn_track_via_rm_api", "track_driver_via_k8s_api"})
@@ -29,6 +28,11 @@ class SparkAppTask:
     """Operator mixin: runs one of our Spark apps. Parameters of the operators: see :class:`.SparkCopyOperator`."""
 
     app_name: ClassVar[str]
+    settings: Mapping[str, Any] | str
+    ignite_conn_id: str
+    kafka_conn_id: str
+    registry_conn_id: str | None
+    secrets_file: str | None
     conn_id: str
     conf: Mapping[str, Any] | None
     application: str | None
@@ -41,6 +45,29 @@ class SparkAppTask:
         """Request that the app ends; kill it after `stop_timeout_ms`."""
         if self._hook is not None:
             self._hook.stop()
+
+    def _request_of(
+        self,
+        direction: type[ConnectorSettings],
+        connector: str,
+        run_id: str,
+        snapshot_id: str | None = None,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> Request:
+        """The request of the operator's settings and connections; see :func:`.build_request`.
+
+        :param connector: name of the connector if the settings have none.
+        """
+        return build_request(
+            self.settings,
+            direction,
+            Connections.of(self.ignite_conn_id, self.kafka_conn_id, self.registry_conn_id),
+            default_connector=connector,
+            run_id=run_id,
+            snapshot_id=snapshot_id,
+            secrets_file=Path(self.secrets_file) if self.secrets_file else None,
+            arguments=arguments,
+        )
 
     @contextmanager
     def _app_folder(self) -> Iterator[Path]:

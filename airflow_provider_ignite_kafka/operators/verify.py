@@ -15,7 +15,7 @@ from airflow_provider_ignite_kafka.hooks.spark_app import spark_master
 from airflow_provider_ignite_kafka.operators.spark_app import SparkAppTask, check_arguments
 from airflow_provider_ignite_kafka.parse_check import check_settings, is_mapped
 from airflow_provider_ignite_kafka.spark import run_result
-from airflow_provider_ignite_kafka.spark.request import Connections, Request, build_request
+from airflow_provider_ignite_kafka.spark.request import Request
 from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.errors import NotAvailableYet, SettingsError
 from ignite_kafka.settings.fields import BOOLEAN
@@ -134,14 +134,7 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
             raise SettingsError(f"direction is {self.direction!r}", "Allowed: source, sink.", setting="direction")
         if isinstance(self.settings, Mapping) and not self.settings.get("name"):
             raise SettingsError("the settings have no name", "Give the name of the connector that is compared.", setting="name")
-        return build_request(
-            self.settings,
-            DIRECTIONS[self.direction],
-            Connections.of(self.ignite_conn_id, self.kafka_conn_id, self.registry_conn_id),
-            default_connector="",
-            run_id=str(uuid.uuid4()),
-            secrets_file=Path(self.secrets_file) if self.secrets_file else None,
-        )
+        return self._request_of(DIRECTIONS[self.direction], connector="", run_id=str(uuid.uuid4()))
 
     def _options(self) -> dict[str, Any]:
         """Arguments of VerifyOptions; templates may have been rendered to text.
