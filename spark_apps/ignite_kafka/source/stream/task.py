@@ -66,7 +66,8 @@ class BatchRunner:
             self._commit([batch])
 
     def _commit(self, batches: Sequence[ChangeBatch]) -> None:
-        records = self._sender.commit(batches)
+        self._sender.send(batches)
+        records = self._sender.commit()
         for batch in batches:
             self._reader.remember(batch)
             self._reader.acknowledge(batch)
