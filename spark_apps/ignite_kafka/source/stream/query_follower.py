@@ -22,6 +22,7 @@ from ...ignite.page_batches import batches
 from ...ignite.scan import scan_partitions
 from ...ignite.types.model import Page
 from ...plan.source_plan import CachePlan, TransferPlan
+from .load_size import LoadSize
 from .query_sender import QuerySender
 from .rate_limit import RateLimiter
 
@@ -67,7 +68,7 @@ class QueryFollower:
         self._gap = gap
         self._unsent: list[CacheEvents] = []
         self._to_load: dict[str, list[int]] = {}
-        self._partition_bytes = 0.0  # mean of the partitions that were loaded; 0: none was
+        self._size = LoadSize(self._settings.batch_bytes, limiter.batch_records, _FIRST_PARTITIONS)
         self._nodes: frozenset[uuid.UUID] = frozenset()
         self._node_checks = Interval(_NODES_S)
 
@@ -149,32 +150,32 @@ class QueryFollower:
         in_caches = sorted((one for one in kept if one.page.rows), key=_cache_of)  # stable: a cache's changes keep their order
         for name, found in groupby(in_caches, _cache_of):
             sender.send_changes(self._caches[name], list(found))
-        self._limiter.sent(sender.commit())
+        self._commit(sender)
         self._unsent = []
+
+    def _commit(self, sender: QuerySender) -> None:
+        self._limiter.sent(sender.commit())
 
     def _load(self, cluster: Cluster, sender: QuerySender) -> None:
         """Send the next partitions of a cache; changes that arrive meanwhile are read and wait."""
         if not self._to_load:
             return
         name, partitions = next(iter(self._to_load.items()))
-        cache, chosen = self._caches[name], partitions[: self._partitions_at_once()]
-        size = 0
+        cache, chosen = self._caches[name], partitions[: self._size.partitions]
+        size = rows = 0
         with closing(self._scan(cluster, sender.info(cache), chosen, page_bytes=self._settings.page_bytes)) as scan:
             for pages in batches(scan, _MIN_BATCH_ROWS, lambda: self._settings.page_bytes):
-                size += sum(len(page.data) for page in pages)
+                size, rows = size + sum(len(page.data) for page in pages), rows + sum(page.rows for page in pages)
                 sender.send_entries(cache, pages)
+                if sender.past_limits(cache):
+                    self._commit(sender)
                 self._read(0.0)
         sender.end_partitions(cache, chosen)
-        self._limiter.sent(sender.commit())
-        self._partition_bytes = max(1.0, size / len(chosen))
+        self._commit(sender)
+        self._size.loaded(len(chosen), size, rows)
         del partitions[: len(chosen)]
         if not partitions:
             del self._to_load[name]
-
-    def _partitions_at_once(self) -> int:
-        if not self._partition_bytes:
-            return _FIRST_PARTITIONS
-        return max(1, int(self._settings.batch_bytes / self._partition_bytes))
 
     def drain(self, sender: QuerySender) -> None:
         """Send what the nodes have collected, and end the queries."""

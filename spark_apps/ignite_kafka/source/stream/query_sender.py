@@ -79,9 +79,10 @@ class QuerySender(CountedSlots):
         left_out = np.concatenate([sent.bad, sent.filtered, sent.dropped])
         for partition in np.delete(partitions, left_out).tolist():
             self._records[cache.name, partition] += 1
-        writer = self._writers[self._slots[cache.name]]
-        if writer.past_limits:
-            self.commit()
+
+    def past_limits(self, cache: CachePlan) -> bool:
+        """Whether the open transaction of a cache's slot should be committed now."""
+        return self._writers[self._slots[cache.name]].past_limits
 
     def end_partitions(self, cache: CachePlan, partitions: Iterable[int]) -> None:
         """Queue the offset records of loaded partitions."""

@@ -16,7 +16,7 @@ from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.source.stream.batch import page_of_states
 from ignite_kafka.source.stream.query_sender import slot_of_cache, tasks_of_caches
 from tests.support.event_log import event_log, ids
-from tests.support.followed_cache import CACHE, NEVER, World, long
+from tests.support.followed_cache import CACHE, NEVER, World, Writer, long
 
 
 def test_entries_then_changes() -> None:
@@ -33,6 +33,18 @@ def test_entries_then_changes() -> None:
     assert world.folded == world.expected
     assert sum(count["c"].records for count in world.counts.values()) == 102
     assert {unit.records for unit in world.state.units.values()} == {12, 13}
+
+
+@pytest.mark.parametrize("past_limits", [False, True])
+def test_a_load_is_small_and_counts_under_a_rate_limit(monkeypatch: pytest.MonkeyPatch, past_limits: bool) -> None:
+    """With small transactions, too, which are committed while a partition is read."""
+    monkeypatch.setattr(Writer, "past_limits", past_limits)
+    world = World(max_records_per_second=1)
+    for key in range(80):
+        world.entries[key] = key
+    world.step()
+    assert len(world.topic) == 10, "one partition"
+    assert 5 < world.limiter.ahead_s <= 10
 
 
 @pytest.mark.parametrize("policy", ["NONE", "FULL_SNAPSHOT"])
