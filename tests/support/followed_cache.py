@@ -162,6 +162,9 @@ class Queries:
         self.ended = True
         self._world.alive = []
 
+    def close(self) -> None:
+        self.lost = True
+
 
 class Writer:
     """A slot's transactions."""
