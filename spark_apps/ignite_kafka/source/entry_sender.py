@@ -166,3 +166,13 @@ class EntrySender:
         if bad.stage == Stage.TRANSFORMATION:
             return EntryFilter if failed_in_filter(bad.stage, bad.error) else str(bad.error.where["transform_class"])
         return TransactionalProducer if bad.stage == Stage.PRODUCE else self._converters.of(cache.name).component(bad.stage)
+
+
+def rows_by_partition(partitions: Int64Array) -> dict[int, int]:
+    """How often each partition is there.
+
+    :param partitions: of N entries.
+    """
+    counts = np.bincount(partitions)
+    there = np.flatnonzero(counts)
+    return dict(zip(there.tolist(), counts[there].tolist(), strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
@@ -17,7 +17,7 @@ from ...runtime.counts import CacheCount
 from ...state.sent_topics import check_units
 from ...state.slot_writer import SlotWriter
 from ..counted_slots import CountedSlots, Counts
-from ..entry_sender import Sent
+from ..entry_sender import Sent, rows_by_partition
 from .cache_infos import CacheInfos
 
 NO_PARTITION = -1
@@ -48,7 +48,7 @@ class QuerySender(CountedSlots):
         self._slots = {cache.name: slot_of_cache(cache, plan.slots) for cache in caches}
         super().__init__(plan, cluster, counts, open_slot, sorted(set(self._slots.values())))
         self._infos = CacheInfos(cluster)
-        self._records: Counter[tuple[str, int]] = Counter()  # records of partitions that are being loaded
+        self._records: dict[str, Counter[int]] = defaultdict(Counter)  # records of partitions that are being loaded
         for cache in caches:
             offsets = self._writers[self._slots[cache.name]].state.by_cache.get(cache.name, {})
             check_units(plan, cache, offsets)
@@ -77,8 +77,7 @@ class QuerySender(CountedSlots):
         count = self._count(cache)
         count.entries += partitions.size - sent.filtered.size
         left_out = np.concatenate([sent.bad, sent.filtered, sent.dropped])
-        for partition in np.delete(partitions, left_out).tolist():
-            self._records[cache.name, partition] += 1
+        self._records[cache.name].update(rows_by_partition(np.delete(partitions, left_out)))
 
     def past_limits(self, cache: CachePlan) -> bool:
         """Whether the open transaction of a cache's slot should be committed now."""
@@ -88,7 +87,7 @@ class QuerySender(CountedSlots):
         """Queue the offset records of loaded partitions."""
         writer = self._writers[self._slots[cache.name]]
         for partition in partitions:
-            records = self._records.pop((cache.name, partition), 0)
+            records = self._records[cache.name].pop(partition, 0)
             unit = cache.name, partition, cache.incarnation, self._plan.snapshot_id
             writer.unit_done(*unit, records, topic_id=cache.topic_id, key_kinds=self._key_kinds[cache.name])
             self._count(cache).units += 1
