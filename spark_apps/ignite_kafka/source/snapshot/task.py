@@ -20,7 +20,7 @@ from ...common.deadline import Clock
 from ...common.retry import GROWING, RetryBudget, retry
 from ...errors import CacheDestroyed, CacheNotFound, IgniteKafkaError, OutcomeUnknown
 from ...ignite.cluster import Cluster
-from ...ignite.page_batches import batches
+from ...ignite.page_batches import MIN_BATCH_ROWS, batches
 from ...ignite.page_size import PageSize
 from ...ignite.scan import Scan
 from ...ignite.types.key_kind import KeyKind
@@ -40,7 +40,6 @@ from ...state.sent_topics import check_units
 from ...state.slot_writer import SlotWriter
 from ..entry_sender import EntrySender, rows_by_partition
 
-MIN_BATCH_ROWS = 20_000  # numpy's call overhead eats the gain below it
 _BATCH_PAGES = 2
 _RECORD_PAGES = 4
 _THREADS = 8  # slots whose producers wait for a coordinator or a commit, while one slot of the task copies

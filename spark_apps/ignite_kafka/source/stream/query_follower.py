@@ -18,7 +18,7 @@ from ...errors import CacheDestroyed
 from ...ignite.cluster import Cluster
 from ...ignite.connection import ThinConnection
 from ...ignite.continuous_query import CacheEvents, ContinuousQueries
-from ...ignite.page_batches import batches
+from ...ignite.page_batches import MIN_BATCH_ROWS, batches
 from ...ignite.scan import scan_partitions
 from ...ignite.types.model import Page
 from ...plan.source_plan import CachePlan, TransferPlan
@@ -33,7 +33,6 @@ Scan = Callable[..., Generator[Page, None, None]]
 _WAIT_S = 0.5  # longest wait for a change: after it the end of the epoch is looked for
 _NODES_S = 1.0
 _DRAIN_S = 20.0
-_MIN_BATCH_ROWS = 20_000
 _FIRST_PARTITIONS = 16  # read at once before their size is known
 
 
@@ -164,7 +163,7 @@ class QueryFollower:
         cache, chosen = self._caches[name], partitions[: self._size.partitions]
         size = rows = 0
         with closing(self._scan(cluster, sender.info(cache), chosen, page_bytes=self._settings.page_bytes)) as scan:
-            for pages in batches(scan, _MIN_BATCH_ROWS, lambda: self._settings.page_bytes):
+            for pages in batches(scan, MIN_BATCH_ROWS, lambda: self._settings.page_bytes):
                 size, rows = size + sum(len(page.data) for page in pages), rows + sum(page.rows for page in pages)
                 sender.send_entries(cache, pages)
                 if sender.past_limits(cache):
