@@ -14,7 +14,6 @@ from itertools import groupby
 
 from ... import events
 from ...common.deadline import Deadline, Interval
-from ...errors import CacheDestroyed
 from ...ignite.cluster import Cluster
 from ...ignite.connection import ThinConnection
 from ...ignite.continuous_query import CacheEvents, ContinuousQueries
@@ -93,12 +92,11 @@ class QueryFollower:
             self._after_gap(self._gap or f"the connection to {self._queries.address} began after another was lost", self._caches)
             self._gap = ""
 
-    def _begin_again(self, cluster: Cluster, name: str) -> None:
+    def _begin_again(self, sender: QuerySender, name: str) -> None:
         """Follow a cache anew that may have been made again."""
         assert self._queries is not None
         self._queries.begin_again(name)
-        if cluster.cache(name).partitions != self._caches[name].partitions:
-            raise CacheDestroyed("the cache was made again with other partitions", "Start again.", cache=name)
+        sender.infos.again(self._caches[name])
         self._after_gap("caches were created or destroyed, perhaps this one", [name])
 
     def _after_gap(self, reason: str, names: Iterable[str]) -> None:
@@ -110,11 +108,11 @@ class QueryFollower:
             events.emit(events.CACHES_SENT_AGAIN, **fields)
             self._to_load |= {name: list(range(self._caches[name].partitions)) for name in names}
 
-    def _check(self, cluster: Cluster) -> None:
+    def _check(self, cluster: Cluster, sender: QuerySender) -> None:
         """Notice queries that have ended, and nodes that have left: with them may be changes that no backup had."""
         assert self._queries is not None
         for name in self._queries.check(self._settings.ignite_request_timeout_ms / 1000):
-            self._begin_again(cluster, name)
+            self._begin_again(sender, name)
         if self._node_checks.due():
             before, self._nodes = self._nodes, cluster.nodes()
             if before - self._nodes:
@@ -125,7 +123,7 @@ class QueryFollower:
     def step(self, cluster: Cluster, sender: QuerySender) -> None:
         """Send the changes that have arrived, or arrive soon, then some partitions that are to be loaded."""
         self._read(0.0 if self._to_load or self._limiter.ahead_s else self._wait_s)
-        self._check(cluster)
+        self._check(cluster, sender)
         self._send_unsent(sender)
         self._load(cluster, sender)
 
@@ -162,7 +160,7 @@ class QueryFollower:
         name, partitions = next(iter(self._to_load.items()))
         cache, chosen = self._caches[name], partitions[: self._size.partitions]
         size = rows = 0
-        with closing(self._scan(cluster, sender.info(cache), chosen, page_bytes=self._settings.page_bytes)) as scan:
+        with closing(self._scan(cluster, sender.infos.of(cache), chosen, page_bytes=self._settings.page_bytes)) as scan:
             for pages in batches(scan, MIN_BATCH_ROWS, lambda: self._settings.page_bytes):
                 size, rows = size + sum(len(page.data) for page in pages), rows + sum(page.rows for page in pages)
                 sender.send_entries(cache, pages)

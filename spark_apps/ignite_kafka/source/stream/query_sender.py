@@ -10,7 +10,7 @@ import numpy as np
 from ...common.arrays import Int64Array, Mask
 from ...ignite.cluster import Cluster
 from ...ignite.continuous_query import CacheEvents
-from ...ignite.types.model import CacheInfo, Page
+from ...ignite.types.model import Page
 from ...plan.slots import kinds_of_keys, slot_of, slots_of_tasks
 from ...plan.source_plan import CachePlan, TransferPlan
 from ...runtime.counts import CacheCount
@@ -39,6 +39,7 @@ class QuerySender(CountedSlots):
     """The open slots of one task.
 
     :param caches: of the task.
+    :ivar infos: describe the caches.
     :raises TopicError: a cache's offsets belong to another topic than the plan's.
     """
 
@@ -47,16 +48,12 @@ class QuerySender(CountedSlots):
     ) -> None:
         self._slots = {cache.name: slot_of_cache(cache, plan.slots) for cache in caches}
         super().__init__(plan, cluster, counts, open_slot, sorted(set(self._slots.values())))
-        self._infos = CacheInfos(cluster)
+        self.infos = CacheInfos(cluster)
         self._records: dict[str, Counter[int]] = defaultdict(Counter)  # records of partitions that are being loaded
         for cache in caches:
             offsets = self._writers[self._slots[cache.name]].state.by_cache.get(cache.name, {})
             check_units(plan, cache, offsets)
             self._key_kinds[cache.name] = kinds_of_keys(offsets.values())
-
-    def info(self, cache: CachePlan) -> CacheInfo:
-        """The description of a cache."""
-        return self._infos.of(cache)
 
     def loaded(self, cache: CachePlan) -> set[int]:
         """Partitions whose entries are committed under the plan's snapshot id."""
@@ -96,4 +93,4 @@ class QuerySender(CountedSlots):
         return self._batch[self._slots[cache.name]][cache.name]
 
     def _send(self, cache: CachePlan, pages: Sequence[Page], partitions: Int64Array, removed: Mask | None) -> Sent:
-        return self._queue(self._slots[cache.name], cache, self._infos.of(cache), pages, partitions, removed)
+        return self._queue(self._slots[cache.name], cache, self.infos.of(cache), pages, partitions, removed)

@@ -11,7 +11,7 @@ import pytest
 from ignite_kafka.errors import CacheDestroyed
 from ignite_kafka.events import CACHES_SENT_AGAIN, CHANGES_MISSING
 from ignite_kafka.ignite.continuous_query import CacheEvents
-from ignite_kafka.ignite.types.model import CacheInfo
+from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.source.stream.batch import page_of_states
 from ignite_kafka.source.stream.query_sender import slot_of_cache, tasks_of_caches
@@ -143,6 +143,11 @@ def test_a_cache_that_may_be_another_is_followed_anew(monkeypatch: pytest.Monkey
     world.settle()
     assert queries.begun_again == ["c"]
     assert world.topic == [(long(1), long(1))] * 2
+    again = CacheInfo("c", 1, 8, query_entities=(QueryEntity("java.lang.Long", "Other"),))
+    monkeypatch.setattr(world, "cache", lambda name: again)
+    queries.doubtful = ["c"]
+    world.settle()
+    assert world.sender.infos.of(CACHE) == again, "it may have other columns"
     queries.doubtful = ["c"]
     monkeypatch.setattr(world, "cache", lambda name: CacheInfo("c", 1, 16))
     with pytest.raises(CacheDestroyed, match="other partitions"):
