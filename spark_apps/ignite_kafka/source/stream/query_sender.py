@@ -50,9 +50,16 @@ class QuerySender(CountedSlots):
         super().__init__(plan, cluster, counts, open_slot, sorted(set(self._slots.values())))
         self.infos = CacheInfos(cluster)
         self._records: dict[str, Counter[int]] = defaultdict(Counter)  # records of partitions that are being loaded
+        try:
+            self._restore(caches)
+        except BaseException:
+            self.close()
+            raise
+
+    def _restore(self, caches: Iterable[CachePlan]) -> None:
         for cache in caches:
             offsets = self._writers[self._slots[cache.name]].state.by_cache.get(cache.name, {})
-            check_units(plan, cache, offsets)
+            check_units(self._plan, cache, offsets)
             self._key_kinds[cache.name] = kinds_of_keys(offsets.values())
 
     def loaded(self, cache: CachePlan) -> set[int]:

@@ -8,13 +8,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ignite_kafka.errors import CacheDestroyed
+from ignite_kafka.errors import CacheDestroyed, TopicError
 from ignite_kafka.events import CACHES_SENT_AGAIN, CHANGES_MISSING
 from ignite_kafka.ignite.continuous_query import CacheEvents
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
+from ignite_kafka.source.stream import query_sender
 from ignite_kafka.source.stream.batch import page_of_states
 from ignite_kafka.source.stream.query_sender import slot_of_cache, tasks_of_caches
+from ignite_kafka.state.slot_writer import SlotWriter
 from tests.support.event_log import event_log, ids
 from tests.support.followed_cache import CACHE, NEVER, World, Writer, long
 
@@ -152,6 +154,18 @@ def test_a_cache_that_may_be_another_is_followed_anew(monkeypatch: pytest.Monkey
     monkeypatch.setattr(world, "cache", lambda name: CacheInfo("c", 1, 16))
     with pytest.raises(CacheDestroyed, match="other partitions"):
         world.step()
+
+
+def test_slots_are_closed_if_their_offsets_are_of_another_topic(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise TopicError("another topic")
+
+    closed: list[SlotWriter] = []
+    monkeypatch.setattr(query_sender, "check_units", refused)
+    monkeypatch.setattr(Writer, "close", lambda writer: closed.append(writer))
+    with pytest.raises(TopicError):
+        World()
+    assert len(closed) == 1
 
 
 def test_removals_are_left_out_on_request() -> None:
