@@ -12,10 +12,9 @@ from ignite_kafka.convert import converter
 from ignite_kafka.ignite.binary import decode_entries
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
-from ignite_kafka.ignite.page_batches import batches
+from ignite_kafka.ignite.page_batches import MIN_BATCH_ROWS, batches
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.source.snapshot.task import MIN_BATCH_ROWS
 
 from .serve import serve
 

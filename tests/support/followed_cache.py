@@ -58,11 +58,12 @@ class World:
         self.meanwhile: Callable[[], None] = NEVER
         self.fails: Callable[[], bool] = lambda: False
         self.counts = {slot: {"c": CacheCount()} for slot in range(4)}
+        self.limiter = RateLimiter.of_task(made.max_records_per_second, 4, 4, 0.0)
         self.follower = self.new_follower()
         self.sender = self.new_sender()
 
     def new_follower(self, gap: str = "") -> QueryFollower:
-        return QueryFollower(self.plan, [CACHE], RateLimiter(None), gap, self.begin, self.scan)
+        return QueryFollower(self.plan, [CACHE], self.limiter, gap, self.begin, self.scan)
 
     def new_sender(self) -> QuerySender:
         return QuerySender(self.plan, [CACHE], cast(Cluster, self), self.counts, lambda slot: cast(SlotWriter, Writer(self)))
@@ -160,6 +161,9 @@ class Queries:
     def end(self) -> None:
         self.ended = True
         self._world.alive = []
+
+    def close(self) -> None:
+        self.lost = True
 
 
 class Writer:

@@ -84,6 +84,12 @@ class World:
         with self.ignite.client() as client:
             client.get_cache(f"{self.stem}-{cache}").remove_keys(keys)
 
+    def change_in_turns(self, cache: str) -> None:
+        """Write 100 keys in each of five turns, 20 keys further each time, then remove the first 50."""
+        for turn in range(5):
+            self.put(cache, {key: f"w{turn}-{key}" for key in range(turn * 20, turn * 20 + 100)})
+        self.remove(cache, list(range(50)))
+
     def destroy(self, cache: str) -> None:
         with self.ignite.client() as client:
             client.get_cache(f"{self.stem}-{cache}").destroy()

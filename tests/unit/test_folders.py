@@ -118,9 +118,9 @@ COVERED_BY = {
     "unit/runtime/test_parallelism.py": "runtime.memory",
     "unit/settings/test_source.py": "settings.base settings.connect_names settings.fields settings.suggestions",
     "unit/source/stream/test_stream.py": (
-        "source.stream.backlog_client source.stream.backlog_reader source.stream.cache_infos source.stream.change_reader"
-        " source.stream.loader source.stream.node_watch source.stream.sender source.stream.state_lookup source.stream.topic_scan"
-        " source.stream.unit_reader source.stream.unit_states"
+        "source.counted_slots source.stream.backlog_client source.stream.backlog_reader source.stream.cache_infos"
+        " source.stream.change_reader source.stream.loader source.stream.node_watch source.stream.sender source.stream.state_lookup"
+        " source.stream.topic_scan source.stream.unit_reader source.stream.unit_states"
     ),
     "unit/migration/test_migrate.py": "migration.client_security migration.merge migration.node_settings migration.written",
     "integration/settings/test_files.py": "settings.java_properties",

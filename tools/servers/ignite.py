@@ -145,6 +145,13 @@ class IgniteCluster:
         with client.connect([("127.0.0.1", ports.client) for ports in self._ports]):
             yield client
 
+    def destroy_caches(self, *beginnings: str) -> None:
+        """Destroy the caches whose names begin so."""
+        with self.client() as client:
+            for name in client.get_cache_names():
+                if name.startswith(beginnings):
+                    client.get_cache(name).destroy()
+
     def _client_options(self) -> dict[str, Any]:
         options: dict[str, Any] = {}
         if self.options.authentication:

@@ -39,7 +39,7 @@ from ..ignite.binary import decode_entries
 from ..ignite.binary.entry_table import entries_schema, is_own, to_batch
 from ..ignite.cache_reader import encodable, get_all
 from ..ignite.cluster import Cluster
-from ..ignite.page_batches import batches
+from ..ignite.page_batches import MIN_BATCH_ROWS, batches
 from ..ignite.scan import scan_partitions
 from ..ignite.types.model import CacheInfo, Page
 from .ignite_write import WriteOptions, ignite_writer
@@ -47,7 +47,6 @@ from .option_tables import IGNITE_READ
 from .options import IgniteOptions, ignite_connection
 from .pushdown import optional_pushdown
 
-_BATCH_ROWS = 20_000
 _KEY = ("_key",)
 
 
@@ -171,7 +170,7 @@ class IgniteReader(DataSourceReader):
                 pages: Iterator[Page] = iter(get_all(cluster, self._info, partition.keys, self._schema.field("_key").type))
             else:
                 pages = scan_partitions(cluster, self._info, partition.numbers, page_bytes=self._options.page_bytes)
-            for batch in batches(pages, _BATCH_ROWS, lambda: 2 * self._options.page_bytes):
+            for batch in batches(pages, MIN_BATCH_ROWS, lambda: 2 * self._options.page_bytes):
                 for group in decode_entries(batch, self._info, cluster):
                     yield to_batch(group, self._schema)
 

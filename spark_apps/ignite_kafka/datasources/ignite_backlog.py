@@ -44,7 +44,7 @@ from pyspark.sql.types import StructType
 
 from ..errors import IgniteKafkaError
 from ..ignite.cluster import Cluster
-from ..ignite.page_batches import batches
+from ..ignite.page_batches import MIN_BATCH_ROWS, batches
 from ..ignite.scan import scan_partitions
 from ..plan.source_plan import CachePlan
 from ..settings.source import SourceSettings
@@ -56,7 +56,6 @@ from .ignite import ReadOptions, columns, read_schema
 from .option_tables import BACKLOG
 
 _NAME = "ignite-backlog"
-_BATCH_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -171,13 +170,13 @@ class _RowReader:
                 assert isinstance(partition, Backlogs)
                 rows = self._backlogs(cluster, partition)
             info = cluster.cache(self._options.read.cache)
-            for piece in concat_rows(rows, _BATCH_ROWS):
+            for piece in concat_rows(rows, MIN_BATCH_ROWS):
                 yield to_change_batch(piece, self._schema, info, cluster)
 
     def _entries(self, cluster: Cluster, numbers: Sequence[int]) -> Iterator[ChangeRows]:
         page_bytes = self._options.read.page_bytes
         pages = scan_partitions(cluster, cluster.cache(self._options.read.cache), numbers, page_bytes=page_bytes)
-        for batch in batches(pages, _BATCH_ROWS, lambda: 2 * page_bytes):
+        for batch in batches(pages, MIN_BATCH_ROWS, lambda: 2 * page_bytes):
             yield loaded_rows(batch, _now_ms())
 
     def _backlogs(self, cluster: Cluster, partition: Backlogs) -> Iterator[ChangeRows]:

@@ -112,7 +112,8 @@ class ContinuousQueries:
         self._checks, self._check = Interval(_CHECK_S, clock), (0, 0.0)  # request of the outstanding check, if any, and its time
         self._interval_ms, self._expired = interval_ms, expired
         self._closing: list[int] = []
-        self._caches: dict[int, str] = {}  # by id of the query
+        self._queries: dict[str, int] = {}  # id by cache
+        self._caches: dict[int, str] = {}  # by id, also of queries that were ended: their notifications may be on the way
         self._proofs: dict[str, int] = {}  # cursor by cache
         self._proving: dict[int, str] = {}  # cache by request
         for cache in caches:
@@ -125,7 +126,8 @@ class ContinuousQueries:
         try:
             payload = query_request(cache_id, PAGE_ROWS, self._interval_ms, expired=self._expired)
             body = self._connection.subscribe(protocol.QUERY_CONTINUOUS, payload)
-            self._caches[_ID.unpack_from(body)[0]] = cache
+            self._queries[cache] = query = _ID.unpack_from(body)[0]
+            self._caches[query] = cache
             body = self._connection.request(protocol.QUERY_SCAN, protocol.scan_request(cache_id, _ANY_PARTITION, 1, local=True))
             if body[-1]:
                 self._proofs[cache] = _ID.unpack_from(body)[0]
@@ -170,17 +172,16 @@ class ContinuousQueries:
         self._affinity = self._connection.affinity
         for cache, cursor in self._proofs.items():
             self._proving[self._connection.send(protocol.QUERY_SCAN_PAGE, _ID.pack(cursor))] = cache
-        return [cache for cache in self._caches.values() if cache not in self._proofs]
+        return [cache for cache in self._queries if cache not in self._proofs]
 
     def begin_again(self, cache: str) -> None:
         """Begin the query of a cache once more, then end the one before; changes between may come twice.
 
         :raises CacheNotFound, ScanFailed, IgniteKafkaError: as when queries begin.
         """
-        before = [query for query, name in self._caches.items() if name == cache]
+        before = self._queries[cache]
         self._begin(cache)
-        for query in before:
-            self._connection.forget(self._connection.send(protocol.RESOURCE_CLOSE, _ID.pack(query)))
+        self._connection.forget(self._connection.send(protocol.RESOURCE_CLOSE, _ID.pack(before)))
 
     def _read_proof(self, cache: str, request: int) -> None:
         try:
@@ -204,7 +205,7 @@ class ContinuousQueries:
 
     def end(self) -> None:
         """Ask the node to end the queries; changes that it has already sent can still be read."""
-        ids = [*self._caches, *self._proofs.values()]
+        ids = [*self._queries.values(), *self._proofs.values()]
         self._closing += [self._connection.send(protocol.RESOURCE_CLOSE, _ID.pack(one)) for one in ids]
 
     @property

@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator
 
 from .types.model import Page
 
+MIN_BATCH_ROWS = 20_000
+"""Entries of a batch, unless its bytes are enough before: below it numpy's call overhead eats the gain."""
+
 
 def batches(pages: Iterator[Page], rows: int, size: Callable[[], int]) -> Iterator[list[Page]]:
     """Pages collected until they hold at least ``rows`` entries or ``size()`` bytes; memory is bounded by a batch and one page.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import SettingsError
 from ..settings.connector import ConnectorSettings
@@ -17,6 +17,8 @@ from ..settings.secrets import Secrets
 from .client import Registry, registry
 from .config import RegistryConfig, registry_config
 from .schema import KnownId
+
+V = TypeVar("V")
 
 _lock = threading.Lock()
 _Key = tuple[str, str]
@@ -51,10 +53,7 @@ def learn_ids(ids: Ids) -> None:
     """Let the registries of this process, also those that are made later, keep what another process knows."""
     with _lock:
         for key, known in ids.items():
-            _learned.pop(key, None)
-            _learned[key] = known
-        while len(_learned) > _MOST:
-            del _learned[next(iter(_learned))]
+            _put(_learned, key, known)
 
 
 def _sides(settings: ConnectorSettings) -> Iterator[tuple[ConnectorSettings, str]]:
@@ -68,10 +67,15 @@ def _sides(settings: ConnectorSettings) -> Iterator[tuple[ConnectorSettings, str
 def keep(side: str, properties: Mapping[str, Any], config: RegistryConfig) -> None:
     """Keep how converters of a side with these properties reach their registry."""
     with _lock:
-        _configs.pop(key := _key(side, properties), None)
-        _configs[key] = config
-        if len(_configs) > _MOST:
-            del _configs[next(iter(_configs))]
+        _put(_configs, _key(side, properties), config)
+
+
+def _put(kept: dict[_Key, V], key: _Key, value: V) -> None:
+    """Keep a value as the newest; the oldest goes if there are too many."""
+    kept.pop(key, None)
+    kept[key] = value
+    if len(kept) > _MOST:
+        del kept[next(iter(kept))]
 
 
 def registry_of(side: str, properties: Mapping[str, Any]) -> Registry:

@@ -13,7 +13,7 @@ from .. import events
 from ..common.arrays import Int64Array
 from ..convert import Converters
 from ..convert.filter.entries import EntryFilter
-from ..convert.rules.stage import Stage
+from ..convert.rules.stage import Stage, failed_in_filter
 from ..convert.to_kafka.bad_entries import ENTRY_ERRORS, BadEntry, Conversion, separate_bad_entries
 from ..convert.to_kafka.key_types import key_types_in
 from ..errors import AmbiguousKeys, IgniteKafkaError
@@ -153,7 +153,7 @@ class EntrySender:
         """Send a bad entry to the dead-letter topic, or report it by an event only."""
         error = type(bad.error)(bad.error.what, "", **bad.error.where | {"partition": partition})
         if self._settings.error_handling_policy != DEAD_LETTER:
-            if not _by_filter(bad):  # which has its own event
+            if not failed_in_filter(bad.stage, bad.error):  # which has its own event
                 events.emit(events.CONVERTER_FAILED, reason=error.what, stage=str(bad.stage), **error.where)
             return
         component = self._component(cache, bad)
@@ -164,10 +164,15 @@ class EntrySender:
     def _component(self, cache: CachePlan, bad: BadEntry) -> type | str:
         """What failed at an entry, for the headers of its dead letter."""
         if bad.stage == Stage.TRANSFORMATION:
-            return EntryFilter if _by_filter(bad) else str(bad.error.where["transform_class"])
+            return EntryFilter if failed_in_filter(bad.stage, bad.error) else str(bad.error.where["transform_class"])
         return TransactionalProducer if bad.stage == Stage.PRODUCE else self._converters.of(cache.name).component(bad.stage)
 
 
-def _by_filter(bad: BadEntry) -> bool:
-    """Whether the filter failed at an entry, and no transform."""
-    return bad.stage == Stage.TRANSFORMATION and "transform_class" not in bad.error.where
+def rows_by_partition(partitions: Int64Array) -> dict[int, int]:
+    """How often each partition is there.
+
+    :param partitions: of N entries.
+    """
+    counts = np.bincount(partitions)
+    there = np.flatnonzero(counts)
+    return dict(zip(there.tolist(), counts[there].tolist(), strict=True))

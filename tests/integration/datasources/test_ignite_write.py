@@ -71,10 +71,7 @@ def world(spark: SparkSession, ignite: IgniteCluster, unique: Callable[[str], st
     made = World(spark, ignite, unique("put").replace("-", "_"))
     yield made
     spark.conf.unset("spark.sql.python.filterPushdown.enabled")
-    with ignite.client() as client:
-        for cache in client.get_cache_names():
-            if cache.startswith(made.name):
-                client.get_cache(cache).destroy()
+    ignite.destroy_caches(made.name)
 
 
 @pytest.fixture

@@ -15,7 +15,4 @@ from tools.servers import IgniteCluster, KafkaBroker
 def sink(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> Iterator[Sink]:
     made = Sink(spark, ignite, kafka)
     yield made
-    with ignite.client() as client:
-        for name in client.get_cache_names():
-            if name.startswith(made.cache):
-                client.get_cache(name).destroy()
+    ignite.destroy_caches(made.cache)

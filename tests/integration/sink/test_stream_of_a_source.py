@@ -34,10 +34,7 @@ def world(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> Ite
     made = World(spark, ignite, kafka)
     yield made
     made.service(lambda service: service.force_stop(made.stem, True))
-    with ignite.client() as client:
-        for name in client.get_cache_names():
-            if name.startswith((made.stem, COPY + made.stem)):
-                client.get_cache(name).destroy()
+    ignite.destroy_caches(made.stem, COPY + made.stem)
 
 
 @contextmanager

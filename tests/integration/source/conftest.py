@@ -58,7 +58,4 @@ def stream(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> It
     made = StreamWorld(spark, ignite, kafka)
     yield made
     made.service(lambda service: service.force_stop(made.stem, True))
-    with ignite.client() as client:
-        for name in client.get_cache_names():
-            if name.startswith(made.stem):
-                client.get_cache(name).destroy()
+    ignite.destroy_caches(made.stem)

@@ -123,10 +123,7 @@ def world(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> Ite
     yield made
     with ignite_cluster(made.source, Secrets()) as cluster:
         cluster.ask(lambda connection: BacklogService(connection, None).force_stop(made.stem, True))
-    with ignite.client() as client:
-        for name in client.get_cache_names():
-            if name.startswith(made.stem):
-                client.get_cache(name).destroy()
+    ignite.destroy_caches(made.stem)
 
 
 def test_caches_go_to_topics_by_expression(world: World) -> None:

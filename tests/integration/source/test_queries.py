@@ -40,10 +40,7 @@ def world(spark: SparkSession, nodes: IgniteCluster, kafka: KafkaBroker) -> Iter
     with nodes.client() as client:
         client.create_cache({PROP_NAME: f"{made.stem}-a", PROP_BACKUPS_NUMBER: 1})
     yield made
-    with nodes.client() as client:
-        for name in client.get_cache_names():
-            if name.startswith(made.stem):
-                client.get_cache(name).destroy()
+    nodes.destroy_caches(made.stem)
 
 
 def await_change(world: World, run: Running, key: int) -> None:
@@ -67,9 +64,7 @@ def test_entries_then_changes_and_removals_in_order(world: World) -> None:
     with world.running() as run:
         world.await_equal("a", run)
         assert len(world.records("a")) == 500
-        for turn in range(5):
-            world.put("a", {key: f"w{turn}-{key}" for key in range(turn * 20, turn * 20 + 100)})
-        world.remove("a", list(range(50)))
+        world.change_in_turns("a")
         world.await_equal("a", run)
         world.put("a", {900: "before the stop"})
         ended = run.stop()

@@ -44,9 +44,7 @@ def test_entries_then_changes_each_once_and_in_order(world: World) -> None:
     with world.running() as run:
         world.await_equal("a", run)
         assert len(world.records("a")) == 500
-        for turn in range(5):
-            world.put("a", {key: f"w{turn}-{key}" for key in range(turn * 20, turn * 20 + 100)})
-        world.remove("a", list(range(50)))
+        world.change_in_turns("a")
         world.await_equal("a", run)
         ended = run.stop()
     assert ended.state == status.STOPPED

@@ -247,3 +247,31 @@ def test_a_doubtful_query_begins_again_before_the_old_one_ends() -> None:
         assert found is not None
         assert found.cache == "c"
         queries.close()
+
+
+def test_a_cache_whose_query_began_again_is_followed_by_one() -> None:
+    """The query before is ended; it is neither doubtful nor ended a second time."""
+    now, closed = [0.0], list[tuple[int, ...]]()
+
+    def serve(accepted: socket.socket) -> None:
+        register(accepted)
+        for again in (10, 20):
+            accepted.sendall(reply(read_frame(accepted), struct.pack("<q", QUERY_ID + again)))
+            accepted.sendall(reply(read_frame(accepted), struct.pack("<qi", CURSOR, 0) + b"\x00"))
+            accepted.sendall(reply(read_frame(accepted)))
+        accepted.sendall(reply(read_frame(accepted), b"\x01", affinity=2))
+        closed.append(struct.unpack_from("<hqq", read_frame(accepted))[::2])
+        assert accepted.recv(1) == b""
+
+    with server(serve) as endpoint:
+        queries = begun(endpoint, lambda: now[0])
+        queries.begin_again("c")
+        queries.begin_again("c")
+        now[0] = 3.0
+        queries.check(10.0)
+        while not queries._connection.has_reply(queries._check[0]):
+            queries.read(0.05)
+        assert queries.check(10.0) == ["c"]
+        queries.end()
+        queries.close()
+    assert closed == [(protocol.RESOURCE_CLOSE, QUERY_ID + 20)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from ...errors import IgniteKafkaError
+
 
 class Stage(StrEnum):
     """Constants of ``org.apache.kafka.connect.runtime.errors.Stage``."""
@@ -14,3 +16,8 @@ class Stage(StrEnum):
     TRANSFORMATION = "TRANSFORMATION"
     PUT = "TASK_PUT"
     PRODUCE = "KAFKA_PRODUCE"
+
+
+def failed_in_filter(stage: str, error: IgniteKafkaError) -> bool:
+    """Whether the filter failed at an entry or a record; a transform, which has the same stage, is named by its error."""
+    return stage == Stage.TRANSFORMATION and "transform_class" not in error.where

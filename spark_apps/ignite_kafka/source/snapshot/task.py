@@ -16,12 +16,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...common.arrays import Int64Array
 from ...common.deadline import Clock
 from ...common.retry import GROWING, RetryBudget, retry
 from ...errors import CacheDestroyed, CacheNotFound, IgniteKafkaError, OutcomeUnknown
 from ...ignite.cluster import Cluster
-from ...ignite.page_batches import batches
+from ...ignite.page_batches import MIN_BATCH_ROWS, batches
 from ...ignite.page_size import PageSize
 from ...ignite.scan import Scan
 from ...ignite.types.key_kind import KeyKind
@@ -39,9 +38,8 @@ from ...settings.source import SourceSettings
 from ...state.open_slots import SlotOpener
 from ...state.sent_topics import check_units
 from ...state.slot_writer import SlotWriter
-from ..entry_sender import EntrySender
+from ..entry_sender import EntrySender, rows_by_partition
 
-MIN_BATCH_ROWS = 20_000  # numpy's call overhead eats the gain below it
 _BATCH_PAGES = 2
 _RECORD_PAGES = 4
 _THREADS = 8  # slots whose producers wait for a coordinator or a commit, while one slot of the task copies
@@ -265,9 +263,9 @@ class SlotCopy:
             partitions = np.repeat([page.partition for page in batch], [page.rows for page in batch])
             sent = self._sender.send(writer, self._slot, cache, info, batch, partitions)
             records = sent.records
-            _count(self._unit_bad, partitions[sent.bad])
-            _count(self._unit_filtered, partitions[sent.filtered])
-            _count(self._unit_dropped, partitions[sent.dropped])
+            self._unit_bad.update(rows_by_partition(partitions[sent.bad]))
+            self._unit_filtered.update(rows_by_partition(partitions[sent.filtered]))
+            self._unit_dropped.update(rows_by_partition(partitions[sent.dropped]))
             if records.key_kinds and not self._key_kinds:  # the topic may hold keys of former snapshots
                 self._key_kinds = kinds_of_keys(writer.state.by_cache.get(cache.name, {}).values())
             self._key_kinds |= records.key_kinds
@@ -288,14 +286,6 @@ class SlotCopy:
     def _commit(self, writer: SlotWriter) -> None:
         writer.commit()
         self._budget.reset()
-
-
-def _count(counter: Counter[int], partitions: Int64Array) -> None:
-    """Add the number of times that each partition is there."""
-    if partitions.size:
-        counts = np.bincount(partitions)
-        there = np.flatnonzero(counts)
-        counter.update(dict(zip(there.tolist(), counts[there].tolist(), strict=True)))
 
 
 def same_cache(cluster: Cluster, planned: CachePlan) -> CacheInfo:

@@ -27,3 +27,8 @@ class CacheInfos:
                 raise CacheDestroyed("the cache was made again with other partitions", "Start again.", cache=cache.name)
             self._infos[cache.cache_id] = info
         return self._infos[cache.cache_id]
+
+    def again(self, cache: CachePlan) -> CacheInfo:
+        """The same, read once more."""
+        self._infos.pop(cache.cache_id, None)
+        return self.of(cache)

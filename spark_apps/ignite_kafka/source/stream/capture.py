@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
@@ -134,10 +134,12 @@ class Capture:
     def deployments(self) -> dict[str, str]:
         """The caches that the connector's lists choose now, with their deployment ids."""
         found = {name: deployment for name, _, deployment, *_ in self._ask(lambda service: service.caches())}
+        return {name: found[name] for name in self._chosen(found)}
+
+    def _chosen(self, caches: Iterable[str]) -> list[str]:
+        """Of these caches those that the connector's lists choose."""
         settings = self._settings
-        return {
-            name: found[name] for name in select(found, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
-        }
+        return select(caches, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
 
     def seen(self) -> Deployments:
         """The caches that the connector's lists choose now; the captured ones with their incarnations."""

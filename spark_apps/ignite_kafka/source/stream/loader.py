@@ -19,6 +19,7 @@ from ...plan.source_plan import CachePlan
 from .backlog_client import BacklogClient
 from .batch import ChangeBatch, without_keys
 from .cache_infos import CacheInfos
+from .load_size import LoadSize
 from .state_lookup import StateLookup
 from .unit_reader import UnitReader
 from .unit_states import UnitStates
@@ -46,8 +47,8 @@ class Loader:
         scan: Scan = scan_partitions,
     ) -> None:
         self._settings, self._table, self._client, self._infos = states.plan.settings, states.table, client, infos
-        self._states, self._reader, self._lookup, self._most_records, self._scan = states, reader, lookup, most_records, scan
-        self._unit_bytes = self._unit_rows = 0.0  # means of the units that were loaded; 0: none was
+        self._states, self._reader, self._lookup, self._scan = states, reader, lookup, scan
+        self._size = LoadSize(self._settings.batch_bytes, most_records, _FIRST_LOAD)
 
     def load(self) -> list[ChangeBatch]:
         """Load the next units; no batch when all are loaded."""
@@ -89,14 +90,7 @@ class Loader:
         if not waiting.size:
             return waiting
         of_cache: Int64Array = waiting[self._table.cache[waiting] == self._table.cache[waiting[0]]]
-        return of_cache[: max(1, self._units_at_once())]
-
-    def _units_at_once(self) -> int:
-        """How many units make a batch, by the mean size of those that were loaded."""
-        if not self._unit_bytes:
-            return _FIRST_LOAD if self._most_records is None else 1
-        fitting = self._settings.batch_bytes / self._unit_bytes
-        return int(fitting if self._most_records is None else min(fitting, self._most_records / max(0.01, self._unit_rows)))
+        return of_cache[: self._size.partitions]
 
     def _pages(self, cache: CachePlan, units: Int64Array) -> dict[int, list[Page]]:
         """Unit to its entries."""
@@ -107,7 +101,5 @@ class Loader:
             for page in scan:
                 pages[unit_of[page.partition]].append(page)
         every = [page for each in pages.values() for page in each]
-        size, rows = max(1.0, sum(len(page.data) for page in every) / units.size), sum(page.rows for page in every) / units.size
-        known = bool(self._unit_bytes)
-        self._unit_bytes, self._unit_rows = ((self._unit_bytes + size) / 2, (self._unit_rows + rows) / 2) if known else (size, rows)
+        self._size.loaded(units.size, sum(len(page.data) for page in every), sum(page.rows for page in every))
         return pages

@@ -9,7 +9,6 @@ from typing import ClassVar
 from ...errors import IgniteKafkaError
 from ...ignite.backlog_service import has_service
 from ...ignite.cluster import Cluster
-from ...plan.routing import select
 from ...settings.source import SourceSettings
 from .capture import Capture, Captured, Deployments
 
@@ -60,8 +59,7 @@ class QueryCapture(Capture):
 
     def deployments(self) -> dict[str, str]:
         """The caches that the connector's lists choose now; a number stands for the deployment id, which nodes do not tell."""
-        settings = self._settings
-        chosen = select(self._cluster.cache_names(), settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
+        chosen = self._chosen(self._cluster.cache_names())
         self._times.update(set(chosen) - self._present)
         self._present = set(chosen)
         return {name: f"cache {self._times[name]}" for name in chosen}

@@ -14,14 +14,14 @@ from itertools import groupby
 
 from ... import events
 from ...common.deadline import Deadline, Interval
-from ...errors import CacheDestroyed
 from ...ignite.cluster import Cluster
 from ...ignite.connection import ThinConnection
 from ...ignite.continuous_query import CacheEvents, ContinuousQueries
-from ...ignite.page_batches import batches
+from ...ignite.page_batches import MIN_BATCH_ROWS, batches
 from ...ignite.scan import scan_partitions
 from ...ignite.types.model import Page
 from ...plan.source_plan import CachePlan, TransferPlan
+from .load_size import LoadSize
 from .query_sender import QuerySender
 from .rate_limit import RateLimiter
 
@@ -32,7 +32,6 @@ Scan = Callable[..., Generator[Page, None, None]]
 _WAIT_S = 0.5  # longest wait for a change: after it the end of the epoch is looked for
 _NODES_S = 1.0
 _DRAIN_S = 20.0
-_MIN_BATCH_ROWS = 20_000
 _FIRST_PARTITIONS = 16  # read at once before their size is known
 
 
@@ -67,7 +66,7 @@ class QueryFollower:
         self._gap = gap
         self._unsent: list[CacheEvents] = []
         self._to_load: dict[str, list[int]] = {}
-        self._partition_bytes = 0.0  # mean of the partitions that were loaded; 0: none was
+        self._size = LoadSize(self._settings.batch_bytes, limiter.batch_records, _FIRST_PARTITIONS)
         self._nodes: frozenset[uuid.UUID] = frozenset()
         self._node_checks = Interval(_NODES_S)
 
@@ -93,12 +92,11 @@ class QueryFollower:
             self._after_gap(self._gap or f"the connection to {self._queries.address} began after another was lost", self._caches)
             self._gap = ""
 
-    def _begin_again(self, cluster: Cluster, name: str) -> None:
+    def _begin_again(self, sender: QuerySender, name: str) -> None:
         """Follow a cache anew that may have been made again."""
         assert self._queries is not None
         self._queries.begin_again(name)
-        if cluster.cache(name).partitions != self._caches[name].partitions:
-            raise CacheDestroyed("the cache was made again with other partitions", "Start again.", cache=name)
+        sender.infos.again(self._caches[name])
         self._after_gap("caches were created or destroyed, perhaps this one", [name])
 
     def _after_gap(self, reason: str, names: Iterable[str]) -> None:
@@ -110,11 +108,11 @@ class QueryFollower:
             events.emit(events.CACHES_SENT_AGAIN, **fields)
             self._to_load |= {name: list(range(self._caches[name].partitions)) for name in names}
 
-    def _check(self, cluster: Cluster) -> None:
+    def _check(self, cluster: Cluster, sender: QuerySender) -> None:
         """Notice queries that have ended, and nodes that have left: with them may be changes that no backup had."""
         assert self._queries is not None
         for name in self._queries.check(self._settings.ignite_request_timeout_ms / 1000):
-            self._begin_again(cluster, name)
+            self._begin_again(sender, name)
         if self._node_checks.due():
             before, self._nodes = self._nodes, cluster.nodes()
             if before - self._nodes:
@@ -125,7 +123,7 @@ class QueryFollower:
     def step(self, cluster: Cluster, sender: QuerySender) -> None:
         """Send the changes that have arrived, or arrive soon, then some partitions that are to be loaded."""
         self._read(0.0 if self._to_load or self._limiter.ahead_s else self._wait_s)
-        self._check(cluster)
+        self._check(cluster, sender)
         self._send_unsent(sender)
         self._load(cluster, sender)
 
@@ -149,32 +147,32 @@ class QueryFollower:
         in_caches = sorted((one for one in kept if one.page.rows), key=_cache_of)  # stable: a cache's changes keep their order
         for name, found in groupby(in_caches, _cache_of):
             sender.send_changes(self._caches[name], list(found))
-        self._limiter.sent(sender.commit())
+        self._commit(sender)
         self._unsent = []
+
+    def _commit(self, sender: QuerySender) -> None:
+        self._limiter.sent(sender.commit())
 
     def _load(self, cluster: Cluster, sender: QuerySender) -> None:
         """Send the next partitions of a cache; changes that arrive meanwhile are read and wait."""
         if not self._to_load:
             return
         name, partitions = next(iter(self._to_load.items()))
-        cache, chosen = self._caches[name], partitions[: self._partitions_at_once()]
-        size = 0
-        with closing(self._scan(cluster, sender.info(cache), chosen, page_bytes=self._settings.page_bytes)) as scan:
-            for pages in batches(scan, _MIN_BATCH_ROWS, lambda: self._settings.page_bytes):
-                size += sum(len(page.data) for page in pages)
+        cache, chosen = self._caches[name], partitions[: self._size.partitions]
+        size = rows = 0
+        with closing(self._scan(cluster, sender.infos.of(cache), chosen, page_bytes=self._settings.page_bytes)) as scan:
+            for pages in batches(scan, MIN_BATCH_ROWS, lambda: self._settings.page_bytes):
+                size, rows = size + sum(len(page.data) for page in pages), rows + sum(page.rows for page in pages)
                 sender.send_entries(cache, pages)
+                if sender.past_limits(cache):
+                    self._commit(sender)
                 self._read(0.0)
         sender.end_partitions(cache, chosen)
-        self._limiter.sent(sender.commit())
-        self._partition_bytes = max(1.0, size / len(chosen))
+        self._commit(sender)
+        self._size.loaded(len(chosen), size, rows)
         del partitions[: len(chosen)]
         if not partitions:
             del self._to_load[name]
-
-    def _partitions_at_once(self) -> int:
-        if not self._partition_bytes:
-            return _FIRST_PARTITIONS
-        return max(1, int(self._settings.batch_bytes / self._partition_bytes))
 
     def drain(self, sender: QuerySender) -> None:
         """Send what the nodes have collected, and end the queries."""

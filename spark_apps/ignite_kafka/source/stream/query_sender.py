@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from ...common.arrays import Int64Array, Mask
-from ...convert.to_kafka.key_types import remembered
 from ...ignite.cluster import Cluster
 from ...ignite.continuous_query import CacheEvents
-from ...ignite.types.key_kind import KeyKind
-from ...ignite.types.model import CacheInfo, Page
+from ...ignite.types.model import Page
 from ...plan.slots import kinds_of_keys, slot_of, slots_of_tasks
 from ...plan.source_plan import CachePlan, TransferPlan
 from ...runtime.counts import CacheCount
-from ...state.open_slots import OpenSlots
 from ...state.sent_topics import check_units
 from ...state.slot_writer import SlotWriter
-from ..entry_sender import EntrySender, Sent
+from ..counted_slots import CountedSlots, Counts
+from ..entry_sender import Sent, rows_by_partition
 from .cache_infos import CacheInfos
 
-Counts = Mapping[int, Mapping[str, CacheCount]]
 NO_PARTITION = -1
 """In place of a change's partition, which a continuous query does not tell."""
 
@@ -39,38 +35,32 @@ def tasks_of_caches(plan: TransferPlan, most: int) -> tuple[tuple[int, ...], ...
     return tuple(tuple(slots[at] for at in group) for group in slots_of_tasks(len(slots), most))
 
 
-class QuerySender:
-    """The open slots of one task. After any error it is closed and never used again.
+class QuerySender(CountedSlots):
+    """The open slots of one task.
 
     :param caches: of the task.
-    :param counts: slot and cache to what was sent, added to as it is committed.
-    :param open_slot: opens a slot; called in several threads.
+    :ivar infos: describe the caches.
     :raises TopicError: a cache's offsets belong to another topic than the plan's.
     """
 
     def __init__(
-        self, plan: TransferPlan, caches: Iterable[CachePlan], cluster: Cluster, counts: Counts, open_slot: Callable[[int], SlotWriter]
+        self, plan: TransferPlan, caches: Sequence[CachePlan], cluster: Cluster, counts: Counts, open_slot: Callable[[int], SlotWriter]
     ) -> None:
-        self._plan, self._counts = plan, counts
         self._slots = {cache.name: slot_of_cache(cache, plan.slots) for cache in caches}
-        self._entries, self._infos = EntrySender(plan, cluster), CacheInfos(cluster)
-        self._batch: dict[int, dict[str, CacheCount]] = defaultdict(lambda: defaultdict(CacheCount))  # not committed yet
-        self._records: Counter[tuple[str, int]] = Counter()  # records of partitions that are being loaded
-        self._kinds: dict[str, set[KeyKind]] = {}
-        self._writers = OpenSlots(open_slot, sorted(set(self._slots.values())))
+        super().__init__(plan, cluster, counts, open_slot, sorted(set(self._slots.values())))
+        self.infos = CacheInfos(cluster)
+        self._records: dict[str, Counter[int]] = defaultdict(Counter)  # records of partitions that are being loaded
+        try:
+            self._restore(caches)
+        except BaseException:
+            self.close()
+            raise
+
+    def _restore(self, caches: Iterable[CachePlan]) -> None:
         for cache in caches:
             offsets = self._writers[self._slots[cache.name]].state.by_cache.get(cache.name, {})
-            check_units(plan, cache, offsets)
-            self._kinds[cache.name] = kinds_of_keys(offsets.values())
-
-    @property
-    def in_doubt(self) -> bool:
-        """Whether a commit was requested and not answered."""
-        return self._writers.in_doubt
-
-    def info(self, cache: CachePlan) -> CacheInfo:
-        """The description of a cache."""
-        return self._infos.of(cache)
+            check_units(self._plan, cache, offsets)
+            self._key_kinds[cache.name] = kinds_of_keys(offsets.values())
 
     def loaded(self, cache: CachePlan) -> set[int]:
         """Partitions whose entries are committed under the plan's snapshot id."""
@@ -91,48 +81,23 @@ class QuerySender:
         count = self._count(cache)
         count.entries += partitions.size - sent.filtered.size
         left_out = np.concatenate([sent.bad, sent.filtered, sent.dropped])
-        for partition in np.delete(partitions, left_out).tolist():
-            self._records[cache.name, partition] += 1
-        writer = self._writers[self._slots[cache.name]]
-        if writer.past_limits:
-            self.commit()
+        self._records[cache.name].update(rows_by_partition(np.delete(partitions, left_out)))
+
+    def past_limits(self, cache: CachePlan) -> bool:
+        """Whether the open transaction of a cache's slot should be committed now."""
+        return self._writers[self._slots[cache.name]].past_limits
 
     def end_partitions(self, cache: CachePlan, partitions: Iterable[int]) -> None:
         """Queue the offset records of loaded partitions."""
         writer = self._writers[self._slots[cache.name]]
         for partition in partitions:
-            records = self._records.pop((cache.name, partition), 0)
+            records = self._records[cache.name].pop(partition, 0)
             unit = cache.name, partition, cache.incarnation, self._plan.snapshot_id
-            writer.unit_done(*unit, records, topic_id=cache.topic_id, key_kinds=self._kinds[cache.name])
+            writer.unit_done(*unit, records, topic_id=cache.topic_id, key_kinds=self._key_kinds[cache.name])
             self._count(cache).units += 1
-
-    def commit(self) -> int:
-        """Commit what is queued; returns the number of records."""
-        records = sum(count.records for counts in self._batch.values() for count in counts.values())
-        self._writers.each(self._commit_slot, list(self._batch))
-        return records
-
-    def _commit_slot(self, slot: int) -> None:
-        self._writers[slot].commit()
-        for name, count in self._batch.pop(slot).items():
-            self._counts[slot][name].add(count)
 
     def _count(self, cache: CachePlan) -> CacheCount:
         return self._batch[self._slots[cache.name]][cache.name]
 
     def _send(self, cache: CachePlan, pages: Sequence[Page], partitions: Int64Array, removed: Mask | None) -> Sent:
-        slot, count = self._slots[cache.name], self._count(cache)
-        self._entries.note_key_types(cache.name, remembered(self._kinds[cache.name]))
-        sent = self._entries.send(self._writers[slot], slot, cache, self._infos.of(cache), pages, partitions, removed)
-        self._kinds[cache.name] |= sent.records.key_kinds
-        count.bad += sent.bad.size
-        count.filtered += sent.filtered.size
-        count.records += len(sent.records)
-        count.bytes += sent.records.nbytes
-        count.started = count.started or time.time()
-        count.ended = time.time()
-        return sent
-
-    def close(self) -> None:
-        """Close every slot; open transactions are aborted."""
-        self._writers.close()
+        return self._queue(self._slots[cache.name], cache, self.infos.of(cache), pages, partitions, removed)

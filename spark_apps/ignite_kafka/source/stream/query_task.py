@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...errors import IgniteKafkaError, OutcomeUnknown
-from ...events import QUERY_FAILED
 from ...kafka.topics import Topics
-from ...plan.slots import Owner
 from ...plan.source_plan import TransferPlan
-from ...runtime.clients import ignite_cluster, slot_clients, slot_opener
-from ...runtime.counts import CacheCount, SlotResult
+from ...runtime.clients import ignite_cluster
+from ...runtime.counts import SlotResult
 from ...runtime.epoch import Epoch, EpochEnd
 from ...runtime.memory import tune_allocation
-from ...runtime.task_loop import TaskLoop, TaskServices
 from ...settings.secrets import Secrets
 from .query_follower import QueryFollower
 from .query_sender import QuerySender, slot_of_cache
-from .rate_limit import RateLimiter
+from .sending_task import SendingTask
 
 
 def query_slots(plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch) -> Iterator[SlotResult]:
@@ -31,26 +27,20 @@ def query_slots(plan: TransferPlan, secrets: Secrets, slots: Sequence[int], atte
     yield from QueryTask(plan, secrets, slots, attempt, epoch).run()
 
 
-class QueryTask(TaskLoop):
-    """The caches of one task from the beginning of an epoch to its end, over as many attempts as the retry budget allows.
+class QueryTask(SendingTask):
+    """A task that follows whole caches by continuous queries.
 
     The queries outlast an attempt that Kafka ends, and so do changes that were read and are not committed.
     """
 
-    RETRIED = QUERY_FAILED
+    IN_DOUBT_REMEDY = "Start the connector again; its last changes may be in the topics twice."
 
     def __init__(self, plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch) -> None:
-        self._settings, self._clients = plan.settings, slot_clients(plan.settings, secrets)
-        super().__init__(plan, slots, epoch, TaskServices.of(plan, self._clients, epoch))
-        self._plan, self._secrets = plan, secrets
-        self._owner = Owner(plan.generation, epoch=epoch.number, attempt=attempt)
-        self._caches = [cache for cache in plan.caches if slot_of_cache(cache, plan.slots) in slots]
-        self._counts = {slot: {cache.name: CacheCount() for cache in plan.caches} for slot in slots}
-        every_slot = {slot_of_cache(cache, plan.slots) for cache in plan.caches}
-        self._limiter = RateLimiter.of_task(self._settings.max_records_per_second, len(slots), len(every_slot), epoch.ahead_s)
+        slot_of = {cache: slot_of_cache(cache, plan.slots) for cache in plan.caches}
+        super().__init__(plan, secrets, slots, attempt, epoch, len(set(slot_of.values())))
+        self._caches = [cache for cache in plan.caches if slot_of[cache] in slots]
         gap = "the stream was interrupted" if epoch.number > 1 or attempt > 0 else ""
         self._follower = QueryFollower(plan, self._caches, self._limiter, gap)
-        self._in_doubt = self._reported_loaded = False
 
     def run(self) -> list[SlotResult]:
         """One result a slot."""
@@ -60,33 +50,17 @@ class QueryTask(TaskLoop):
             self._follower.close()
 
     def _results(self) -> list[SlotResult]:
-        loaded, ahead_s = self._follower.all_loaded, self._limiter.ahead_s
-        return [SlotResult(slot, self._counts[slot], None, False, loaded, ahead_s) for slot in self._slots]
+        self._loaded = self._follower.all_loaded
+        return super()._results()
 
     def _attempt(self, end: EpochEnd) -> None:
         with ignite_cluster(self._settings, self._secrets) as cluster:
-            open_slot = slot_opener(self._plan, self._clients, Topics(self._clients), self._owner)
-            sender = QuerySender(self._plan, self._caches, cluster, self._counts, open_slot)
+            sender = QuerySender(self._plan, self._caches, cluster, self._counts, self._opener(Topics(self._clients)))
             self._in_doubt = False
-            try:
+            with self._closed(sender):
                 self._follower.begin(cluster, sender)
                 while not end.reached(self._limiter.ahead_s):
                     self._follower.step(cluster, sender)
                     self.progressed()
-                    self._report()
+                    self._report(loaded=self._follower.all_loaded)
                 self._follower.drain(sender)
-            finally:
-                self._in_doubt = self._in_doubt or sender.in_doubt
-                sender.close()
-
-    def _report(self) -> None:
-        loaded = self._follower.all_loaded
-        self.report_progress(self._counts.values(), loaded=loaded, at_once=loaded != self._reported_loaded)
-        self._reported_loaded = loaded
-
-    def _final_error(self, error: IgniteKafkaError) -> IgniteKafkaError:
-        if self._in_doubt and not error.final:
-            what = f"a commit got no answer and the slots could not be read since: {error}"
-            remedy = "Start the connector again; its last changes may be in the topics twice."
-            return OutcomeUnknown(what, remedy, connector=self._plan.connector, slots=", ".join(map(str, self._slots)))
-        return error

@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from ...common.arrays import Int64Array, Mask
-from ...convert.to_kafka.key_types import remembered
 from ...ignite.backlog_changes import REMOVED
 from ...ignite.cluster import Cluster
-from ...ignite.types.key_kind import KeyKind
 from ...ignite.types.model import Page
 from ...plan.slots import UnitOffset, kinds_of_keys
 from ...plan.source_plan import CachePlan, TransferPlan
-from ...runtime.counts import CacheCount
 from ...settings.converters import IGNITE_BINARY
-from ...state.open_slots import OpenSlots
 from ...state.sent_topics import check_units
 from ...state.slot_writer import SlotWriter
-from ..entry_sender import EntrySender
+from ..counted_slots import CountedSlots, Counts
 from .batch import ChangeBatch, page_of_rows, page_of_states
 from .cache_infos import CacheInfos
 from .unit_table import UnitTable
 
-Counts = Mapping[int, Mapping[str, CacheCount]]
 State = tuple[bytes, bytes | None]
 
 
-class SlotsSender:
-    """The open slots of one task. After any error it is closed and never used again.
+class SlotsSender(CountedSlots):
+    """The open slots of one task.
 
     :param infos: describe the caches.
-    :param counts: slot and cache to what was sent, added to as batches are committed.
-    :param open_slot: opens a slot; called in several threads.
     """
 
     def __init__(
@@ -47,12 +38,9 @@ class SlotsSender:
         counts: Counts,
         open_slot: Callable[[int], SlotWriter],
     ) -> None:
-        self._plan, self._settings, self._table, self._infos, self._counts = plan, plan.settings, table, infos, counts
-        self._entries = EntrySender(plan, cluster)
-        self._batch: dict[int, dict[str, CacheCount]] = defaultdict(lambda: defaultdict(CacheCount))  # not committed yet
+        super().__init__(plan, cluster, counts, open_slot, counts)
+        self._settings, self._table, self._infos = plan.settings, table, infos
         self._records = np.zeros(len(table), np.int64)
-        self._key_kinds: dict[str, set[KeyKind]] = defaultdict(set)
-        self._writers = OpenSlots(open_slot, counts)
 
     def offsets(self) -> Iterator[tuple[int, UnitOffset | None, bool]]:
         """The offset records of the slots, read once before anything is sent.
@@ -76,25 +64,12 @@ class SlotsSender:
                     self._records[unit] = offset.records
                 yield unit, offset, sent_before
 
-    @property
-    def in_doubt(self) -> bool:
-        """Whether a commit was requested and not answered."""
-        return self._writers.in_doubt
-
-    def commit(self, batches: Sequence[ChangeBatch]) -> int:
-        """Send batches and their offset records (`ChangeBatch.progress`), commit them, and return the number of records."""
+    def send(self, batches: Iterable[ChangeBatch]) -> None:
+        """Queue batches and their offset records (`ChangeBatch.progress`)."""
         for batch in batches:
             states = batch.states_by_unit
             for units in self._table.by_slot_and_cache(batch.active):
                 self._send(batch, units, states)
-        records = sum(count.records for counts in self._batch.values() for count in counts.values())
-        self._writers.each(self._commit_slot, self._writers)
-        return records
-
-    def _commit_slot(self, slot: int) -> None:
-        self._writers[slot].commit()
-        for name, count in self._batch.pop(slot, {}).items():
-            self._counts[slot][name].add(count)
 
     def _send(self, batch: ChangeBatch, units: Int64Array, states: Mapping[int, Sequence[State]]) -> None:
         """Queue the entries, changes, looked-up states and offset records of a batch for units of one slot and one cache."""
@@ -147,19 +122,10 @@ class SlotsSender:
         :param changes: see :meth:`.entry_sender.EntrySender.send`.
         """
         slot = int(self._table.slot[units[0]])
-        count, partitions = self._batch[slot][cache.name], self._table.units["partition"][units]
-        self._entries.note_key_types(cache.name, remembered(self._key_kinds[cache.name]))
-        sent = self._entries.send(self._writers[slot], slot, cache, self._infos.of(cache), pages, partitions, removed, changes)
-        records = sent.records
-        self._key_kinds[cache.name] |= records.key_kinds
+        partitions = self._table.units["partition"][units]
+        sent = self._queue(slot, cache, self._infos.of(cache), pages, partitions, removed, changes)
         for rows in (sent.bad, sent.filtered, sent.dropped):
             np.subtract.at(self._records, units[rows], 1)  # :meth:`_send_offset` adds all
-        count.bad += sent.bad.size
-        count.filtered += sent.filtered.size
-        count.records += len(records)
-        count.bytes += records.nbytes
-        count.started = count.started or time.time()
-        count.ended = time.time()
         return int(sent.filtered.size)
 
     def _send_offset(self, batch: ChangeBatch, unit: int, cache: CachePlan) -> None:
@@ -179,7 +145,3 @@ class SlotsSender:
             topic_id=cache.topic_id,
         )
         self._writers[int(self._table.slot[unit])].unit_offset(cache.name, self._table.partition(unit), offset)
-
-    def close(self) -> None:
-        """Close every slot; open transactions are aborted."""
-        self._writers.close()

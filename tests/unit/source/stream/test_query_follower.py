@@ -8,15 +8,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ignite_kafka.errors import CacheDestroyed
+from ignite_kafka.errors import CacheDestroyed, TopicError
 from ignite_kafka.events import CACHES_SENT_AGAIN, CHANGES_MISSING
 from ignite_kafka.ignite.continuous_query import CacheEvents
-from ignite_kafka.ignite.types.model import CacheInfo
+from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
+from ignite_kafka.source.stream import query_sender
 from ignite_kafka.source.stream.batch import page_of_states
 from ignite_kafka.source.stream.query_sender import slot_of_cache, tasks_of_caches
+from ignite_kafka.state.slot_writer import SlotWriter
 from tests.support.event_log import event_log, ids
-from tests.support.followed_cache import CACHE, NEVER, World, long
+from tests.support.followed_cache import CACHE, NEVER, World, Writer, long
 
 
 def test_entries_then_changes() -> None:
@@ -33,6 +35,18 @@ def test_entries_then_changes() -> None:
     assert world.folded == world.expected
     assert sum(count["c"].records for count in world.counts.values()) == 102
     assert {unit.records for unit in world.state.units.values()} == {12, 13}
+
+
+@pytest.mark.parametrize("past_limits", [False, True])
+def test_a_load_is_small_and_counts_under_a_rate_limit(monkeypatch: pytest.MonkeyPatch, past_limits: bool) -> None:
+    """With small transactions, too, which are committed while a partition is read."""
+    monkeypatch.setattr(Writer, "past_limits", past_limits)
+    world = World(max_records_per_second=1)
+    for key in range(80):
+        world.entries[key] = key
+    world.step()
+    assert len(world.topic) == 10, "one partition"
+    assert 5 < world.limiter.ahead_s <= 10
 
 
 @pytest.mark.parametrize("policy", ["NONE", "FULL_SNAPSHOT"])
@@ -131,10 +145,27 @@ def test_a_cache_that_may_be_another_is_followed_anew(monkeypatch: pytest.Monkey
     world.settle()
     assert queries.begun_again == ["c"]
     assert world.topic == [(long(1), long(1))] * 2
+    again = CacheInfo("c", 1, 8, query_entities=(QueryEntity("java.lang.Long", "Other"),))
+    monkeypatch.setattr(world, "cache", lambda name: again)
+    queries.doubtful = ["c"]
+    world.settle()
+    assert world.sender.infos.of(CACHE) == again, "it may have other columns"
     queries.doubtful = ["c"]
     monkeypatch.setattr(world, "cache", lambda name: CacheInfo("c", 1, 16))
     with pytest.raises(CacheDestroyed, match="other partitions"):
         world.step()
+
+
+def test_slots_are_closed_if_their_offsets_are_of_another_topic(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise TopicError("another topic")
+
+    closed: list[SlotWriter] = []
+    monkeypatch.setattr(query_sender, "check_units", refused)
+    monkeypatch.setattr(Writer, "close", lambda writer: closed.append(writer))
+    with pytest.raises(TopicError):
+        World()
+    assert len(closed) == 1
 
 
 def test_removals_are_left_out_on_request() -> None:

@@ -1,0 +1,80 @@
+"""The open slots of a stream's task: entries are queued in their transactions, and counted once these are committed."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from ..common.arrays import Int64Array, Mask
+from ..convert.to_kafka.key_types import remembered
+from ..ignite.cluster import Cluster
+from ..ignite.types.key_kind import KeyKind
+from ..ignite.types.model import CacheInfo, Page
+from ..plan.source_plan import CachePlan, TransferPlan
+from ..runtime.counts import CacheCount
+from ..state.open_slots import OpenSlots
+from ..state.slot_writer import SlotWriter
+from .entry_sender import EntrySender, Sent
+
+Counts = Mapping[int, Mapping[str, CacheCount]]
+
+
+class CountedSlots:
+    """Base of the senders of streams. After any error it is closed and never used again.
+
+    :param counts: slot and cache to what was sent, added to as it is committed.
+    :param open_slot: opens a slot; called in several threads.
+    :param slots: numbers of the slots.
+    """
+
+    def __init__(
+        self, plan: TransferPlan, cluster: Cluster, counts: Counts, open_slot: Callable[[int], SlotWriter], slots: Iterable[int]
+    ) -> None:
+        self._plan, self._counts, self._entries = plan, counts, EntrySender(plan, cluster)
+        self._batch: dict[int, dict[str, CacheCount]] = defaultdict(lambda: defaultdict(CacheCount))  # not committed yet
+        self._key_kinds: dict[str, set[KeyKind]] = defaultdict(set)
+        self._writers = OpenSlots(open_slot, slots)
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether a commit was requested and not answered."""
+        return self._writers.in_doubt
+
+    def commit(self) -> int:
+        """Commit what is queued; returns the number of records."""
+        records = sum(count.records for counts in self._batch.values() for count in counts.values())
+        self._writers.each(self._commit_slot, self._writers)
+        return records
+
+    def _commit_slot(self, slot: int) -> None:
+        self._writers[slot].commit()
+        for name, count in self._batch.pop(slot, {}).items():
+            self._counts[slot][name].add(count)
+
+    def _queue(
+        self,
+        slot: int,
+        cache: CachePlan,
+        info: CacheInfo,
+        pages: Sequence[Page],
+        partitions: Int64Array,
+        removed: Mask | None,
+        changes: tuple[Int64Array, Int64Array] | None = None,
+    ) -> Sent:
+        """Queue the entries of pages in a slot; `pages` and what follows is as in :meth:`.EntrySender.send`."""
+        self._entries.note_key_types(cache.name, remembered(self._key_kinds[cache.name]))
+        sent = self._entries.send(self._writers[slot], slot, cache, info, pages, partitions, removed, changes)
+        self._key_kinds[cache.name] |= sent.records.key_kinds
+        count = self._batch[slot][cache.name]
+        count.bad += sent.bad.size
+        count.filtered += sent.filtered.size
+        count.records += len(sent.records)
+        count.bytes += sent.records.nbytes
+        count.started = count.started or time.time()
+        count.ended = time.time()
+        return sent
+
+    def close(self) -> None:
+        """Close every slot; open transactions are aborted."""
+        self._writers.close()

@@ -1,0 +1,32 @@
+"""How many partitions of a cache are loaded at once: as many as make a batch, by the mean size of those that were loaded."""
+
+from __future__ import annotations
+
+
+class LoadSize:
+    """The size of the next load.
+
+    :param batch_bytes: bytes of entries that one load should have, at least one partition.
+    :param most_records: records that one load should have, at least one partition; None: any number.
+    :param first: partitions of the first load, whose size is not known yet, if its records are not limited.
+    """
+
+    def __init__(self, batch_bytes: int, most_records: int | None, first: int) -> None:
+        self._batch_bytes, self._most_records, self._first = batch_bytes, most_records, first
+        self._bytes = self._rows = 0.0  # means of a partition; 0: none was loaded
+
+    @property
+    def partitions(self) -> int:
+        """Number of partitions to load next."""
+        if not self._bytes:
+            return self._first if self._most_records is None else 1
+        fitting = self._batch_bytes / self._bytes
+        return max(1, int(fitting if self._most_records is None else min(fitting, self._most_records / max(0.01, self._rows))))
+
+    def loaded(self, partitions: int, size: int, rows: int) -> None:
+        """Note partitions that were loaded.
+
+        :param size: bytes of their entries. :param rows: number of their entries.
+        """
+        mean_bytes, mean_rows, known = max(1.0, size / partitions), rows / partitions, bool(self._bytes)
+        self._bytes, self._rows = ((self._bytes + mean_bytes) / 2, (self._rows + mean_rows) / 2) if known else (mean_bytes, mean_rows)

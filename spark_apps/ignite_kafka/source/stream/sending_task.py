@@ -1,0 +1,69 @@
+"""Base class of a stream's Spark task: what does not depend on where its changes come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import ClassVar
+
+from ...errors import IgniteKafkaError, OutcomeUnknown
+from ...events import QUERY_FAILED
+from ...kafka.topics import Topics
+from ...plan.slots import Owner
+from ...plan.source_plan import TransferPlan
+from ...runtime.clients import slot_clients, slot_opener
+from ...runtime.counts import CacheCount, SlotResult
+from ...runtime.epoch import Epoch
+from ...runtime.task_loop import TaskLoop, TaskServices
+from ...settings.secrets import Secrets
+from ...state.open_slots import SlotOpener
+from ..counted_slots import CountedSlots
+from .rate_limit import RateLimiter
+
+
+class SendingTask(TaskLoop):
+    """The slots of one task from the beginning of an epoch to its end, over as many attempts as the retry budget allows.
+
+    :param all_slots: number of slots that share the rate limit.
+    """
+
+    RETRIED = QUERY_FAILED
+    IN_DOUBT_REMEDY: ClassVar[str]
+    """Remedy where a commit got no answer."""
+
+    def __init__(self, plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch, all_slots: int) -> None:
+        self._settings, self._clients = plan.settings, slot_clients(plan.settings, secrets)
+        super().__init__(plan, slots, epoch, TaskServices.of(plan, self._clients, epoch))
+        self._plan, self._secrets = plan, secrets
+        self._owner = Owner(plan.generation, epoch=epoch.number, attempt=attempt)
+        self._counts = {slot: {cache.name: CacheCount() for cache in plan.caches} for slot in slots}
+        self._limiter = RateLimiter.of_task(self._settings.max_records_per_second, len(slots), all_slots, epoch.ahead_s)
+        self._in_doubt = self._finished = self._loaded = False
+
+    def _results(self) -> list[SlotResult]:
+        ahead_s = self._limiter.ahead_s
+        return [SlotResult(slot, self._counts[slot], None, self._finished, self._loaded, ahead_s) for slot in self._slots]
+
+    def _opener(self, topics: Topics) -> SlotOpener:
+        return slot_opener(self._plan, self._clients, topics, self._owner)
+
+    @contextmanager
+    def _closed(self, sender: CountedSlots) -> Iterator[None]:
+        """Close a sender at the end, and note whether it leaves a commit without an answer."""
+        try:
+            yield
+        finally:
+            self._in_doubt = self._in_doubt or sender.in_doubt
+            sender.close()
+
+    def _report(self, *, loaded: bool) -> None:
+        """Report progress at intervals, and at once when the initial load ends, or begins again."""
+        at_once, self._loaded = loaded != self._loaded, loaded
+        self.report_progress(self._counts.values(), loaded=loaded, at_once=at_once)
+
+    def _final_error(self, error: IgniteKafkaError) -> IgniteKafkaError:
+        if self._in_doubt and not error.final:
+            what = f"a commit got no answer and the slots could not be read since: {error}"
+            slots = ", ".join(map(str, self._slots))
+            return OutcomeUnknown(what, self.IN_DOUBT_REMEDY, connector=self._plan.connector, slots=slots)
+        return error
