@@ -35,14 +35,14 @@ class SelectFields:
         schema = struct_schema(column, _SETTING)
         numbers = {one.name: number for number, one in enumerate(schema.fields)}
         chosen = [(numbers[name], one, name) for one, name in self._chosen(numbers)]
-        fields = [ConnectField(_new_name(one, name), schema.fields[number].schema) for number, one, name in chosen]
+        fields = [ConnectField(one.renamed(name), schema.fields[number].schema) for number, one, name in chosen]
         columns = [field_values(column, number, use_default=False) for number, _, _ in chosen]
         return struct_column(fields, columns, basics(schema), len(column.data))
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         def change(_: int, value: Any) -> dict[str, Any]:
             members = require_map(value, _SETTING)
-            return {_new_name(one, name): members[name] for one, name in self._chosen(members)}
+            return {one.renamed(name): members[name] for one, name in self._chosen(members)}
 
         return written(row_by_row(parsed(column), change, failures))
 
@@ -56,10 +56,6 @@ class SelectFields:
         if not found:
             raise Thrown(f"{_SETTING} names {_listed(one.name for one in self.fields)}, and the value has {_listed(names)}")
         return found
-
-
-def _new_name(selected: SelectedField, name: str) -> str:
-    return name if selected.alias == selected.name else selected.alias
 
 
 def _listed(names: Iterable[str]) -> str:
