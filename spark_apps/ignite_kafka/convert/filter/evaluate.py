@@ -89,7 +89,7 @@ class _Evaluation:
         :raises UnsupportedType: it is a constant, and has an error instead of a value.
         """
         found = self._operand(condition)
-        if not found.constant or not self._count:
+        if not found.constant or found.is_literal or not self._count:
             return found
         if found.failure is not None:
             raise UnsupportedType(f"a constant of where has no value: {found.failure.first}", "Correct where.")
