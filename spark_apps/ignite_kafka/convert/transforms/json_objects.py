@@ -7,7 +7,8 @@ member's null.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -56,6 +57,15 @@ class JsonObjects:
     def with_members(self, members: Mapping[str, pa.BinaryArray | Pairs]) -> JsonObjects:
         """The same objects with other members."""
         return replace(self, members=members)
+
+    def chosen(self, names: Iterable[tuple[str, str]]) -> JsonObjects:
+        """The objects with some of their members alone, each by its name and the new one."""
+        return self.with_members({new: self.members[name] if new == name else self.tokens(name) for name, new in names})
+
+    def all_have_members(self) -> bool:
+        """Whether no object is empty."""
+        lacking = [(one.texts if isinstance(one, Pairs) else one).is_null() for one in self.members.values()]
+        return bool(lacking) and not pc.any(functools.reduce(pc.and_, lacking)).as_py()
 
     def tokens(self, name: str) -> pa.BinaryArray:
         """The texts of a member's values, null for each object that lacks it."""
