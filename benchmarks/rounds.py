@@ -28,6 +28,11 @@ class Case:
     request: Mapping[str, Any]
     prepare: Callable[[], None] = field(default=lambda: None)
 
+    def run(self) -> Round:
+        """One round."""
+        self.prepare()
+        return self.contender.round(**self.request)
+
 
 @dataclass(frozen=True)
 class Series:
@@ -68,8 +73,7 @@ def in_turn(cases: Sequence[Case], rounds: int, log: Log) -> dict[str, Series]:
     found: dict[str, list[Round]] = {case.label: [] for case in cases}
     for number in range(rounds + 1):
         for case in cases:
-            case.prepare()
-            one = case.contender.round(**case.request)
+            one = case.run()
             found[case.label].append(one)
             turn = "cold" if number == 0 else f"round {number}"
             log(f"  {turn}: {case.label}: {one.entries:,} in {one.seconds:.2f} s, {one.per_second:,.0f}/s")

@@ -12,8 +12,9 @@ from .. import tables
 from ..contender import Contender
 from ..report import Section, ratio_text, series_table
 from ..rounds import Case, Log, Series, in_turn
-from ..stack import TOPIC_PARTITIONS, Stack
+from ..stack import Stack
 from ..tables import SINK_CACHES, SINK_TOPICS, TEXT_KEY, TRADES, WIDE, BenchTable
+from .copy import copy_request
 from .sink import Sink
 
 _JSON = "JSON"
@@ -108,8 +109,7 @@ def _ratios(about: str, pairs: Sequence[Pair], series: Sequence[Series]) -> list
 
 
 def _copy(request: Mapping[str, object], connector: str, settings: Mapping[str, object]) -> dict[str, object]:
-    more = {"topic_partitions": TOPIC_PARTITIONS, "field_nullability_policy": "EAGER", **settings}
-    return {**request, "what": "copy", "connector": connector, "settings": more}
+    return copy_request(request, connector, field_nullability_policy="EAGER", **settings)
 
 
 def _copied(stack: Stack, ours: Contender, table: BenchTable, rows: int, pair: Pair, registry: str) -> Sink:

@@ -22,9 +22,9 @@ def whole(stack: Stack, log: Log) -> Section:
             request = {**stack.places, "cache": cache}
             by_hand = {**request, "topic": stack.topic(f"java-{cache}"), "threads": _THREADS}
             cases = [
-                Case(f"{cache}: ours, JSON", ours, _ours(request, f"json-{cache}")),
+                Case(f"{cache}: ours, JSON", ours, copy_request(request, f"json-{cache}")),
                 Case(f"{cache}: by hand in Java, JSON", java, {**by_hand, "keepNames": False}),
-                Case(f"{cache}: ours, Ignite binary", ours, _ours(request, f"binary-{cache}", **_BINARY)),
+                Case(f"{cache}: ours, Ignite binary", ours, copy_request(request, f"binary-{cache}", **_BINARY)),
                 Case(f"{cache}: by hand, names kept", java, {**by_hand, "keepNames": True}),
             ]
             found = in_turn(cases, stack.sizes.rounds, log)
@@ -43,7 +43,11 @@ def whole(stack: Stack, log: Log) -> Section:
     return Section("Whole copy", about, tuple(tables), tuple(findings))
 
 
-def _ours(request: Mapping[str, object], connector: str, **settings: str) -> dict[str, object]:
+def copy_request(request: Mapping[str, object], connector: str, **settings: object) -> dict[str, object]:
+    """What ours must know to copy a cache.
+
+    :param request: the cache, and where the clusters are.
+    """
     more = {"topic_partitions": TOPIC_PARTITIONS, **settings}
     return {**request, "what": "copy", "connector": connector, "settings": more}
 
@@ -61,7 +65,7 @@ def fused(stack: Stack, log: Log) -> Section:
     request = {**stack.places, "cache": cache, "rows": stack.sizes.trades}
     with stack.python("spark", "fused") as session:
         cases = [
-            Case("fused in one task", session, _ours(request, "fused")),
+            Case("fused in one task", session, copy_request(request, "fused")),
             Case("two data sources", session, {**request, "what": "two_sources", "connector": "two", "topic": stack.topic("two-sources")}),
         ]
         found = in_turn(cases, stack.sizes.spark_rounds, log)

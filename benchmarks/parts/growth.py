@@ -74,8 +74,7 @@ def _section(title: str, unit: str, about: str, rounds: list[tuple[int, list[Rou
 
 
 def _round(case: Case, log: Log) -> Round:
-    case.prepare()
-    one = case.contender.round(**case.request)
+    one = case.run()
     log(f"  {one.entries:,} in {one.seconds:.2f} s, worker peak {one.peak_mib.get('worker', 0):.0f} MiB")
     return one
 

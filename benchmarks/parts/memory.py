@@ -8,12 +8,13 @@ from tools.servers.jars import Jars
 from tools.servers.registry import SchemaRegistry
 
 from .. import tables
-from ..contender import Contender, Round
+from ..contender import Contender
 from ..report import Section, Table
 from ..rounds import Case, Log
-from ..stack import TOPIC_PARTITIONS, Stack
+from ..stack import Stack
 from ..tables import SINK_CACHES, SINK_TOPICS, BenchTable
 from .converters import PAIRS, Pair
+from .copy import copy_request
 from .sink import Sink
 
 _FLAT = 1.2
@@ -45,10 +46,10 @@ def by_converters(stack: Stack, log: Log) -> Section:
 
 def _copy(stack: Stack, session: Contender, table: BenchTable, pair: Pair, settings: Mapping[str, object]) -> Case:
     """The copy of the cache to topic to-<converter>-<cache>."""
-    prefix = {"topic_prefix": f"{SINK_TOPICS}{pair.name}-", "topic_partitions": TOPIC_PARTITIONS, "field_nullability_policy": "EAGER"}
-    connector = f"memory-of-{pair.name}-{table.cache}"
-    request = {**stack.places, "what": "copy", "cache": table.cache, "connector": connector, "settings": {**prefix, **settings}}
-    return Case(table.cache, session, request)
+    prefix, connector = f"{SINK_TOPICS}{pair.name}-", f"memory-of-{pair.name}-{table.cache}"
+    request = {**stack.places, "cache": table.cache}
+    more = {"topic_prefix": prefix, "field_nullability_policy": "EAGER", **settings}
+    return Case(table.cache, session, copy_request(request, connector, **more))
 
 
 def _sink(stack: Stack, session: Contender, table: BenchTable, pair: Pair, settings: Mapping[str, object]) -> Case:
@@ -60,8 +61,7 @@ def _sink(stack: Stack, session: Contender, table: BenchTable, pair: Pair, setti
 
 def _peak(case: Case, label: str, log: Log) -> float:
     """Highest memory of a worker in one round, in MiB."""
-    case.prepare()
-    one: Round = case.contender.round(**case.request)
+    one = case.run()
     peak = one.peak_mib.get(_ROLE, 0.0)
     log(f"  {label}: {one.entries:,} in {one.seconds:.2f} s, worker peak {peak:.0f} MiB")
     return peak

@@ -13,8 +13,9 @@ from .. import tables
 from ..contender import Contender
 from ..report import Section, ratio_text, series_table
 from ..rounds import Case, Log, Series, in_turn
-from ..stack import TOPIC_PARTITIONS, Stack
+from ..stack import Stack
 from ..tables import TRADES, WIDE, BenchTable
+from .copy import copy_request
 from .sink import Sink, written
 
 _GOAL = 1 / 1.35
@@ -64,16 +65,12 @@ def both_directions(stack: Stack, log: Log) -> Section:
 
 
 def _to_kafka(stack: Stack, ours: Contender, table: BenchTable, log: Log) -> list[Series]:
-    request = {**stack.places, "cache": table.cache, "what": "copy"}
+    request = {**stack.places, "cache": table.cache}
     cases = [
         Case(
             f"{table.cache}{form}: {label}",
             ours,
-            {
-                **request,
-                "connector": f"{label.split()[0]}-{number}-of-{table.cache}",
-                "settings": {"topic_partitions": TOPIC_PARTITIONS, "field_nullability_policy": "EAGER", **settings, **chain},
-            },
+            copy_request(request, f"{label.split()[0]}-{number}-of-{table.cache}", field_nullability_policy="EAGER", **settings, **chain),
         )
         for number, (form, settings) in enumerate(_FORMS.items())
         for label, chain in ((_NONE, {}), (_FIVE, _chain(table.cache)))

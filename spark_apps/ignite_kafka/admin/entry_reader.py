@@ -162,7 +162,7 @@ def _with_fields(value: Document, selected: Sequence[SelectedField]) -> Document
     """An object with these of its fields, whose names are compared without case."""
     known = {name.lower(): (name, item) for name, item in value.fields.items()}
     found = [(one, *known[one.name.lower()]) for one in selected if one.name.lower() in known]
-    fields = {name if one.alias == one.name else one.alias: item for one, name, item in found}
+    fields = {one.renamed(name): item for one, name, item in found}
     return replace(value, fields=fields, own=len(fields))
 
 

@@ -76,6 +76,13 @@ def _tree(make: type[And] | type[Or], items: list[Condition]) -> Condition:
     return make(_tree(make, items[:middle]), _tree(make, items[middle:]))
 
 
+def _repeated(make: type[Not] | type[Negative], count: int, operand: Condition) -> Condition:
+    """An operand behind several of one operator: pairs change nothing but which types it may have, so that one pair stands for all."""
+    for _ in range(count % 2 or min(count, 2)):
+        operand = make(operand)
+    return operand
+
+
 class _Parser:
     """Reads tokens one after the other; each method reads one level of precedence."""
 
@@ -136,8 +143,7 @@ class _Parser:
         count = 0
         while self._keyword("NOT"):
             count += 1
-        found = self._predicate()
-        return Not(found) if count % 2 else (Not(Not(found)) if count else found)
+        return _repeated(Not, count, self._predicate())
 
     def _predicate(self) -> Condition:
         found = self._comparison()
@@ -156,13 +162,13 @@ class _Parser:
 
     def _comparison(self) -> Condition:
         left = self._sum()
-        if self._next.kind == "operator" and self._next.text in _COMPARISONS:
-            operator = _COMPARISONS[self._advance().text]
-            found = Compare(operator, left, self._sum())
-            if self._next.kind == "operator" and self._next.text in _COMPARISONS:
-                raise Refused("two comparisons follow one another", self._next.position, "Put parentheses around one, or AND between")
-            return found
-        return left
+        operator = self._one_of(*_COMPARISONS)
+        if not operator:
+            return left
+        found, behind = Compare(_COMPARISONS[operator], left, self._sum()), self._next
+        if self._one_of(*_COMPARISONS):
+            raise Refused("two comparisons follow one another", behind.position, "Put parentheses around one, or AND between")
+        return found
 
     def _in(self, operand: Condition) -> Condition:
         opening = self._next
@@ -220,10 +226,7 @@ class _Parser:
         signs = 0
         while self._next.text in ("+", "-") and self._next.kind == "operator" and self._tokens[self._at + 1].kind != "number":
             signs += self._advance().text == "-"
-        found = self._operand()
-        for _ in range(signs % 2 or min(signs, 2)):
-            found = Negative(found)
-        return found
+        return _repeated(Negative, signs, self._operand())
 
     def _one_of(self, *operators: str) -> str:
         """Read one of some operators if it is next; empty: none is."""

@@ -42,6 +42,10 @@ class SelectedField:
     name: str
     alias: str
 
+    def renamed(self, own: str) -> str:
+        """The name in the result of the field whose own name is this, which is kept, with its case, where the list gives none."""
+        return own if self.alias == self.name else self.alias
+
 
 @dataclass(frozen=True)
 class Literal:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ... import events
-from ...errors import SettingsError
+from ...errors import SettingsError, UnsupportedType
 
 if TYPE_CHECKING:
     from ...settings.connector import ConnectorSettings
@@ -23,8 +23,6 @@ def check_conditions(settings: ConnectorSettings) -> None:
 
     :raises SettingsError: one has no value, such as ``1 / 0``, or is of a type that cannot be used so.
     """
-    from ...errors import UnsupportedType
-
     for one in settings.variants:
         try:
             entry_filter_of(one.where)

@@ -12,11 +12,15 @@ import pyarrow as pa
 from ...common.arrays import Mask
 from ...errors import UnsupportedType
 from ...sql.syntax import Kind
-from .failures import either, failure, within
+from .failures import Failure, either, failure, within
 from .operands import REMEDY, Operand
 
 Numbers = npt.NDArray[Any]
-_WHOLE = [pa.int8(), pa.int16(), pa.int32(), pa.int64()]
+TYPES = {
+    "TINYINT": pa.int8(), "SMALLINT": pa.int16(), "INT": pa.int32(), "BIGINT": pa.int64(), "FLOAT": pa.float32(), "DOUBLE": pa.float64(),
+}  # fmt: skip
+"""Types of numbers by Spark's names."""
+_NAMES = {kind: name for name, kind in TYPES.items()}
 _SIGNS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "%": np.fmod}
 
 
@@ -32,19 +36,18 @@ def calculated(operator: str, left: Operand, right: Operand, count: int) -> Oper
     left, right = (replace(null_number(kind, count), void=one.void) if one.kind is Kind.NULL else one for one in (left, right))
     (a, a_there), (b, b_there) = numbers(left, kind, count), numbers(right, kind, count)
     there = a_there & b_there
+    zero = None
     if operator in "/%":  # Spark evaluates the divisor first
         zero = failure(there & (b == 0), "division by zero")
-        skipped = either(right.failure, within(left.failure, b_there), zero)
+        skipped = either(right.failure, within(left.failure, b_there))
         b = np.where(b == 0, b.dtype.type(1), b)
     else:
-        zero, skipped = None, either(left.failure, within(right.failure, a_there))
+        skipped = either(left.failure, within(right.failure, a_there))
     with np.errstate(all="ignore"):
         made, beyond = _whole(operator, a, b) if a.dtype.kind == "i" else (_SIGNS[operator](a, b), None)
-    overflow = None if beyond is None else failure(there & beyond, f"operator {operator} overflows {spark_name(kind)}")
-    if zero is not None:
-        there = there & ~zero.rows
-    failed = None if left.void or right.void else either(skipped, overflow)
-    return operand_of(made, there if overflow is None else there & ~overflow.rows, kind, operator, failed)
+    overflow = None if beyond is None else failure(there & beyond, f"operator {operator} overflows {_NAMES[kind]}")
+    found = operand_of(made, there, kind, operator, either(zero, overflow))
+    return replace(found, failure=None if left.void or right.void else either(skipped, found.failure))
 
 
 def negated(one: Operand, count: int) -> Operand:
@@ -69,19 +72,21 @@ def _of_one(one: Operand, count: int, name: str, function: Any) -> Operand:
     values, there = numbers(one, kind, count)
     overflow = None
     if values.dtype.kind == "i":
-        overflow = failure(there & (values == np.iinfo(values.dtype).min), f"{name} overflows {spark_name(kind)}")
+        overflow = failure(there & (values == np.iinfo(values.dtype).min), f"{name} overflows {_NAMES[kind]}")
     with np.errstate(all="ignore"):
         made = function(values)
-    return operand_of(made, there if overflow is None else there & ~overflow.rows, kind, name, either(one.failure, overflow))
+    found = operand_of(made, there, kind, name, overflow)
+    return replace(found, failure=either(one.failure, overflow))
 
 
 def check_number(one: Operand, what: str) -> None:
     """Check that an operand is a whole number, a float or null; raises UnsupportedType."""
     if one.kind is Kind.NULL or (one.kind in (Kind.INT, Kind.DOUBLE) and one.width is not None):
         return
-    shown = one.kind.value if one.kind is not None else str(one.values.type)
     advice = " Write constants with D, such as 1.5D." if one.kind is Kind.DECIMAL else ""
-    raise UnsupportedType(f"{what} has {one.name} of type {shown}, and a whole number or a float is due", REMEDY + advice, field=one.name)
+    raise UnsupportedType(
+        f"{what} has {one.name} of type {one.type_name}, and a whole number or a float is due", REMEDY + advice, field=one.name
+    )
 
 
 def result_type(operator: str, left: Operand, right: Operand) -> pa.DataType:
@@ -89,7 +94,7 @@ def result_type(operator: str, left: Operand, right: Operand) -> pa.DataType:
     kinds = [one.width for one in (left, right) if one.width is not None]
     if not kinds:
         raise _untyped(f"operator {operator}")
-    whole = {kind in _WHOLE for kind in kinds}
+    whole = {pa.types.is_integer(kind) for kind in kinds}
     if operator == "/" or len(whole) > 1:  # also of a whole number and a FLOAT
         return pa.float64()
     return max(kinds, key=lambda kind: kind.bit_width)
@@ -101,7 +106,7 @@ def _untyped(what: str) -> UnsupportedType:
 
 def null_number(kind: pa.DataType, count: int) -> Operand:
     """N nulls of a type of numbers."""
-    return operand_of(np.zeros(count, kind.to_pandas_dtype()), np.zeros(count, bool), kind, "NULL", None)
+    return operand_of(np.zeros(count, kind.to_pandas_dtype()), np.zeros(count, bool), kind, "NULL")
 
 
 def numbers(one: Operand, kind: pa.DataType, count: int) -> tuple[Numbers, Mask]:
@@ -113,17 +118,12 @@ def numbers(one: Operand, kind: pa.DataType, count: int) -> tuple[Numbers, Mask]
         return filled.astype(kind.to_pandas_dtype()), there
 
 
-def operand_of(values: Numbers, there: Mask, kind: pa.DataType, name: str, failed: Any) -> Operand:
-    """The operand of numbers of a type."""
-    whole = kind in _WHOLE
+def operand_of(values: Numbers, there: Mask, kind: pa.DataType, name: str, failed: Failure | None = None) -> Operand:
+    """The operand of numbers of a type, null where one is not there or has failed."""
+    whole = pa.types.is_integer(kind)
     wide = values.astype(np.int64 if whole else np.float64)
+    there = there if failed is None else there & ~failed.rows
     return Operand(Kind.INT if whole else Kind.DOUBLE, pa.array(wide, mask=~there), name, kind, failed)
-
-
-def spark_name(kind: pa.DataType) -> str:
-    """Spark's name of a type of numbers."""
-    names = ("TINYINT", "SMALLINT", "INT", "BIGINT")
-    return names[_WHOLE.index(kind)] if kind in _WHOLE else {32: "FLOAT", 64: "DOUBLE"}[kind.bit_width]
 
 
 def _whole(operator: str, a: Numbers, b: Numbers) -> tuple[Numbers, Mask | None]:

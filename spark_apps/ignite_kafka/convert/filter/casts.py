@@ -6,18 +6,14 @@ import re
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ...common.arrays import Mask
 from ...errors import UnsupportedType
 from ...sql.syntax import Kind
-from .arithmetic import Numbers, null_number, numbers, operand_of, spark_name
-from .failures import Failure, either, failure
+from .arithmetic import TYPES, Numbers, null_number, numbers, operand_of
+from .failures import Failure, either, failure, without
 from .operands import REMEDY, Operand
 
-_NUMBERS = {
-    "TINYINT": pa.int8(), "SMALLINT": pa.int16(), "INT": pa.int32(), "BIGINT": pa.int64(), "FLOAT": pa.float32(), "DOUBLE": pa.float64(),
-}  # fmt: skip
 _KINDS = {"BOOLEAN": Kind.BOOLEAN, "STRING": Kind.STRING}
 _BLANK = "\x00-\x20\x7f"  # what Spark's trimAll removes
 _INTEGER = re.compile(rf"[{_BLANK}]*([+-]?[0-9]+)[{_BLANK}]*")
@@ -33,36 +29,33 @@ def cast(one: Operand, target: str, count: int, *, tries: bool) -> Operand:
     :param tries: null instead of an error of this cast.
     :raises UnsupportedType: the cast is not proved equal to Spark's.
     """
-    kind = _NUMBERS.get(target)
-    found = _null(one, target, count) if one.kind is Kind.NULL else _cast(one, target, kind, count)
+    found = _null(target, count) if one.kind is Kind.NULL else _cast(one, target, count)
     if found is None:
-        shown = one.kind.value if one.kind is not None else str(one.values.type)
-        raise UnsupportedType(f"CAST of {one.name} from {shown} to {target} is not supported", REMEDY, field=one.name)
+        raise UnsupportedType(f"CAST of {one.name} from {one.type_name} to {target} is not supported", REMEDY, field=one.name)
     own = None if tries else found.failure
     return Operand(found.kind, found.values, f"a {target}", found.width, either(one.failure, own))
 
 
-def _null(one: Operand, target: str, count: int) -> Operand:
-    kind = _NUMBERS.get(target)
-    if kind is not None:
-        return null_number(kind, count)
+def _null(target: str, count: int) -> Operand:
+    if target in TYPES:
+        return null_number(TYPES[target], count)
     return Operand(_KINDS[target], pa.nulls(count, pa.bool_() if target == "BOOLEAN" else pa.string()), target)
 
 
-def _cast(one: Operand, target: str, kind: pa.DataType | None, count: int) -> Operand | None:
+def _cast(one: Operand, target: str, count: int) -> Operand | None:
     """The operand with the failures of the cast alone; None: it is not supported."""
-    array = one.array(count)
+    kind, array = TYPES.get(target), one.array(count)
     if kind is None:
         return _boolean(one, array, count) if target == "BOOLEAN" else _text(one, array)
     if one.kind is Kind.BOOLEAN:
         there = np.asarray(array.is_valid())
-        return operand_of(np.asarray(array.fill_null(False)).astype(kind.to_pandas_dtype()), there, kind, target, None)
+        return operand_of(np.asarray(array.fill_null(False)).astype(kind.to_pandas_dtype()), there, kind, target)
     if one.kind is Kind.STRING and pa.types.is_integer(kind):
         return _parsed(array, kind, target)
     if one.kind is Kind.TIMESTAMP and target == "BIGINT":
         micros = array.cast(pa.int64())
         there = np.asarray(micros.is_valid())
-        return operand_of(np.asarray(micros.fill_null(0)) // _SECOND, there, kind, target, None)
+        return operand_of(np.asarray(micros.fill_null(0)) // _SECOND, there, kind, target)
     if one.kind in (Kind.INT, Kind.DOUBLE) and one.width is not None:
         return _number(one, kind, target, count)
     return None
@@ -71,8 +64,7 @@ def _cast(one: Operand, target: str, kind: pa.DataType | None, count: int) -> Op
 def _number(one: Operand, kind: pa.DataType, target: str, count: int) -> Operand:
     values, there = numbers(one, one.width, count)
     made, fits = _narrowed(values, kind)
-    beyond = failure(there & ~fits, f"CAST to {target} overflows")
-    return operand_of(made, there if beyond is None else there & ~beyond.rows, kind, target, beyond)
+    return operand_of(made, there, kind, target, failure(there & ~fits, f"CAST to {target} overflows"))
 
 
 def _narrowed(values: Numbers, kind: pa.DataType) -> tuple[Numbers, Mask]:
@@ -99,7 +91,7 @@ def _parsed(array: pa.Array, kind: pa.DataType, target: str) -> Operand:
     found = [None if text is None else _INTEGER.fullmatch(text) for text in texts]
     read = [None if one is None else _within(one[1], limits.min, limits.max) for one in found]
     there = np.array([one is not None for one in read], bool)
-    wrong = failure(np.asarray(array.is_valid()) & ~there, f"a text is no {spark_name(kind)}")
+    wrong = failure(np.asarray(array.is_valid()) & ~there, f"a text is no {target}")
     return operand_of(np.array([one or 0 for one in read], np.int64), there, kind, target, wrong)
 
 
@@ -136,12 +128,6 @@ def _text(one: Operand, array: pa.Array) -> Operand | None:
 
 def near_days(array: pa.Array) -> tuple[pa.Array, Failure | None]:
     """N dates without those of other years than 0 to 9999, of which Arrow has no calendar, and these as a failure."""
-    days = array.cast(pa.int32())
-    beyond = np.asarray(days.is_valid()) & ~_between(np.asarray(days.fill_null(0)), _FIRST_DAY, _LAST_DAY)
-    far = failure(beyond, "a DATE is of another year than 0 to 9999")
-    return array if far is None else pc.if_else(pa.array(beyond), pa.scalar(None, array.type), array), far
-
-
-def _between(values: Numbers, least: int, most: int) -> Mask:
-    between: Mask = (values >= least) & (values <= most)
-    return between
+    days = np.asarray(array.cast(pa.int32()).fill_null(0))
+    far = failure((days < _FIRST_DAY) | (days > _LAST_DAY), "a DATE is of another year than 0 to 9999")
+    return without(array, far), far

@@ -37,7 +37,7 @@ from ...sql.syntax import (
 from . import operands
 from .arithmetic import calculated, negated
 from .casts import cast
-from .failures import Failure, either, within
+from .failures import Failure, either, within, without
 from .functions import called, is_folded
 from .operands import Operand
 
@@ -89,7 +89,7 @@ class _Evaluation:
         :raises UnsupportedType: it is a constant, and has an error instead of a value.
         """
         found = self._operand(condition)
-        if not found.constant or not self._count:
+        if not found.constant or found.is_literal or not self._count:
             return found
         if found.failure is not None:
             raise UnsupportedType(f"a constant of where has no value: {found.failure.first}", "Correct where.")
@@ -188,13 +188,11 @@ def _first_is_constant(arguments: list[Operand]) -> bool:
 
 def _boolean(values: pa.BooleanArray, failed: Failure | None, *, constant: bool) -> Operand:
     """The operand of results; null for rows that have none."""
-    if failed is not None:
-        values = pc.if_else(pa.array(failed.rows), pa.scalar(None, pa.bool_()), values)
-    return Operand(Kind.BOOLEAN, values, "a condition", failure=failed, constant=constant)
+    return Operand(Kind.BOOLEAN, without(values, failed), "a condition", failure=failed, constant=constant)
 
 
 def _all(values: pa.BooleanArray, wanted: bool) -> bool:
-    return not values.null_count and bool(pc.all(pc.equal(values, wanted)).as_py() is not False)
+    return not values.null_count and pc.all(pc.equal(values, wanted)).as_py() is not False
 
 
 def _condition(operand: Operand, count: int) -> pa.BooleanArray:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...common.arrays import Mask
 from ...errors import ConditionFailed
@@ -51,6 +52,11 @@ def either(*failures: Failure | None) -> Failure | None:
     if not found:
         return None
     return Failure(np.logical_or.reduce([one.rows for one in found]), tuple(reason for one in found for reason in one.reasons))
+
+
+def without(values: pa.Array, found: Failure | None) -> pa.Array:
+    """N values, null in the rows that have none."""
+    return values if found is None else pc.if_else(pa.array(found.rows), pa.scalar(None, values.type), values)
 
 
 def condition_failed(why: str, cache: str) -> ConditionFailed:

@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...common.arrays import Mask
 from ...errors import UnsupportedType
 from ...sql.syntax import Kind
-from .arithmetic import absolute, null_number, numbers, operand_of
+from .arithmetic import Numbers, absolute, null_number, numbers, operand_of
 from .casts import near_days
-from .failures import either, failure, within
+from .failures import either, failure, within, without
 from .operands import REMEDY, Operand
 
 _CASED_LATER = frozenset("\u019b\u0264\ua7d3\ua7d5")  # by Unicode 16
@@ -31,13 +32,12 @@ def called(name: str, arguments: Sequence[Operand], count: int) -> Operand:
         return absolute(arguments[0], count)
     if name in ("coalesce", "nvl"):
         return _coalesce(name, arguments, count)
-    for place, one in enumerate(arguments):
-        _check_argument(name, one, _DUE[name][min(place, len(_DUE[name]) - 1)])
+    due = [_DUE[name][min(place, len(_DUE[name]) - 1)] for place in range(len(arguments))]
+    for one, kind in zip(arguments, due, strict=True):
+        _check_argument(name, one, kind)
     failed = None if is_folded(name, arguments) else either(*(one.failure for one in arguments))
-    if any(one.kind is Kind.NULL for one in arguments):
-        due = (_DUE[name][min(place, len(_DUE[name]) - 1)] for place in range(len(arguments)))
-        arguments = [_typed_null(kind, count) if one.kind is Kind.NULL else one for one, kind in zip(arguments, due, strict=False)]
-    made = _OF_NAME[name](arguments, count)
+    typed = [_typed_null(kind, count) if one.kind is Kind.NULL else one for one, kind in zip(arguments, due, strict=True)]
+    made = _OF_NAME[name](typed, count)
     return Operand(made.kind, made.values, name, made.width, either(failed, made.failure))
 
 
@@ -48,9 +48,8 @@ def is_folded(name: str, arguments: Sequence[Operand]) -> bool:
 
 def _check_argument(name: str, one: Operand, due: Kind) -> None:
     if one.kind not in (due, Kind.NULL) or (due is Kind.INT and one.kind is due and one.width not in (pa.int8(), pa.int16(), _INT)):
-        shown = one.kind.value if one.kind is not None else str(one.values.type)
         wanted = "INT" if due is Kind.INT else due.value
-        raise UnsupportedType(f"function {name} has {one.name} of type {shown}, and a {wanted} is due", REMEDY, field=one.name)
+        raise UnsupportedType(f"function {name} has {one.name} of type {one.type_name}, and a {wanted} is due", REMEDY, field=one.name)
 
 
 def _typed_null(kind: Kind, count: int) -> Operand:
@@ -74,9 +73,7 @@ def _coalesce(name: str, arguments: Sequence[Operand], count: int) -> Operand:
         missing = missing & np.asarray(array.is_null())
         if own is not None:
             missing = missing & ~own.rows
-    if failed is not None:
-        made = pc.if_else(pa.array(failed.rows), pa.scalar(None, made.type), made)
-    return Operand(typed[0].kind, made, name, typed[0].width, failed)
+    return Operand(typed[0].kind, without(made, failed), name, typed[0].width, failed)
 
 
 def _texts(function: Callable[[pa.Array], pa.Array]) -> Callable[[Sequence[Operand], int], Operand]:
@@ -144,8 +141,7 @@ def _days(sign: int) -> Callable[[Sequence[Operand], int], Operand]:
     """Days before or behind a date."""
 
     def made(arguments: Sequence[Operand], count: int) -> Operand:
-        days = Operand(Kind.INT, arguments[0].array(count).cast(pa.int32()).cast(pa.int64()), "", _INT)
-        (first, there), (more, more_there) = numbers(days, pa.int64(), count), numbers(arguments[1], pa.int64(), count)
+        (first, there), (more, more_there) = _day_numbers(arguments[0], count), numbers(arguments[1], pa.int64(), count)
         moved = (first + sign * more).astype(np.int32)  # Java's int wraps
         return Operand(Kind.DATE, pa.array(moved, pa.int32(), mask=~(there & more_there)).cast(pa.date32()), "")
 
@@ -153,9 +149,13 @@ def _days(sign: int) -> Callable[[Sequence[Operand], int], Operand]:
 
 
 def _day_difference(arguments: Sequence[Operand], count: int) -> Operand:
-    both = [one.array(count).cast(pa.int32()).cast(pa.int64()) for one in arguments]
-    (end, there), (start, start_there) = (numbers(Operand(Kind.INT, one, "", _INT), pa.int64(), count) for one in both)
-    return operand_of((end - start).astype(np.int32), there & start_there, _INT, "", None)
+    (end, there), (start, start_there) = (_day_numbers(one, count) for one in arguments)
+    return operand_of((end - start).astype(np.int32), there & start_there, _INT, "")
+
+
+def _day_numbers(one: Operand, count: int) -> tuple[Numbers, Mask]:
+    """N days since 1970, and which are not null."""
+    return numbers(Operand(Kind.INT, one.array(count).cast(pa.int32()), "", _INT), pa.int64(), count)
 
 
 _DUE: dict[str, tuple[Kind, ...]] = {

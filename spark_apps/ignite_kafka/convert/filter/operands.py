@@ -46,6 +46,11 @@ class Operand:
         """Whether it is a literal."""
         return isinstance(self.values, pa.Scalar)
 
+    @property
+    def type_name(self) -> str:
+        """The type for messages: Spark's name, or Arrow's where Spark has none."""
+        return self.kind.value if self.kind is not None else str(self.values.type)
+
     def array(self, count: int) -> pa.Array:
         """N values, also of a literal."""
         return pa.repeat(self.values, count) if isinstance(self.values, pa.Scalar) else self.values

@@ -150,12 +150,17 @@ class _Batch:
 
     def read(self) -> Deserialized:
         """Every row is read by columns, or alone."""
-        rest = np.arange(len(self._texts))
-        if self._head and rest.size:
+        rows = np.arange(len(self._texts))
+        if self._head and rows.size:
             whole = _head(self._head)
             assert whole is not None, self._head
-            self._closed(rest, self._texts, 0, whole[1])
-            rest = rest[:0]
+            self._closed(rows, self._texts, 0, whole[1])
+        else:
+            self._read_whole(rows)
+        parts = [part for schema, values in self._values.items() for part in values.parts(schema)]
+        return Deserialized(tuple(parts), tuple(sorted(self._bad)))
+
+    def _read_whole(self, rest: RowIndex) -> None:
         if self._owner.plain:
             begin = np.asarray(pc.match_substring_regex(self._texts, _BEGINS))
             if not begin.all():
@@ -166,8 +171,6 @@ class _Batch:
                 break
             rest = self._one_schema(rest)
         self._singly(rest)
-        parts = [part for schema, values in self._values.items() for part in values.parts(schema)]
-        return Deserialized(tuple(parts), tuple(sorted(self._bad)))
 
     def _one_schema(self, rest: RowIndex) -> RowIndex:
         """Read the rows that have the schema of the first one; returns the others."""

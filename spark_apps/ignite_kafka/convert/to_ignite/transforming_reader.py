@@ -29,6 +29,7 @@ from ..transforms.json_objects import split_objects
 from ..transforms.json_split import split
 from ..transforms.json_tokens import without_nulls
 from ..transforms.select_fields import ALIAS, SelectFields, select_step
+from ..transforms.sides import by_topic
 from ..transforms.steps import asks_for_tombstones, reads_headers
 from .conversion_rules import ConversionRules, SideRules
 from .entries import BadRecord
@@ -191,7 +192,7 @@ class TransformingReader:
             for one in result.bad:
                 bad.setdefault(one.row, self._refused(one))
             for done in result.batches:
-                for topic, part in _by_topic(done):
+                for topic, part in by_topic(done):
                     made.setdefault(topic, []).append((part.rows, self._given_on(part, topic, consumed)))
         return [_joined(topic, parts) for topic, parts in made.items()], [bad[row] for row in sorted(bad)]
 
@@ -307,21 +308,6 @@ def _taken(column: ConnectColumn, rows: RowIndex) -> ConnectColumn:
     if rows.size == len(column.data) and np.array_equal(rows, np.arange(rows.size)):
         return column
     return replace(column, data=column.data.take(pa.array(rows)))
-
-
-def _by_topic(batch: ConnectBatch) -> Iterable[tuple[str, ConnectBatch]]:
-    names = batch.topics.unique().to_pylist()
-    if len(names) == 1:
-        yield names[0], batch
-        return
-    for name in names:
-        at = np.flatnonzero(np.asarray(pc.equal(batch.topics, name)))
-        assert batch.position is not None
-        yield name, ConnectBatch(
-            batch.rows[at], _taken(batch.key, at), _taken(batch.value, at), batch.topics.take(pa.array(at)), batch.times_ms[at],
-            tuple(Header(one.name, _taken(one.column, at)) for one in batch.headers),
-            Position(batch.position.partitions[at], batch.position.offsets[at]),
-        )  # fmt: skip
 
 
 def _joined(topic: str, parts: Sequence[tuple[RowIndex, Consumed]]) -> Routed:

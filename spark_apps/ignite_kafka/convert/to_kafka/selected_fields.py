@@ -62,7 +62,7 @@ class SelectedFields:
             for one in entity.fields:
                 name, point, rest = one.name.partition(".")
                 if not one.is_key and name.lower() == selected.name.lower():
-                    found.append(replace(one, name=f"{selected.alias}{point}{rest}"))
+                    found.append(replace(one, name=f"{selected.renamed(name)}{point}{rest}"))
         return tuple(found)
 
     def of_values(self, group: EntryGroup, cache: CacheInfo, types: TypeSource) -> pa.Array:
@@ -83,13 +83,8 @@ class SelectedFields:
         chosen = [(places[one.name.lower()], one) for one in self.fields if one.name.lower() in places]
         if not chosen:
             return pa.array([{}] * len(values), pa.struct([]))
-        fields = [_named(values.type.field(at), one) for at, one in chosen]
+        fields = [(own := values.type.field(at)).with_name(one.renamed(own.name)) for at, one in chosen]
         return pa.StructArray.from_arrays([values.field(at) for at, _ in chosen], fields=fields, mask=null_mask(values))
-
-
-def _named(field: pa.Field, selected: SelectedField) -> pa.Field:
-    """The field with its new name; the case of its own name is the type's."""
-    return field if selected.alias == selected.name else field.with_name(selected.alias)
 
 
 @dataclass(frozen=True)
@@ -112,6 +107,5 @@ class _SelectedTypes:
 
 
 def _renamed(field: BinaryField, selected: SelectedField) -> BinaryField:
-    if selected.alias == selected.name:
-        return field
-    return replace(field, name=selected.alias, field_id=java_hash(selected.alias.lower()))
+    name = selected.renamed(field.name)
+    return field if name == field.name else replace(field, name=name, field_id=java_hash(name.lower()))

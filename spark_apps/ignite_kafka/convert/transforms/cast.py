@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ...common.arrays import RowIndex
 from ...settings.fields import TEXTS
 from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectField, ConnectSchema, ConnectType, arrow_type, default_array
@@ -18,7 +17,7 @@ from .cast_columns import TARGETS, cast_column
 from .json_objects import objects_of
 from .json_tokens import NULL, Kind, booleans, changed_by_kind, doubles, longs, texts, tokens_of, with_nulls
 from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
-from .schemaless import in_hash_order, members, parsed, require_map, row_by_row, value_text, written
+from .schemaless import in_hash_order, members, parsed, require_map, row_by_row, written
 from .sides import Side, changed_where, present
 from .structs import basics, field_values, put, struct_column
 from .thrown import Failures, Thrown
@@ -110,29 +109,23 @@ def _cast(data: pa.Array, schema: ConnectSchema, target: ConnectType, shell: Con
 
 def _cast_values(values: list[Any], target: ConnectType, failures: Failures) -> list[Any]:
     """Values without a schema cast to a type."""
-    tokens = pa.array([None if value is None else value_text(value) for value in values], pa.binary())
-    return parsed(ConnectColumn(_cast_tokens(tokens, target, failures), None))
+    return parsed(ConnectColumn(_cast_tokens(written(values).data, target, failures), None))
 
 
 def _cast_tokens(tokens: pa.BinaryArray, target: ConnectType, failures: Failures) -> pa.BinaryArray:
     """JSON texts cast to a type, those of a Java type at once; ``null`` for one that is missing."""
 
-    def change(kind: Kind, rows: RowIndex, found: pa.BinaryArray) -> pa.BinaryArray:
-        if kind is Kind.NULL:
-            return pa.repeat(NULL, len(found))
-        refused = Failures(len(found))
-        if kind not in _VALUES:
+    def change(kind: Kind, found: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
+        if kind in _VALUES:
+            read, source = _VALUES[kind]
+            return with_nulls(tokens_of(cast_column(read(found), ConnectSchema(source), target, refused)))
+        if kind is not Kind.NULL:
             names = ", ".join(one.name for one in (*TARGETS, ConnectType.BYTES))
             reason = f"Cast transformation does not support casting from {_CONTAINERS[kind]}; supported types are [{names}]"
-            refused.add(np.ones(len(found), bool), reason)
-            made = pa.repeat(NULL, len(found))
-        else:
-            read, source = _VALUES[kind]
-            made = with_nulls(tokens_of(cast_column(read(found), ConnectSchema(source), target, refused)))
-        failures.add_of(refused, rows)
-        return made
+            refused.add_all(Thrown(reason))
+        return pa.repeat(NULL, len(found))
 
-    return changed_by_kind(tokens, change)
+    return changed_by_kind(tokens, change, failures)
 
 
 def cast(given: Owner, side: Side) -> Cast:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pyarrow.compute as pc
 
 from .batch import BadRow, ConnectBatch, Predicate, Transform, Transformed
 from .json_objects import joined_sides
-from .sides import selected
+from .sides import by_topic, selected
 from .thrown import Thrown
 
 
@@ -60,8 +59,8 @@ def _applied(batch: ConnectBatch, step: Step) -> Transformed:
 
 def _of_topics(batch: ConnectBatch, step: Step, error: Thrown) -> Transformed:
     """A batch of whose topics the predicate fails for one: each topic alone; the records of that one fail."""
-    names = batch.topics.unique()
-    if len(names) == 1:
+    parts = by_topic(batch)
+    if len(parts) == 1:
         return Transformed((), tuple(BadRow(row, error.exception, error.reason) for row in batch.rows.tolist()))
-    made = [_applied(selected(batch, np.asarray(pc.equal(batch.topics, name))), step) for name in names]
+    made = [_applied(part, step) for _, part in parts]
     return Transformed(tuple(one for part in made for one in part.batches), tuple(one for part in made for one in part.bad))

@@ -7,19 +7,20 @@ member's null.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...common.arrays import Mask
 from ...common.arrow_layout import null_mask
 from ..connect.columns import ConnectColumn
 from .batch import ConnectBatch
 from .json_split import Split, pieces, split
-from .json_tokens import NULL, bytes_of, text_token
+from .json_tokens import bytes_of, text_token
+from .sides import present
 
 _BINARY = pa.binary()
 _NOTHING, _OPEN, _CLOSE, _COMMA = (pa.scalar(one, _BINARY) for one in (b"", b"{", b"}", b","))
@@ -57,6 +58,15 @@ class JsonObjects:
         """The same objects with other members."""
         return replace(self, members=members)
 
+    def chosen(self, names: Iterable[tuple[str, str]]) -> JsonObjects:
+        """The objects with some of their members alone, each by its name and the new one."""
+        return self.with_members({new: self.members[name] if new == name else self.tokens(name) for name, new in names})
+
+    def all_have_members(self) -> bool:
+        """Whether no object is empty."""
+        lacking = [(one.texts if isinstance(one, Pairs) else one).is_null() for one in self.members.values()]
+        return bool(lacking) and not pc.any(functools.reduce(pc.and_, lacking)).as_py()
+
     def tokens(self, name: str) -> pa.BinaryArray:
         """The texts of a member's values, null for each object that lacks it."""
         found = self.members.get(name)
@@ -81,12 +91,11 @@ def objects_of(column: ConnectColumn) -> JsonObjects | None:
     if is_split(column):
         members = {one.name: Pairs(data.field(number)) for number, one in enumerate(data.type)}
         return JsonObjects(len(data), members, null_mask(data))
-    if not pa.types.is_binary(data.type) or data.null_count == len(data):
+    there = present(column)
+    if not pa.types.is_binary(data.type) or not there.any():
         return None
-    there = ~_nulls(data)
-    texts = data if there.all() else data.filter(pa.array(there))
-    found = split(texts)
-    if not len(texts) or not found.fit.all():
+    found = split(data if there.all() else data.filter(pa.array(there)))
+    if not found.fit.all():
         return None
     if there.all():
         return split_objects(len(data), found)
@@ -98,11 +107,6 @@ def objects_of(column: ConnectColumn) -> JsonObjects | None:
 def split_objects(count: int, found: Split) -> JsonObjects:
     """The objects of texts all of which fit."""
     return JsonObjects(count, {name: Pairs(pairs) for name, pairs in found.members.items()})
-
-
-def _nulls(data: pa.BinaryArray) -> Mask:
-    nulls: Mask = np.asarray(pc.fill_null(pc.equal(data, NULL), True))
-    return nulls
 
 
 def is_split(column: ConnectColumn) -> bool:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ...common.arrays import Int32Array, Mask, RowIndex
-from .json_tokens import text_token
+from .json_tokens import bytes_of, text_token
 
 Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int64]
@@ -78,9 +78,7 @@ def _is_utf8(texts: pa.BinaryArray) -> bool:
 
 def _block(texts: pa.BinaryArray) -> tuple[Bytes, Places]:
     """The bytes of texts, none null, without blanks around names and values, and where each text begins and ends."""
-    offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4).astype(np.int64)
-    block = np.frombuffer(texts.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
-    offsets -= offsets[0]
+    offsets, block = bytes_of(texts)
     blank = np.flatnonzero(block <= _SPACE)
     if not blank.size:
         return block, offsets

@@ -12,9 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...common.arrays import RowIndex
+from ...common.arrays import Int64Array, RowIndex
+from ...ignite.binary.byte_columns import data_of, offsets_of
 from ..connect.java_text import java_text
 from ..rules.jackson_text import escape
+from .java_numbers import wrapped
+from .thrown import Failures
 
 _BINARY = pa.binary()
 _NOTHING = pa.scalar(b"", _BINARY)
@@ -25,6 +28,9 @@ _IS_SPECIAL = np.zeros(256, bool)
 _IS_SPECIAL[[*range(0x20), *b'"\\', *range(0xF0, 0x100)]] = True
 _NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
 NULL = pa.scalar(b"null", _BINARY)
+
+ChangeTokens = Callable[["Kind", pa.BinaryArray, Failures], pa.BinaryArray]
+"""Makes other texts of texts of one kind, and notes which of them fail."""
 
 
 class Kind(IntEnum):
@@ -65,10 +71,10 @@ def kinds(tokens: pa.BinaryArray) -> npt.NDArray[np.uint8]:
     return found
 
 
-def bytes_of(tokens: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+def bytes_of(tokens: pa.Array) -> tuple[Int64Array, npt.NDArray[np.uint8]]:
     """N + 1 places where texts begin and end in their bytes, and the bytes."""
-    offsets = np.frombuffer(tokens.buffers()[1], np.int32, len(tokens) + 1, tokens.offset * 4).astype(np.int64)
-    return offsets - offsets[0], np.frombuffer(tokens.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
+    offsets = offsets_of(tokens).astype(np.int64)
+    return offsets - offsets[0], data_of(tokens)
 
 
 def by_kind(tokens: pa.BinaryArray) -> list[tuple[Kind, RowIndex]]:
@@ -82,8 +88,7 @@ def longs(tokens: pa.BinaryArray) -> pa.Int64Array:
     try:
         return tokens.view(pa.string()).cast(pa.int64())
     except pa.ArrowInvalid:
-        found = [(int(text) + (1 << 63) & (1 << 64) - 1) - (1 << 63) for text in tokens.to_pylist()]
-        return pa.array(found, pa.int64())
+        return pa.array([wrapped(int(text), 64) for text in tokens.to_pylist()], pa.int64())
 
 
 def doubles(tokens: pa.BinaryArray) -> pa.DoubleArray:
@@ -161,6 +166,11 @@ def _taken(tokens: pa.BinaryArray, rows: RowIndex) -> pa.BinaryArray:
     return tokens if rows.size == len(tokens) else tokens.take(pa.array(rows))
 
 
-def changed_by_kind(tokens: pa.BinaryArray, change: Callable[[Kind, RowIndex, pa.BinaryArray], pa.BinaryArray]) -> pa.BinaryArray:
-    """What a function makes of the texts of each kind; it gets the kind, the rows and the texts."""
-    return gathered([(rows, change(kind, rows, _taken(tokens, rows))) for kind, rows in by_kind(tokens)], len(tokens))
+def changed_by_kind(tokens: pa.BinaryArray, change: ChangeTokens, failures: Failures) -> pa.BinaryArray:
+    """What a function makes of the texts of each kind."""
+    parts = []
+    for kind, rows in by_kind(tokens):
+        found, refused = _taken(tokens, rows), Failures(rows.size)
+        parts.append((rows, change(kind, found, refused)))
+        failures.add_of(refused, rows)
+    return gathered(parts, len(tokens))

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ...common.arrays import RowIndex
 from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectSchema, arrow_type
 from .batch import ConnectBatch, Transformed
@@ -101,16 +100,15 @@ class MaskField:
     def _masked_tokens(self, tokens: pa.BinaryArray, failures: Failures) -> pa.BinaryArray:
         """JSON texts instead of those of a member, null for one that is missing."""
 
-        def change(kind: Kind, rows: RowIndex, found: pa.BinaryArray) -> pa.BinaryArray:
-            mask, refused = None, Failures(len(found))
+        def change(kind: Kind, found: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
+            mask = None
             try:
                 mask = None if kind is Kind.NULL else self._mask(JAVA_CLASSES[kind])
             except Thrown as error:
                 refused.add_all(error)
-            failures.add_of(refused, rows)
             return pa.repeat(pa.scalar(value_text(mask), pa.binary()), len(found))
 
-        return changed_by_kind(tokens, change)
+        return changed_by_kind(tokens, change, failures)
 
     def _mask(self, name: str) -> Any:
         """The value that hides one of a Java class.

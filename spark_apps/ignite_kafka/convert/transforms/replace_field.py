@@ -62,12 +62,9 @@ class ReplaceField:
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         objects = objects_of(column)
         if objects is not None:
-            names = [name for name in objects.members if self._keeps(name)]
-            renamed = {
-                self.renames.get(name, name): objects.tokens(name) if name in self.renames else objects.members[name] for name in names
-            }
-            if len(renamed) == len(names):
-                return objects.with_members(renamed).column()
+            renamed = {name: self.renames.get(name, name) for name in objects.members if self._keeps(name)}
+            if len(set(renamed.values())) == len(renamed):
+                return objects.chosen(renamed.items()).column()
 
         def change(_: int, value: Any) -> dict[str, Any]:
             members = require_map(value, _PURPOSE)

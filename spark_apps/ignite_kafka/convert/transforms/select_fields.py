@@ -11,6 +11,7 @@ from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectField
 from .batch import ConnectBatch, Transformed
 from .chain import Step
+from .json_objects import JsonObjects, objects_of
 from .schemaless import parsed, require_map, row_by_row, written
 from .sides import Side, changed_where, present, side_change
 from .structs import basics, field_values, struct_column, struct_schema
@@ -35,16 +36,30 @@ class SelectFields:
         schema = struct_schema(column, _SETTING)
         numbers = {one.name: number for number, one in enumerate(schema.fields)}
         chosen = [(numbers[name], one, name) for one, name in self._chosen(numbers)]
-        fields = [ConnectField(_new_name(one, name), schema.fields[number].schema) for number, one, name in chosen]
+        fields = [ConnectField(one.renamed(name), schema.fields[number].schema) for number, one, name in chosen]
         columns = [field_values(column, number, use_default=False) for number, _, _ in chosen]
         return struct_column(fields, columns, basics(schema), len(column.data))
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        objects = objects_of(column)
+        made = None if objects is None or objects.missing is not None else self._of_objects(objects)
+        if made is not None:
+            return made.column()
+
         def change(_: int, value: Any) -> dict[str, Any]:
             members = require_map(value, _SETTING)
-            return {_new_name(one, name): members[name] for one, name in self._chosen(members)}
+            return {one.renamed(name): members[name] for one, name in self._chosen(members)}
 
         return written(row_by_row(parsed(column), change, failures))
+
+    def _of_objects(self, objects: JsonObjects) -> JsonObjects | None:
+        """The objects with the fields; None if one has none of them, or two have names that differ in case alone."""
+        known = {name.lower(): name for name in objects.members}
+        if len(known) < len(objects.members):
+            return None
+        names = [known.get(one.name.lower()) for one in self.fields]
+        made = objects.chosen((name, one.renamed(name)) for one, name in zip(self.fields, names, strict=True) if name is not None)
+        return made if made.all_have_members() else None
 
     def _chosen(self, names: Mapping[str, Any]) -> list[tuple[SelectedField, str]]:
         """The selected fields that there are, each with its name there.
@@ -56,10 +71,6 @@ class SelectFields:
         if not found:
             raise Thrown(f"{_SETTING} names {_listed(one.name for one in self.fields)}, and the value has {_listed(names)}")
         return found
-
-
-def _new_name(selected: SelectedField, name: str) -> str:
-    return name if selected.alias == selected.name else selected.alias
 
 
 def _listed(names: Iterable[str]) -> str:

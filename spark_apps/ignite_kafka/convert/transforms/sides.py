@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from ...common.arrays import Mask
 from ..connect.columns import ConnectColumn
 from .batch import ConnectBatch, Header, Position, Transformed
+from .json_tokens import NULL
 from .thrown import Failures, Thrown
 
 Change = Callable[[ConnectBatch, Failures], ConnectBatch]
@@ -53,6 +54,11 @@ def selected(batch: ConnectBatch, mask: Mask) -> ConnectBatch:
     )
 
 
+def by_topic(batch: ConnectBatch) -> list[tuple[str, ConnectBatch]]:
+    """The topics of a batch, each with its records."""
+    return [(name, selected(batch, np.asarray(pc.equal(batch.topics, name)))) for name in batch.topics.unique().to_pylist()]
+
+
 def _filtered(column: ConnectColumn, mask: pa.BooleanArray) -> ConnectColumn:
     return ConnectColumn(column.data.filter(mask), column.schema)
 
@@ -61,7 +67,7 @@ def present(column: ConnectColumn) -> Mask:
     """N flags: the value is not Java's null."""
     valid: Mask = np.asarray(column.data.is_valid())
     if column.schema is None and pa.types.is_binary(column.data.type):
-        valid = valid & ~np.asarray(pc.fill_null(pc.equal(column.data, pa.scalar(b"null", pa.binary())), False))
+        valid = valid & ~np.asarray(pc.fill_null(pc.equal(column.data, NULL), False))
     return valid
 
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...common.arrays import Int64Array, Mask, RowIndex
+from ...common.arrays import Int64Array, Mask
 from ...settings.fields import choice
 from ..connect import schema as connect
 from ..connect.columns import ConnectColumn
@@ -24,7 +23,7 @@ from .date_parse import TimeParser, time_parser
 from .json_objects import objects_of
 from .json_tokens import JAVA_CLASSES, Kind, changed_by_kind, longs, texts, tokens_of, with_nulls
 from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
-from .schemaless import members, parsed, require_map, row_by_row, value_text, written
+from .schemaless import members, parsed, require_map, row_by_row, written
 from .sides import Side, changed
 from .structs import basics, field_values, put, refuse_others, struct_column
 from .thrown import CONNECT_EXCEPTION, NULL_POINTER, Failures, Thrown
@@ -173,9 +172,9 @@ class TimestampConverter:
             return objects.with_members({**objects.members, self.field: made}).column()
         values = parsed(column)
         if not self.field:
-            return ConnectColumn(self._tokens(_tokens_of(values), failures), None)
+            return ConnectColumn(self._tokens(written(values).data, failures), None)
         maps = row_by_row(values, lambda _, value: None if value is None else dict(require_map(value, _PURPOSE)), failures)
-        items = parsed(ConnectColumn(self._tokens(_tokens_of(members(maps, self.field)), failures), None))
+        items = parsed(ConnectColumn(self._tokens(written(members(maps, self.field)).data, failures), None))
         for one, item in zip(maps, items, strict=True):
             if one is not None:
                 one[self.field] = item
@@ -184,20 +183,16 @@ class TimestampConverter:
     def _tokens(self, tokens: pa.BinaryArray, failures: Failures) -> pa.BinaryArray:
         """JSON texts, null for null: a text or a Long is a time; Date, Time and Timestamp become milliseconds."""
 
-        def change(kind: Kind, rows: RowIndex, found: pa.BinaryArray) -> pa.BinaryArray:
-            refused = Failures(len(found))
-            made = pa.nulls(len(found), pa.binary())
+        def change(kind: Kind, found: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
             if kind is Kind.LONG:
-                made = self._written(longs(found), _UNIX, refused)
-            elif kind is Kind.STRING:
-                made = self._written(texts(found), _TEXT, refused)
-            elif kind is not Kind.NULL:
-                reason = f"TimestampConverter does not support class {JAVA_CLASSES[kind]} objects as timestamps"
-                refused.add(np.ones(len(found), bool), reason)
-            failures.add_of(refused, rows)
-            return made
+                return self._written(longs(found), _UNIX, refused)
+            if kind is Kind.STRING:
+                return self._written(texts(found), _TEXT, refused)
+            if kind is not Kind.NULL:
+                refused.add_all(Thrown(f"TimestampConverter does not support class {JAVA_CLASSES[kind]} objects as timestamps"))
+            return pa.nulls(len(found), pa.binary())
 
-        return changed_by_kind(tokens, change)
+        return changed_by_kind(tokens, change, failures)
 
     def _written(self, data: pa.Array, kind: str, failures: Failures) -> pa.BinaryArray:
         """JSON texts of the converted times."""
@@ -205,10 +200,6 @@ class TimestampConverter:
         if self.target == _DATE:
             return tokens_of(pc.multiply(made.view(pa.int32()).cast(pa.int64()), _DAY_MS))
         return tokens_of(made if self.target == _TEXT else made.view(pa.int32() if self.target == _TIME else pa.int64()))
-
-
-def _tokens_of(values: list[Any]) -> pa.BinaryArray:
-    return pa.array([None if value is None else value_text(value) for value in values], pa.binary())
 
 
 def _cut(values: Int64Array, divisor: int) -> Int64Array:

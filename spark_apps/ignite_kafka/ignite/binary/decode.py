@@ -17,7 +17,7 @@ from .decode_scalars import EnumPolicy
 from .entry_bounds import EntryBounds
 from .field_order import FieldOrder
 from .java_classes import type_name
-from .joined_pages import joined
+from .joined_pages import JoinedPages
 from .key_kinds import key_kinds
 from .object_headers import read_headers
 from .page_buffer import Positions, Wire
@@ -79,7 +79,7 @@ def decode_entries(
     :raises DecodeError: for bytes that are no values, naming cache, partition, type id and position in the page's data.
     :raises UnsupportedType: for a value that no Arrow column holds (raw-data objects, self-containing objects).
     """
-    wire, bounds = joined(pages, cache, types)
+    wire, bounds = JoinedPages.of(pages, cache, types).entries
     orders = (FieldOrder.OWN if documents else FieldOrder.TYPE,) * 2
     if documents and not own_fields:
         orders = FieldOrder.OWN, FieldOrder.OWN_FIRST

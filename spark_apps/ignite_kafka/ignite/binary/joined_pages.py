@@ -22,6 +22,11 @@ class JoinedPages(Sequence[Page]):
     def __init__(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> None:
         self._pages, self._cache, self._types = tuple(pages), cache, types
 
+    @classmethod
+    def of(cls, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> JoinedPages:
+        """The pages themselves, if they are joined; else joined anew."""
+        return pages if isinstance(pages, JoinedPages) else cls(pages, cache, types)
+
     @overload
     def __getitem__(self, at: int) -> Page: ...
     @overload
@@ -54,14 +59,6 @@ class JoinedPages(Sequence[Page]):
         cuts = [entry_cuts(page, self._cache.name)[:-1:2] for page in self._pages]
         shifted = [np.array(cut, np.int64) + start for cut, start in zip(cuts, wire.starts[:-1].tolist(), strict=True)]
         return np.concatenate([*shifted, wire.starts[-1:]])
-
-
-def joined(pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> tuple[Wire, EntryBounds]:
-    """Pages in one buffer, and the bounds of their entries.
-
-    :raises DecodeError: the bounds are broken.
-    """
-    return pages.entries if isinstance(pages, JoinedPages) else JoinedPages(pages, cache, types).entries
 
 
 def _starts(wire: Wire, bounds: EntryBounds) -> Positions | None:

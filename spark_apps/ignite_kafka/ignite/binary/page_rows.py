@@ -25,7 +25,7 @@ def kept_rows(pages: Sequence[Page], kept: Mask, cache: CacheInfo, types: TypeSo
     """
     if kept.all():
         return pages
-    whole = pages if isinstance(pages, JoinedPages) else JoinedPages(pages, cache, types)
+    whole = JoinedPages.of(pages, cache, types)
     wire, starts = whole.entries[0], whole.starts
     offsets, data = wire.ragged(starts[:-1][kept], np.diff(starts)[kept])
     flags = np.concatenate(([0], np.cumsum(kept)))

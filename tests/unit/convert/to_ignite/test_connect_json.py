@@ -133,6 +133,19 @@ def test_auto_reads_both() -> None:
     assert bad[9] == "Unknown schema type: x"
 
 
+@pytest.mark.parametrize(
+    ("schema", "good", "bad"),
+    [
+        (schema_json(LONG, JsonFormat()), {0: (LONG, 1)}, [1]),
+        ("null", {0: (None, b"1"), 1: (None, b'"x"')}, []),
+        ('{"a":1}', {0: (None, b'{"schema":{"a":1},"payload":1}'), 1: (None, b'{"schema":{"a":1},"payload":"x"}')}, []),
+    ],
+)
+def test_auto_reads_records_of_a_common_head(schema: str, good: dict[int, tuple[Any, Any]], bad: list[int]) -> None:
+    found = read([f'{{"schema":{schema},"payload":{payload}}}' for payload in ("1", '"x"')], plain=True)
+    assert (found[0], sorted(found[1])) == (good, bad)
+
+
 def test_the_field_of_a_bad_value_is_named() -> None:
     inner = ConnectSchema(ConnectType.STRUCT, fields=(ConnectField("b", ConnectSchema(ConnectType.INT8)),))
     pairs = ConnectSchema(ConnectType.MAP, key_schema=LONG, value_schema=inner)

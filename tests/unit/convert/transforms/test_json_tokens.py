@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ignite_kafka.convert.transforms import json_tokens
 from ignite_kafka.convert.transforms.json_tokens import Kind
 from ignite_kafka.convert.transforms.schemaless import value_text
+from ignite_kafka.convert.transforms.thrown import Failures
 
 
 def tokens(*values: bytes | None) -> pa.BinaryArray:
@@ -63,13 +64,18 @@ def test_nulls_are_filled_and_made() -> None:
 def test_each_kind_is_changed_alone_and_rows_keep_their_places(values: list[Any]) -> None:
     given_tokens = tokens(*(json.dumps(one).encode() for one in values))
     seen: list[Kind] = []
+    failures = Failures(len(values))
 
-    def change(kind: Kind, rows: np.ndarray, found: pa.BinaryArray) -> pa.BinaryArray:
+    def change(kind: Kind, found: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
         seen.append(kind)
+        rows = np.flatnonzero(json_tokens.kinds(given_tokens) == kind)
         assert found.equals(given_tokens.take(pa.array(rows)))
+        refused.add(rows % 2 == 1, lambda place: f"{kind.name}{rows[place]}")
         return tokens(*(f"{kind.name}{row}".encode() for row in rows.tolist()))
 
-    made = json_tokens.changed_by_kind(given_tokens, change).to_pylist()
+    made = json_tokens.changed_by_kind(given_tokens, change, failures).to_pylist()
     kinds = [Kind(one) for one in json_tokens.kinds(given_tokens).tolist()]
     assert made == [f"{kind.name}{row}".encode() for row, kind in enumerate(kinds)]
     assert sorted(seen) == sorted(set(kinds))
+    refused = {bad.row: bad.reason for bad in failures.bad_rows(np.arange(len(values)))}
+    assert refused == {row: f"{kind.name}{row}" for row, kind in enumerate(kinds) if row % 2}
