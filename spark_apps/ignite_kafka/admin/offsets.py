@@ -138,7 +138,7 @@ class Hold:
     def take(settings: ConnectorSettings, secrets: Secrets, force: bool, *, sink: bool = False) -> Hold:
         """Make sure that the connector's newest run has ended.
 
-        :param sink: the direction that is expected.
+        :param sink: the expected direction: True for a sink.
         """
         clients = kafka_clients(settings, secrets)
         clients.check()

@@ -53,7 +53,7 @@ def validate(arguments: argparse.Namespace) -> int:
 
 
 def _unusable(folder: ConnectorFolder) -> Iterator[BrokenConnector]:
-    """Connectors whose transforms cannot be made, or whose conditions have constants without a value."""
+    """Connectors whose transforms cannot be created, or whose conditions contain constants without a value."""
     from ..convert import check_transforms
     from ..convert.filter import check_conditions
 

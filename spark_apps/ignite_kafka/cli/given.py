@@ -56,7 +56,7 @@ def secrets_of(arguments: argparse.Namespace) -> Secrets:
 
 
 def check_conversion(settings: ConnectorSettings) -> None:
-    """Check transforms and conditions. The converters, which take half a second to load, are loaded for that alone.
+    """Check transforms and conditions. Loads the converters, which takes half a second, only if there are any.
 
     :raises SettingsError: as :func:`ignite_kafka.convert.check_transforms` and :func:`ignite_kafka.convert.filter.check_conditions`.
     """

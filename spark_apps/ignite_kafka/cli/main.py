@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _writes(arguments: argparse.Namespace) -> bool:
-    """Whether a command that was interrupted may have written something, which the same command continues."""
+    """Whether an interrupted command may have written something and continues if it is repeated."""
     return arguments.command in (run, replicate) or (arguments.command is verify and arguments.repair)
 
 
@@ -282,7 +282,7 @@ def alter_offsets(arguments: argparse.Namespace) -> int:
 
 
 def reset_offsets(arguments: argparse.Namespace) -> int:
-    """Remove offsets of a source, or set those of a sink."""
+    """Remove offsets of a source, or set offsets of a sink."""
     from ..admin.offsets import reset
 
     if arguments.to is not None or arguments.topic is not None:

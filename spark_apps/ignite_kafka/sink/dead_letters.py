@@ -34,7 +34,7 @@ def error_of(consumed: Consumed, bad: BadRecord) -> RecordRefused:
 
 
 def reported(consumed: Consumed, bad: BadRecord) -> RecordRefused:
-    """The error of a bad record, after its event."""
+    """Emit the event of a bad record, and return its error."""
     error = error_of(consumed, bad)
     event = events.FILTER_FAILED if by_filter(error) else events.OBJECT_NOT_BUILT
     events.emit(event, **{"reason": error.what, **error.where})
@@ -49,7 +49,7 @@ def record_headers(connector: str, task: int, error: RecordRefused) -> list[Head
 
 
 def by_filter(error: RecordRefused) -> bool:
-    """Whether the filter failed at a record, and no transform."""
+    """True if the filter failed for a record, and not a transform."""
     return bool(error.where["stage"] == Stage.TRANSFORMATION) and "transform_class" not in error.where
 
 

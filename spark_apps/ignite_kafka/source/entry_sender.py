@@ -153,7 +153,7 @@ class EntrySender:
         """Send a bad entry to the dead-letter topic, or report it by an event only."""
         error = type(bad.error)(bad.error.what, "", **bad.error.where | {"partition": partition})
         if self._settings.error_handling_policy != DEAD_LETTER:
-            if not _by_filter(bad):  # which has its own event
+            if not _by_filter(bad):  # a failed filter has its own event
                 events.emit(events.CONVERTER_FAILED, reason=error.what, stage=str(bad.stage), **error.where)
             return
         component = self._component(cache, bad)
@@ -169,5 +169,5 @@ class EntrySender:
 
 
 def _by_filter(bad: BadEntry) -> bool:
-    """Whether the filter failed at an entry, and no transform."""
+    """True if the filter failed for an entry, and not a transform."""
     return bad.stage == Stage.TRANSFORMATION and "transform_class" not in bad.error.where

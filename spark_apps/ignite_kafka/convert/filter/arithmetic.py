@@ -1,4 +1,4 @@
-"""Arithmetic of whole numbers and floats as Spark SQL does it in ANSI mode, its default: what overflows is an error."""
+"""Arithmetic of whole numbers and floats as in Spark SQL's ANSI mode, its default: an overflow is an error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def calculated(operator: str, left: Operand, right: Operand, count: int) -> Oper
     """N results of an operator, null where an operand is null.
 
     :param operator: ``+``, ``-``, ``*``, ``/`` or ``%``.
-    :raises UnsupportedType: an operand is no whole number or float, or both are NULL.
+    :raises UnsupportedType: an operand is not a whole number or float, or both are NULL.
     """
     for one in (left, right):
         check_number(one, f"operator {operator}")
@@ -50,14 +50,14 @@ def calculated(operator: str, left: Operand, right: Operand, count: int) -> Oper
 def negated(one: Operand, count: int) -> Operand:
     """N numbers with the opposite sign.
 
-    :raises UnsupportedType: the operand is no whole number or float.
+    :raises UnsupportedType: the operand is not a whole number or float.
     """
     check_number(one, "operator -")
     return _of_one(one, count, "-", np.negative)
 
 
 def absolute(one: Operand, count: int) -> Operand:
-    """N absolute values; the errors of :func:`negated`."""
+    """N absolute values; raises as :func:`negated`."""
     check_number(one, "function abs")
     return _of_one(one, count, "abs", np.abs)
 
@@ -85,7 +85,7 @@ def check_number(one: Operand, what: str) -> None:
 
 
 def result_type(operator: str, left: Operand, right: Operand) -> pa.DataType:
-    """The type in which Spark calculates, and of its result; raises UnsupportedType if both are NULL."""
+    """The type in which Spark calculates, and the type of the result; raises UnsupportedType if both are NULL."""
     kinds = [one.width for one in (left, right) if one.width is not None]
     if not kinds:
         raise _untyped(f"operator {operator}")
@@ -100,12 +100,12 @@ def _untyped(what: str) -> UnsupportedType:
 
 
 def null_number(kind: pa.DataType, count: int) -> Operand:
-    """N nulls of a type of numbers."""
+    """N nulls of a number type."""
     return operand_of(np.zeros(count, kind.to_pandas_dtype()), np.zeros(count, bool), kind, "NULL", None)
 
 
 def numbers(one: Operand, kind: pa.DataType, count: int) -> tuple[Numbers, Mask]:
-    """N numbers in a type that can hold them, 0 for null, and which are not null."""
+    """N numbers in a type that can hold them, with 0 for null, and a mask of those that are not null."""
     array = one.array(count)
     there: Mask = np.asarray(array.is_valid())
     filled = np.asarray(array.fill_null(0) if array.null_count else array)
@@ -114,20 +114,20 @@ def numbers(one: Operand, kind: pa.DataType, count: int) -> tuple[Numbers, Mask]
 
 
 def operand_of(values: Numbers, there: Mask, kind: pa.DataType, name: str, failed: Any) -> Operand:
-    """The operand of numbers of a type."""
+    """An operand of numbers of the given type."""
     whole = kind in _WHOLE
     wide = values.astype(np.int64 if whole else np.float64)
     return Operand(Kind.INT if whole else Kind.DOUBLE, pa.array(wide, mask=~there), name, kind, failed)
 
 
 def spark_name(kind: pa.DataType) -> str:
-    """Spark's name of a type of numbers."""
+    """Spark's name of a number type."""
     names = ("TINYINT", "SMALLINT", "INT", "BIGINT")
     return names[_WHOLE.index(kind)] if kind in _WHOLE else {32: "FLOAT", 64: "DOUBLE"}[kind.bit_width]
 
 
 def _whole(operator: str, a: Numbers, b: Numbers) -> tuple[Numbers, Mask | None]:
-    """Results of whole numbers of one type, and where they do not fit."""
+    """Results of whole numbers of one type, and a mask of results that do not fit, if any can."""
     if operator == "%":
         return np.where(b == -1, a.dtype.type(0), np.fmod(a, np.where(b == -1, b.dtype.type(1), b))), None
     if a.dtype != np.int64:

@@ -109,13 +109,13 @@ def _cast(data: pa.Array, schema: ConnectSchema, target: ConnectType, shell: Con
 
 
 def _cast_values(values: list[Any], target: ConnectType, failures: Failures) -> list[Any]:
-    """Values without a schema cast to a type."""
+    """Values without a schema, cast to a type."""
     tokens = pa.array([None if value is None else value_text(value) for value in values], pa.binary())
     return parsed(ConnectColumn(_cast_tokens(tokens, target, failures), None))
 
 
 def _cast_tokens(tokens: pa.BinaryArray, target: ConnectType, failures: Failures) -> pa.BinaryArray:
-    """JSON texts cast to a type, those of a Java type at once; ``null`` for one that is missing."""
+    """JSON texts cast to a type, all texts of one Java class at once; ``null`` for a missing text."""
 
     def change(kind: Kind, rows: RowIndex, found: pa.BinaryArray) -> pa.BinaryArray:
         if kind is Kind.NULL:

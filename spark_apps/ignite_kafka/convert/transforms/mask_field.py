@@ -99,7 +99,7 @@ class MaskField:
         return written(row_by_row(parsed(column), change, failures))
 
     def _masked_tokens(self, tokens: pa.BinaryArray, failures: Failures) -> pa.BinaryArray:
-        """JSON texts instead of those of a member, null for one that is missing."""
+        """JSON texts that replace a member's texts; null for a missing one."""
 
         def change(kind: Kind, rows: RowIndex, found: pa.BinaryArray) -> pa.BinaryArray:
             mask, refused = None, Failures(len(found))

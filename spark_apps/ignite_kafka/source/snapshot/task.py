@@ -291,7 +291,7 @@ class SlotCopy:
 
 
 def _count(counter: Counter[int], partitions: Int64Array) -> None:
-    """Add the number of times that each partition is there."""
+    """Add the number of occurrences of each partition."""
     if partitions.size:
         counts = np.bincount(partitions)
         there = np.flatnonzero(counts)

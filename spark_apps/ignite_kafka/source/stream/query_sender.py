@@ -1,4 +1,4 @@
-"""Sends what continuous queries and scans give: a cache has one slot, so that its entries and changes leave in one order."""
+"""Sends the changes of continuous queries and scanned entries: a cache has one slot, so that they are sent in one order."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from .cache_infos import CacheInfos
 
 Counts = Mapping[int, Mapping[str, CacheCount]]
 NO_PARTITION = -1
-"""In place of a change's partition, which a continuous query does not tell."""
+"""Replaces the partition of a change, which continuous queries do not report."""
 
 
 def slot_of_cache(cache: CachePlan, slots: int) -> int:
-    """The slot that sends all of a cache, the same in every run."""
+    """The slot that sends a whole cache, the same in every run."""
     return slot_of(cache.name, 0, slots)
 
 
@@ -42,8 +42,8 @@ def tasks_of_caches(plan: TransferPlan, most: int) -> tuple[tuple[int, ...], ...
 class QuerySender:
     """The open slots of one task. After any error it is closed and never used again.
 
-    :param caches: of the task.
-    :param counts: slot and cache to what was sent, added to as it is committed.
+    :param caches: caches of the task.
+    :param counts: what was sent, by slot and cache; updated at each commit.
     :param open_slot: opens a slot; called in several threads.
     :raises TopicError: a cache's offsets belong to another topic than the plan's.
     """
@@ -65,7 +65,7 @@ class QuerySender:
 
     @property
     def in_doubt(self) -> bool:
-        """Whether a commit was requested and not answered."""
+        """True if a commit was requested and has no answer."""
         return self._writers.in_doubt
 
     def info(self, cache: CachePlan) -> CacheInfo:
@@ -83,7 +83,7 @@ class QuerySender:
         self._send(cache, pages, np.full(removed.size, NO_PARTITION), removed)
 
     def send_entries(self, cache: CachePlan, pages: Sequence[Page]) -> None:
-        """Queue scanned entries of a cache; :meth:`end_partitions` follows once their partitions are read to the end."""
+        """Queue scanned entries of a cache; call :meth:`end_partitions` once their partitions are fully read."""
         partitions = np.repeat([page.partition for page in pages], [page.rows for page in pages])
         if not partitions.size:
             return
@@ -107,7 +107,7 @@ class QuerySender:
             self._count(cache).units += 1
 
     def commit(self) -> int:
-        """Commit what is queued; returns the number of records."""
+        """Commit what is queued; return the number of records."""
         records = sum(count.records for counts in self._batch.values() for count in counts.values())
         self._writers.each(self._commit_slot, list(self._batch))
         return records
