@@ -94,7 +94,7 @@ def through(proxy: TcpProxy, registry: SchemaRegistry) -> str:
 
 @pytest.mark.parametrize("side", ["source", "sink"])
 def test_a_run_waits_for_its_registry(side: str, world: World, schema_registry: SchemaRegistry, ignite: IgniteCluster) -> None:
-    """Away at the start, then after one connection; then slower than its timeout."""
+    """The registry is unavailable at the start and after one connection, then slower than its timeout."""
     if side == "sink":
         assert world.send(schema_registry.url).state == status.COMPLETED
     run = world.send if side == "source" else world.store
@@ -121,7 +121,7 @@ def test_a_run_waits_for_its_registry(side: str, world: World, schema_registry: 
 def test_tasks_of_a_source_have_the_ids_that_its_driver_has_got(
     world: World, schema_registry: SchemaRegistry, ignite: IgniteCluster
 ) -> None:
-    """Of a cache whose query entity declares its values: the registry is away once the driver has registered their schema."""
+    """The query entity declares the values, and the registry becomes unavailable after the driver has registered their schema."""
     declared = replace(world, name=f"{world.name}-declared", settings={**world.settings, "retry_timeout_ms": 20_000})
     key, value = pa.field("", pa.int64()), object_field("", "DeclaredTrade", [pa.field("id", pa.int64()), pa.field("symbol", pa.string())])
     rows = pa.array([{"id": number, "symbol": f"s{number}"} for number in range(ROWS)], value.type)

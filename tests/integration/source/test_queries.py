@@ -1,4 +1,4 @@
-"""Streams on two real nodes without the backlog service, by continuous queries of the thin client."""
+"""Streams on two real nodes without the backlog service, with continuous queries of the thin client."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def world(spark: SparkSession, nodes: IgniteCluster, kafka: KafkaBroker) -> Iter
 
 
 def await_change(world: World, run: Running, key: int) -> None:
-    """Write until a change of a key arrives: the queries have begun again."""
+    """Write until a change of a key arrives, which proves that the queries have restarted."""
     turn = iter(range(1_000_000))
 
     def arrived() -> bool:
@@ -58,7 +58,7 @@ def await_change(world: World, run: Running, key: int) -> None:
 
 
 def seen(run: Running, event: int) -> int:
-    """Number of events of an id, once the run has ended."""
+    """End the run, and return its number of events with an id."""
     return dict(run.stop().events).get(str(event), 0)
 
 
@@ -142,7 +142,7 @@ def test_no_scanned_entry_follows_a_newer_change(world: World) -> None:
 
 def test_a_killed_node_is_a_gap(world: World, nodes: IgniteCluster) -> None:
     world.put("a", {key: f"v{key}" for key in range(300)})
-    client = pyignite.Client(partition_aware=False)  # of the node that lives
+    client = pyignite.Client(partition_aware=False)  # of the remaining node
     with world.running() as run, client.connect("127.0.0.1", int(nodes.address.rpartition(":")[2])):
         cache = client.get_cache(f"{world.stem}-a")
         world.await_equal("a", run)

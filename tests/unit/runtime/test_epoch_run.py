@@ -1,4 +1,4 @@
-"""The driver of a run of epochs: it ends with its tasks while Kafka is away, and reports while it has nothing to copy."""
+"""The driver of a run of epochs: it ends with its tasks while Kafka is unavailable, and reports while there is nothing to copy."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Run(EpochRun[ConnectorSettings]):
 
     @property
     def _refresh_interval_ms(self) -> int:
-        return 300  # an idle run waits so long at once
+        return 300  # seconds of one wait of an idle run
 
     def _next_epoch(self, number: int, configs_offset: int) -> Epoch:
         raise NotImplementedError

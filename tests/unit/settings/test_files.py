@@ -184,7 +184,7 @@ def test_connect_s_dead_letters_become_a_policy(head: str) -> None:
     assert settings("errors.tolerance=none").error_handling_policy == "STOP_TASK"
     for allowed in (f"{topic}errors.tolerance=none", topic):
         found = settings(allowed)
-        # a sink of Kafka Connect reports the record that stops it, too; a source has no dead letters
+        # a sink of Kafka Connect also reports the record that stops it; a source has no dead letters
         kept = "bad" if found.reads_records else ""
         assert (found.error_handling_policy, found.dead_letter_topic) == ("STOP_TASK", kept)
     with pytest.raises(SettingsError, match=r"errors\.tolerance is wrong.*none or all"):

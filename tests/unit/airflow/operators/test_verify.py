@@ -1,4 +1,4 @@
-"""The operator that compares a connector: what it submits, and how its result ends the task."""
+"""The operator that compares a connector: submitted arguments, and the task's end for each result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Caches followed by continuous queries, over any order of steps and faults."""
+"""Caches followed with continuous queries, with steps and faults in any order."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_entries_then_changes() -> None:
 @pytest.mark.parametrize("policy", ["NONE", "FULL_SNAPSHOT"])
 @pytest.mark.parametrize("seed", range(20))
 def test_the_topic_becomes_the_cache_whatever_changes_and_fails(policy: str, seed: int) -> None:
-    """Changes at every point of a scan, and commits that fail; nothing is lost where no query is."""
+    """Changes at every point of a scan and failed commits lose nothing while the queries are alive."""
     chance, world = random.Random(seed), World(failover_policy=policy)
 
     def change() -> None:
