@@ -103,7 +103,7 @@ def _add_offsets(offsets: Any) -> None:
     alter.add_argument("--cache", required=True, metavar="CACHE")
     alter.add_argument("--partition", required=True, type=whole, metavar="NUMBER")
     alter.add_argument("--sent", required=True, type=whole, metavar="NUMBER", help="highest update number that counts as sent")
-    text = "remove the offsets of a source, or set those of a sink: of all caches or topics, one, or a partition; only while stopped"
+    text = "remove the offsets of a source, or set the offsets of a sink, for all, one cache or topic, or one partition; only while stopped"
     reset = _add_name(offsets, "reset", reset_offsets, text)
     reset.add_argument("--cache", metavar="CACHE", help="of a source")
     reset.add_argument("--topic", metavar="TOPIC", help="of a sink")

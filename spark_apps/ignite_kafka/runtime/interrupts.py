@@ -18,7 +18,7 @@ def interrupts_raised() -> Iterator[None]:
 
     :raises KeyboardInterrupt: it is what the Py4JError was raised for.
     """
-    by_py4j = logging.getLogger()  # it logs by the root logger
+    by_py4j = logging.getLogger()  # it logs with the root logger
     by_py4j.addFilter(_is_no_interrupt)
     try:
         yield

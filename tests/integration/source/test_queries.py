@@ -74,7 +74,7 @@ def test_entries_then_changes_and_removals_in_order(world: World) -> None:
         world.put("a", {900: "before the stop"})
         ended = run.stop()
     assert (ended.state, ended.error) == (status.STOPPED, None)
-    assert world.verified("a").equal, "a graceful stop sends what was changed before it"
+    assert world.verified("a").equal, "a graceful stop sends earlier changes"
     assert len(world.records("a")) == 500 + 5 * 100 + 50 + 1
     of_key = [value for key, value in world.records("a") if key == b"60"]
     assert of_key == [b'"v60"', b'"w0-60"', b'"w1-60"', b'"w2-60"', b'"w3-60"']
@@ -183,7 +183,7 @@ def test_a_cache_that_is_made_again_at_once_is_followed(world: World) -> None:
         world.await_equal("a", run)
         world.destroy("a")
         world.put("a", dict.fromkeys(range(50, 150), "new"))
-        await_that(lambda: (b"149", b'"new"') in world.records("a"), "the cache that was made again", run)
+        await_that(lambda: (b"149", b'"new"') in world.records("a"), "the recreated cache", run)
         world.put("a", {200: "more"})
         await_that(lambda: (b"200", b'"more"') in world.records("a"), "its changes", run)
 

@@ -70,7 +70,7 @@ def test_caches_of_days_are_compared_and_repaired(sink: Sink) -> None:
         "20260101": (1, False), "20260102": (0, True), "20260103": (2, True)
     }  # fmt: skip
     assert sink.entries(third) == {4: expected(4), 5: expected(5)}
-    assert set(sink.entries(first)) == {1, 3, 99}, "what the topic has no record of stays"
+    assert set(sink.entries(first)) == {1, 3, 99}, "an entry without a record stays"
 
 
 def test_several_topics_go_to_one_cache(sink: Sink) -> None:

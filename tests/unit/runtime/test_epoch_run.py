@@ -123,7 +123,7 @@ def test_a_run_that_fails_has_the_counts_of_what_its_tasks_committed() -> None:
     reports = {slot: TaskProgress(1, epoch, True, {"trades": vars(CacheCount(records=records))}) for slot, epoch, records in REPORTS}
     run._follower = cast(RunFollower, SimpleNamespace(tasks=reports))
     run._count_failed(cast(Job, FakeJob()), Epoch(2, 0))
-    assert run._status.caches["trades"].records == 100 + 7 + 20, "of the failed task all, of the other one what it reported in this epoch"
+    assert run._status.caches["trades"].records == 100 + 7 + 20, "all of the failed task, and what the other task reported in this epoch"
 
 
 REPORTS = ((0, 2, 5), (1, 2, 20), (2, 1, 1_000))  # first slot, epoch and records

@@ -56,4 +56,4 @@ def either(*failures: Failure | None) -> Failure | None:
 def condition_failed(why: str, cache: str) -> ConditionFailed:
     """The error of an entry for which the condition fails in Spark."""
     what = f"where fails for an entry, as it would in Spark SQL: {why}"
-    return ConditionFailed(what, "Correct the entry, or where: TRY_CAST gives null, and AND leaves entries out before.", cache=cache)
+    return ConditionFailed(what, "Correct the entry, or where: TRY_CAST gives null, and AND can exclude the entry.", cache=cache)

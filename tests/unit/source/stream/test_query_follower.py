@@ -104,7 +104,7 @@ def test_a_task_that_takes_over_begins_with_a_gap() -> None:
     with event_log() as emitted:
         world.settle()
     assert ids(emitted) == [CHANGES_MISSING.id]
-    assert len(world.topic) == 1, "what the offsets call loaded is not sent again"
+    assert len(world.topic) == 1, "loaded partitions are not sent again"
 
 
 def test_a_node_that_leaves_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
