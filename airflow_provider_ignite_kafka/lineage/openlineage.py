@@ -1,4 +1,4 @@
-"""OpenLineage datasets of a run: Ignite caches and Kafka topics with their columns, counts of what was copied.
+"""OpenLineage datasets of a run: Ignite caches and Kafka topics with their columns, and counts of copied data.
 
 Names are those of OpenLineage's naming specification: ``kafka://host:port`` and the topic. For Ignite, which it does not list, they follow
 its general rule: ``ignite://host:port`` and the cache.

@@ -38,7 +38,7 @@ class ConnectorNotifier(BaseNotifier):
     :param topic: existing topic for the records. Templated.
     :param message: text of the record, chosen by the Dag's author. Templated.
     :param kafka_conn_id: connection of the Kafka provider, for the topic and the status. Templated.
-    :param internal_topic_prefix: setting of the connector.
+    :param internal_topic_prefix: value of this setting of the connector.
     :param secrets_file: path of a secrets file where the callback runs. Templated.
     """
 

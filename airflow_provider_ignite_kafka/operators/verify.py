@@ -96,7 +96,7 @@ class VerifyOperator(TypedTemplates, BaseOperator):
             check_settings(settings, DIRECTIONS[direction], {}, dag=self.dag_id, task=self.task_id)
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Compare, and repair if wanted.
+        """Compare, and repair if requested.
 
         :return: ``equal``, ``sample_percent`` and ``caches``, each with its counts, ``repaired`` and ``differences``. If differences fail
             the task, the result is still under the XCom key ``verified``.

@@ -56,7 +56,7 @@ def move(
     :raises NotStopped: the newest run has not ended, and ``force`` is False.
     :raises SettingsError: the connector was never started, is a source, does not read that partition, or cannot continue at that position.
     :raises TopicError: a topic does not exist.
-    :raises Fenced: a newer run has taken the connector meanwhile.
+    :raises Fenced: a newer run has taken over the connector meanwhile.
     """
     wanted = parse_position(to)
     if isinstance(wanted, int) and partition is None:

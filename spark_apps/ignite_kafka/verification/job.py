@@ -95,7 +95,7 @@ class VerifyJob:
     def routes(self) -> Routes:
         """The caches of routed topics' records, found by reading these topics.
 
-        :raises IgniteKafkaError: what ended a task.
+        :raises IgniteKafkaError: the error that ended a task.
         """
         return find_routes(self.exchange, self._task(), self.cores, partial(self.progress, "looking for the caches of records"))
 

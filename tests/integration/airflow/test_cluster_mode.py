@@ -143,7 +143,7 @@ def streams(secured: Secured, airflow_running: RunningAirflow, cluster: Detached
 
 @pytest.fixture
 def connected(secured: Secured, monkeypatch: pytest.MonkeyPatch) -> None:
-    """This process has the connections, too."""
+    """Define the connections in this process, too."""
     for name, connection in secured.connections().items():
         monkeypatch.setenv(f"AIRFLOW_CONN_{name.upper()}", json.dumps(connection))
 

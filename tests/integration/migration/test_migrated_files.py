@@ -175,7 +175,8 @@ def world(
 
 
 def test_lines_go_from_a_file_by_topics_and_a_cache_to_a_file(world: World) -> None:
-    """File, Kafka Connect, topic, sink, cache, source, topic, Kafka Connect, file: the same lines, and the same bytes in both topics."""
+    """From file via Kafka Connect, topic, sink, cache, source, topic, Kafka Connect to file: equal lines, and equal bytes in both
+    topics."""
     name = world.name
     sent = [value for _, value in records_of(world.kafka, f"{name}-audit", len(LINES))]
     world.edit("backlog-source.properties", **{"tasks.max.enforce": "value.converter=" + BYTES + "\ntasks.max.enforce"})

@@ -49,7 +49,7 @@ class World:
 
     def send(self, url: str) -> RunStatus:
         own: dict[str, Any] = {"cache_whitelist": (self.name,), "topic_prefix": "to-", "topic_partitions": 2}
-        own |= {"field_nullability_policy": "EAGER"}  # the driver registers, too, if the cache declares its values
+        own |= {"field_nullability_policy": "EAGER"}  # the driver also registers schemas if the cache declares its values
         settings = SourceSettings(name=self.name, **own, **self._common(url, "source"))
         return run_snapshot(self.spark, RunRequest(settings, uuid.uuid4().hex, None, self.secrets))
 

@@ -90,7 +90,7 @@ def result_type(operator: str, left: Operand, right: Operand) -> pa.DataType:
     if not kinds:
         raise _untyped(f"operator {operator}")
     whole = {kind in _WHOLE for kind in kinds}
-    if operator == "/" or len(whole) > 1:  # also of a whole number and a FLOAT
+    if operator == "/" or len(whole) > 1:  # also for a whole number and a FLOAT
         return pa.float64()
     return max(kinds, key=lambda kind: kind.bit_width)
 

@@ -23,7 +23,7 @@ _BLANK = "\x00-\x20\x7f"  # removed by Spark's trimAll
 _INTEGER = re.compile(rf"[{_BLANK}]*([+-]?[0-9]+)[{_BLANK}]*")
 _TRUE, _FALSE = frozenset(("t", "true", "y", "yes", "1")), frozenset(("f", "false", "n", "no", "0"))
 _SECOND = 1_000_000
-_FIRST_DAY, _LAST_DAY = -719_528, 2_932_896  # of the years 0000 and 9999
+_FIRST_DAY, _LAST_DAY = -719_528, 2_932_896  # days since 1970: first of year 0, last of year 9999
 
 
 def cast(one: Operand, target: str, count: int, *, tries: bool) -> Operand:

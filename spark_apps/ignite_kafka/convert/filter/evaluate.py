@@ -147,7 +147,7 @@ class _Evaluation:
         raise AssertionError(f"{condition} is no condition")
 
     def _both(self, combine: Callable[..., pa.BooleanArray], left: Condition, right: Condition, *, decides: bool) -> Operand:
-        """Two conditions.
+        """Combine two conditions.
 
         :param decides: the result of the left condition that makes Spark skip the right one; a constant with this value decides on either
             side.

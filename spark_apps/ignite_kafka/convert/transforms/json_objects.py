@@ -34,7 +34,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class JsonObjects:
-    """N objects.
+    """N JSON objects as columns of their members.
 
     :param count: N.
     :param members: by name, in order, the texts of a member's values (null if the object lacks it), or the member as :class:`Pairs`.

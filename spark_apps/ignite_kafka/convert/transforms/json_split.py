@@ -249,7 +249,7 @@ def _order(names: Sequence[bytes], number: RowIndex, row: RowIndex) -> RowIndex:
 
 
 def pieces(block: Bytes, begins: Places | Int32Array, ends: Places | Int32Array, *, missing: bool = True) -> pa.BinaryArray:
-    """The texts between N rising pairs of places.
+    """N texts between ascending pairs of places.
 
     :param missing: an empty piece becomes null.
     """

@@ -79,7 +79,7 @@ class QueryFollower:
     # queries and gaps
 
     def begin(self, cluster: Cluster, sender: QuerySender) -> None:
-        """Begin the queries unless they are alive; after a gap, do as the failover policy says."""
+        """Begin the queries unless they are alive; after a gap, act according to the failover policy."""
         first = self._queries is None
         if self._queries is not None and not self._queries.lost:
             return

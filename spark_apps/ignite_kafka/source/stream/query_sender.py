@@ -34,13 +34,13 @@ def slot_of_cache(cache: CachePlan, slots: int) -> int:
 
 
 def tasks_of_caches(plan: TransferPlan, most: int) -> tuple[tuple[int, ...], ...]:
-    """The slots that have caches, distributed over at most that many tasks."""
+    """The slots with caches, distributed over at most `most` tasks."""
     slots = sorted({slot_of_cache(cache, plan.slots) for cache in plan.caches})
     return tuple(tuple(slots[at] for at in group) for group in slots_of_tasks(len(slots), most))
 
 
 class QuerySender:
-    """The open slots of one task. After any error it is closed and never used again.
+    """The open slots of one task. Close it after any error; it cannot be used again.
 
     :param caches: caches of the task.
     :param counts: what was sent, by slot and cache; updated at each commit.
