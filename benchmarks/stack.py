@@ -31,7 +31,7 @@ class Sizes:
 
     :param rounds: warm rounds of each contender.
     :param growth: entries of the caches for growth of time and memory, each ten times the one before.
-    :param memory: entries of the caches for the memory of the converters.
+    :param memory: entries of the caches for *Memory of the converters*.
     :param shared: whether parts share their contenders' processes, which saves their starts.
     :param puts: puts of two writers in a round; ``put_alls``: the same in batches.
     :param watched_s: seconds for which records of a stream are read.

@@ -1,4 +1,4 @@
-"""The Spark app: topics of a connector against its caches. Its last lines are the result as JSON; its exit code is 0 if it has one."""
+"""The Spark app that compares a connector's topics with its caches. The result is a line of JSON; exit code 0 means that there is one."""
 
 from __future__ import annotations
 

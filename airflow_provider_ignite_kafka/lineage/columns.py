@@ -1,4 +1,4 @@
-"""Columns of the values that a source sends, as far as settings and query entities tell. A schema that is not certain is none."""
+"""Columns of the values that a source sends, derived from settings and query entities. Uncertain schemas are left out."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from ignite_kafka.convert.transforms.replace_field import ReplaceField
 
 Column = tuple[str, str | None]
-"""Name and Java type; None: the type is not known."""
+"""Name and Java type; the type is None if unknown."""
 
 
 def cache_columns(entities: Iterable[QueryEntity]) -> tuple[Column, ...]:
-    """The SQL columns of a cache, of keys and values, each name once."""
+    """SQL columns of a cache's keys and values, each name once."""
     return tuple(dict(column for entity in entities for column in _columns_of(entity)).items())
 
 
@@ -29,12 +29,12 @@ def _columns_of(entity: QueryEntity) -> list[Column]:
 
 
 def record_columns(settings: SourceSettings, cache: str, entities: Sequence[QueryEntity]) -> tuple[Column, ...]:
-    """The fields of the values of a cache's records: what ``select`` names, as the transforms leave it.
+    """Fields of the values of a cache's records: the selected fields after the transforms.
 
-    Without ``select`` values have all fields that their types have in the cluster, of which query entities declare some alone. Transforms
-    other than ReplaceField and MaskField make fields that are not known here.
+    Without ``select`` the fields are unknown, because values have all fields of their types in the cluster and query entities declare only
+    some. Fields are also unknown after transforms other than ReplaceField and MaskField.
 
-    :returns: none if they are not known for certain.
+    :returns: empty if the fields are not known for certain.
     """
     own = settings.of(cache)
     if not own.select or own.value_converter in FIELDLESS:
@@ -45,7 +45,7 @@ def record_columns(settings: SourceSettings, cache: str, entities: Sequence[Quer
 
 
 def _selected(selected: SelectedField, entities: Iterable[QueryEntity]) -> Column | None:
-    """A selected field; None: it keeps its own name, of which no entity tells the case."""
+    """A selected field; None if it keeps its own name and no single entity field gives the case of that name."""
     found = [
         field for entity in entities for field in entity.fields if not field.is_key and field.name.lower() == selected.name.lower()
     ]  # fmt: skip
@@ -57,7 +57,7 @@ def _selected(selected: SelectedField, entities: Iterable[QueryEntity]) -> Colum
 
 
 def _transformed(settings: SourceSettings, columns: Sequence[Column]) -> tuple[Column, ...]:
-    """The columns behind the transforms; none if one of them makes unknown ones."""
+    """The columns after the transforms; empty if a transform makes unknown columns."""
     chain = chain_of(settings)
     if not touches(chain, "value"):
         return tuple(columns)
@@ -80,7 +80,7 @@ def _transformed(settings: SourceSettings, columns: Sequence[Column]) -> tuple[C
 
 
 def _replaced(replacing: ReplaceField, columns: Iterable[Column]) -> tuple[Column, ...]:
-    """The columns behind a ReplaceField; none if two of them get one name."""
+    """The columns after a ReplaceField; empty if two columns get one name."""
     exclude, include, renames = replacing.exclude, replacing.include, replacing.renames
     kept = [(name, java_type) for name, java_type in columns if name not in exclude and (not include or name in include)]
     renamed = tuple((renames.get(name, name), java_type) for name, java_type in kept)

@@ -1,4 +1,4 @@
-"""OpenLineage datasets of a run: Ignite caches and Kafka topics with their columns, counts of what was copied.
+"""OpenLineage datasets of a run: Ignite caches and Kafka topics with their columns, and counts of copied data.
 
 Names are those of OpenLineage's naming specification: ``kafka://host:port`` and the topic. For Ignite, which it does not list, they follow
 its general rule: ``ignite://host:port`` and the cache.
@@ -91,7 +91,7 @@ def _pairs(settings: ConnectorSettings, existing: Iterable[str] | None) -> list[
 
 
 def _entities(cluster: Cluster, caches: Iterable[str]) -> Entities:
-    """Query entities of the caches that exist; of as many caches as are read in time."""
+    """Query entities of existing caches, as far as they can be read in time."""
     found: dict[str, tuple[QueryEntity, ...]] = {}
     deadline = Deadline.after(_COLUMNS_S)
     for cache in caches:

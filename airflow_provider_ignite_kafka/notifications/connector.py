@@ -1,4 +1,4 @@
-"""Notifier that writes what happened to a connector's task to a Kafka topic, with the connector's own last status."""
+"""Notifier that writes the result of a connector's task to a Kafka topic, with the connector's last status."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class ConnectorNotifier(BaseNotifier):
 
     Key: the connector's name. Value: JSON with ``connector``, ``at_ms``, ``message``, the task (``dag_id``, ``task_id``, ``run_id``,
     ``map_index``, ``try_number``, ``state``), ``exception``, and ``status`` of the connector's newest run (``state``, ``run_id``,
-    ``records``, ``skipped`` and ``error`` with its remedy; null if it has none, or it cannot be read). Secrets that Airflow masks in logs
-    are masked.
+    ``records``, ``skipped`` and ``error`` with its remedy; null if there is no status or it cannot be read). Secrets that Airflow masks in
+    logs are masked.
 
     :param connector: name of the connector. Templated.
-    :param topic: topic of the records, which must exist. Templated.
-    :param message: text of the author. Templated.
+    :param topic: existing topic for the records. Templated.
+    :param message: text of the record, chosen by the Dag's author. Templated.
     :param kafka_conn_id: connection of the Kafka provider, for the topic and the status. Templated.
-    :param internal_topic_prefix: setting of the connector.
+    :param internal_topic_prefix: value of this setting of the connector.
     :param secrets_file: path of a secrets file where the callback runs. Templated.
     """
 
@@ -65,7 +65,7 @@ class ConnectorNotifier(BaseNotifier):
         self.secrets_file = secrets_file
 
     def notify(self, context: Context) -> None:
-        """Write the record; return when the brokers have it.
+        """Write the record and wait until the brokers have it.
 
         :raises SettingsError: the connection cannot be used.
         :raises TopicError: the topic does not exist.
@@ -83,7 +83,7 @@ class ConnectorNotifier(BaseNotifier):
         self._write(clients, json.dumps(redact(value)).encode())
 
     async def async_notify(self, context: Context) -> None:
-        """The same in the triggerer, for deadline alerts, which give no task."""
+        """Write the record from the triggerer, for deadline alerts, whose context has no task."""
         await once(lambda: self.notify(context), f"notify-{self.connector}")
 
     def _status(self, clients: KafkaClients) -> dict[str, Any] | None:
@@ -100,7 +100,7 @@ class ConnectorNotifier(BaseNotifier):
 
 
 def _task_of(context: Context) -> dict[str, Any]:
-    """The task of a context; of a Dag's own callback the Dag and its run."""
+    """Fields of a context's task; for a Dag's own callback, fields of the Dag and its run."""
     given: Mapping[str, Any] = dict(context)
     task, dag = given.get("ti"), given.get("dag")
     found = {name: getattr(task, name, None) for name in _TASK}

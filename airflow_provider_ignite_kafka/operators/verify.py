@@ -1,4 +1,4 @@
-"""Operator that compares the topics of a connector with its caches, and repairs them if wanted."""
+"""Operator that compares the topics of a connector with its caches and can repair differences."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ RESULT_KEY = "verified"
 
 
 class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
-    """Compare the topics of a connector with its caches by a Spark app, as ``ignite-kafka verify`` does; return the counts of each cache.
+    """Compare the topics of a connector with its caches in a Spark app, as ``ignite-kafka verify`` does; return the counts of each cache.
 
     Differences fail the task without retries, because a retry would find them again. The app runs beside the task (client mode).
 
     :param settings: settings of the connector by name, with its ``name``, or the path of its file on the worker. Templated.
     :param direction: ``source`` (Ignite to Kafka) or ``sink`` (Kafka to Ignite). Templated.
     :param sample: percent of the keys that are compared. Templated.
-    :param thorough: decode every entry by rows, too (JSON only; slow).
-    :param differences: maximum number of differences to describe, of each cache.
-    :param repair: send again, or put again, what differs; refused while the connector's newest run has not ended. Templated.
-    :param fail_on_differences: False: a task with differences succeeds, and a later task reads ``equal`` of its result.
+    :param thorough: also decode every entry row by row (JSON only; slow).
+    :param differences: maximum number of differences to describe for each cache.
+    :param repair: send or put again what differs; refused while the connector's newest run has not ended. Templated.
+    :param fail_on_differences: False: a task with differences succeeds, and a later task can read ``equal`` in its result.
     :param ignite_conn_id: connection of type `ignite`. Templated.
     :param kafka_conn_id: connection of the Kafka provider. Templated.
     :param registry_conn_id: connection of type `http` of the schema registry. Templated.
@@ -92,12 +92,12 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
             check_settings(settings, DIRECTIONS[direction], {}, dag=self.dag_id, task=self.task_id)
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Compare, and repair if wanted.
+        """Compare, and repair if requested.
 
-        :return: ``equal``, ``sample_percent`` and ``caches``, each with its counts, ``repaired`` and ``differences``. It is also under the
-            XCom key ``verified``, if the task fails by it.
+        :return: ``equal``, ``sample_percent`` and ``caches``, each with its counts, ``repaired`` and ``differences``. If differences fail
+            the task, the result is still under the XCom key ``verified``.
         :raises AirflowFailException: something differs and was not repaired, or no retry can help.
-        :raises AirflowException: the comparison failed; a retry begins it anew.
+        :raises AirflowException: the comparison failed; a retry starts it again.
         """
         with self._app_folder() as folder:
             result = self._verified(folder)
@@ -137,9 +137,9 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
         return self._request_of(DIRECTIONS[self.direction], connector="", run_id=str(uuid.uuid4()))
 
     def _options(self) -> dict[str, Any]:
-        """Arguments of VerifyOptions; templates may have been rendered to text.
+        """Arguments of VerifyOptions; rendered templates may be text.
 
-        :raises SettingsError: one is wrong.
+        :raises SettingsError: an argument is wrong.
         """
         try:
             percent, repair = float(self.sample), bool(BOOLEAN.parse(self.repair))
@@ -152,12 +152,12 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
 
 
 def _keep(line: str, lines: list[str]) -> None:
-    """Keep the JSON of a line of the result."""
+    """Store the JSON if the line is the result line."""
     if line.startswith(RESULT_LINE):
         lines.append(line.removeprefix(RESULT_LINE))
 
 
 def _line(cache: Mapping[str, Any]) -> str:
-    """The counts of a cache, in a line."""
+    """The counts of a cache in one line."""
     counts = ", ".join(f"{name} {cache[name]}" for name in ("missing", "different", "unexpected", "skipped", "repaired"))
     return f"{cache['cache']} and {cache['topic']}: {cache['entries']} entries, {cache['records']} records, {counts}"

@@ -61,7 +61,7 @@ def _resend(cluster: MonitoredCluster, connector: str, form: Form) -> str:
 
 
 def _reset(cluster: MonitoredCluster, connector: str, form: Form) -> str:
-    """Remove offsets of a source, or set those of a sink, whose form says where it continues."""
+    """Remove offsets of a source, or set offsets of a sink to the position in the form."""
     what = "topic" if "to" in form else "cache"
     name, partition = form.get(what, "").strip() or None, _partition(form)
     if name is None and partition is not None:

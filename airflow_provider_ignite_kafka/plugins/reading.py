@@ -57,7 +57,7 @@ def read_cluster(cluster: MonitoredCluster) -> ClusterReading:
                 lags[name] = _source_lag(cluster, name)
         except BacklogMissing as error:
             if needs_backlog(connector):
-                errors[name] = error  # else the stream follows its caches by continuous queries, and has no lag that is known
+                errors[name] = error  # else the stream uses continuous queries, and its lag is unknown
         except BacklogRefused as error:
             errors[name] = error
         except IgniteKafkaError as error:
@@ -75,7 +75,7 @@ def has_backlog(connector: ConnectorOverview) -> bool:
 
 
 def needs_backlog(connector: ConnectorOverview) -> bool:
-    """Whether a source cannot do without the backlog service, by the settings of its newest run."""
+    """Whether the settings of a source's newest run need the backlog service."""
     record = connector.state.connector
     return record is not None and record.settings.get("failover_policy") == "BACKLOG"
 

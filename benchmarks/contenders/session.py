@@ -71,7 +71,7 @@ def source_settings(request: Mapping[str, Any]) -> SourceSettings:
 
 
 def _given(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of the request, which is JSON, with tuples for lists."""
+    """Settings of the JSON request, with lists converted to tuples."""
     return {name: tuple(value) if isinstance(value, list) else value for name, value in request.get("settings", {}).items()}
 
 

@@ -1,4 +1,4 @@
-"""Memory of the converters: the peak of a Python worker for caches and topics of two sizes, both directions."""
+"""Memory of the converters: a Python worker's peak memory for caches and topics of two sizes, in both directions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ROLE = "worker"
 
 
 def by_converters(stack: Stack, log: Log) -> Section:
-    """Copies of two caches, and each copy's topic into a new cache; a new session for each converter and direction."""
+    """Copy two caches to topics, and each topic into a new cache; each converter and direction has a new session."""
     small, large = stack.sizes.memory
     found: list[tuple[str, list[float]]] = []
     caches = [tables.trades(f"memory-{size}") for size in (small, large)]
@@ -45,7 +45,7 @@ def by_converters(stack: Stack, log: Log) -> Section:
 
 
 def _copy(stack: Stack, session: Contender, table: BenchTable, pair: Pair, settings: Mapping[str, object]) -> Case:
-    """The copy of the cache to topic to-<converter>-<cache>."""
+    """Case that copies the cache to topic to-<converter>-<cache>."""
     prefix, connector = f"{SINK_TOPICS}{pair.name}-", f"memory-of-{pair.name}-{table.cache}"
     request = {**stack.places, "cache": table.cache}
     more = {"topic_prefix": prefix, "field_nullability_policy": "EAGER", **settings}
@@ -53,14 +53,14 @@ def _copy(stack: Stack, session: Contender, table: BenchTable, pair: Pair, setti
 
 
 def _sink(stack: Stack, session: Contender, table: BenchTable, pair: Pair, settings: Mapping[str, object]) -> Case:
-    """That topic into a new cache."""
+    """Case that stores the topic of :func:`_copy` in a new cache."""
     name = f"{pair.name}-{table.cache}"
     sink = Sink(stack, f"{SINK_TOPICS}{name}", tables.trades(f"{SINK_CACHES}{name}"))
     return sink.case(pair.label, session, what="sink", overwrite=True, settings=settings)
 
 
 def _peak(case: Case, label: str, log: Log) -> float:
-    """Highest memory of a worker in one round, in MiB."""
+    """Peak memory of a worker in one round, in MiB."""
     one = case.run()
     peak = one.peak_mib.get(_ROLE, 0.0)
     log(f"  {label}: {one.entries:,} in {one.seconds:.2f} s, worker peak {peak:.0f} MiB")

@@ -1,4 +1,4 @@
-"""Copies through a chain of five usual transforms, both directions, against copies without."""
+"""Copies through a chain of five common transforms in both directions, compared with copies without transforms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .copy import copy_request
 from .sink import Sink, written
 
 _GOAL = 1 / 1.35
-"""Of the speed without: a chain may cost 0.35 of the time of the copy."""
+"""Goal, relative to the speed without transforms: a chain may add 0.35 of the time of the copy."""
 
 _NONE, _FIVE = "no transforms", "five transforms"
 _SCHEMAS = {f"{side}_converter_config": {"schemas.enable": "true"} for side in ("key", "value")}
@@ -44,7 +44,7 @@ def _chain(table: str) -> dict[str, object]:
 
 
 def both_directions(stack: Stack, log: Log) -> Section:
-    """Each table copied with the chain and without, to a topic and into a cache, by turns."""
+    """Copy each table with and without the chain in turn, to a topic and into a cache."""
     found_tables, findings = [], []
     with stack.python("spark", "transforms") as ours:
         for table, rows in ((TRADES, stack.sizes.trades), (WIDE, stack.sizes.wide)):
@@ -57,9 +57,9 @@ def both_directions(stack: Stack, log: Log) -> Section:
                     findings.append(ratio_text(f"{chained.label}, {direction}, against none", chained, plain, _GOAL))
     about = (
         "As *Whole copy* and *From a topic into a cache*, with the transforms InsertField, ReplaceField, Cast, MaskField and "
-        "TimestampConverter of the value. At the source, values have schemas; *without schemas* is `is_schemaless`. The records of the "
-        "other direction have none, and the cache's query entity has the changed fields. At most 1.35 of the time without transforms is "
-        f"{_GOAL:.2f} times as fast."
+        "TimestampConverter of the value. At the source, values have schemas; *without schemas* sets `is_schemaless`. Records of the other "
+        "direction have no schemas, and the cache's query entity declares the changed fields. The goal, at most 1.35 of the time without "
+        f"transforms, is {_GOAL:.2f} times as fast."
     )
     return Section("Transforms", about, tuple(found_tables), tuple(findings))
 
@@ -92,7 +92,7 @@ def _to_ignite(stack: Stack, ours: Contender, table: BenchTable, rows: int, log:
 
 
 def _changed(table: BenchTable) -> pa.Field:
-    """The objects that the chain makes of the table's."""
+    """The type of the table's objects after the chain."""
     field = _FIELDS[table.cache]
     changed = {field["renamed"]: pa.field("renamed", pa.int64())}
     changed |= {name: pa.field(name, pa.string()) for name in (field["cast"], field["time"])}

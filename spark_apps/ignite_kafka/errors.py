@@ -97,7 +97,7 @@ class UnsupportedType(IgniteKafkaError):
 
 
 class ConditionFailed(IgniteKafkaError):
-    """A condition has no result for an entry: Spark SQL ends a query with an error there."""
+    """A condition fails for an entry, for which Spark SQL would end the query with an error."""
 
 
 class TransformFailed(IgniteKafkaError):

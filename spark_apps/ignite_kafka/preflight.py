@@ -34,7 +34,7 @@ def preflight(settings: ConnectorSettings, secrets: Secrets, run_id: str, snapsh
     The run itself waits for brokers that do not answer. An error is written to the status topic, as one during the run.
 
     :param snapshot_id: the snapshot to begin or continue; None: see :class:`~ignite_kafka.runtime.connector_run.RunRequest`.
-    :raises SettingsError: a transform is unknown, or its properties are wrong, or a constant of a condition has no value.
+    :raises SettingsError: a transform is unknown, its properties are wrong, or a constant of a condition has no value.
     :raises CacheNotFound: the lists match no cache, or a sink's template does not exist.
     :raises TopicError: a topic to read does not exist.
     :raises IgniteUnreachable: no node answers.

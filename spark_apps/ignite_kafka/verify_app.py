@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .verification.connector import VerifyOptions, VerifyResult
 
 RESULT_LINE = "ignite-kafka verified: "
-"""What the line of the result begins with; JSON of :meth:`~ignite_kafka.verification.connector.VerifyResult.to_dict` follows."""
+"""Prefix of the result line, before the JSON of :meth:`~ignite_kafka.verification.connector.VerifyResult.to_dict`."""
 DIRECTIONS: dict[str, type[ConnectorSettings]] = {"source": SourceSettings, "sink": SinkSettings}
 _LINE_S = 10.0
 
@@ -29,9 +29,10 @@ log = logging.getLogger(__name__)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Compare, and repair if wanted.
+    """Compare, and repair if the options request it.
 
-    :returns: the exit code: 0 with a result, whatever it is, else the error's; the last line on stderr is then the error with its remedy.
+    :returns: exit code 0 if there is a result, whatever it is; otherwise the error's exit code, and stderr ends with the error and its
+        remedy.
     """
     from .verification.connector import VerifyOptions
 

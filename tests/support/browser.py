@@ -82,9 +82,9 @@ class Browser:
         self.until(lambda: self._clicked(self.labelled(text, tag)), f"click on {text}")
 
     def fill(self, css: str, text: str, shown: str | None = None) -> None:
-        """Replace the content of a field, until it is still there at the next look: a page that renders anew puts its own back.
+        """Replace the content of a field, and repeat it until the content stays: a page that renders again restores its own content.
 
-        :param shown: content of a field that leaves out what it does not take; None: the text.
+        :param shown: expected content of a field that drops invalid characters; None for the text itself.
         """
 
         def filled() -> bool:

@@ -27,7 +27,7 @@ _NODE = """<beans xmlns="http://www.springframework.org/schema/beans"><bean clas
 
 
 def node_file(address: str) -> str:
-    """A file for igniteCfg that names the client connector at an address."""
+    """Write a file for igniteCfg with the client connector's address."""
     host, _, port = address.rpartition(":")
     return _NODE.format(host=host, port=port)
 

@@ -1,4 +1,4 @@
-"""Kafka Connect in standalone mode, of Kafka's own jars, and records as a plain consumer reads them."""
+"""Kafka Connect in standalone mode from Kafka's own jars, and records read by a plain consumer."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def write_properties(path: Path, values: Mapping[str, str]) -> Path:
 def connect_standalone(
     jars: Jars, kafka: KafkaBroker, place: Path, *connectors: Mapping[str, str], worker: Mapping[str, str] | None = None
 ) -> Iterator[ManagedProcess]:
-    """Kafka Connect with these connectors.
+    """Run Kafka Connect with the given connectors.
 
-    :param worker: the worker's settings; None: keys and values are JSON with schemas, the default of the converter.
+    :param worker: the worker's settings; None for keys and values in JSON with schemas, the converter's default.
     """
     settings = {
         **(worker or {"key.converter": JSON, "value.converter": JSON}),
@@ -52,7 +52,7 @@ def connect_standalone(
 def file_source(topic: str, file: Path, chain: Mapping[str, str], *, name: str = "lines") -> dict[str, str]:
     """A connector that sends the lines of a file through transforms.
 
-    :param chain: properties of transforms by ``alias.property``, in the order of the chain; a type without a dot is one of Kafka's.
+    :param chain: properties of transforms by ``alias.property``, in the order of the chain; a type without a dot is a transform of Kafka.
     """
     aliases = list(dict.fromkeys(key.partition(".")[0] for key in chain))
     typed = {key: f"{TRANSFORMS}.{value}" if key.endswith(".type") and "." not in value else value for key, value in chain.items()}
@@ -61,7 +61,7 @@ def file_source(topic: str, file: Path, chain: Mapping[str, str], *, name: str =
 
 
 def keyed_by(field: str) -> dict[str, str]:
-    """Transforms, as :func:`file_source` takes them, that make a field of the value the record's key."""
+    """Transforms for :func:`file_source` that make a field of the value the record's key."""
     return {"key.type": "ValueToKey", "key.fields": field, "unwrap.type": "ExtractField$Key", "unwrap.field": field}
 
 
@@ -71,7 +71,7 @@ def file_sink(topic: str, file: Path) -> dict[str, str]:
 
 
 def records_of(kafka: KafkaBroker, topic: str, count: int) -> list[tuple[bytes | None, bytes | None]]:
-    """Keys and values of the first records of a topic, awaited."""
+    """Wait for the first records of a topic, and return their keys and values."""
     consumer = Consumer({**kafka.client_config, "group.id": uuid.uuid4().hex, "auto.offset.reset": "earliest"})
     consumer.subscribe([topic])
     found: list[tuple[bytes | None, bytes | None]] = []
@@ -86,5 +86,5 @@ def records_of(kafka: KafkaBroker, topic: str, count: int) -> list[tuple[bytes |
 
 
 def lines_of(file: Path) -> list[str]:
-    """Lines of a file; none if there is no file yet."""
+    """Lines of a file; empty if the file does not exist yet."""
     return file.read_text("utf-8").splitlines() if file.exists() else []

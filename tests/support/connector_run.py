@@ -38,7 +38,7 @@ class Run:
     def begin(self, run_id: str = "r1", settings: Mapping[str, Any] | None = None) -> Run:
         """Take the connector.
 
-        :param settings: those that the run records; with ``topics`` it is a sink's.
+        :param settings: settings that the run records; with ``topics`` they are a sink's.
         """
         StatusWriter.ensure_topic(self.topics, self.prefix, -1)
         self.control = ConfigsWriter(self.clients, self.topics, self.prefix, self.connector)

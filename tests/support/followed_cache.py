@@ -1,4 +1,4 @@
-"""A cache that a stream follows by continuous queries, with the cluster, its queries and the topic in memory."""
+"""A cache that a stream follows with continuous queries; cluster, queries and topic are in memory."""
 
 from __future__ import annotations
 
@@ -101,14 +101,14 @@ class World:
             self.meanwhile()
 
     def lose(self) -> None:
-        """Lose the connection, and with it what was on its way."""
+        """Lose the connection and the changes in transit."""
         for queries in self.alive:
             queries.lost = True
             queries.events.clear()
         self.alive = []
 
     def step(self) -> None:
-        """One step; a task continues after an error with another sender."""
+        """Make one step; after an error, continue with a new sender as a task does."""
         try:
             self.follower.begin(cast(Cluster, self), self.sender)
             self.follower.step(cast(Cluster, self), self.sender)
@@ -117,7 +117,7 @@ class World:
             self.sender = self.new_sender()
 
     def settle(self) -> None:
-        """Steps without faults until everything is sent."""
+        """Make steps without faults until everything is sent."""
         self.meanwhile, self.fails = NEVER, lambda: False
         self.step()
         while not self.follower.all_loaded or any(queries.events for queries in self.alive):

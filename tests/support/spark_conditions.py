@@ -1,4 +1,4 @@
-"""Batches of random columns for conditions, and Spark's results of conditions on them."""
+"""Batches of random columns for conditions, and the results of conditions in Spark."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def batches(draw: st.DrawFn) -> pa.RecordBatch:
 
 
 def quoted(text: str) -> str:
-    """A text as a literal of Spark SQL."""
+    """A text as a Spark SQL literal."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def absent(name: str) -> None:
-    """Refuse a column that is not there."""
+    """Refuse a missing column."""
     raise UnsupportedType(f"no column {name}")
 
 

@@ -32,7 +32,7 @@ FLAT_MAPS = st.dictionaries(
     | st.text(max_size=5) | _TEXTS,
     max_size=5,
 )  # fmt: skip
-"""Objects without lists or objects, as most records without a schema are."""
+"""Objects without nested lists or objects, like most records without a schema."""
 
 
 @st.composite

@@ -13,7 +13,7 @@ from tests.support.snapshot_world import World
 
 
 def verified(world: World | Sink, settings: ConnectorSettings | None = None, **options: Any) -> dict[str, Judged]:
-    """The results of a comparison, by the last part of the cache's name."""
+    """Compare, and return the results by the last part of the cache's name."""
     found = verify_connector(world.spark, settings or world.settings, Secrets(), None, VerifyOptions(**options))
     return {one.result.cache.rpartition("-")[2]: one for one in found.caches}
 

@@ -1,4 +1,4 @@
-"""The Spark app that compares: its arguments reach the comparison, its result is a line of JSON, its errors are exit codes."""
+"""The Spark app that compares: arguments reach the comparison, the result is a line of JSON, errors become exit codes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def no_handler() -> Iterator[None]:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, VerifyOptions]]:
-    """Settings and options of the comparisons, which find an entry without a record."""
+    """Settings and options of fake comparisons that find an entry without a record."""
     found: list[tuple[Any, VerifyOptions]] = []
 
     def verify(_spark: Any, settings: Any, _secrets: Any, _source: Any, options: VerifyOptions, progress: Any) -> VerifyResult:

@@ -28,7 +28,7 @@ class Difference:
 class Comparison:
     """Number of entries, and of keys by kind of difference.
 
-    :param skipped: entries or records that cannot be converted, which the error policy skips or makes dead letters of: no differences.
+    :param skipped: entries or records that cannot be converted, and that the error policy skips or sends as dead letters; not differences.
     :param limit: maximum number of differences that are described.
     :param keys: every key that differs, by kind, to repair it; None: they are only counted.
     """
@@ -59,7 +59,7 @@ class Comparison:
         return "; ".join([", ".join(f"{name} {getattr(self, name)}" for name in counts), *self.examples])
 
     def note(self, kind: Kind, key: bytes, text: str) -> None:
-        """Count a difference, or what is skipped, and keep its description, shortened, if it is among the first by key."""
+        """Count a difference or a skipped entry or record, and keep its shortened description if it is among the first by key."""
         setattr(self, kind, getattr(self, kind) + 1)
         if self.keys is not None:
             self.keys.setdefault(kind, set()).add(key)

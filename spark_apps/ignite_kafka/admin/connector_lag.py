@@ -102,7 +102,7 @@ def _loaded(clients: KafkaClients, prefix: str, connector: str, generation: int)
 
 
 def topics_read(settings: SinkSettings, topics: Topics) -> list[str]:
-    """Names of the topics that a sink reads now, sorted."""
+    """Sorted names of the topics that a sink currently reads."""
     from ..sink.planning import chosen_topics, known_topics
 
     return chosen_topics(settings, known_topics(settings, topics))

@@ -99,7 +99,7 @@ class EntryReader:
         return list(zip(keys, values, strict=True))
 
     def converts(self, page: Page) -> bool:
-        """Whether the converter makes records of the entries, which the decoder of rows may not read."""
+        """Whether the converter can make records of these entries, which the row decoder possibly cannot read."""
         try:
             return not self._converter.convert([page], self._info, self._cluster, topic=self._topic, in_order=True).refused
         except ENTRY_ERRORS:
@@ -159,7 +159,7 @@ class EntryReader:
 
 
 def _with_fields(value: Document, selected: Sequence[SelectedField]) -> Document:
-    """An object with these of its fields, whose names are compared without case."""
+    """An object with only the given fields; names are compared without case."""
     known = {name.lower(): (name, item) for name, item in value.fields.items()}
     found = [(one, *known[one.name.lower()]) for one in selected if one.name.lower() in known]
     fields = {one.renamed(name): item for one, name, item in found}

@@ -138,7 +138,7 @@ class Hold:
     def take(settings: ConnectorSettings, secrets: Secrets, force: bool, *, sink: bool = False) -> Hold:
         """Make sure that the connector's newest run has ended.
 
-        :param sink: the direction that is expected.
+        :param sink: the expected direction: True for a sink.
         """
         clients = kafka_clients(settings, secrets)
         clients.check()
@@ -213,7 +213,7 @@ def _other_direction(connector: str, sink: bool) -> SettingsError:
         return SettingsError("the connector is a source: it has offsets of caches", "Leave out topic and position.", connector=connector)
     return SettingsError(
         "the connector is a sink: its offsets are those of its consumer group",
-        f"Say where it is to continue: ignite-kafka offsets reset {connector} --to earliest, latest, a time or an offset, with --topic and "
+        f"Give the next position: ignite-kafka offsets reset {connector} --to earliest, latest, a time or an offset, with --topic and "
         "--partition for less than all.",
         connector=connector,
     )

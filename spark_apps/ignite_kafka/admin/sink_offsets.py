@@ -1,7 +1,7 @@
-"""Set the next offsets of a sink while no run of it is active: those of its consumer group, and their copies in the offsets topic.
+"""Set a sink's next offsets while no run is active, in its consumer group and in their copies in the offsets topic.
 
-As in :mod:`.offsets`, each slot's change is one transaction under the slot's transactional id, so that a run that is alive after all, or
-starts meanwhile, reads its offsets again and does not commit over the change.
+As in :mod:`.offsets`, each slot's change is one transaction under the slot's transactional id, so that a run that is still alive, or starts
+meanwhile, reads its offsets again and does not overwrite the change.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _SPECS: Mapping[str, OffsetSpec] = {EARLIEST: OffsetSpec.earliest(), LATEST: Off
 
 @dataclass(frozen=True)
 class Moved:
-    """Next offset of each topic partition, before and after; -1 before: there was none."""
+    """Next offset of each topic partition, before and after; -1 if there was none before."""
 
     offsets: Mapping[TopicPartition, tuple[int, int]]
 
     def to_dict(self) -> dict[str, object]:
-        """JSON-ready form; partitions as Kafka Connect has them (KIP-875)."""
+        """JSON-ready form; partitions have the format of Kafka Connect (KIP-875)."""
         rows = [
             {"partition": {"kafka_topic": topic, "kafka_partition": partition}, "before": None if before < 0 else before, "after": after}
             for (topic, partition), (before, after) in sorted(self.offsets.items())
@@ -48,16 +48,16 @@ class Moved:
 def move(
     settings: ConnectorSettings, secrets: Secrets, to: str, topic: str | None = None, partition: int | None = None, *, force: bool = False
 ) -> Moved:
-    """Have the next run of a sink continue elsewhere. Repeatable.
+    """Make the next run of a sink continue at another position. Repeatable.
 
     :param to: ``earliest``, ``latest``, an ISO 8601 time (UTC unless it has an offset), or the offset of the next record.
-    :param topic: None: all topics that its newest run read.
-    :param partition: of that topic; None: all. An offset needs one.
+    :param topic: None for all topics that the newest run read.
+    :param partition: partition of that topic; None for all. Required with an offset.
     :param force: proceed although the newest run's status record shows no end.
-    :raises NotStopped: the newest run has not ended, and there is no ``force``.
-    :raises SettingsError: the connector was never started, is a source, does not read that partition, or cannot continue there.
+    :raises NotStopped: the newest run has not ended, and ``force`` is False.
+    :raises SettingsError: the connector was never started, is a source, does not read that partition, or cannot continue at that position.
     :raises TopicError: a topic does not exist.
-    :raises Fenced: a newer run has taken the connector meanwhile.
+    :raises Fenced: a newer run has taken over the connector meanwhile.
     """
     wanted = parse_position(to)
     if isinstance(wanted, int) and partition is None:
@@ -77,9 +77,9 @@ def set_offsets(settings: SinkSettings, secrets: Secrets, offsets: Mapping[Topic
 
 
 def parse_position(text: str) -> int | OffsetSpec:
-    """Parse the place where a sink is to continue.
+    """Parse the position where a sink is to continue.
 
-    :raises SettingsError: it is none.
+    :raises SettingsError: the text is not a position.
     """
     text = text.strip()
     named: OffsetSpec | None = _SPECS.get(text.lower())
@@ -97,9 +97,9 @@ def parse_position(text: str) -> int | OffsetSpec:
 
 
 def _places(hold: Hold, topic: str | None, partition: int | None) -> list[TopicPartition]:
-    """The partitions that the newest run read, or one topic's, or one.
+    """The partitions that the newest run read: all, those of one topic, or one.
 
-    :raises SettingsError: it read none such.
+    :raises SettingsError: the run did not read that topic or partition.
     """
     names = topics_read(recorded_settings(SinkSettings, hold.record), hold.topics)
     if topic is not None and topic not in names:
@@ -113,7 +113,7 @@ def _places(hold: Hold, topic: str | None, partition: int | None) -> list[TopicP
 
 
 def _offsets(topics: Topics, places: Collection[TopicPartition], to: int | OffsetSpec) -> dict[TopicPartition, int]:
-    """The offset of a position in each partition; after the last record: the end of what is committed."""
+    """The offset of a position in each partition; a time after the last record gives the end of the committed records."""
     ends = topics.offsets(places, OffsetSpec.latest(), committed=True)
     if not isinstance(to, int):
         found = ends if to is _SPECS[LATEST] else topics.offsets(places, to)
@@ -128,7 +128,7 @@ def _offsets(topics: Topics, places: Collection[TopicPartition], to: int | Offse
 
 
 def _write(hold: Hold, offsets: Mapping[TopicPartition, int]) -> Moved:
-    """Commit the offsets, one transaction a slot, and read them back."""
+    """Commit the offsets in one transaction a slot, and read them back."""
     ids = {name: topic_id for name, (topic_id, _) in hold.topics.identities({topic for topic, _ in offsets}).items()}
     for topic, _ in offsets:
         if topic not in ids:

@@ -169,7 +169,7 @@ def fields_of_key(key: bytes) -> str | None:
 
 @dataclass(frozen=True)
 class _Unread:
-    """An entry that is not compared: the copy skips it, or only the decoder of rows cannot read it, which is a difference."""
+    """An entry that is not compared: either the copy skips it, or only the row decoder cannot read it, which is a difference."""
 
     error: IgniteKafkaError
     kind: Kind = "skipped"

@@ -54,7 +54,7 @@ def validate(arguments: argparse.Namespace) -> int:
 
 
 def _unusable(folder: ConnectorFolder) -> Iterator[BrokenConnector]:
-    """Connectors whose transforms cannot be made, or whose conditions have constants without a value."""
+    """Connectors whose transforms cannot be created, or whose conditions contain constants without a value."""
     for one in folder.connectors:
         try:
             check_conversion(one.settings())

@@ -58,7 +58,7 @@ def secrets_of(arguments: argparse.Namespace) -> Secrets:
 
 
 def check_conversion(settings: ConnectorSettings) -> None:
-    """Check transforms and conditions. Only a connector that has some loads what makes them, which takes nearly half a second.
+    """Check transforms and conditions. Loads their modules, which takes nearly half a second, only if the connector has any.
 
     :raises SettingsError: as :func:`ignite_kafka.convert.check_transforms` and :func:`ignite_kafka.convert.filter.check_conditions`.
     """

@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _writes(arguments: argparse.Namespace) -> bool:
-    """Whether a command that was interrupted may have written something, which the same command continues."""
+    """Whether an interrupted command may have written something and continues if it is repeated."""
     return arguments.command in (run, replicate) or (arguments.command is verify and arguments.repair)
 
 
@@ -103,7 +103,7 @@ def _add_offsets(offsets: Any) -> None:
     alter.add_argument("--cache", required=True, metavar="CACHE")
     alter.add_argument("--partition", required=True, type=whole, metavar="NUMBER")
     alter.add_argument("--sent", required=True, type=whole, metavar="NUMBER", help="highest update number that counts as sent")
-    text = "remove the offsets of a source, or set those of a sink: of all caches or topics, one, or a partition; only while stopped"
+    text = "remove the offsets of a source, or set the offsets of a sink, for all, one cache or topic, or one partition; only while stopped"
     reset = _add_name(offsets, "reset", reset_offsets, text)
     reset.add_argument("--cache", metavar="CACHE", help="of a source")
     reset.add_argument("--topic", metavar="TOPIC", help="of a sink")
@@ -282,7 +282,7 @@ def alter_offsets(arguments: argparse.Namespace) -> int:
 
 
 def reset_offsets(arguments: argparse.Namespace) -> int:
-    """Remove offsets of a source, or set those of a sink."""
+    """Remove offsets of a source, or set offsets of a sink."""
     from ..admin.offsets import reset
 
     if arguments.to is not None or arguments.topic is not None:

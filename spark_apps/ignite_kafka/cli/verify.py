@@ -93,7 +93,7 @@ def _counts(one: Verified) -> tuple[object, ...]:
 
 
 def _notes(one: Judged, *, repair: bool) -> list[str]:
-    """What the counts of a cache do not say."""
+    """Notes that explain the counts of a cache."""
     result, notes = one.result, []
     if result.skipped:
         notes.append(f"{result.cache}: {result.skipped} skipped by error_handling_policy")

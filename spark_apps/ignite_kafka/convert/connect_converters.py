@@ -55,9 +55,9 @@ def deserializer(side: str, rules: SideRules) -> Deserializer | None:
 
 
 def head_of(rules: SideRules) -> Callable[[bytes], bytes] | None:
-    """What finds the head of a value for :class:`~.connect.columns.HeadedDeserializer`; None: the converter's values have none."""
+    """Function that finds a value's head for :class:`~.connect.columns.HeadedDeserializer`; None if the values have no heads."""
     properties = _with_defaults(rules)
-    content = properties.get("schema.content") and properties["schemas.enable"] == "true"  # then each record is a payload alone
+    content = properties.get("schema.content") and properties["schemas.enable"] == "true"  # then each record is only a payload
     if rules.converter != converters.JSON or properties["schemas.enable"] == "false" or content:
         return None
     from .to_ignite.connect_json import head_of

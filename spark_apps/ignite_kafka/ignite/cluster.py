@@ -186,7 +186,7 @@ class Cluster:
         return self._any
 
     def nodes(self) -> frozenset[uuid.UUID]:
-        """Ids of the nodes that take thin clients; empty if the node is too old to report them."""
+        """Ids of the nodes that accept thin clients; empty if the node is too old to report them."""
         if protocol.FEATURE_NODE_ENDPOINTS not in self.connection().features:
             return frozenset()
         return frozenset(replies.read_endpoints(self._request(protocol.NODE_ENDPOINTS, struct.pack("<qq", _NEWEST, _NEWEST))))

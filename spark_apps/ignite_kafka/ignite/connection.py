@@ -55,7 +55,7 @@ class ThinConnection:
         self._unanswered = 0
         self._waiting: dict[int, Reply] = {}
         self._forgotten: set[int] = set()
-        self._notifications: deque[Reply] | None = None  # None: nothing is subscribed to, and they are dropped
+        self._notifications: deque[Reply] | None = None  # None: no subscription, notifications are dropped
         self.address = self._connect_any([address] if address else _rotated(endpoint.addresses))
 
     @property
@@ -113,20 +113,20 @@ class ThinConnection:
         return self._read_until(lambda: request_id in self._waiting, wait_s)
 
     def has_reply(self, request_id: int) -> bool:
-        """True if the reply was read already; reads nothing."""
+        """True if the reply has already been read; does not read."""
         return request_id in self._waiting
 
     def subscribe(self, op: int, payload: bytes) -> memoryview:
-        """Send a request that makes the node notify, and wait for its reply; raises as :meth:`receive`.
+        """Send a request that subscribes to notifications, and wait for its reply; raises as :meth:`receive`.
 
-        From now on notifications are kept for :meth:`notification`.
+        Notifications are kept for :meth:`notification` from then on.
         """
         if self._notifications is None:
             self._notifications = deque()
         return self.request(op, payload)
 
     def notification(self, wait_s: float) -> Reply | None:
-        """The next notification, or None if none came in time; the connection stays open then.
+        """The next notification, or None if none arrives in time; then the connection stays open.
 
         :param wait_s: longest wait for each read of the socket, in seconds.
         :raises IgniteUnreachable, AnswerTooLarge: as :meth:`receive`.
@@ -138,11 +138,11 @@ class ThinConnection:
         return kept.popleft() if self._read_until(lambda: bool(kept), max(wait_s, _SHORTEST_WAIT_S)) else None
 
     def fail(self, reason: str) -> IgniteUnreachable:
-        """Close the connection of a node that does not do its work, and return the error that says why."""
+        """Close the connection to a node that does not work properly, and return the error with the reason."""
         return self._lost(reason, gave_up=True)
 
     def _read_until(self, done: Callable[[], bool], wait_s: float | None) -> bool:
-        """Read frames until something is there; False if a read took too long."""
+        """Read frames until `done` returns True; False if a read took too long."""
         if wait_s is None or done():
             return self._read_frames(done)
         self._socket.settimeout(wait_s)

@@ -1,9 +1,9 @@
-"""Continuous queries of the thin client protocol (op 2006): a node notifies the changes of whole caches (op 2007).
+"""Continuous queries of the thin client protocol (op 2006): a node sends notifications (op 2007) of all changes of a cache.
 
-A query lives as long as its connection, and sees the changes of all nodes that are made after its registration, those of a key in their
-order. The node's own changes arrive at once, those of other nodes after at most the interval. A node keeps what the client does not read
-in its heap. Once the cache is destroyed or the cluster deactivated, a query is silent for ever, without an error; so a cursor is kept open
-beside it, as `cache_identity.py` explains, and read on when the affinity version changes.
+A query lives as long as its connection, and receives all changes that are made on any node after its registration; changes of one key keep
+their order. Changes on the query's node arrive at once, changes on other nodes after at most the interval. A node buffers in its heap what
+the client does not read. After the cache is destroyed or the cluster deactivated, the query never sends anything again, not even an error.
+So a cursor is kept open beside it, as `cache_identity.py` explains, and its next page is requested when the affinity version changes.
 Source: `ClientCacheQueryContinuousRequest` and `ClientCacheEntryEventNotification` in apache/ignite; Ignite has it since 2.10.
 """
 
@@ -28,7 +28,7 @@ from .types import type_codes as codes
 from .types.model import Page
 
 PAGE_ROWS = 256
-"""Changes that another node collects before it sends them, unless the interval ends first; their old and new values are one frame."""
+"""Number of changes that another node collects before sending them, unless the interval ends first; a frame has old and new values."""
 _REQUEST = struct.Struct("<iBiq?B")
 _ID = struct.Struct("<q")
 _COUNT = struct.Struct("<i")
@@ -41,7 +41,7 @@ _CHECK_S = 2.0
 
 @dataclass(frozen=True)
 class CacheEvents:
-    """N changes of one cache, those of a key in their order.
+    """N changes of one cache; changes of one key are in order.
 
     :param page: keys and new values; null for a removed key.
     :param removed: N flags: the key was removed, or its entry expired.
@@ -52,7 +52,7 @@ class CacheEvents:
     removed: Mask
 
     def without_removals(self) -> CacheEvents:
-        """The changes that set a value."""
+        """Only the changes that set a value."""
         if not self.removed.any():
             return self
         cuts = entry_cuts(self.page, self.cache)
@@ -62,7 +62,7 @@ class CacheEvents:
 
 
 def query_request(cache_id: int, rows: int, interval_ms: int, *, expired: bool) -> bytes:
-    """Payload of op 2006: keep-binary, no filter.
+    """Payload of op 2006 with keep-binary and without a filter.
 
     :param rows: see :data:`PAGE_ROWS`.
     :param interval_ms: longest time that another node collects changes.
@@ -72,9 +72,9 @@ def query_request(cache_id: int, rows: int, interval_ms: int, *, expired: bool) 
 
 
 def parse_events(cache: str, body: memoryview) -> CacheEvents:
-    """The changes in a notification: of each the key, the old value, the new value, and one byte for its kind.
+    """Parse a notification: for each change the key, the old value, the new value, and one byte for its kind.
 
-    :raises DecodeError: the bytes are not that many changes.
+    :raises DecodeError: the bytes do not contain that many changes.
     """
     position, kinds, parts = _COUNT.size, bytearray(), list[memoryview | bytes]()
     try:
@@ -94,7 +94,7 @@ def parse_events(cache: str, body: memoryview) -> CacheEvents:
 
 
 class ContinuousQueries:
-    """The continuous queries of one connection, which is closed with them. For one thread.
+    """The continuous queries of one connection, which is closed with them. Use it in one thread.
 
     :param caches: names of the caches; each takes two of the connection's cursors on the node.
     :param interval_ms: longest time that another node collects changes.
@@ -109,19 +109,19 @@ class ContinuousQueries:
         self, connection: ThinConnection, caches: Sequence[str], interval_ms: int, *, expired: bool, clock: Clock = time.monotonic
     ) -> None:
         self._connection, self._clock = connection, clock
-        self._checks, self._check = Interval(_CHECK_S, clock), (0, 0.0)  # request of the outstanding check, if any, and its time
+        self._checks, self._check = Interval(_CHECK_S, clock), (0, 0.0)  # request of the pending check, 0 if none, and its time
         self._interval_ms, self._expired = interval_ms, expired
         self._closing: list[int] = []
         self._queries: dict[str, int] = {}  # id by cache
         self._caches: dict[int, str] = {}  # by id, also of queries that were ended: their notifications may be on the way
-        self._proofs: dict[str, int] = {}  # cursor by cache
-        self._proving: dict[int, str] = {}  # cache by request
+        self._proofs: dict[str, int] = {}  # cursor id by cache
+        self._proving: dict[int, str] = {}  # cache by request id
         for cache in caches:
             self._begin(cache)
         self._affinity = connection.affinity
 
     def _begin(self, cache: str) -> None:
-        """Begin a cache's query, and open the cursor that fails once the cache is destroyed."""
+        """Begin a cache's query, and open the cursor that fails after the cache is destroyed."""
         cache_id = protocol.cache_id(cache)
         try:
             payload = query_request(cache_id, PAGE_ROWS, self._interval_ms, expired=self._expired)
@@ -137,7 +137,7 @@ class ContinuousQueries:
 
     @property
     def lost(self) -> bool:
-        """Whether the connection is closed: no change arrives any more."""
+        """True if the connection is closed, so that no more changes arrive."""
         return self._connection.closed
 
     @property
@@ -146,22 +146,22 @@ class ContinuousQueries:
         return self._connection.address
 
     def read(self, wait_s: float) -> CacheEvents | None:
-        """The changes in the next notification; None if none came within so many seconds."""
+        """The changes in the next notification; None if none arrives within `wait_s` seconds."""
         reply = self._connection.notification(wait_s)
         if reply is None:
             return None
         if reply.error is not None:
             raise self._connection.fail(f"a continuous query failed: {reply.error.message}")
-        self._check = self._check[0], self._clock()  # the answer comes behind it
+        self._check = self._check[0], self._clock()  # the answer comes after it
         return parse_events(self._caches[reply.request_id], reply.body)
 
     def check(self, timeout_s: float) -> list[str]:
-        """Make sure now and then that the queries are alive; call it between reads.
+        """Check at intervals that the queries are alive; call it between reads.
 
-        :param timeout_s: longest time in which a node sends nothing at all.
-        :returns: caches whose queries may have ended, because caches were destroyed or made again and no cursor proves that these were
-            not: the node had fewer than two of their entries. :meth:`begin_again` is for them.
-        :raises CacheDestroyed: a cache was destroyed, or made again.
+        :param timeout_s: maximum seconds in which a node may send nothing.
+        :returns: caches whose queries may have ended: some cache was created or destroyed, and no cursor can prove that it was another one,
+            because the node had fewer than two entries of the cache. Call :meth:`begin_again` for them.
+        :raises CacheDestroyed: a cache was destroyed, or recreated.
         :raises IgniteUnreachable: the node has not answered, or the cluster was deactivated, which ends all queries.
         """
         self._check_node(timeout_s)
@@ -175,9 +175,9 @@ class ContinuousQueries:
         return [cache for cache in self._queries if cache not in self._proofs]
 
     def begin_again(self, cache: str) -> None:
-        """Begin the query of a cache once more, then end the one before; changes between may come twice.
+        """Begin a new query of a cache, then end the previous one; changes in between may arrive twice.
 
-        :raises CacheNotFound, ScanFailed, IgniteKafkaError: as when queries begin.
+        :raises CacheNotFound, ScanFailed, IgniteKafkaError: as the constructor.
         """
         before = self._queries[cache]
         self._begin(cache)
@@ -204,13 +204,13 @@ class ContinuousQueries:
             raise self._connection.fail("no answer in time")
 
     def end(self) -> None:
-        """Ask the node to end the queries; changes that it has already sent can still be read."""
+        """Request the end of the queries; changes that the node has already sent can still be read."""
         ids = [*self._queries.values(), *self._proofs.values()]
         self._closing += [self._connection.send(protocol.RESOURCE_CLOSE, _ID.pack(one)) for one in ids]
 
     @property
     def ended(self) -> bool:
-        """Whether the node has ended the queries: every change that it sent is read."""
+        """True if the node has ended the queries and all changes that it sent have been read."""
         return bool(self._closing) and all(map(self._connection.has_reply, self._closing))
 
     def close(self) -> None:

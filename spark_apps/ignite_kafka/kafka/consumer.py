@@ -31,14 +31,14 @@ _SETTINGS: Mapping[str, Any] = {
     "fetch.queue.backoff.ms": 5,  # librdkafka's default, a second, leaves a drained queue empty
 }
 _FIRST_RECORDS = 1_000  # until the size of records is known
-_FETCHES = 4  # of a batch whose values' heads are cut: the whole of one is in memory, besides what the others left
+_FETCHES = 4  # fetches per batch if heads are cut: one whole fetch is in memory, besides the remainders of the others
 _STEP_S = 0.05
 _GONE = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}
 
 
 @dataclass(frozen=True)
 class BatchLimits:
-    """A batch ends when it reaches either limit; it may exceed ``bytes`` by some records. Heads that are cut do not count."""
+    """A batch ends when it reaches either limit; it may exceed ``bytes`` by some records. Cut heads do not count."""
 
     records: int
     bytes: int
@@ -52,7 +52,7 @@ class RecordReader:
     :param ends: end offset (excluded) of each partition; None: no end.
     :param timed: whether to read the records' timestamps.
     :param headers: whether to read the records' headers.
-    :param head_of: finds the head of a value, to cut the heads that values share where they would end batches; None: never.
+    :param head_of: finds the head of a value, to cut common heads of values if batches end by their bytes; None to never cut.
     :raises KafkaUnavailable: from :meth:`read`: nothing arrived for the clients' ``patience_s`` before the ends.
     :raises RecordsLost: from :meth:`read`: records were deleted before they were read.
     """
@@ -94,8 +94,8 @@ class RecordReader:
     def read(self, wait_s: float) -> list[Consumed]:
         """Read the next batch, one :class:`Consumed` per partition; empty if nothing arrived in time.
 
-        Returns once the batch is full, every end is reached, or ``wait_s`` seconds have passed; also where the next records of a partition
-        have another head. :attr:`positions` are then those after the batch.
+        Returns once the batch is full, every end is reached, ``wait_s`` seconds have passed, or the next records of a partition have
+        another head. :attr:`positions` are then those after the batch.
         """
         until = time.monotonic() + wait_s
         parts: dict[TopicPartition, list[Consumed]] = {}
@@ -121,7 +121,7 @@ class RecordReader:
         return [_concat(place, some) for place, some in parts.items()]
 
     def _room(self, records: int, size: int) -> int:
-        """Number of records to fetch into a batch that has `records` of `size` bytes."""
+        """Number of records to fetch into a batch that has `records` with `size` bytes."""
         room = min(self._limits.records - records, int((self._limits.bytes - size) / self._kept_mean) + 1)
         return min(room, int(self._limits.bytes / _FETCHES / self._read_mean) + 1) if self._cuts else room
 
@@ -132,7 +132,7 @@ class RecordReader:
         if self._heads is None or not fetched:
             return fetched, signals
         self._read_mean = sum(part.read_bytes for part in fetched) / sum(map(len, fetched))
-        # records so small that their number ends batches gain nothing; no way back, for batches end where heads change
+        # nothing to gain for records so small that their number ends batches; never reset, because batches end where heads change
         self._cuts = self._cuts or self._read_mean * self._limits.records > self._limits.bytes
         return [self._heads.cut(part) for part in fetched] if self._cuts else fetched, signals
 

@@ -1,4 +1,4 @@
-"""Writes one record and waits until the brokers have it."""
+"""Writes one record and waits until the brokers confirm it."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def write_record(
 ) -> None:
     """Write a record; the topic must exist.
 
-    :param what: what is written, for errors: ``the target state``.
-    :param partition: -1: that of the key.
-    :raises KafkaUnavailable: the broker did not confirm it in time; it may still be written.
-    :raises IgniteKafkaError: the broker refused it.
+    :param what: name of the record's content for errors, such as ``the target state``.
+    :param partition: number of the partition; -1 for the key's partition.
+    :raises KafkaUnavailable: the broker did not confirm the record in time; it may still be written.
+    :raises IgniteKafkaError: the broker refused the record.
     """
     refused: list[KafkaError] = []
 

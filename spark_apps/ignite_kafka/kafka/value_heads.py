@@ -1,6 +1,6 @@
-"""Cuts from values the bytes that all of them begin with, such as the schema that each record of JSON with schemas repeats.
+"""Cuts the common first bytes of values, their head, such as the schema that each record of JSON with schemas repeats.
 
-A fetch is cut as soon as it is copied: what is not kept needs no memory in a batch and is not copied again.
+A fetch is cut as soon as it is copied, so that the heads need no memory in a batch and are not copied again.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 from .records import MOST_BYTES, Consumed
 
 HeadOf = Callable[[str, bytes], bytes]
-"""From a topic and one of its values to the bytes that its other values probably begin with; empty: none."""
+"""Returns, for a topic and one of its values, the first bytes that its other values probably have, too; empty if there are none."""
 
 
 class ValueHeads:
-    """Cuts fetches. For one thread.
+    """Cuts the heads of fetched values. Use it in one thread.
 
-    :param head_of: finds the head of a value; called when values of a topic begin otherwise than before.
+    :param head_of: finds the head of a value; called when a topic's values begin with other bytes than before.
     """
 
     def __init__(self, head_of: HeadOf) -> None:
@@ -27,9 +27,9 @@ class ValueHeads:
         self._heads: dict[str, bytes] = {}
 
     def cut(self, part: Consumed) -> Consumed:
-        """The records with their values' common head cut; as they are if a value has another one.
+        """The records without the common head of their values; unchanged if a value does not begin with it.
 
-        Tombstones have no values: records that all are tombstones fit to any head.
+        Tombstones have no values: records that are all tombstones fit any head.
         """
         head = self._heads.get(part.topic, b"")
         first = next((value.as_py() for value in part.values if value.is_valid), None)
@@ -37,6 +37,6 @@ class ValueHeads:
             return replace(part, head=head)
         if not head or not first.startswith(head):
             head = self._heads[part.topic] = self._head_of(part.topic, first)
-        if not head or not pc.all(pc.starts_with(part.values, head)).as_py():  # nulls do not count
+        if not head or not pc.all(pc.starts_with(part.values, head)).as_py():  # nulls are ignored
             return part
         return replace(part, values=pc.binary_slice(part.values, len(head), MOST_BYTES), head=head)

@@ -167,9 +167,9 @@ class _Clients:
 
 
 def _registry_stores(keys: Keys, side: str, target: Path) -> None:
-    """Convert the stores of one side's connection to the registry to PEM files, which Python's TLS reads.
+    """Convert the key and trust store of one side's registry connection to PEM files, which Python's TLS reads.
 
-    :param target: beginning of the files' paths.
+    :param target: prefix of the files' paths.
     """
     beginning = f"{side}.converter.{registry_properties.PREFIX}ssl."
 

@@ -79,11 +79,11 @@ class Registry:
         return found
 
     def known(self) -> tuple[KnownId, ...]:
-        """The ids that :meth:`registered` keeps for the life of the process."""
+        """The schema ids that :meth:`registered` keeps while the process lives."""
         return tuple(KnownId(*key, found) for key, (found, until) in self._ids.items() if until == _FOR_EVER)
 
     def learn(self, known: Iterable[KnownId]) -> None:
-        """Keep ids that another process has got from the same registry, so that they are not asked for again."""
+        """Store schema ids that another process has received from the same registry, so that they are not requested again."""
         for one in known:
             self._keep(one.subject, one.schema, one.registered, _FOR_EVER)
 
@@ -238,6 +238,6 @@ class _Kept(Generic[K, V]):
                 self._values.popitem(last=False)
 
     def items(self) -> list[tuple[K, V]]:
-        """What is kept now."""
+        """The current content."""
         with self._lock:
             return list(self._values.items())

@@ -27,7 +27,7 @@ _learned: dict[_Key, tuple[KnownId, ...]] = {}
 _MOST = 64
 
 Ids = Mapping[_Key, tuple[KnownId, ...]]
-"""Ids of schemas by the registry of a side, as :func:`known_ids` gives them."""
+"""Schema ids by the registry of a side, as returned by :func:`known_ids`."""
 
 
 def provide(settings: ConnectorSettings, secrets: Secrets) -> None:
@@ -42,7 +42,7 @@ def provide(settings: ConnectorSettings, secrets: Secrets) -> None:
 
 
 def known_ids(settings: ConnectorSettings) -> Ids:
-    """The ids of schemas that this process has got for the connector, so that its tasks need not ask for them."""
+    """The schema ids that this process has received for the connector, so that its tasks need not request them."""
     keys = {_key(side, one.converter_properties(side)) for one, side in _sides(settings)}
     with _lock:
         configs = {key: _configs[key] for key in keys if key in _configs}
@@ -50,7 +50,7 @@ def known_ids(settings: ConnectorSettings) -> Ids:
 
 
 def learn_ids(ids: Ids) -> None:
-    """Let the registries of this process, also those that are made later, keep what another process knows."""
+    """Store another process's schema ids in this process's registries, including those created later."""
     with _lock:
         for key, known in ids.items():
             _put(_learned, key, known)

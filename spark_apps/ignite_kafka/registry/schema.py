@@ -47,7 +47,7 @@ class Registered:
 
 @dataclass(frozen=True)
 class KnownId:
-    """What a schema of a subject is registered as, from the process that has asked to others."""
+    """A subject's registered schema, passed from the process that requested it to other processes."""
 
     subject: str
     schema: RegistrySchema

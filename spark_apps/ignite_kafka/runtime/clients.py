@@ -34,7 +34,7 @@ def ignite_cluster(settings: ConnectorSettings, secrets: Secrets, backlog_secret
 
 @contextmanager
 def connected(settings: ConnectorSettings) -> Iterator[None]:
-    """Report by events that a run is connected to Ignite, and that it no longer is."""
+    """Emit events when a run connects to Ignite and when it disconnects."""
     address = ", ".join(settings.ignite_addresses)
     events.emit(events.IGNITE_CONNECTED, address=address)
     try:

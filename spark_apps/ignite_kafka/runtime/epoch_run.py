@@ -83,7 +83,7 @@ class EpochRun(ConnectorRun[S]):
 
     @cached_property
     def _idle_report(self) -> Interval:
-        """When a run that waits reports: a wait may be shorter than the interval."""
+        """When a waiting run reports its status: a wait may be shorter than the interval."""
         return Interval(self._settings.progress_interval_ms / 1000)
 
     def _requested_target(self) -> str | None:
@@ -173,13 +173,13 @@ class EpochRun(ConnectorRun[S]):
         return slots_of_tasks(self._run_plan.slots, parallelism.tasks(self._settings, cores))
 
     def _other_cores(self, job: Job, running: Running) -> bool:
-        """Whether tasks wait for a core, or the number of cores has changed."""
+        """True if tasks wait for a core, or the number of cores has changed."""
         return not (job.all_run() and running.cores == parallelism.cores(self._spark))
 
     def _wait(self) -> None:
         """Wait while the connector is paused or has nothing to copy, until that may have changed.
 
-        A run that has nothing to copy reports, or whoever follows it would take it for dead; a paused one need not.
+        A run that has nothing to copy reports its status, because its followers would otherwise consider it dead; a paused run need not.
         """
         until = time.monotonic() + self._refresh_interval_ms / 1000
         while time.monotonic() < until and not self._request.stop.wait(POLL_S):
@@ -219,7 +219,7 @@ class EpochRun(ConnectorRun[S]):
         self._status = replace(self._status, caches=cap_units(add_counts({**planned, **self._sent}, counts)))
 
     def _count_failed(self, job: Job, epoch: Epoch) -> None:
-        """Set the run's counts after an error: of failed tasks what they committed, of others what they reported last."""
+        """Set the run's counts after an error: what failed tasks committed, and what other tasks reported last."""
         failed = {slot: result.caches for slot, result in job.failed().items()}
         others = [counts_of(task) for slot, task in self._follower.tasks.items() if task.epoch == epoch.number and slot not in failed]
         self._add([*failed.values(), *others], {})

@@ -1,4 +1,4 @@
-"""Health events of errors that delay or end a run, beside those of the run itself: which part failed."""
+"""Health events that name the failed part when an error delays or ends a run, in addition to the run's own events."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _OF_BACKLOG = (BacklogMissing, BacklogRefused, BacklogUnavailable, ChangesLost)
 
 
 def report_retry(error: IgniteKafkaError, event: events.Event | None, slots: str | int) -> None:
-    """Report that slots are tried again.
+    """Report that slots are retried.
 
-    :param event: event where Ignite is the cause; None: there is none of its own.
+    :param event: event to emit if Ignite is the cause; None if there is no such event.
     """
     events.emit(events.UNIT_REDONE, slot=slots, reason=str(error))
     if event is not None and isinstance(error, _OF_IGNITE):
@@ -30,6 +30,6 @@ def report_retry(error: IgniteKafkaError, event: events.Event | None, slots: str
 
 
 def report_end(error: IgniteKafkaError) -> None:
-    """Report that the backlog is what ends a run, where it is."""
+    """Report that the backlog ends a run, if it is the cause."""
     if isinstance(error, _OF_BACKLOG):
         events.emit(events.BACKLOG_FAILED, reason=str(error))

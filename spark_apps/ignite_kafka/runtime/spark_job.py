@@ -1,7 +1,7 @@
 """The Spark job of a run: one task per group of slots, one result per slot.
 
 A task's error reaches the driver with the end of the task, in an accumulator, so that neither tasks waiting for a core nor a broker that
-is down delay the end of the run. So do the counts of what the task committed before it.
+is down delay the end of the run. The accumulator also carries the counts of what the task committed before the error.
 
 The job is an RDD, because a DataFrame's plan and Arrow frames cost a tenth of a second per run (docs/decisions/0006-fixed-costs.md).
 """
@@ -44,7 +44,7 @@ def slot_work(
 ) -> Work:
     """Work in which each task runs its slots with ``run_slots(plan, secrets, slots, attempt, argument)``, on an executor.
 
-    Tasks know the ids of schemas that this process has got from schema registries.
+    Tasks receive the schema ids that this process has got from schema registries.
 
     :param tasks: slots of each task.
     :param argument: sent unchanged to every task.
@@ -144,7 +144,7 @@ class Job:
         _raise_first(self._failed.value)
 
     def failed(self) -> dict[int, SlotResult]:
-        """Results of the slots that ended with an error until now, by slot."""
+        """Results of the slots that have ended with an error so far, by slot."""
         return {result.slot: result for result in self._failed.value}
 
     def all_run(self) -> bool:

@@ -47,7 +47,7 @@ class TaskLoop(ABC):
     """The slots of one task from the beginning of an epoch to its end, over as many attempts as the retry budget allows."""
 
     RETRIED: ClassVar[events.Event]
-    """Event of a retry for which Ignite is the cause."""
+    """Event to emit for a retry that is caused by Ignite."""
 
     def __init__(self, plan: RunPlan, slots: Sequence[int], epoch: Epoch, services: TaskServices) -> None:
         self._run_plan, self._slots, self._epoch, self._services = plan, slots, epoch, services

@@ -147,7 +147,7 @@ def _move(keys: ConnectKeys, name: str, bare: str, client: str, main: str) -> No
 
 
 def _judge_converter(keys: ConnectKeys, name: str) -> None:
-    """Properties that the converter does not read, as Kafka Connect ignores them; one that no converter reads may be a typing error."""
+    """Ignore properties that the converter does not read, as Kafka Connect does; one that no converter reads may be a typing error."""
     side = name.partition(".")[0]
     converter = keys.given.get(f"{side}.converter") or keys.given.get(f"{side}_converter")  # a file may have our names beside Connect's
     known = CLASSES.get(str(converter), str(converter or JSON))

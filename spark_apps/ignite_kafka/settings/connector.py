@@ -71,8 +71,8 @@ class ConnectorSettings(NamedSettings):
     )  # fmt: skip
     select: str = setting(
         "", TEXT,
-        "Fields of values that are sent or stored, in this order, with commas between and backticks where Spark SQL needs them; AS gives "
-        "one another name. A source does not decode the others, a sink does not store them. Empty: all",
+        "Comma-separated fields of values to send or to store, in this order; AS renames a field, backticks quote names as in Spark SQL. "
+        "A source does not decode other fields, a sink does not store them. Empty: all",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     transforms: tuple[str, ...] = setting(
@@ -264,9 +264,9 @@ class ConnectorSettings(NamedSettings):
                 raise self.wrong("dead_letter_topic", reason, "Set both: policy DEAD_LETTER and the topic, or none of them")
 
     def parsed_text(self, name: str, parse: Callable[[str], T]) -> T | None:
-        """What a parser makes of a text in Spark SQL; None if it is empty.
+        """The result of parsing a Spark SQL setting; None if it is empty.
 
-        :raises SettingsError: the parser refuses it.
+        :raises SettingsError: the parser refuses the text.
         """
         try:
             return parse(getattr(self, name)) if getattr(self, name) else None

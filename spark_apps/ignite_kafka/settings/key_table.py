@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 _WORKER = "it configures a worker of Kafka Connect, which this connector does not have"
-_WORKER_CLIENTS = "it configures the clients of the worker itself; those of its connectors have the prefixes producer. and consumer."
-_METRICS = "metrics come from librdkafka, and are in events and run records"
+_WORKER_CLIENTS = "it configures the worker's own clients; keys of the connectors' clients have the prefixes producer. and consumer."
+_METRICS = "metrics come from librdkafka, and are reported in events and run records"
 _JAVA = "it names a Java class, which Python cannot load"
 _BYTES = "the converters serialize and deserialize records"
 _LOGIN = "librdkafka controls logins and refreshes of tokens"

@@ -20,7 +20,7 @@ from .findings import Findings
 from .name_rules import NamedBy
 
 KEY, VALUE, KAFKA, HEADER = "key", "value", "kafka", "header"
-_OF_ENTRIES = {"_key", "_value", "_type", "_topic", "_partition", "_offset", "_timestamp"}  # columns of where that are no fields
+_OF_ENTRIES = {"_key", "_value", "_type", "_topic", "_partition", "_offset", "_timestamp"}  # columns of where that are not fields
 OWN_NAME = "{name}"  # in cache_template
 NONE, EARLIEST, LATEST = "none", "earliest", "latest"
 
@@ -123,7 +123,7 @@ class SinkSettings(ConnectorSettings):
     batch_size: int = setting(20_000, whole_number(1), "Maximum records per put batch")
     batch_bytes: int = setting(
         16 << 20, whole_number(1 << 10, 256 << 20),
-        "Target size of a put batch, in bytes of its records; the schema that records of JSON with schemas repeat counts once",
+        "Target size of a put batch, in bytes of its records; for JSON with schemas, the repeated schema counts once",
     )  # fmt: skip
     push_interval_ms: int = setting(
         2_000, TIME,
@@ -186,7 +186,7 @@ class SinkSettings(ConnectorSettings):
                 raise self.wrong("cache_fields", "the columns belong to a type without a name", "Set cache_value_type")
 
     def _check_select(self) -> None:
-        """Check what sees the selected fields alone."""
+        """Check the settings that see only the selected fields."""
         fields, condition = self.parsed_text("select", parse_columns), self.parsed_text("where", parse_condition)
         if fields is None:
             return

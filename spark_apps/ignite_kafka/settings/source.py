@@ -60,7 +60,7 @@ class SourceSettings(ConnectorSettings):
     failover_policy: str = setting(
         "NONE", choice("NONE", "FULL_SNAPSHOT", "BACKLOG"),
         "Start after a stop. NONE: changes made meanwhile are lost; FULL_SNAPSHOT: all entries are sent again; BACKLOG: the stream "
-        "resumes where it stopped. A stream of the first two needs no backlog service on the nodes (docs/queries.md)",
+        "resumes where it stopped. NONE and FULL_SNAPSHOT need no backlog service on the nodes (docs/queries.md)",
         reference="failoverPolicy",
     )  # fmt: skip
 

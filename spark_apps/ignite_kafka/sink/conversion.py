@@ -1,4 +1,4 @@
-"""How the records of one topic are converted: rules, transforms and heads that its settings choose."""
+"""Conversion of one topic's records: rules, transforms and heads, according to its settings."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 def inbound_rules(settings: SinkSettings) -> ConversionRules:
-    """The rules of conversion that the settings choose."""
+    """The conversion rules of the settings."""
     key, value = (SideRules(getattr(settings, f"{side}_converter"), settings.converter_properties(side)) for side in ("key", "value"))
     header = SideRules(settings.header_converter, settings.converter_properties("header"))
     return ConversionRules(key, value, settings.key_policy, settings.key_fields, settings.date_time_zone, header)
 
 
 def transforming(settings: SinkSettings) -> TransformingReader | None:
-    """What applies the transforms of a topic, and selects fields of its values; None: it has neither."""
+    """Reader that applies a topic's transforms and `select`; None if it has neither."""
     if not (settings.transforms or settings.select):
         return None
-    from ..convert.to_ignite.transforming_reader import TransformingReader  # which a run without transforms does not load
+    from ..convert.to_ignite.transforming_reader import TransformingReader  # not loaded by a run without transforms
     from ..convert.transforms.steps import make_steps
 
     select = parse_columns(settings.select) if settings.select else ()
@@ -43,7 +43,7 @@ def reads_headers(settings: SinkSettings) -> bool:
 
 
 def value_head_of(settings: SinkSettings) -> Callable[[bytes], bytes] | None:
-    """What finds the heads of a topic's values; None: they have none, or transforms, `select` or keys need whole values."""
+    """Function that finds the heads of a topic's values; None without heads, or if transforms, `select` or keys need whole values."""
     if settings.transforms or settings.select or settings.key_policy == VALUE:
         return None
     return head_of(inbound_rules(settings).value)

@@ -34,7 +34,7 @@ def error_of(consumed: Consumed, bad: BadRecord) -> RecordRefused:
 
 
 def reported(consumed: Consumed, bad: BadRecord) -> RecordRefused:
-    """The error of a bad record, after its event."""
+    """Emit the event of a bad record, and return its error."""
     error = error_of(consumed, bad)
     event = events.FILTER_FAILED if failed_in_filter(error.where["stage"], error) else events.OBJECT_NOT_BUILT
     events.emit(event, **{"reason": error.what, **error.where})

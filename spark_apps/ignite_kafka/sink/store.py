@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ..convert.to_ignite.transforming_reader import TransformingReader
 
 SinkKey = str | tuple[str, str]
-"""What goes to one cache: records of a topic; with transforms or select those of one topic that get another."""
+"""The source of a cache's records: a topic or, with transforms or select, a pair of original and new topic."""
 Part = tuple[SinkKey, Entries]
 
 
@@ -50,7 +50,7 @@ class Stored:
     :param filtered: number of entries that the filter left out, by partition; none where there is no filter.
     :param skipped: bad records, with the records that they are of.
     :param stopped: the first bad record of a partition where the error policy is to stop.
-    :param stopping: the same records, as in ``skipped``.
+    :param stopping: the records of ``stopped``, in the form of ``skipped``.
     """
 
     entries: dict[TopicPartition, int] = field(default_factory=dict)
@@ -106,12 +106,12 @@ class Store:
         return stored
 
     def converted(self, consumed: Consumed, leave_out: Collection[str] = ()) -> tuple[list[tuple[str, Entries]], list[BadRecord]]:
-        """The entries that :meth:`store` would put or remove by the cache that they go to, and the bad records; for comparisons.
+        """The entries that :meth:`store` would put or remove, each with the name of its cache, and the bad records; for comparisons.
 
-        Nothing is stored, and no cache is created of those that are left out.
+        Nothing is stored, and caches in `leave_out` are not created.
 
         :param consumed: records of one partition.
-        :param leave_out: caches that transforms name, whose records are left out.
+        :param leave_out: caches chosen by transforms whose records are ignored.
         :raises ProgramFault: as :meth:`store`.
         """
         self._carried.new_batch()
@@ -119,7 +119,7 @@ class Store:
         return [(self._sinks[key][0].cache.name, entries) for key, entries in parts], bad
 
     def caches_of(self, consumed: Consumed) -> Counter[str]:
-        """Numbers of records by the cache that they go to, without those that transforms refuse or drop.
+        """Number of records for each cache, without records that transforms refuse or drop.
 
         :param consumed: records of one partition.
         """
@@ -147,7 +147,7 @@ class Store:
 
     @property
     def head_of(self) -> HeadOf | None:
-        """What finds the heads of values that are converted without them; None: no topic has such values."""
+        """Function that finds the heads of values that can be converted without them; None if no topic has such values."""
         finders = {topic: value_head_of(self._settings.of(topic)) for topic in self._plans}
         found = {topic: finder for topic, finder in finders.items() if finder is not None}
         return (lambda topic, value: found[topic](value) if topic in found else b"") if found else None
@@ -188,7 +188,7 @@ class Store:
         return parts, sorted(bad, key=lambda record: record.row)
 
     def _reader(self, topic: str) -> TransformingReader | None:
-        """What applies the transforms and select of a topic; None: it has neither."""
+        """Reader that applies a topic's transforms and `select`; None if it has neither."""
         if topic not in self._transforms:
             self._transforms[topic] = transforming(self._settings.of(topic))
         return self._transforms[topic]
@@ -221,7 +221,7 @@ class Store:
         return routed_cache(self._cluster, self._routed_name(key[1]), self._settings.of(plan.name))
 
     def _routed_name(self, topic: str) -> str:
-        """Name of the cache of a topic that transforms make."""
+        """Name of the cache for a topic that transforms set."""
         named = self._settings.cache_of(topic)
         if not named.name:
             remedy = "Choose another topic_prefix, or a cache_prefix"

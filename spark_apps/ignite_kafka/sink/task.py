@@ -138,7 +138,7 @@ class SinkTask(TaskLoop):
             self._counts[slot][self._caches[place[0]]].units += 1
 
     def _dead_letters(self, stored: Stored, slots: SinkSlots) -> dict[TopicPartition, list[DeadLetter]]:
-        """Dead letters of skipped records, and of the record that stops the run: Kafka Connect reports that one, too."""
+        """Dead letters of skipped records, and of the record that stops the run, which Kafka Connect also reports."""
         if not self._settings.dead_letter_topic:
             return {}
         found = {}

@@ -127,7 +127,7 @@ class EntrySelectors:
 
         :param topic: of the cache's records.
         :param removed: as in :meth:`EntrySelector.select`.
-        :raises ConditionFailed, DecodeError, UnsupportedType: of an entry for which the filter fails, if the error policy is to stop.
+        :raises ConditionFailed, DecodeError, UnsupportedType: the filter fails for an entry, and the error policy is to stop.
         """
         entry_filter = self._filters.of(info.name)
         if entry_filter is None:

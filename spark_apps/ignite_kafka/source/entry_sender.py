@@ -153,7 +153,7 @@ class EntrySender:
         """Send a bad entry to the dead-letter topic, or report it by an event only."""
         error = type(bad.error)(bad.error.what, "", **bad.error.where | {"partition": partition})
         if self._settings.error_handling_policy != DEAD_LETTER:
-            if not failed_in_filter(bad.stage, bad.error):  # which has its own event
+            if not failed_in_filter(bad.stage, bad.error):  # a failed filter has its own event
                 events.emit(events.CONVERTER_FAILED, reason=error.what, stage=str(bad.stage), **error.where)
             return
         component = self._component(cache, bad)
@@ -169,7 +169,7 @@ class EntrySender:
 
 
 def rows_by_partition(partitions: Int64Array) -> dict[int, int]:
-    """How often each partition is there.
+    """Number of occurrences of each partition.
 
     :param partitions: of N entries.
     """

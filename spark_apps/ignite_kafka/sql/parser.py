@@ -28,7 +28,7 @@ from .syntax import (
 )
 from .tokens import Refused, Token, tokens
 
-_MOST_DEPTH, _MOST_OPERATORS = 40, 100  # nine calls of Python a level; each operator of a chain is a level of the tree
+_MOST_DEPTH, _MOST_OPERATORS = 40, 100  # nine Python calls a level; each operator of a chain is a level of the tree
 _MOST_TOKENS = 10_000
 _COMPARISONS = {"=": "=", "==": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
 _KEYWORDS = {
@@ -53,9 +53,9 @@ def parse_condition(text: str) -> Condition:
 
 
 def parse_columns(text: str) -> tuple[SelectedField, ...]:
-    """The fields of a list of columns, with commas between; ``AS`` gives one another name.
+    """Parse a comma-separated list of columns; ``AS`` renames a column.
 
-    :raises Refused: it has something else than names, or two columns of one name without case.
+    :raises Refused: it contains something other than names, or two columns whose names are equal without case.
     """
     parser = _Parser(text)
     fields = [parser.field()]
@@ -69,7 +69,7 @@ def parse_columns(text: str) -> tuple[SelectedField, ...]:
 
 
 def _tree(make: type[And] | type[Or], items: list[Condition]) -> Condition:
-    """Conditions in their order as a tree of the least depth: a long chain must not be as deep as it is long."""
+    """Conditions in their order as a tree of minimum depth, so that a long chain is not as deep as it is long."""
     if len(items) == 1:
         return items[0]
     middle = (len(items) + 1) // 2
@@ -229,7 +229,7 @@ class _Parser:
         return _repeated(Negative, signs, self._operand())
 
     def _one_of(self, *operators: str) -> str:
-        """Read one of some operators if it is next; empty: none is."""
+        """Read one of the operators if it is next; empty if none is."""
         return next((operator for operator in operators if self.take(operator)), "")
 
     def _operand(self) -> Condition:
@@ -301,7 +301,7 @@ class _Parser:
         return Column(tuple(token.text for token in path))
 
     def field(self) -> SelectedField:
-        """A column, by its own name or another; raises Refused."""
+        """A column, possibly renamed; raises Refused."""
         name = self._name()
         alias = self._name() if self._keyword("AS") else name
         if self._next.kind in ("name", "quoted"):

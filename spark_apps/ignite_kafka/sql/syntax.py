@@ -34,9 +34,9 @@ class Column:
 
 @dataclass(frozen=True)
 class SelectedField:
-    """A field of values that a list of columns names.
+    """A field of values in a list of columns.
 
-    :param alias: its name in the result; `name` where the list gives none.
+    :param alias: its name in the result; equal to `name` without ``AS``.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Literal:
     """A constant.
 
     :param value: a timestamp in microseconds since 1970 UTC; else the Python value.
-    :param long: an integer is a BIGINT whatever its size; comparisons do not depend on it.
+    :param long: whether an integer is a BIGINT whatever its size; comparisons do not depend on it.
     """
 
     kind: Kind
@@ -136,10 +136,10 @@ class Negative:
 
 @dataclass(frozen=True)
 class Cast:
-    """A value as another type.
+    """A value converted to another type.
 
     :param target: a name of :data:`CAST_TARGETS`.
-    :param tries: null instead of an error.
+    :param tries: null instead of an error (``TRY_CAST``).
     """
 
     operand: Condition
@@ -161,7 +161,7 @@ CAST_TARGETS = {
     "TINYINT": "TINYINT", "BYTE": "TINYINT", "SMALLINT": "SMALLINT", "SHORT": "SMALLINT", "INT": "INT", "INTEGER": "INT",
     "BIGINT": "BIGINT", "LONG": "BIGINT", "FLOAT": "FLOAT", "REAL": "FLOAT", "DOUBLE": "DOUBLE", "BOOLEAN": "BOOLEAN", "STRING": "STRING",
 }  # fmt: skip
-"""Types of ``CAST`` by all their names."""
+"""Types of ``CAST``, by every accepted name."""
 
 _MANY = 1_000
 FUNCTIONS = {
@@ -170,7 +170,7 @@ FUNCTIONS = {
     ("coalesce",): (1, _MANY), ("nvl", "ifnull"): (2, 2), ("abs",): (1, 1), ("year",): (1, 1), ("month",): (1, 1),
     ("day", "dayofmonth"): (1, 1), ("date_add",): (2, 2), ("date_sub",): (2, 2), ("datediff",): (2, 2),
 }  # fmt: skip
-"""Functions by their names, with the least and the most number of arguments."""
+"""Minimum and maximum number of arguments, by the names of a function."""
 
 
 def parts_of(condition: Condition) -> tuple[Condition, ...]:

@@ -114,7 +114,7 @@ def verify_connector(
 
 
 def check_connector(settings: ConnectorSettings, secrets: Secrets, options: VerifyOptions) -> None:
-    """Check, before Spark starts, that both clusters answer, that caches and topics exist, and that a repair is alone.
+    """Check before Spark starts: both clusters answer, caches and topics exist, and no run is active during a repair.
 
     :raises IgniteKafkaError: as :func:`verify_connector`.
     """
@@ -132,7 +132,7 @@ def check_connector(settings: ConnectorSettings, secrets: Secrets, options: Veri
 
 @dataclass(frozen=True)
 class _Given:
-    """What a comparison works with."""
+    """The context of a comparison."""
 
     spark: SparkSession
     clients: KafkaClients
@@ -142,14 +142,14 @@ class _Given:
     progress: Progress
 
     def size(self, targets: Sequence[Target]) -> int:
-        """Number of the entries of the targets' caches."""
+        """Number of entries in the targets' caches."""
         return sum(self.cluster.size(target.cache) for target in targets if target.partitions)
 
 
 def _source_plan(settings: SourceSettings, clients: KafkaClients, cluster: Cluster) -> tuple[TransferPlan, Mapping[str, int]]:
     """The plan, and the partition counts of those of its topics that exist.
 
-    :raises TopicError: no topic exists: nothing was copied yet.
+    :raises TopicError: no topic exists, so nothing was copied yet.
     """
     topics = Topics(clients)
     plan = source_planning.make_plan(settings, cluster, topics, _ANY, _NO_SLOTS)
@@ -193,9 +193,9 @@ def _source(plan: TransferPlan, secrets: SecretsSource | None, options: VerifyOp
 
 
 def _sink_plan(settings: SinkSettings, clients: KafkaClients, cluster: Cluster, options: VerifyOptions) -> SinkPlan:
-    """The plan, with the topics as routed whose transforms may name caches record by record.
+    """The plan; topics whose transforms may choose the cache of each record are marked as routed.
 
-    :raises CacheNotFound: caches do not exist, and no repair would create them.
+    :raises CacheNotFound: caches do not exist, and the options request no repair, which would create them.
     """
     plan = sink_planning.make_plan(settings, Topics(clients), _NO_SLOTS)
     plan = replace(plan, topics=tuple(replace(topic, routed=topic.routed or _has_own(settings, topic.name)) for topic in plan.topics))
@@ -209,7 +209,7 @@ def _sink_plan(settings: SinkSettings, clients: KafkaClients, cluster: Cluster, 
 
 
 def _has_own(settings: SinkSettings, topic: str) -> bool:
-    """Whether a transform is a function, which may name topics, too."""
+    """Whether a transform is a custom function, which may set topics."""
     return any(one.is_own for one in chain_of(settings.of(topic)))
 
 
@@ -282,7 +282,7 @@ def _bounds(topic: str, firsts: dict[TopicPartition, int], ends: dict[TopicParti
 
 
 def _shown(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
+    """The first names, and the number of further ones."""
     more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
     return ", ".join(names[:_NAMES]) + more
 

@@ -22,10 +22,10 @@ Columns = tuple[pa.BinaryArray, pa.BinaryArray]
 class Target:
     """A cache and its topic: the unit of the report.
 
-    :param ends: first offset and end of each of the topic's partitions; empty: records of other targets' topics go to the cache.
-    :param partitions: number of the cache's partitions; 0: the topic's records go to other caches, or there is no such cache.
-    :param routed: transforms name caches record by record.
-    :param first_place: number of the topic's first partition among all whose records may go to the cache.
+    :param ends: first offset and end of each of the topic's partitions; empty if the cache gets only records of other targets' topics.
+    :param partitions: number of the cache's partitions; 0 if the topic's records go to other caches, or the cache does not exist.
+    :param routed: transforms choose the cache of each record.
+    :param first_place: number of the topic's first partition among the partitions of all topics.
     """
 
     cache: str
@@ -48,7 +48,7 @@ class Batch:
     :param rows: N fingerprints.
     :param columns: of some of the N rows what :meth:`Direction.judge` needs.
     :param keys: the records' keys, where they are not among ``columns``.
-    :param cache: that the records go to; None: that of the target.
+    :param cache: cache of the records; None for the target's cache.
     :param bad: why entries or records could not be converted; they have no row.
     """
 
@@ -83,9 +83,9 @@ class Found:
         return [(key, values[-1]) for key, values in self.last_of_places().items()]
 
     def last_of_places(self, *, first: bool = False) -> dict[bytes, list[bytes | None]]:
-        """By key the second column of the last row, or of the first one that has a value, of each place that has the key.
+        """By key, for each partition with the key, the second column of its last row, or of its first row with a value.
 
-        The value that counts is the last of them, or the first.
+        The relevant value is the last in the list, or with `first` the first.
         """
         found: dict[bytes, dict[int, bytes | None]] = {}
         rows: Rows = np.concatenate([np.zeros(0, ROW), *self.rows])
@@ -119,7 +119,7 @@ class Judged:
 
     @property
     def empty(self) -> bool:
-        """Whether there was nothing to compare, or to skip."""
+        """True if there was nothing to compare or to skip."""
         return not (self.result.entries or self.result.records or self.result.skipped)
 
     @property
@@ -149,8 +149,8 @@ class Direction(Protocol):
     def judge(self, target: Target, topic: Found, cache: Found, *, repair: bool, complete: bool) -> Judged:
         """Compare the suspects in full, by their meaning.
 
-        :param complete: whether every entry was converted; else a key that no entry has may be one of those that were not.
+        :param complete: whether every entry was converted; otherwise a key without an entry may belong to an unconverted one.
         """
 
     def caches(self, target: Target, partitions: Sequence[int]) -> Iterator[Counter[str]]:
-        """Numbers of records by the cache that they go to."""
+        """Number of records for each cache."""

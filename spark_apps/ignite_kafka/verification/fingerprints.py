@@ -29,7 +29,7 @@ NO_VALUE = 0
 """``value`` of a tombstone."""
 _HIGH, _LOW, _VALUE = 1, 2, 3
 PLACE_BITS = 44
-"""Lower bits of a record's ``order``, which hold its offset; its place, the number of its partition, is above."""
+"""Number of lower bits of a record's ``order``, which hold its offset; the higher bits hold its place, the number of its partition."""
 _PROBE = (b"", b"ignite-kafka", bytes(range(256)))
 
 
@@ -86,7 +86,7 @@ def within(rows: Rows, keys: Rows) -> RowIndex:
 
 
 def last_of_keys(rows: Rows, *, first: bool = False) -> RowIndex:
-    """Positions, rising, of the last record of each key and place, or of the first one that has a value, else of the first one."""
+    """Ascending positions of each key's last record in each place; with `first`, of its first record with a value, else its first."""
     order = -rows["order"] if first else rows["order"]
     counts = rows["value"] != NO_VALUE if first else np.ones(len(rows), bool)
     place = rows["order"] >> PLACE_BITS

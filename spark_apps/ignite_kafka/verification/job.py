@@ -93,9 +93,9 @@ class VerifyJob:
         return results
 
     def routes(self) -> Routes:
-        """The caches that records of routed topics go to, by reading these topics.
+        """The caches of routed topics' records, found by reading these topics.
 
-        :raises IgniteKafkaError: what ended a task.
+        :raises IgniteKafkaError: the error that ended a task.
         """
         return find_routes(self.exchange, self._task(), self.cores, partial(self.progress, "looking for the caches of records"))
 
@@ -135,7 +135,7 @@ class _Bad:
 
 @dataclass(frozen=True)
 class _Repeated:
-    """Records that are followed by another one of their key, and do not count."""
+    """Records that are not compared, because another record of their key is."""
 
     count: int
 
@@ -191,7 +191,7 @@ def _fingerprint_blocks(task: Task, buckets: int, share: Share) -> Iterator[Bloc
 
 
 def _by_bucket(task: Task, number: int, topic: bool, rows: Rows, buckets: int) -> Iterator[Block]:
-    """Blocks of fingerprints. Of keys with very many records all but those that may count are only counted, so that no bucket is large."""
+    """Blocks of fingerprints. In overfull buckets, records that cannot be the compared ones of their key are only counted."""
     most = _SKEWED * len(rows) // buckets + _FEW
     bucket = (rows["low"] % np.uint64(buckets)).astype(np.int64)
     order = np.argsort(bucket, kind="stable")
@@ -260,7 +260,7 @@ def _full_blocks(task: Task, buckets: int, share: Share) -> Iterator[Block]:
     with task.begin() as direction:
         for number, batch in task.batches(direction, mine, again=True):
             at = within(batch.rows, task.suspects[number]) if number in task.suspects else _NONE
-            if share.topic:  # a key may have many records, of which one of each batch can count
+            if share.topic:  # a key may have many records; only one of each batch can be the compared one
                 at = at[last_of_keys(batch.rows[at], first=task.first_counts)]
             bucket = (batch.rows["low"][at] % np.uint64(buckets)).astype(np.int64)
             for one in np.unique(bucket).tolist():

@@ -87,7 +87,7 @@ class _Controls:
 
 
 def records_to_send(records: Sequence[Records], result: Verified, *, tombstones: bool = True) -> list[Records]:
-    """The records of keys that are missing or different, and, if wanted, tombstones of those that the cache does not have.
+    """The records of missing or different keys and, with `tombstones`, tombstones for keys that the cache does not have.
 
     A key that several entries have is left out: each of its records would replace that of another entry.
     """
@@ -105,7 +105,7 @@ def records_to_send(records: Sequence[Records], result: Verified, *, tombstones:
 
 
 def send_again(plan: TransferPlan, clients: KafkaClients, cluster: Cluster, cache: CachePlan, records: Sequence[Records]) -> int:
-    """Send records in one transaction; their number. They have no provenance headers.
+    """Send records in one transaction, without provenance headers, and return their number.
 
     :raises KafkaUnavailable, OutcomeUnknown: nothing, or all, of this transaction was written.
     :raises Fenced: another repair of the connector has begun.

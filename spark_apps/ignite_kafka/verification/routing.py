@@ -1,4 +1,4 @@
-"""The caches of topics whose records transforms route one by one: found by reading the topics through the transforms."""
+"""Finds the caches of topics whose records are routed one by one, by reading the topics through the transforms."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .exchange import Block, MakeExchange, OnTasks
 from .task import Share, Task, shares_of
 
 Routes = Mapping[int, Counter[str]]
-"""By the number of the target that reads a topic: numbers of its records by the cache that they go to."""
+"""Number of records for each cache, by the number of the target that reads the topic."""
 
 
 def find_routes(exchange: MakeExchange, task: Task, cores: int, follow: OnTasks) -> Routes:
-    """Read the routed topics of a task's targets.
+    """Read the routed topics of a task's targets to find the caches of their records.
 
-    :raises IgniteKafkaError: what ended a task.
+    :raises IgniteKafkaError: the error that ended a task.
     """
     routed = [replace(target, ends=target.ends if target.routed else (), partitions=0) for target in task.targets]
     shares = shares_of(routed, cores)
@@ -49,7 +49,7 @@ def _merged(blocks: Iterator[tuple[int, Counter[str]]]) -> dict[int, Counter[str
 
 
 def sink_targets(topics: Sequence[TopicPlan], partitions: Mapping[str, int]) -> list[Target]:
-    """A target of each topic, without the topic's bounds.
+    """A target for each topic, without the topic's bounds.
 
     :param partitions: number of partitions of each topic's cache.
     """
@@ -61,7 +61,7 @@ def sink_targets(topics: Sequence[TopicPlan], partitions: Mapping[str, int]) -> 
 
 
 def absent_caches(routes: Routes, partitions: Mapping[str, int]) -> dict[str, int]:
-    """Numbers of records that go to caches which the cluster does not have, by cache.
+    """Number of records for each cache that the cluster does not have.
 
     :param partitions: number of partitions of each cache of the cluster.
     """
@@ -72,7 +72,7 @@ def absent_caches(routes: Routes, partitions: Mapping[str, int]) -> dict[str, in
 
 
 def routed_targets(targets: Sequence[Target], routes: Routes, partitions: Mapping[str, int]) -> list[Target]:
-    """The targets, and one of each further cache that records go to, without topic partitions of its own.
+    """The targets, and a target without topic partitions for each further cache of the records.
 
     :param partitions: number of partitions of each cache of the cluster.
     """

@@ -49,7 +49,7 @@ class SinkDirection:
     """The comparison of a sink's caches.
 
     :param limit: maximum number of differences to describe.
-    :param absent: caches that transforms name and the cluster does not have: their records are left out.
+    :param absent: caches chosen by transforms that the cluster does not have; their records are ignored.
     """
 
     plan: SinkPlan
@@ -97,7 +97,7 @@ class SinkDirection:
                 yield Batch(rows, columns_of(made.keys, made.values), cache=cache if target.routed else None)
 
     def caches(self, target: Target, partitions: Sequence[int]) -> Iterator[Counter[str]]:
-        """Numbers of records by the cache that transforms give them."""
+        """Number of records for each cache, after the transforms."""
         for store, part in self._read(target, partitions):
             yield store.caches_of(part)
 
@@ -118,7 +118,7 @@ class SinkDirection:
     def judge(self, target: Target, topic: Found, cache: Found, *, repair: bool, complete: bool) -> Judged:
         """Compare the suspects by their meaning, and store again what differs.
 
-        Records of a key in several partitions, or topics, have no order: the entry may have the value of the last one of any.
+        A key's records in several partitions or topics have no order: the entry may have the last value in any of them.
         """
         info, first = self.cluster.cache(target.cache), self.first_counts
         expected, entries = topic.last_of_places(first=first), {key: value or b"" for key, value in cache.pairs()}

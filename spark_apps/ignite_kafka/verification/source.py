@@ -83,7 +83,7 @@ class SourceDirection:
 
     @cached_property
     def size_limit(self) -> SizeLimit:
-        """The limits of the copy's producers."""
+        """The size limits of the copy's producers."""
         return size_limit(self.clients)
 
     @cached_property
@@ -156,7 +156,7 @@ class SourceDirection:
         return separate_bad_entries(converter, pages, info, self.cluster, lambda records: self._too_large(target, records), target.topic)
 
     def _too_large(self, target: Target, records: Records) -> Mapping[int, IgniteKafkaError]:
-        """Errors, by row, of the records that the error policy skips for their size."""
+        """Errors, by row, of records that the error policy skips because of their size."""
         if self.plan.settings.error_handling_policy == STOP:
             return {}
         return self.size_limit.exceeded(records, target.topic, self._plan_of(target).topic_bytes)
@@ -192,13 +192,13 @@ class SourceDirection:
         return Batch(rows, columns_of(at_fault, same_value))
 
     def caches(self, target: Target, partitions: Sequence[int]) -> Iterator[Counter[str]]:
-        """Nothing: a source's topic has the records of one cache."""
+        """Yield nothing, because a source's topic has the records of one cache."""
         yield from ()
 
     def judge(self, target: Target, topic: Found, cache: Found, *, repair: bool, complete: bool) -> Judged:
         """Compare the suspects by their meaning, and send again what differs.
 
-        While entries cannot be converted, a key without an entry may be theirs, so no tombstone is sent.
+        If entries cannot be converted, a key without an entry may belong to one of them, so no tombstone is sent.
         """
         _ = self.clients  # knows the schema registries
         planned = self._plan_of(target)

@@ -1,4 +1,4 @@
-"""What the tasks of a comparison share: the targets, how the process is prepared, and the batches of a task's part of them."""
+"""Common code of a comparison's tasks: the targets, process preparation, and the batches of a task's share."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .fingerprints import Rows, check_probe
 _SHARES_A_CORE = 2
 
 Open = Callable[[], Direction]
-"""Makes the direction, on an executor."""
+"""Creates the direction on an executor."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """What one task reads: of each target, by its number, partitions of the topic or of the cache."""
+    """Partitions that one task reads, of topics or of caches, by the number of the target."""
 
     topic: bool
     partitions: Mapping[int, Sequence[int]]
 
 
 def shares_of(targets: Sequence[Target], cores: int) -> list[Share]:
-    """Partitions of topics and of caches over the tasks; topics first, as they must be read before the caches."""
+    """Distribute the partitions of topics and caches over tasks; topics first, because they must be read before the caches."""
     count = max(1, _SHARES_A_CORE * cores)
     shares = []
     for topic in (True, False):
@@ -41,11 +41,11 @@ def shares_of(targets: Sequence[Target], cores: int) -> list[Share]:
 
 @dataclass(frozen=True)
 class Task:
-    """What the tasks know.
+    """Data that every task has.
 
     :param suspects: sorted fingerprints of the keys to read in full, by the number of their target.
-    :param unknown: of unexpected keys in JSON the fields and their number, by the number of their target.
-    :param incomplete: numbers of the targets of which some entries or records could not be converted.
+    :param unknown: fields of unexpected JSON keys with the number of keys, by the number of their target.
+    :param incomplete: numbers of the targets with entries or records that could not be converted.
     """
 
     targets: Sequence[Target]
@@ -60,16 +60,16 @@ class Task:
     incomplete: frozenset[int] = frozenset()
 
     def begin(self) -> Direction:
-        """Prepare the process, and make the direction."""
+        """Prepare the process, and create the direction."""
         tune_allocation()
         set_log_values(self.log_values)
         check_probe(self.probe)
         return self.open()
 
     def batches(self, direction: Direction, share: Share, *, again: bool = False) -> Iterator[tuple[int, Batch]]:
-        """Numbers of targets, and batches of what the share has of them.
+        """The batches of a share, each with the number of its target.
 
-        Records of caches that are no targets are left out.
+        Records of caches without a target are ignored.
         """
         for number, partitions in share.partitions.items():
             target = self.targets[number]

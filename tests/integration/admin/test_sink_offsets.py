@@ -1,4 +1,4 @@
-"""Next offsets of a sink, set by the command line on real servers, beside a run that is held here."""
+"""Next offsets of a sink, set by the command line on real servers, while the test itself acts as the run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BEGAN_MS = 1_700_000_000_000
 
 @pytest.fixture
 def topic(run: Run) -> str:
-    """A topic of two partitions with ten records each, one a minute, which the connector reads, and another one."""
+    """A topic of two partitions with ten records each, one a minute. The connector reads it and another topic."""
     name = f"{run.prefix}-data"
     run.topics.ensure([TopicSpec(name, 2, 1), TopicSpec(f"{name}-2", 1, 1)])
     producer = Producer(dict(run.clients.common))
@@ -39,7 +39,7 @@ def topic(run: Run) -> str:
 
 
 def of_sink(run: Run, *topics: str) -> dict[str, Any]:
-    """Settings that a run of a sink records."""
+    """Settings as recorded by a sink's run."""
     return SinkSettings(name="conn", topics=topics, run_mode="continuous", internal_topic_prefix=run.prefix).to_dict()
 
 

@@ -59,7 +59,7 @@ def lineage(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def openlineage(lineage: Path) -> dict[str, str]:
-    """Options of the OpenLineage provider: its events go to a file."""
+    """Options of the OpenLineage provider that write its events to a file."""
     return {
         "AIRFLOW__OPENLINEAGE__TRANSPORT": json.dumps({"type": "file", "log_file_path": str(lineage), "append": True}),
         "AIRFLOW__OPENLINEAGE__SPARK_INJECT_PARENT_JOB_INFO": "True",

@@ -1,5 +1,5 @@
 """Streams in a cluster: deferred, resumed after kill -9 of worker, triggerer and scheduler, stopped with their task, ended by `run_for`;
-and the sensors that wait for a stream in the triggerer.
+and sensors that wait for a stream in the triggerer.
 
 The cluster is a stand-in for YARN (`tests.support.detached_spark`): a real Spark app that outlives its spark-submit.
 """
@@ -47,7 +47,7 @@ class Streams:
         return self.airflow.trigger(dag_id, {"name": self.name, "cache": self.cache, "run_for": run_for, "submit": self.cluster.submit})
 
     def forget(self) -> None:
-        """Remove the cache that :meth:`send` made."""
+        """Remove the cache that :meth:`send` created."""
         destroy(self.secured.ignite, self.cache)
 
     def send(self, text: str) -> None:
@@ -78,7 +78,7 @@ class Streams:
         write_target(self.clients, Topics(self.clients), PREFIX, self.name, state)
 
     def pause(self) -> None:
-        """Pause the connector, and wait until no task of it runs: its record says PAUSED as soon as it follows the request."""
+        """Pause the connector, and wait until none of its tasks runs: its record says PAUSED before they have ended."""
         self.request(PAUSED)
 
         def paused() -> bool:
@@ -98,7 +98,7 @@ class Streams:
         assert producer.flush(REQUEST_S) == 0
 
     def await_entries(self, text: str) -> None:
-        """Wait until the cache has the 100 entries that a sink made of :meth:`produce`."""
+        """Wait until a sink has stored the 100 records of :meth:`produce` in the cache."""
 
         def there() -> bool:
             self.airflow.check()
@@ -143,7 +143,7 @@ def streams(secured: Secured, airflow_running: RunningAirflow, cluster: Detached
 
 @pytest.fixture
 def connected(secured: Secured, monkeypatch: pytest.MonkeyPatch) -> None:
-    """This process has the connections, too."""
+    """Define the connections in this process, too."""
     for name, connection in secured.connections().items():
         monkeypatch.setenv(f"AIRFLOW_CONN_{name.upper()}", json.dumps(connection))
 

@@ -1,4 +1,4 @@
-"""A copy is compared by a task of its Dag: operator, spark-submit, app, both clusters with their passwords."""
+"""A task of the Dag compares its copy: operator, spark-submit, app, and both clusters with their passwords."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def test_form_and_test_button_of_a_connection(web: AirflowWeb, browser: Browser,
     browser.has("Apache Ignite")
     kind.send_keys(Keys.ENTER)
     browser.fill("[name=host]", host)
-    browser.fill("[name=port]", f"x{port}", shown=port)  # the form takes digits only
+    browser.fill("[name=port]", f"x{port}", shown=port)  # the form accepts only digits
     browser.fill("[name=login]", "ignite")
     browser.fill("[name=password]", "of somebody else")
     browser.shoot("connection")
@@ -131,10 +131,10 @@ def test_form_and_test_button_of_a_connection(web: AirflowWeb, browser: Browser,
 
 
 def edit(browser: Browser, web: AirflowWeb, fields: dict[str, str], answer: str, *, extra: bool = False) -> None:
-    """Change fields of the one connection, and await what the test button then answers.
+    """Change fields of the connection, and wait for the given answer of its test button.
 
-    Airflow's form puts the old values back into its fields whenever an answer about connections comes while it is open. So the page
-    is loaded anew, and the change is made again where it had no effect.
+    Airflow's form restores the old values in its fields whenever a response about connections arrives while it is open. So the page is
+    reloaded, and the change repeated if it had no effect.
     """
     shown: set[str] = set()
     for _ in range(EDITS):
@@ -155,7 +155,7 @@ def edit(browser: Browser, web: AirflowWeb, fields: dict[str, str], answer: str,
 def answer_of_test(browser: Browser) -> set[str]:
     """Messages after the test button is pressed, until one is the test's answer.
 
-    They disappear after seconds, and a click while a form closes is lost: the button is pressed again.
+    Messages disappear after seconds, and a click while a form closes is lost, so the button is pressed again.
     """
     browser.click(TEST)
     again = Interval(10.0)
@@ -207,7 +207,7 @@ def test_a_viewer_sees_connectors_without_buttons(web: AirflowWeb, browser: Brow
 
 
 def held(secured: Secured, connector: str, settings: dict[str, Any]) -> Run:
-    """A run of a connector as Kafka sees one."""
+    """A run of a connector, as it appears in Kafka."""
     clients = KafkaClients(secured.kafka.client_config)
     return Run(clients, Topics(clients), PREFIX, connector).begin(settings=settings)
 
@@ -218,7 +218,7 @@ def open_connector(browser: Browser, web: AirflowWeb, name: str) -> None:
 
 
 def reset(browser: Browser, **fields: str) -> None:
-    """Fill the form `Reset offsets` and send it."""
+    """Fill in and submit the form `Reset offsets`."""
     browser.press("Reset offsets…", "summary")
     for name, text in fields.items():
         browser.fill(f"[name={name}]", text)
@@ -266,7 +266,7 @@ def test_a_stream_is_resumed_sends_again_and_forgets(web: AirflowWeb, browser: B
 
 
 def units_sent(run: Run) -> int:
-    """Number of units that have an offset."""
+    """Number of units with an offset."""
     return sum(len(slot.units) for slot in read_slots(run.clients, run.topics, PREFIX, run.connector, SLOTS))
 
 

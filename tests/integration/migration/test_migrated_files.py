@@ -1,7 +1,7 @@
-"""Each file of Kafka Connect from `migrate` to a run, whose topics are compared with what a real Kafka Connect writes and reads.
+"""Each Kafka Connect file from `migrate` to a run; the topics are compared with what a real Kafka Connect writes and reads.
 
-One worker of Kafka Connect, whose connectors are those of files, runs all the time: it writes lines of files to topics, and the values of a
-topic as lines to a file. The migrated sinks store its records in caches, the migrated sources send these caches to topics.
+One Kafka Connect worker with file connectors runs all the time: it writes the lines of files to topics, and the values of a topic as lines
+to a file. The migrated sinks store its records in caches, and the migrated sources send these caches to topics.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ ORDER_SCHEMA = json.dumps(
 
 @dataclass
 class World:
-    """Servers, and the files with the servers' addresses and names of this module alone; what was copied is in ``people``."""
+    """Servers, and files with their addresses and with names unique to this module; copied data is in cache ``people``."""
 
     spark: SparkSession
     kafka: KafkaBroker
@@ -68,11 +68,11 @@ class World:
 
     @property
     def people(self) -> str:
-        """The cache that the tutorial's sink filled from a topic of Kafka Connect."""
+        """Name of the cache that the tutorial's sink filled from a topic of Kafka Connect."""
         return f"{self.name}-Person"
 
     def edit(self, file: str, **texts: str) -> None:
-        """Replace texts of a file, which all have to be there."""
+        """Replace texts of a file; each of them must occur."""
         path = self.folder / file
         text = path.read_text()
         for old, new in texts.items():
@@ -84,7 +84,7 @@ class World:
         return {entry.key: entry.value for entry in parse((self.folder / file).read_text())}
 
     def migrate(self, worker: str, connector: str, **more: Any) -> tuple[ConnectorSettings, SecretsFile | None]:
-        """Settings and secrets that the command wrote, to be run to an end and by one slot."""
+        """Settings and secrets written by the command, changed to run once with one slot."""
         out = self.folder / uuid.uuid4().hex
         out.mkdir()
         assert cli.main(["migrate", str(self.folder / worker), str(self.folder / connector), "--output", str(out)]) == 0
@@ -95,7 +95,7 @@ class World:
         return settings, SecretsFile(str(secrets)) if secrets.exists() else None
 
     def run(self, worker: str, connector: str, **more: Any) -> ConnectorSettings:
-        """Migrate a connector and run it to its end."""
+        """Migrate a connector, and run it until it ends."""
         settings, secrets = self.migrate(worker, connector, **more)
         run_id = uuid.uuid4().hex
         assert run_request(self.spark, RunRequest(settings, run_id, secrets_file=secrets)).state == status.COMPLETED
@@ -107,14 +107,14 @@ class World:
             made.result(REQUEST_S)
 
     def keyed_records(self, topic: str) -> dict[bytes | None, bytes | None]:
-        """Values by key of a topic that has a record a line."""
+        """Values by key of a topic with one record for each line."""
         found = dict(records_of(self.kafka, topic, len(LINES)))
         assert len(found) == len(LINES)
         return found
 
 
 def _connectors(world: World) -> list[dict[str, str]]:
-    """The connectors of Kafka's own quickstart from their files, and two sources of people, the second with the migrated chain."""
+    """The connectors of Kafka's quickstart files, and two sources of people, the second with the migrated chain."""
     name, distributed = world.name, world.properties("distributed.properties")
     chain = world.properties("transforms-source.properties")
     people = {
@@ -137,7 +137,7 @@ def _connectors(world: World) -> list[dict[str, str]]:
 
 
 def _dead_letters(topic: str) -> dict[str, str]:
-    """A dead-letter topic without errors.tolerance, which is none."""
+    """A dead-letter topic with the default errors.tolerance, none."""
     return {"errors.deadletterqueue.topic.name": topic, "errors.deadletterqueue.topic.replication.factor": "1"}
 
 
@@ -145,7 +145,7 @@ def _dead_letters(topic: str) -> dict[str, str]:
 def world(
     spark: SparkSession, kafka: KafkaBroker, ignite: IgniteCluster, jars: Jars, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[World]:
-    """Kafka Connect has written the topics of its sources, and the tutorial's sink has stored those of people."""
+    """The servers, after Kafka Connect has written its sources' topics and the tutorial's sink has stored the topic of people."""
     folder = copied(tmp_path_factory.mktemp("connect"), stores=False)
     world = World(spark, kafka, ignite, folder)
     name = world.name
@@ -175,7 +175,8 @@ def world(
 
 
 def test_lines_go_from_a_file_by_topics_and_a_cache_to_a_file(world: World) -> None:
-    """File, Kafka Connect, topic, sink, cache, source, topic, Kafka Connect, file: the same lines, and the same bytes in both topics."""
+    """From file via Kafka Connect, topic, sink, cache, source, topic, Kafka Connect to file: equal lines, and equal bytes in both
+    topics."""
     name = world.name
     sent = [value for _, value in records_of(world.kafka, f"{name}-audit", len(LINES))]
     world.edit("backlog-source.properties", **{"tasks.max.enforce": "value.converter=" + BYTES + "\ntasks.max.enforce"})
@@ -207,7 +208,7 @@ def test_the_tutorial_s_pair_writes_what_kafka_connect_wrote(world: World) -> No
 
 
 def assert_same_form(ours: bytes | None, connect: bytes | None) -> None:
-    """Values with schemas are equal but for `optional`: fields of Ignite's objects may be absent, those of HoistField may not."""
+    """Check that values with schemas are equal except for `optional`: only fields of Ignite's objects may be absent."""
     assert ours is not None
     assert connect is not None
     schemas = [json.loads(value)["schema"] for value in (ours, connect)]
@@ -220,7 +221,7 @@ def assert_same_form(ours: bytes | None, connect: bytes | None) -> None:
 
 
 def test_the_record_that_stops_a_sink_is_in_the_dead_letter_topic(world: World) -> None:
-    """As Kafka Connect does with a dead-letter topic and errors.tolerance=none."""
+    """As in Kafka Connect with a dead-letter topic and errors.tolerance=none."""
     name, file = world.name, "stopped-sink.properties"
     properties = world.properties("tutorial-sink.properties") | _dead_letters(f"{name}-dead")
     write_properties(world.folder / file, properties | {"name": f"{name}-stopped", "topics": f"{name}-broken", "topicPrefix": ""})
@@ -259,7 +260,7 @@ def test_a_source_with_schemas_makes_the_topics_of_its_groups(world: World) -> N
 
 
 def test_the_login_of_a_worker_s_file_is_that_of_the_run(world: World, kafka_broker: Callable[..., KafkaBroker]) -> None:
-    """JAAS of the worker's `producer.` with a password of a config provider, at a broker that asks for it."""
+    """The worker's `producer.` JAAS with a password from a config provider logs in at a broker that requires it."""
     broker = kafka_broker(users={"connect": "of-the-file"})
     (world.folder / "secrets.properties").write_text("connect=of-the-file\nworker=of-the-worker\n")
     lines = (FILES / "distributed.properties").read_text().replace("FOLDER", str(world.folder)).splitlines()
@@ -279,7 +280,7 @@ def test_the_login_of_a_worker_s_file_is_that_of_the_run(world: World, kafka_bro
 
 @pytest.fixture
 def registry(schema_registry: SchemaRegistry, monkeypatch: pytest.MonkeyPatch) -> Iterator[SchemaRegistryClient]:
-    """Confluent's client of the registry; the variables that the files of a registry name are set."""
+    """Confluent's client of the registry; sets the environment variables that the registry's files name."""
     for variable, value in VARIABLES.items():
         monkeypatch.setenv(variable, value)
     with SchemaRegistryClient({"url": schema_registry.url}) as client:

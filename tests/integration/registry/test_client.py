@@ -114,9 +114,9 @@ def test_the_compatibility_of_the_subject_decides(
 @pytest.mark.parametrize(
     ("level", "versions", "new"),
     [
-        ("BACKWARD", [record(), record("id", "name")], record("name")),  # the first one's data have no name
-        ("FORWARD", [record("id"), record()], record("name")),  # a reader with the first one needs the id
-        ("FULL", [record("name"), record("id")], record("id", "mail", defaults=True)),  # the first one's data have no id
+        ("BACKWARD", [record(), record("id", "name")], record("name")),  # data of the first schema has no name
+        ("FORWARD", [record("id"), record()], record("name")),  # a reader with the first schema needs the id
+        ("FULL", [record("name"), record("id")], record("id", "mail", defaults=True)),  # data of the first schema has no id
     ],
 )
 def test_a_transitive_level_compares_with_every_version(

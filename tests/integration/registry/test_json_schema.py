@@ -93,7 +93,7 @@ def test_entries_travel_with_their_json_schema(
 def test_records_of_confluents_serializer_become_entries(
     spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker, schema_registry: SchemaRegistry, unique: Callable[[str], str]
 ) -> None:
-    """Records that confluent-kafka's JSONSerializer writes, with a schema made by hand: constraints, references inside, no connect.type."""
+    """Records of confluent-kafka's JSONSerializer with a handwritten schema: constraints, internal references, no connect.type."""
     name = unique("j")
     schema = {
         "$schema": "http://json-schema.org/draft-07/schema#", "title": "Order", "type": "object", "required": ["id"],

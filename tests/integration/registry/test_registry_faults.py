@@ -49,7 +49,7 @@ class World:
 
     def send(self, url: str) -> RunStatus:
         own: dict[str, Any] = {"cache_whitelist": (self.name,), "topic_prefix": "to-", "topic_partitions": 2}
-        own |= {"field_nullability_policy": "EAGER"}  # the driver registers, too, if the cache declares its values
+        own |= {"field_nullability_policy": "EAGER"}  # the driver also registers schemas if the cache declares its values
         settings = SourceSettings(name=self.name, **own, **self._common(url, "source"))
         return run_snapshot(self.spark, RunRequest(settings, uuid.uuid4().hex, None, self.secrets))
 
@@ -94,7 +94,7 @@ def through(proxy: TcpProxy, registry: SchemaRegistry) -> str:
 
 @pytest.mark.parametrize("side", ["source", "sink"])
 def test_a_run_waits_for_its_registry(side: str, world: World, schema_registry: SchemaRegistry, ignite: IgniteCluster) -> None:
-    """Away at the start, then after one connection; then slower than its timeout."""
+    """The registry is unavailable at the start and after one connection, then slower than its timeout."""
     if side == "sink":
         assert world.send(schema_registry.url).state == status.COMPLETED
     run = world.send if side == "source" else world.store
@@ -121,7 +121,7 @@ def test_a_run_waits_for_its_registry(side: str, world: World, schema_registry: 
 def test_tasks_of_a_source_have_the_ids_that_its_driver_has_got(
     world: World, schema_registry: SchemaRegistry, ignite: IgniteCluster
 ) -> None:
-    """Of a cache whose query entity declares its values: the registry is away once the driver has registered their schema."""
+    """The query entity declares the values, and the registry becomes unavailable after the driver has registered their schema."""
     declared = replace(world, name=f"{world.name}-declared", settings={**world.settings, "retry_timeout_ms": 20_000})
     key, value = pa.field("", pa.int64()), object_field("", "DeclaredTrade", [pa.field("id", pa.int64()), pa.field("symbol", pa.string())])
     rows = pa.array([{"id": number, "symbol": f"s{number}"} for number in range(ROWS)], value.type)

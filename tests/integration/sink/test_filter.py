@@ -1,4 +1,4 @@
-"""Filters of a sink and its select: records that do not match are not stored, offsets move, tombstones pass; chosen fields are stored."""
+"""A sink's filters and `select`: unmatched records are not stored, offsets advance, tombstones pass; selected fields are stored."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_function_of_the_user_filters(sink: Sink) -> None:
 
 @pytest.mark.parametrize("schemas", ["true", "false"])
 def test_the_fields_of_select_are_stored_and_no_other(sink: Sink, schemas: str) -> None:
-    """Fields that are left out are not part of the type in the cluster either; one that is renamed has its declared type."""
+    """Unselected fields are not part of the type in the cluster either; a renamed field has the declared type of its new name."""
     columns = {"symbol": "java.lang.String", "cost": "java.lang.Float"}
     records = [trade(number) for number in range(60)]
     if schemas == "true":

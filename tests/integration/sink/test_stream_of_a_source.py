@@ -76,7 +76,7 @@ def test_puts_updates_and_removals_reach_the_other_cache(form: str, world: World
     caches.put(range(40), 1)
     with world.running() as source:
         await_that(lambda: all(len(world.messages(kind)) == 40 for kind in caches.kinds), "the topics", source)
-        small = {"batch_bytes": 4_096} if form == "json" else {}  # bytes end batches: values lose their schemas as they are read
+        small = {"batch_bytes": 4_096} if form == "json" else {}  # bytes end batches, so schemas are cut from values as they are read
         with storing(world, converters | small) as sink:
             await_copies(caches, source, sink)
             caches.put(range(20), 2)

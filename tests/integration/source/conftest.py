@@ -54,7 +54,7 @@ def fresh(world: World, unique: Callable[[str], str]) -> World:
 
 @pytest.fixture
 def stream(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> Iterator[StreamWorld]:
-    """A stream of one test, and its caches."""
+    """A test's stream and its caches."""
     made = StreamWorld(spark, ignite, kafka)
     yield made
     made.service(lambda service: service.force_stop(made.stem, True))

@@ -1,4 +1,4 @@
-"""Streams on two real nodes without the backlog service, by continuous queries of the thin client."""
+"""Streams on two real nodes without the backlog service, with continuous queries of the thin client."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def world(spark: SparkSession, nodes: IgniteCluster, kafka: KafkaBroker) -> Iter
 
 
 def await_change(world: World, run: Running, key: int) -> None:
-    """Write until a change of a key arrives: the queries have begun again."""
+    """Write until a change of a key arrives, which proves that the queries have restarted."""
     turn = iter(range(1_000_000))
 
     def arrived() -> bool:
@@ -55,7 +55,7 @@ def await_change(world: World, run: Running, key: int) -> None:
 
 
 def seen(run: Running, event: int) -> int:
-    """Number of events of an id, once the run has ended."""
+    """End the run, and return its number of events with an id."""
     return dict(run.stop().events).get(str(event), 0)
 
 
@@ -69,7 +69,7 @@ def test_entries_then_changes_and_removals_in_order(world: World) -> None:
         world.put("a", {900: "before the stop"})
         ended = run.stop()
     assert (ended.state, ended.error) == (status.STOPPED, None)
-    assert world.verified("a").equal, "a graceful stop sends what was changed before it"
+    assert world.verified("a").equal, "a graceful stop sends earlier changes"
     assert len(world.records("a")) == 500 + 5 * 100 + 50 + 1
     of_key = [value for key, value in world.records("a") if key == b"60"]
     assert of_key == [b'"v60"', b'"w0-60"', b'"w1-60"', b'"w2-60"', b'"w3-60"']
@@ -137,7 +137,7 @@ def test_no_scanned_entry_follows_a_newer_change(world: World) -> None:
 
 def test_a_killed_node_is_a_gap(world: World, nodes: IgniteCluster) -> None:
     world.put("a", {key: f"v{key}" for key in range(300)})
-    client = pyignite.Client(partition_aware=False)  # of the node that lives
+    client = pyignite.Client(partition_aware=False)  # of the remaining node
     with world.running() as run, client.connect("127.0.0.1", int(nodes.address.rpartition(":")[2])):
         cache = client.get_cache(f"{world.stem}-a")
         world.await_equal("a", run)
@@ -178,7 +178,7 @@ def test_a_cache_that_is_made_again_at_once_is_followed(world: World) -> None:
         world.await_equal("a", run)
         world.destroy("a")
         world.put("a", dict.fromkeys(range(50, 150), "new"))
-        await_that(lambda: (b"149", b'"new"') in world.records("a"), "the cache that was made again", run)
+        await_that(lambda: (b"149", b'"new"') in world.records("a"), "the recreated cache", run)
         world.put("a", {200: "more"})
         await_that(lambda: (b"200", b'"more"') in world.records("a"), "its changes", run)
 

@@ -1,4 +1,4 @@
-"""The comparison of sinks whose transforms name caches record by record, on real servers."""
+"""The comparison of sinks whose transforms choose the cache of each record, on real servers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def send_on(sink: Sink, day: int, number: int) -> None:
 
 
 def by_day(sink: Sink, **more: Any) -> Sink:
-    """The same sink, with a cache of each day."""
+    """The same sink, with one cache for each day."""
     sink.settings = replace(sink.settings, **chain(day=BY_DAY), **more)
     return sink
 
@@ -70,11 +70,11 @@ def test_caches_of_days_are_compared_and_repaired(sink: Sink) -> None:
         "20260101": (1, False), "20260102": (0, True), "20260103": (2, True)
     }  # fmt: skip
     assert sink.entries(third) == {4: expected(4), 5: expected(5)}
-    assert set(sink.entries(first)) == {1, 3, 99}, "what the topic has no record of stays"
+    assert set(sink.entries(first)) == {1, 3, 99}, "an entry without a record stays"
 
 
 def test_several_topics_go_to_one_cache(sink: Sink) -> None:
-    """The router of each topic drops its name: their keys are compared with one cache, and the bad record with none."""
+    """The routers map the topics to one cache: their keys are compared with it, and a bad record with no cache."""
     other = f"{sink.name}-in-other"
     sink.make_topic(other, 1)
     route = {"type": f"{KAFKA}RegexRouter", "regex": ".*", "replacement": f"{sink.topic}-all"}

@@ -1,4 +1,4 @@
-"""The comparison of both directions with converters, filters, transforms, key policies and skipped records, on real servers."""
+"""Comparisons in both directions with converters, filters, transforms, key policies and skipped records, on real servers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MASK: dict[str, Any] = {"transforms": ("mask",), "transform_config": {"mask": {"
 
 @dataclass(frozen=True)
 class Way:
-    """Settings of both directions, and those of one; numbers of what the filter of each keeps."""
+    """Settings of both directions and of each one, and the numbers of records and entries that pass the filters."""
 
     both: dict[str, Any] = field(default_factory=dict)
     source: dict[str, Any] = field(default_factory=dict)
@@ -158,7 +158,7 @@ def test_a_cache_whose_topic_does_not_exist_is_missing(fresh: World) -> None:
 
 
 def test_records_of_an_open_transaction_are_not_waited_for(fresh: World) -> None:
-    """Of a producer that died: its records are never committed."""
+    """The records of a producer that died are never committed."""
     fresh.run()
     producer = Producer({"bootstrap.servers": fresh.kafka.bootstrap, "transactional.id": fresh.settings.name + "-other"})
     producer.init_transactions(REQUEST_S)

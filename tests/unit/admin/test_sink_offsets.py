@@ -1,4 +1,4 @@
-"""Places in a topic, and what was set as text and JSON. What is written: tests/integration/admin/test_sink_offsets.py."""
+"""Positions in a topic, and the result as text and JSON. Writing offsets: tests/integration/admin/test_sink_offsets.py."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ignite_kafka.errors import SettingsError
 
 
 def value(text: str) -> int:
-    """Confluent's number of a specification: milliseconds, or negative for a name."""
+    """Confluent's number for a specification: milliseconds, or negative for a name."""
     spec: Any = parse_position(text)
     return int(spec._value)
 

@@ -285,7 +285,7 @@ def test_an_entry_for_which_the_filter_fails_is_skipped_or_ends_the_comparison()
 
 
 def test_an_entry_that_only_the_decoder_of_rows_cannot_read_is_missing() -> None:
-    """The copy does not skip it: one of the two decoders is wrong."""
+    """The copy does not skip the entry, so one of the two decoders is wrong."""
     types = OneCache()
     entries = trades(types, 5.0)
 

@@ -1,4 +1,4 @@
-"""Continuous queries against a server of the test's own: frames, silence, and refusals."""
+"""Continuous queries against a fake server: frames, silence, and refusals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def notification(*events: bytes, query: int = QUERY_ID) -> bytes:
 
 
 def reply(request: bytes, body: bytes = b"", error: tuple[int, str] | None = None, affinity: int = 0) -> bytes:
-    """:param affinity: version that the reply reports; 0: none."""
+    """A reply frame; `affinity` is the version that it reports, 0 for none."""
     request_id = struct.unpack_from("<q", request, 2)[0]
     if affinity:
         body = struct.pack("<qi", affinity, 0) + body
@@ -46,7 +46,7 @@ def reply(request: bytes, body: bytes = b"", error: tuple[int, str] | None = Non
 
 
 def register(accepted: socket.socket, *, rows_left: bool = False, before: bytes = b"", after: bytes = b"") -> None:
-    """Accept the query of a cache, and the cursor beside it."""
+    """Accept a cache's query and the cursor beside it."""
     accept_handshake(accepted)
     query = read_frame(accepted)
     assert struct.unpack_from("<h", query)[0] == protocol.QUERY_CONTINUOUS
@@ -106,7 +106,7 @@ def test_notifications_before_and_after_replies_are_kept_in_order() -> None:
         last = queries.read(60.0)
         assert last is not None
         assert bytes(last.page.data) == long(3) + text("last")
-        with pytest.raises(IgniteUnreachable):  # the server has gone; the reply was read before
+        with pytest.raises(IgniteUnreachable):  # the server is gone; the reply was read before
             queries.read(60.0)
         assert [*ended, queries.ended] == [False, True]
         assert queries.lost

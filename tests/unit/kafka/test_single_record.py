@@ -1,4 +1,4 @@
-"""A record that is written alone: what a broker that refuses it, or is silent, makes of it."""
+"""Writing a single record: confirmed, refused, or left unanswered by the broker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ignite_kafka.kafka.single_record import write_record
 
 
 class Producer:
-    """A producer whose broker confirms each record, unless it is told otherwise."""
+    """A producer whose broker confirms each record unless configured otherwise."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[Any, ...]] = []

@@ -1,4 +1,4 @@
-"""Heads that values share: cut and restored they are the same values, whatever else a topic holds."""
+"""Common heads of values: cut and restored values are equal, whatever else a topic holds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VALUES = st.lists(st.none() | st.builds(bytes.__add__, st.sampled_from([b"A:", b
 
 
 def head_of(topic: str, value: bytes) -> bytes:
-    """All up to the first colon."""
+    """The bytes up to the first colon."""
     assert topic == TOPIC
     return value[: value.find(b":") + 1]
 
@@ -82,9 +82,9 @@ def test_tombstones_fit_to_the_head_before_them() -> None:
 
 @pytest.fixture
 def broker() -> Iterator[str]:
-    """librdkafka's own broker, a thread of a producer, whose topic has three runs of heads in one partition."""
+    """librdkafka's mock broker in a producer's thread; its topic has three runs of heads in one partition."""
     producer = Producer({"test.mock.num.brokers": 1})
-    brokers = producer.list_topics(TOPIC, timeout=DEADLINE_S).brokers.values()  # which makes the topic, too
+    brokers = producer.list_topics(TOPIC, timeout=DEADLINE_S).brokers.values()  # also creates the topic
     for value in VALUES_OF_THE_TOPIC:
         producer.produce(TOPIC, value, b"key", 0)
     assert producer.flush(DEADLINE_S) == 0
@@ -94,11 +94,11 @@ def broker() -> Iterator[str]:
 
 @pytest.mark.parametrize("native", [True, False])
 def test_batches_of_a_topic_whose_heads_change(broker: str, native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each batch has one head a partition, ends where its records end, and counts only what it keeps."""
+    """Each batch has one head a partition, ends at its last record's position, and counts only kept bytes."""
     if not native:
         monkeypatch.setattr(batch_produce, "supported", lambda: False)
     clients, place, count = KafkaClients({"bootstrap.servers": broker, "log_level": 0}), (TOPIC, 0), len(VALUES_OF_THE_TOPIC)
-    limits = BatchLimits(10 * count, RUN * 250)  # a quarter of a run with its heads
+    limits = BatchLimits(10 * count, RUN * 250)  # a quarter of a run, including heads
     batches: list[Consumed] = []
     with closing(RecordReader(clients, "g", {place: 0}, {place: count}, limits, head_of=head_of)) as reader:
         while not reader.finished:
@@ -113,7 +113,7 @@ def test_batches_of_a_topic_whose_heads_change(broker: str, native: bool, monkey
 
 
 def test_small_records_are_left_whole(broker: str) -> None:
-    """Their number ends batches: cut heads would not make them larger."""
+    """Batches end by their number of records, so cutting heads would not enlarge them."""
     clients, place, count = KafkaClients({"bootstrap.servers": broker, "log_level": 0}), (TOPIC, 0), len(VALUES_OF_THE_TOPIC)
     with closing(RecordReader(clients, "g", {place: 0}, {place: count}, BatchLimits(100, 1 << 20), head_of=head_of)) as reader:
         batches: list[Consumed] = []

@@ -236,7 +236,7 @@ def test_a_transform_that_is_wrong_is_found_before_anything_is_written(folder: P
 
 @pytest.mark.parametrize("command", ["migrate", "validate"])
 def test_the_commands_load_no_library_of_data(command: str, folder: Path) -> None:
-    """They answer in a fraction of a second; Arrow, polars and Spark take longer to load."""
+    """The commands take a fraction of a second; loading Arrow, polars or Spark takes longer."""
     given = [command, *(str(folder / name) for name in ("standalone.properties", "tutorial-source.properties", "tutorial-sink.properties"))]
     given += ["--output", str(folder / "out")] if command == "migrate" else []
     code = f"import sys; from ignite_kafka.cli.main import main; assert main({given!r}) == 0; print(*sys.modules, file=sys.stderr)"

@@ -264,7 +264,7 @@ def test_a_file_of_tls_that_is_missing_is_an_error_of_settings() -> None:
 
 
 def test_only_what_is_kept_for_ever_is_handed_over() -> None:
-    """The latest schema of a subject may be another one soon."""
+    """The latest schema of a subject may change."""
     newest = {"auto.register.schemas": "false", "use.latest.version": "true", "latest.cache.ttl.sec": "60"}
     latest = Registry(config(URL, newest), lambda _: Client(Schema(record("id").text, "AVRO")))  # type: ignore[arg-type,return-value]
     assert latest.registered("t-value", record("id")).id == 9

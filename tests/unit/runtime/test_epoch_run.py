@@ -1,4 +1,4 @@
-"""The driver of a run of epochs: it ends with its tasks while Kafka is away, and reports while it has nothing to copy."""
+"""The driver of a run of epochs: it ends with its tasks while Kafka is unavailable, and reports while there is nothing to copy."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Run(EpochRun[ConnectorSettings]):
 
     @property
     def _refresh_interval_ms(self) -> int:
-        return 300  # an idle run waits so long at once
+        return 300  # seconds of one wait of an idle run
 
     def _next_epoch(self, number: int, configs_offset: int) -> Epoch:
         raise NotImplementedError
@@ -123,7 +123,7 @@ def test_a_run_that_fails_has_the_counts_of_what_its_tasks_committed() -> None:
     reports = {slot: TaskProgress(1, epoch, True, {"trades": vars(CacheCount(records=records))}) for slot, epoch, records in REPORTS}
     run._follower = cast(RunFollower, SimpleNamespace(tasks=reports))
     run._count_failed(cast(Job, FakeJob()), Epoch(2, 0))
-    assert run._status.caches["trades"].records == 100 + 7 + 20, "of the failed task all, of the other one what it reported in this epoch"
+    assert run._status.caches["trades"].records == 100 + 7 + 20, "all of the failed task, and what the other task reported in this epoch"
 
 
 REPORTS = ((0, 2, 5), (1, 2, 20), (2, 1, 1_000))  # first slot, epoch and records

@@ -34,7 +34,7 @@ def test_a_retry_names_the_part_that_failed(error: IgniteKafkaError, ids: list[i
     caplog.set_level("INFO")
     report_retry(error, events.WRITE_FAILED, "0, 1")
     assert emitted(caplog) == ids
-    assert all(error.what in one.message for one in caplog.records)
+    assert all(error.what in one.getMessage() for one in caplog.records)
 
 
 def test_a_scan_that_is_repeated_is_no_failed_query(caplog: pytest.LogCaptureFixture) -> None:

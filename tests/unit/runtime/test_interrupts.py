@@ -59,7 +59,7 @@ def test_other_errors_of_py4j_pass() -> None:
 
 
 def test_py4j_logs_no_traceback_of_an_interrupt(caplog: pytest.LogCaptureFixture) -> None:
-    """Py4J's own client logs it; other errors are still logged."""
+    """Py4J's client logs the interrupt; other errors are still logged."""
     with interrupts_raised():
         logging.getLogger().error("another error")
     with pytest.raises(KeyboardInterrupt), interrupts_raised():

@@ -46,7 +46,7 @@ def test_events_of_tasks_are_added_up() -> None:
 
 
 def ids_of_known(plan: TransferPlan, secrets: Secrets, slots: Sequence[int], *_: Any) -> Iterator[SlotResult]:
-    """A task that needs the id of a schema, and the schema of that id."""
+    """A task that needs the id of a schema and the schema of that id."""
     registries.provide(plan.settings, secrets)
     registry = registries.registry_of("value", plan.settings.converter_properties("value"))
     id = registry.registered("t-value", KNOWN).id
@@ -74,7 +74,7 @@ def test_tasks_have_the_ids_that_the_driver_has_got(monkeypatch: pytest.MonkeyPa
 
 
 def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget every registry, as a process that begins knows none."""
+    """Forget every registry, as in a new process."""
     monkeypatch.setattr(registries, "_configs", {})
     monkeypatch.setattr(registries, "_learned", {})
     client._shared.cache_clear()

@@ -184,7 +184,7 @@ def test_connect_s_dead_letters_become_a_policy(head: str) -> None:
     assert settings("errors.tolerance=none").error_handling_policy == "STOP_TASK"
     for allowed in (f"{topic}errors.tolerance=none", topic):
         found = settings(allowed)
-        # a sink of Kafka Connect reports the record that stops it, too; a source has no dead letters
+        # a sink of Kafka Connect also reports the record that stops it; a source has no dead letters
         kept = "bad" if found.reads_records else ""
         assert (found.error_handling_policy, found.dead_letter_topic) == ("STOP_TASK", kept)
     with pytest.raises(SettingsError, match=r"errors\.tolerance is wrong.*none or all"):
@@ -195,7 +195,7 @@ def test_settings_of_the_source_in_a_sink_file_are_ignored(caplog: pytest.LogCap
     caplog.set_level(logging.INFO, "ignite_kafka.events")
     found = sink("name=s\ntopics=t\ncacheWhitelist=a\nfailoverPolicy=BACKLOG\ntopic.creation.default.partitions=3")
     assert found == SinkSettings(name="s", topics=("t",))
-    ignored = {record.__dict__["event_fields"]["setting"] for record in caplog.records if "a setting of the source" in record.message}
+    ignored = {record.__dict__["event_fields"]["setting"] for record in caplog.records if "a setting of the source" in record.getMessage()}
     assert ignored == {"cacheWhitelist", "failoverPolicy", "topic.creation.default.partitions"}
 
 

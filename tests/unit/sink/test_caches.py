@@ -54,7 +54,7 @@ def test_a_cache_that_acknowledges_before_its_backups_is_reported(
     for record in found:
         assert (
             f"cache trades acknowledges entries before its backups have them (write synchronization mode {synchronization})"
-            in record.message
+            in record.getMessage()
         )
     assert "FULL_SYNC" in events.BACKUPS_BEHIND.action
 

@@ -1,4 +1,4 @@
-"""Unit tests of what the settings of a topic choose for its conversion."""
+"""Conversion of a topic according to its settings."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def test_the_records_that_may_count_are_one_of_each_key_and_place(topic: list[tu
     counting = [(key, place, at) for at, (key, value, place) in enumerate(topic) if not first or value is not None]
     expected = {(key, place): at for key, place, at in (counting[::-1] if first else counting)}
     for at, (key, _, place) in reversed(list(enumerate(topic))):
-        if (key, place) not in {(key, place) for key, place, _ in counting}:  # only tombstones: the first one is kept
+        if (key, place) not in {(key, place) for key, place, _ in counting}:  # only tombstones: the first is kept
             expected[key, place] = at
     found = last_of_keys(made, first=first)
     assert found.tolist() == sorted(expected.values())

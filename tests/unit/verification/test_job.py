@@ -70,7 +70,7 @@ def test_the_job_finds_what_the_comparison_row_by_row_finds(case: Compared, buck
 
 
 def test_entries_of_a_key_with_very_many_records_are_found_in_small_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One key has nearly all records: they are counted, and neither all their fingerprints nor all their bytes come to one bucket."""
+    """One key has nearly all records: they are counted, and one bucket gets neither all their fingerprints nor all their bytes."""
     sizes: list[int] = []
 
     def join_and_note(topic: Any, cache: Any, **more: Any) -> Any:
@@ -97,7 +97,7 @@ def test_entries_of_a_key_with_very_many_records_are_found_in_small_buckets(monk
 
 
 def test_no_tombstones_are_sent_while_entries_cannot_be_converted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The record may be of the entry that cannot be converted now."""
+    """The record may belong to the entry that can no longer be converted."""
     case = equal_case(10)
     unknown = OneCache().add("Unknown", FIELDS)
     case.records[0].append((b"77", b"was convertible"))  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Targets of topics whose records transforms route to caches one by one."""
+"""Targets of topics whose records are routed to caches one by one."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Direction:
         return self
 
     def __exit__(self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
-        """Nothing is open."""
+        """Do nothing, because nothing is open."""
 
     def caches(self, target: Target, partitions: Sequence[int]) -> Iterator[Counter[str]]:
         assert target.routed

@@ -83,7 +83,7 @@ class Case:
         return [("tested", made)], made.bad
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, because nothing is open."""
 
     def _store_again(self, _cluster: Any, _cache: str, put: Mapping[bytes, bytes], remove: Sequence[bytes]) -> int:
         self.stored.append((put, remove))
@@ -207,7 +207,7 @@ def test_records_that_the_filter_leaves_out_make_no_entry(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("updates", [True, False])
 def test_records_of_a_key_in_several_partitions_have_no_order(updates: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sink may have stored the last record, or the first, of any of them."""
+    """The sink may have stored the last, or first, record of any partition."""
     types = Cluster()
     records = [[record(1, "a"), record(1, "b")], [record(1, "c"), record(1, "d")]]
     mine = {"process_updates": updates}

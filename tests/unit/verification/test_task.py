@@ -1,4 +1,4 @@
-"""The parts of targets that tasks read, and the targets that batches belong to."""
+"""Distribution of targets over tasks, and assignment of batches to targets."""
 
 from __future__ import annotations
 

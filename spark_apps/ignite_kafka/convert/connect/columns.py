@@ -120,7 +120,7 @@ class Deserializer(Protocol):
 
 @runtime_checkable
 class HeadedDeserializer(Protocol):
-    """A deserializer of records that begin alike, which need not be given whole."""
+    """A deserializer that accepts values without their common head."""
 
     def deserialize_behind(self, head: bytes, data: pa.BinaryArray) -> Deserialized:
-        """What :meth:`Deserializer.deserialize` gives for `head` with each value of a binary array without nulls behind it."""
+        """The result of :meth:`Deserializer.deserialize` for `head` followed by each value of a binary array without nulls."""

@@ -21,7 +21,7 @@ __all__ = ["Filters", "check_conditions", "entry_filter"]
 def check_conditions(settings: ConnectorSettings) -> None:
     """Check the constants in conditions of a connector and of its overrides, without either cluster.
 
-    :raises SettingsError: one has no value, such as ``1 / 0``, or is of a type that cannot be used so.
+    :raises SettingsError: a constant has no value, such as ``1 / 0``, or its type cannot be used there.
     """
     for one in settings.variants:
         try:
@@ -40,7 +40,7 @@ def entry_filter(settings: ConnectorSettings, name: str) -> EntryFilter | None:
 
 
 def entry_filter_of(where: str, function: str = "", zone: str = "UTC") -> EntryFilter | None:
-    """The filter of a condition and the name of a function; None: both are empty. The errors of :func:`entry_filter`."""
+    """The filter of a condition and of a function's name; None if both are empty. Raises as :func:`entry_filter`."""
     if not (where or function):
         return None
     from .entries import EntryFilter

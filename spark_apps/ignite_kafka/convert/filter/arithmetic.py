@@ -1,4 +1,4 @@
-"""Arithmetic of whole numbers and floats as Spark SQL does it in ANSI mode, its default: what overflows is an error."""
+"""Arithmetic of whole numbers and floats as in Spark SQL's ANSI mode, its default: an overflow is an error."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def calculated(operator: str, left: Operand, right: Operand, count: int) -> Oper
     """N results of an operator, null where an operand is null.
 
     :param operator: ``+``, ``-``, ``*``, ``/`` or ``%``.
-    :raises UnsupportedType: an operand is no whole number or float, or both are NULL.
+    :raises UnsupportedType: an operand is not a whole number or float, or both are NULL.
     """
     for one in (left, right):
         check_number(one, f"operator {operator}")
@@ -53,14 +53,14 @@ def calculated(operator: str, left: Operand, right: Operand, count: int) -> Oper
 def negated(one: Operand, count: int) -> Operand:
     """N numbers with the opposite sign.
 
-    :raises UnsupportedType: the operand is no whole number or float.
+    :raises UnsupportedType: the operand is not a whole number or float.
     """
     check_number(one, "operator -")
     return _of_one(one, count, "-", np.negative)
 
 
 def absolute(one: Operand, count: int) -> Operand:
-    """N absolute values; the errors of :func:`negated`."""
+    """N absolute values; raises as :func:`negated`."""
     check_number(one, "function abs")
     return _of_one(one, count, "abs", np.abs)
 
@@ -90,12 +90,12 @@ def check_number(one: Operand, what: str) -> None:
 
 
 def result_type(operator: str, left: Operand, right: Operand) -> pa.DataType:
-    """The type in which Spark calculates, and of its result; raises UnsupportedType if both are NULL."""
+    """The type in which Spark calculates, and the type of the result; raises UnsupportedType if both are NULL."""
     kinds = [one.width for one in (left, right) if one.width is not None]
     if not kinds:
         raise _untyped(f"operator {operator}")
     whole = {pa.types.is_integer(kind) for kind in kinds}
-    if operator == "/" or len(whole) > 1:  # also of a whole number and a FLOAT
+    if operator == "/" or len(whole) > 1:  # also for a whole number and a FLOAT
         return pa.float64()
     return max(kinds, key=lambda kind: kind.bit_width)
 
@@ -105,12 +105,12 @@ def _untyped(what: str) -> UnsupportedType:
 
 
 def null_number(kind: pa.DataType, count: int) -> Operand:
-    """N nulls of a type of numbers."""
+    """N nulls of a number type."""
     return operand_of(np.zeros(count, kind.to_pandas_dtype()), np.zeros(count, bool), kind, "NULL")
 
 
 def numbers(one: Operand, kind: pa.DataType, count: int) -> tuple[Numbers, Mask]:
-    """N numbers in a type that can hold them, 0 for null, and which are not null."""
+    """N numbers in a type that can hold them, with 0 for null, and a mask of those that are not null."""
     array = one.array(count)
     there: Mask = np.asarray(array.is_valid())
     filled = np.asarray(array.fill_null(0) if array.null_count else array)
@@ -127,7 +127,7 @@ def operand_of(values: Numbers, there: Mask, kind: pa.DataType, name: str, faile
 
 
 def _whole(operator: str, a: Numbers, b: Numbers) -> tuple[Numbers, Mask | None]:
-    """Results of whole numbers of one type, and where they do not fit."""
+    """Results of whole numbers of one type, and a mask of results that do not fit, if any can."""
     if operator == "%":
         return np.where(b == -1, a.dtype.type(0), np.fmod(a, np.where(b == -1, b.dtype.type(1), b))), None
     if a.dtype != np.int64:

@@ -1,4 +1,4 @@
-"""``CAST`` and ``TRY_CAST`` between simple types, as Spark SQL does them in ANSI mode."""
+"""``CAST`` and ``TRY_CAST`` between simple types, as in Spark SQL's ANSI mode."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .failures import Failure, either, failure, without
 from .operands import REMEDY, Operand
 
 _KINDS = {"BOOLEAN": Kind.BOOLEAN, "STRING": Kind.STRING}
-_BLANK = "\x00-\x20\x7f"  # what Spark's trimAll removes
+_BLANK = "\x00-\x20\x7f"  # removed by Spark's trimAll
 _INTEGER = re.compile(rf"[{_BLANK}]*([+-]?[0-9]+)[{_BLANK}]*")
 _TRUE, _FALSE = frozenset(("t", "true", "y", "yes", "1")), frozenset(("f", "false", "n", "no", "0"))
 _SECOND = 1_000_000
-_FIRST_DAY, _LAST_DAY = -719_528, 2_932_896  # of the years 0000 and 9999
+_FIRST_DAY, _LAST_DAY = -719_528, 2_932_896  # days since 1970: first of year 0, last of year 9999
 
 
 def cast(one: Operand, target: str, count: int, *, tries: bool) -> Operand:
-    """N values as another type.
+    """N values converted to another type.
 
     :param target: a name of :data:`~ignite_kafka.sql.syntax.CAST_TARGETS`.
-    :param tries: null instead of an error of this cast.
-    :raises UnsupportedType: the cast is not proved equal to Spark's.
+    :param tries: this cast gives null instead of an error (``TRY_CAST``).
+    :raises UnsupportedType: the cast is not known to give Spark's results.
     """
     found = _null(target, count) if one.kind is Kind.NULL else _cast(one, target, count)
     if found is None:
@@ -43,7 +43,7 @@ def _null(target: str, count: int) -> Operand:
 
 
 def _cast(one: Operand, target: str, count: int) -> Operand | None:
-    """The operand with the failures of the cast alone; None: it is not supported."""
+    """The operand with only the failures of this cast; None if the cast is not supported."""
     kind, array = TYPES.get(target), one.array(count)
     if kind is None:
         return _boolean(one, array, count) if target == "BOOLEAN" else _text(one, array)
@@ -68,7 +68,7 @@ def _number(one: Operand, kind: pa.DataType, target: str, count: int) -> Operand
 
 
 def _narrowed(values: Numbers, kind: pa.DataType) -> tuple[Numbers, Mask]:
-    """Numbers in another type, as Java converts them, and which of them fit."""
+    """Numbers converted to another type as in Java, and a mask of those that fit."""
     wanted = np.dtype(kind.to_pandas_dtype())
     if wanted.kind == "f":
         with np.errstate(all="ignore"):
@@ -78,14 +78,14 @@ def _narrowed(values: Numbers, kind: pa.DataType) -> tuple[Numbers, Mask]:
         return values.astype(wanted), (values >= limits.min) & (values <= limits.max)
     with np.errstate(all="ignore"):
         whole = np.trunc(values.astype(np.float64))
-        fits = (whole >= float(limits.min)) & (whole <= float(limits.max))  # 2**63 passes, and is the highest BIGINT, as in Java
+        fits = (whole >= float(limits.min)) & (whole <= float(limits.max))  # 2**63 passes and becomes the highest BIGINT, as in Java
         top = whole >= 2.0**63
         made = np.where(fits & ~top, whole, 0).astype(np.int64)
     return np.where(top, np.iinfo(np.int64).max, made).astype(wanted), fits
 
 
 def _parsed(array: pa.Array, kind: pa.DataType, target: str) -> Operand:
-    """Whole numbers of texts."""
+    """Whole numbers parsed from texts."""
     limits = np.iinfo(kind.to_pandas_dtype())
     texts = array.to_pylist()
     found = [None if text is None else _INTEGER.fullmatch(text) for text in texts]
@@ -127,7 +127,7 @@ def _text(one: Operand, array: pa.Array) -> Operand | None:
 
 
 def near_days(array: pa.Array) -> tuple[pa.Array, Failure | None]:
-    """N dates without those of other years than 0 to 9999, of which Arrow has no calendar, and these as a failure."""
+    """N dates; those outside the years 0 to 9999, which Arrow's calendar does not cover, become null and a failure."""
     days = np.asarray(array.cast(pa.int32()).fill_null(0))
     far = failure((days < _FIRST_DAY) | (days > _LAST_DAY), "a DATE is of another year than 0 to 9999")
     return without(array, far), far

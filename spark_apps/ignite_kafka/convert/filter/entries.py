@@ -46,7 +46,7 @@ NO_RECORDS: OfRecords = MappingProxyType({})
 class EntryFilter:
     """Decides which entries are kept. It has no state: one serves several threads.
 
-    :param where: condition in Spark SQL; empty: none. UnsupportedType is raised for a constant in it that has no value.
+    :param where: condition in Spark SQL; empty for none. UnsupportedType is raised if it contains a constant without a value.
     :param function: gets a batch of all columns of entries that meet the condition, and returns a flag for each; None: none.
     """
 
@@ -78,7 +78,7 @@ class EntryFilter:
                     check_declared(self._condition, replace(cache, query_entities=(entity,)), types)
 
     def of_pages(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Decided:
-        """A flag for each entry of the pages, in their order: whether it is kept; and the errors of entries without a result.
+        """For each entry of the pages, in their order, whether it is kept; and the errors of entries without a result.
 
         :raises DecodeError: an entry's bytes are broken.
         :raises UnsupportedType: an entry lacks a column, or has one of a type that the condition cannot compare.

@@ -1,7 +1,7 @@
 """Evaluates conditions on Arrow columns, with Spark's three-valued logic and its errors.
 
-Spark evaluates from the left, and nothing whose value cannot matter: behind a false condition of AND, a true one of OR, and a null that
-makes the result null. An error there is none.
+Spark evaluates from the left and skips operands that cannot change the result: those after a false condition of AND, a true condition of
+OR, or a null that makes the result null. Errors of skipped operands do not count.
 """
 
 from __future__ import annotations
@@ -48,18 +48,19 @@ _SPECIAL = frozenset("\\.^$|?*+()[]{}")
 
 
 def evaluate(condition: Condition, lookup: Lookup, count: int) -> Operand:
-    """N results: true, false or null; with the rows for which Spark has an error instead.
+    """N results: true, false or null; and the rows for which Spark raises an error instead.
 
     :param count: N.
-    :raises UnsupportedType: a column does not exist, or its type cannot be compared in this way; names it. Or a constant has no value.
+    :raises UnsupportedType: a column does not exist, or its type cannot be compared in this way (the error names it), or a constant has no
+        value.
     """
     return _Evaluation(lookup, count).condition(condition)
 
 
 def check_constants(condition: Condition) -> None:
-    """Check the parts of a condition that name no column: Spark evaluates them beforehand, whatever the rows are.
+    """Check the parts of a condition that name no column: Spark evaluates them in advance, whatever the rows are.
 
-    :raises UnsupportedType: a part has a type that cannot be used so, or an error instead of a value.
+    :raises UnsupportedType: a part's type cannot be used there, or the part has an error instead of a value.
     """
     if next(columns_of(condition), None) is None:
         _Evaluation(_no_column, 1).operand(condition)
@@ -86,7 +87,7 @@ class _Evaluation:
     def operand(self, condition: Condition) -> Operand:
         """The operand of any expression.
 
-        :raises UnsupportedType: it is a constant, and has an error instead of a value.
+        :raises UnsupportedType: the expression is a constant with an error instead of a value.
         """
         found = self._operand(condition)
         if not found.constant or found.is_literal or not self._count:
@@ -146,9 +147,10 @@ class _Evaluation:
         raise AssertionError(f"{condition} is no condition")
 
     def _both(self, combine: Callable[..., pa.BooleanArray], left: Condition, right: Condition, *, decides: bool) -> Operand:
-        """Two conditions.
+        """Combine two conditions.
 
-        :param decides: the result of the left one for which the right one is not evaluated; a constant of it decides on either side.
+        :param decides: the result of the left condition that makes Spark skip the right one; a constant with this value decides on either
+            side.
         """
         first, second = self.condition(left), self.condition(right)
         result = combine(first.values, second.values)
@@ -176,18 +178,18 @@ class _Evaluation:
 
 
 def _fold(*parts: Operand) -> bool:
-    """Whether Spark makes a constant of operands, null for one that is null."""
+    """Whether Spark folds an expression of these operands into a constant; a constant null makes it null."""
     return all(one.constant for one in parts) or any(one.void for one in parts)
 
 
 def _first_is_constant(arguments: list[Operand]) -> bool:
-    """Whether the first argument that is not always null is a constant, or there is none."""
+    """Whether the first argument that is not a constant null is a constant, or all are constant nulls."""
     first = next((one for one in arguments if not one.void), None)
     return first is None or first.constant
 
 
 def _boolean(values: pa.BooleanArray, failed: Failure | None, *, constant: bool) -> Operand:
-    """The operand of results; null for rows that have none."""
+    """A boolean operand; null for rows with an error."""
     return Operand(Kind.BOOLEAN, without(values, failed), "a condition", failure=failed, constant=constant)
 
 

@@ -20,24 +20,24 @@ class Failure:
     reasons: tuple[tuple[Mask, str], ...]
 
     def why(self, row: int) -> str:
-        """The first reason of a row that has one."""
+        """The first reason of a row with an error."""
         return next(why for rows, why in self.reasons if rows[row])
 
     @property
     def first(self) -> str:
-        """The reason of the first row that has one."""
+        """The reason of the first row with an error."""
         return self.why(int(np.argmax(self.rows)))
 
 
 def failure(rows: Mask, why: str) -> Failure | None:
-    """The failure of some rows; None if there are none."""
+    """The failure of the given rows; None if no flag is true."""
     return Failure(rows, ((rows, why),)) if rows.any() else None
 
 
 def within(found: Failure | None, evaluated: Mask | pa.BooleanArray) -> Failure | None:
-    """The failures of the rows for which Spark evaluates an operand.
+    """An operand's failures, limited to the rows for which Spark evaluates it; None if none are left.
 
-    :param evaluated: N flags, none null.
+    :param evaluated: N flags without nulls.
     """
     if found is None:
         return None
@@ -47,7 +47,7 @@ def within(found: Failure | None, evaluated: Mask | pa.BooleanArray) -> Failure 
 
 
 def either(*failures: Failure | None) -> Failure | None:
-    """The failures of several operands."""
+    """The failures of several operands combined; None if there are none."""
     found = [one for one in failures if one is not None]
     if not found:
         return None
@@ -60,6 +60,6 @@ def without(values: pa.Array, found: Failure | None) -> pa.Array:
 
 
 def condition_failed(why: str, cache: str) -> ConditionFailed:
-    """The error of an entry for which Spark has an error."""
-    what = f"where has no result for an entry, as Spark SQL has none: {why}"
-    return ConditionFailed(what, "Correct the entry, or where: TRY_CAST gives null, and AND leaves entries out before.", cache=cache)
+    """The error of an entry for which the condition fails in Spark."""
+    what = f"where fails for an entry, as it would in Spark SQL: {why}"
+    return ConditionFailed(what, "Correct the entry, or where: TRY_CAST gives null, and AND can exclude the entry.", cache=cache)

@@ -1,4 +1,4 @@
-"""Functions of conditions, by their first names in :data:`~ignite_kafka.sql.syntax.FUNCTIONS`, as Spark SQL has them."""
+"""Functions of conditions as in Spark SQL, by their first names in :data:`~ignite_kafka.sql.syntax.FUNCTIONS`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .casts import near_days
 from .failures import either, failure, within, without
 from .operands import REMEDY, Operand
 
-_CASED_LATER = frozenset("\u019b\u0264\ua7d3\ua7d5")  # by Unicode 16
+_CASED_LATER = frozenset("\u019b\u0264\ua7d3\ua7d5")  # since Unicode 16
 _FOLDED = frozenset(("date_add", "date_sub", "datediff"))
 _INT = pa.int32()
 _MOST_INT = 2**31 - 1
@@ -26,7 +26,7 @@ _MOST_INT = 2**31 - 1
 def called(name: str, arguments: Sequence[Operand], count: int) -> Operand:
     """N results of a function.
 
-    :raises UnsupportedType: an argument is of a type that Spark would convert, or refuse.
+    :raises UnsupportedType: an argument has a type that Spark would convert or refuse.
     """
     if name == "abs":
         return absolute(arguments[0], count)
@@ -42,7 +42,7 @@ def called(name: str, arguments: Sequence[Operand], count: int) -> Operand:
 
 
 def is_folded(name: str, arguments: Sequence[Operand]) -> bool:
-    """Whether Spark makes null of a function for an argument that is a constant null, and evaluates no other one."""
+    """Whether an argument is a constant null for which Spark folds the function into null without evaluating other arguments."""
     return name in _FOLDED and any(one.void for one in arguments)
 
 
@@ -59,7 +59,7 @@ def _typed_null(kind: Kind, count: int) -> Operand:
 
 
 def _coalesce(name: str, arguments: Sequence[Operand], count: int) -> Operand:
-    """The first value that is not null; Spark evaluates no argument behind it."""
+    """The first value that is not null; Spark does not evaluate the arguments after it."""
     typed = [one for one in arguments if one.kind is not Kind.NULL]
     if any(one.kind in (None, Kind.DECIMAL) or (one.kind, one.width) != (typed[0].kind, typed[0].width) for one in typed):
         shown = ", ".join(f"{one.name} ({one.values.type})" for one in typed)
@@ -81,7 +81,7 @@ def _texts(function: Callable[[pa.Array], pa.Array]) -> Callable[[Sequence[Opera
 
 
 def _cased(ascii_only: Callable[[pa.Array], pa.Array], whole: Callable[[str], str]) -> Callable[[Sequence[Operand], int], Operand]:
-    """Texts in another case. Characters of which Spark's Unicode may know more than Python's are an error."""
+    """Texts in another case. Characters whose case Spark's Unicode version may define and Python's does not are an error."""
 
     def made(arguments: Sequence[Operand], count: int) -> Operand:
         array = arguments[0].array(count)
@@ -97,11 +97,11 @@ def _cased(ascii_only: Callable[[pa.Array], pa.Array], whole: Callable[[str], st
 
 
 def _is_new(letter: str) -> bool:
-    """Whether Unicode may have given a character a case after Python's version of it."""
+    """Whether a Unicode version newer than Python's may define a case for a character."""
     if letter in _CASED_LATER:
         return True
     point = ord(letter)
-    return unicodedata.category(letter) == "Cn" and point & 0xFFFE != 0xFFFE and not 0xFDD0 <= point < 0xFDF0  # which never get one
+    return unicodedata.category(letter) == "Cn" and point & 0xFFFE != 0xFFFE and not 0xFDD0 <= point < 0xFDF0  # never assigned
 
 
 def _length(arguments: Sequence[Operand], count: int) -> Operand:
@@ -121,7 +121,7 @@ def _substring(arguments: Sequence[Operand], count: int) -> Operand:
 
 
 def _part(text: str | None, start: int | None, size: int | None) -> str | None:
-    """Part of a text: the first character is 1, and so is 0; a start below is counted from the end, maybe before the beginning."""
+    """Part of a text. Starts 1 and 0 are the first character; a negative start counts from the end and may lie before the beginning."""
     if text is None or start is None or size is None:
         return None
     first = start - 1 if start > 0 else len(text) + start if start < 0 else 0
@@ -138,7 +138,7 @@ def _of_day(function: Callable[[pa.Array], pa.Array]) -> Callable[[Sequence[Oper
 
 
 def _days(sign: int) -> Callable[[Sequence[Operand], int], Operand]:
-    """Days before or behind a date."""
+    """The date some days before or after a date."""
 
     def made(arguments: Sequence[Operand], count: int) -> Operand:
         (first, there), (more, more_there) = _day_numbers(arguments[0], count), numbers(arguments[1], pa.int64(), count)

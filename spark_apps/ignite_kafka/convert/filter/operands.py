@@ -27,10 +27,11 @@ class Operand:
     :param values: int64, double, string, bool, date32, timestamp(us, UTC), or a decimal; a scalar of a literal. Decimals of several scales
         are strings.
     :param name: for messages.
-    :param width: type of a whole number or of a float as Spark has it, of which `values` are wider; None for other kinds.
-    :param failure: rows for which Spark has an error instead of a value; they are null.
-    :param constant: no column decides its value, also behind simplifications: ``coalesce(1, a)``, ``a + NULL``, ``a AND FALSE``.
-    :param void: a constant whose value is null. Spark makes null of what it is an operand of, and evaluates the other operands for no row.
+    :param width: Spark's type of a whole number or a float; `values` may be wider. None for other kinds.
+    :param failure: rows for which Spark raises an error instead of giving a value; their values are null.
+    :param constant: the value depends on no column, also after simplification: ``coalesce(1, a)``, ``a + NULL``, ``a AND FALSE``.
+    :param void: a constant whose value is null. Spark folds an expression with such an operand into null and does not evaluate the other
+        operands.
     """
 
     kind: Kind | None
@@ -52,7 +53,7 @@ class Operand:
         return self.kind.value if self.kind is not None else str(self.values.type)
 
     def array(self, count: int) -> pa.Array:
-        """N values, also of a literal."""
+        """N values; a literal is repeated."""
         return pa.repeat(self.values, count) if isinstance(self.values, pa.Scalar) else self.values
 
 

@@ -14,14 +14,14 @@ ROW_ERRORS = (DecodeError, UnsupportedType)
 
 
 Decided = tuple[Mask, dict[int, IgniteKafkaError]]
-"""N flags of rows that are kept, and the errors of single rows, which are not kept."""
+"""N flags of the rows to keep, and the errors of single rows, which are not kept."""
 
 
 def each_row(count: int, evaluate: Callable[[int, int], Decided]) -> Decided:
     """Flags of N rows, and the errors of single rows, by bisection; a row with an error has the flag false.
 
-    :param evaluate: decides the rows from the first number to the second (excluded); raises an error of :data:`ROW_ERRORS` that one or more
-        of them cause.
+    :param evaluate: evaluates the rows from the first number to the second (excluded); raises an error of :data:`ROW_ERRORS` if any of them
+        fails.
     """
     kept: Mask = np.zeros(count, bool)
     errors: dict[int, IgniteKafkaError] = {}

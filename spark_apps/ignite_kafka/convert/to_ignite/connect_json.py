@@ -90,7 +90,7 @@ class ConnectJsonDeserializer:
         return _Batch(self, data).read()
 
     def deserialize_behind(self, head: bytes, data: pa.BinaryArray) -> Deserialized:
-        """Values of records, of which `data` has what follows `head` (:func:`head_of`)."""
+        """Values of records whose bytes are `head` (:func:`head_of`) followed by an item of `data`."""
         return _Batch(self, data, head).read()
 
     def known(self, text: str) -> _Known:
@@ -140,7 +140,7 @@ class _Values:
 class _Batch:
     """The records of one call.
 
-    :param head: what the records begin with, and `texts` lack.
+    :param head: common beginning of the records, cut from `texts`.
     """
 
     def __init__(self, owner: ConnectJsonDeserializer, texts: pa.BinaryArray, head: bytes = b"") -> None:
@@ -188,7 +188,7 @@ class _Batch:
         return others
 
     def _closed(self, rows: RowIndex, texts: pa.BinaryArray, begin: int, schema_text: str) -> None:
-        """Read rows of one schema, whose payloads begin at byte `begin`."""
+        """Read rows of one schema; their payloads begin at byte `begin`."""
         closed = np.asarray(pc.ends_with(texts, _CLOSE))
         if not closed.all():
             self._singly(rows[~closed])
@@ -284,7 +284,7 @@ class _Batch:
 
 
 def head_of(text: bytes) -> bytes:
-    """The bytes up to the payload, which records of one schema share; empty where the record is spelled otherwise."""
+    """The bytes before the payload, equal in all records of one schema; empty if the record has another layout."""
     found = _head(text)
     return b"" if found is None else found[0]
 

@@ -71,7 +71,7 @@ class ConnectReader:
         return self._read(self._deserializer.deserialize(texts, self._topic))
 
     def behind(self, head: bytes) -> Reader:
-        """The reader of values that begin with `head`, of what follows it; its deserializer must be a :class:`HeadedDeserializer`."""
+        """A reader of values whose common `head` was cut; this reader's deserializer must be a :class:`HeadedDeserializer`."""
         assert isinstance(self._deserializer, HeadedDeserializer), self._deserializer.name
         return _Behind(self._deserializer, head, self._read)
 
@@ -172,7 +172,7 @@ class ConnectReader:
 
 @dataclass(frozen=True)
 class _Behind:
-    """Reads values without the head that all of them have."""
+    """Reads values whose common head was cut."""
 
     deserializer: HeadedDeserializer
     head: bytes

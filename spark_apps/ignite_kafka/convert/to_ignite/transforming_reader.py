@@ -39,7 +39,7 @@ from .json_values import Refused
 
 Deserializers = Callable[[str, SideRules], Deserializer | None]
 _BINARY = pa.binary()
-_ANY_OBJECT = pa.struct([("\0", pa.null())])  # a member that no object has: others are checked, and not kept
+_ANY_OBJECT = pa.struct([("\0", pa.null())])  # a name that no object has: all members are checked, none is kept
 
 
 class References:
@@ -77,7 +77,7 @@ class References:
 class PlainJson:
     """Reads JSON texts as values without a schema.
 
-    :param whole: values are whole texts; else objects may be split into their members, as transforms take them.
+    :param whole: values are whole texts; otherwise objects may be split into members, which transforms accept.
     """
 
     name = JSON
@@ -102,7 +102,7 @@ class PlainJson:
 
 
 def _are_objects(data: pa.BinaryArray) -> Mask:
-    """Which texts are surely right JSON, each an object."""
+    """Mask of texts that are certainly valid JSON objects."""
     found: list[Mask] = []
     for part, array in parsed(data, _ANY_OBJECT, ignore=True):
         found.append(np.full(part.stop - part.start, array is not None))
@@ -140,7 +140,7 @@ class TransformingReader:
 
     :param settings: of the steps, in the same order.
     :param deserializers: makes the deserializer of a side.
-    :param select: fields that values have behind the transforms; empty: all.
+    :param select: fields to select after the transforms; empty for all.
     """
 
     def __init__(

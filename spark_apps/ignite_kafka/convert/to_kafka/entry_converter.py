@@ -104,7 +104,7 @@ class EntryConverter:
         return SideContext(cache, types, topic, self._enums)
 
     def of_values(self, context: SideContext) -> SideContext:
-        """The context in which values have the selected fields, under their new names."""
+        """The context for values with the selected fields under their new names."""
         return context if self._selected is None else replace(context, cache=self._selected.of_cache(context.cache))
 
     def decoded(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Iterator[DecodedGroup]:

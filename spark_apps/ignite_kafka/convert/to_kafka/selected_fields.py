@@ -20,13 +20,13 @@ _SETTING = "select"
 
 @dataclass(frozen=True)
 class SelectedFields:
-    """Fields in the order of the records, with the names that they have there; not empty."""
+    """Selected fields in the order of the records, with their names in the records; not empty."""
 
     fields: tuple[SelectedField, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names in the values."""
+        """The fields' names in the values."""
         return tuple(one.name for one in self.fields)
 
     def needed(self, others: Iterable[str]) -> frozenset[str]:
@@ -52,11 +52,11 @@ class SelectedFields:
         return _SelectedTypes(types, frozenset(ids), self.fields)
 
     def of_cache(self, cache: CacheInfo) -> CacheInfo:
-        """The cache with query entities whose values have the selected fields alone, under their new names: scales are found by name."""
+        """The cache with only the selected value fields in query entities, under their new names, because scales are found by name."""
         return replace(cache, query_entities=tuple(replace(one, fields=self._declared(one)) for one in cache.query_entities))
 
     def _declared(self, entity: QueryEntity) -> tuple[QueryField, ...]:
-        """Columns of an entity: those of the key, and of the selected fields and of fields within them."""
+        """Columns of an entity: key columns, and those of the selected fields and their nested fields."""
         found = [one for one in entity.fields if one.is_key]
         for selected in self.fields:
             for one in entity.fields:

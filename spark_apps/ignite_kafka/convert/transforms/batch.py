@@ -93,7 +93,7 @@ class Predicate(Protocol):
     """A predicate with its configuration (``org.apache.kafka.connect.transforms.predicates.Predicate``)."""
 
     def test(self, batch: ConnectBatch) -> Mask:
-        """N flags: the record satisfies the predicate.
+        """N flags: whether the record satisfies the predicate.
 
-        :raises Thrown: it cannot be said of the records of one of the topics (:class:`~.thrown.Thrown`).
+        :raises Thrown: the predicate fails for one of the topics (:class:`~.thrown.Thrown`).
         """

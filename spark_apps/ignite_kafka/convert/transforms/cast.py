@@ -108,12 +108,12 @@ def _cast(data: pa.Array, schema: ConnectSchema, target: ConnectType, shell: Con
 
 
 def _cast_values(values: list[Any], target: ConnectType, failures: Failures) -> list[Any]:
-    """Values without a schema cast to a type."""
+    """Values without a schema, cast to a type."""
     return parsed(ConnectColumn(_cast_tokens(written(values).data, target, failures), None))
 
 
 def _cast_tokens(tokens: pa.BinaryArray, target: ConnectType, failures: Failures) -> pa.BinaryArray:
-    """JSON texts cast to a type, those of a Java type at once; ``null`` for one that is missing."""
+    """JSON texts cast to a type, all texts of one Java class at once; ``null`` for a missing text."""
 
     def change(kind: Kind, found: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
         if kind in _VALUES:

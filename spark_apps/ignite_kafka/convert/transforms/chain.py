@@ -58,7 +58,7 @@ def _applied(batch: ConnectBatch, step: Step) -> Transformed:
 
 
 def _of_topics(batch: ConnectBatch, step: Step, error: Thrown) -> Transformed:
-    """A batch of whose topics the predicate fails for one: each topic alone; the records of that one fail."""
+    """Evaluate the predicate for each topic separately after it failed for one; only that topic's records fail."""
     parts = by_topic(batch)
     if len(parts) == 1:
         return Transformed((), tuple(BadRow(row, error.exception, error.reason) for row in batch.rows.tolist()))

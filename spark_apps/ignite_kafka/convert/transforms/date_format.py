@@ -30,7 +30,7 @@ _DAY_MS = 86_400_000
 class _Unit(NamedTuple):
     """A unit of the clock.
 
-    :param most: number of them, after which they begin anew.
+    :param most: number of values before the unit starts again at its first value.
     """
 
     unit_ms: int
@@ -90,7 +90,7 @@ def formatted(times_ms: Int64Array, parts: tuple[Part, ...]) -> pa.StringArray:
 
 
 def _groups(parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
-    """Parts that have one text for a day, or one for an hour, a minute, a second or a millisecond, in their order."""
+    """Format parts in order, grouped so that a group's text depends only on the day, or only on one unit of the clock."""
     groups: list[tuple[Part, ...]] = []
     for part in parts:
         fixed = not part.letter or part.letter in "zZX"
@@ -103,7 +103,7 @@ def _groups(parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
 
 @functools.lru_cache(maxsize=1_000)
 def _clock_texts(group: tuple[Part, ...]) -> pa.StringArray:
-    """Texts of a group for all hours of a day, minutes of an hour, and so on."""
+    """Texts of a group for every hour of a day, every minute of an hour, and so on."""
     unit = _CLOCK[group[0].letter]
     return _joined(group, np.zeros(unit.most, np.int64), np.arange(unit.most) * unit.unit_ms)
 

@@ -81,7 +81,7 @@ class Flatten:
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         objects = objects_of(column)
         if objects is not None and all((kinds(objects.tokens(name)) != Kind.MAP).all() for name in objects.members):
-            return objects.column()  # flat already
+            return objects.column()  # already flat
 
         def change(_: int, value: Any) -> dict[str, Any]:
             items = list(self._items(require_map(value, _PURPOSE), ""))

@@ -117,7 +117,7 @@ class InsertField:
         return written(row_by_row(parsed(column), change, failures))
 
     def _tokens(self, one: Insertion, batch: ConnectBatch) -> pa.BinaryArray:
-        """JSON texts of what is inserted, null where nothing is."""
+        """JSON texts of the inserted values, null where nothing is inserted."""
         values = self._inserted(one, batch)
         if one.what == STATIC:
             return pa.repeat(tokens_of(values.slice(0, 1))[0], len(batch))

@@ -1,8 +1,8 @@
-"""JSON objects of many records as one column of texts for each member: the form between schemaless transforms of a chain.
+"""JSON objects of many records as one text column for each member: the representation between schemaless transforms of a chain.
 
-A column without a schema is usually of whole texts. Between two transforms it may be a struct of the members' texts instead, each with its
-name, so that a chain splits texts once and joins them once. A member that an object lacks is null in its column; the text ``null`` is a
-member's null.
+A column without a schema usually holds whole texts. Between two transforms it may be a struct of the members' texts instead, each text with
+the member's name, so that a chain splits and joins texts only once. A missing member is null in its column; a member whose value is null
+has the text ``null``.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _NOTHING, _OPEN, _CLOSE, _COMMA = (pa.scalar(one, _BINARY) for one in (b"", b"{"
 
 @dataclass(frozen=True)
 class Pairs:
-    """A member of N objects with its name, ``"name":value``; null where the object lacks it. It is cut only if a transform reads it."""
+    """A member of N objects as ``"name":value``; null if the object lacks it. The value is cut out only if a transform reads it."""
 
     texts: pa.BinaryArray
 
 
 @dataclass(frozen=True)
 class JsonObjects:
-    """N objects.
+    """N JSON objects as columns of their members.
 
     :param count: N.
-    :param members: texts of each member by name, in order: of its values alone, null where the object lacks it, or pairs of that name.
-    :param missing: N flags of those that are Java's null; None: none is.
+    :param members: by name, in order, the texts of a member's values (null if the object lacks it), or the member as :class:`Pairs`.
+    :param missing: N flags of objects that are Java's null; None if there are none.
     """
 
     count: int
@@ -47,7 +47,7 @@ class JsonObjects:
     missing: pa.BooleanArray | None = None
 
     def column(self) -> ConnectColumn:
-        """The objects as a column of the form of this module."""
+        """The objects as a column in the representation of this module."""
         if not self.members:
             empty = pa.repeat(pa.scalar(b"{}", _BINARY), self.count)
             return ConnectColumn(empty if self.missing is None else pc.if_else(self.missing, pa.scalar(None, _BINARY), empty), None)
@@ -86,7 +86,7 @@ def _without_name(name: str, pairs: pa.BinaryArray) -> pa.BinaryArray:
 
 
 def objects_of(column: ConnectColumn) -> JsonObjects | None:
-    """The objects of a column without a schema; None if a value is no object, or one that only rows can hold."""
+    """The objects of a column without a schema; None if a value is not an object or does not fit :func:`~.json_split.split`."""
     data = column.data
     if is_split(column):
         members = {one.name: Pairs(data.field(number)) for number, one in enumerate(data.type)}
@@ -105,22 +105,22 @@ def objects_of(column: ConnectColumn) -> JsonObjects | None:
 
 
 def split_objects(count: int, found: Split) -> JsonObjects:
-    """The objects of texts all of which fit."""
+    """The objects of split texts, all of which fit."""
     return JsonObjects(count, {name: Pairs(pairs) for name, pairs in found.members.items()})
 
 
 def is_split(column: ConnectColumn) -> bool:
-    """Whether a column without a schema is in the form of this module."""
+    """Whether a column has no schema and is in the representation of this module."""
     return column.schema is None and pa.types.is_struct(column.data.type) and column.data.type.num_fields > 0
 
 
 def joined(column: ConnectColumn) -> ConnectColumn:
-    """A column whose values without a schema are whole texts."""
+    """The column, with values without a schema as whole texts."""
     if not is_split(column):
         return column
     data = column.data
     pairs = [data.field(number) for number in range(data.type.num_fields)]
-    if any(one.null_count for one in pairs):  # a row of nulls alone would get lost (pyarrow 26), so the bracket is among them
+    if any(one.null_count for one in pairs):  # pyarrow 26 would lose a row of only nulls, so the bracket is joined too
         begun = pc.binary_join_element_wise(_OPEN, *pairs, _COMMA, null_handling="skip")
         begun = pc.replace_substring(begun, "{,", "{", max_replacements=1)
         made = pc.binary_join_element_wise(begun, _CLOSE, _NOTHING)
@@ -130,7 +130,7 @@ def joined(column: ConnectColumn) -> ConnectColumn:
 
 
 def joined_sides(batch: ConnectBatch) -> ConnectBatch:
-    """A batch whose values without a schema are whole texts."""
+    """The batch, with keys and values without a schema as whole texts."""
     if not is_split(batch.key) and not is_split(batch.value):
         return batch
     return replace(batch, key=joined(batch.key), value=joined(batch.value))

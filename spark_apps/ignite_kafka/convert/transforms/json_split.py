@@ -1,7 +1,8 @@
-"""Flat JSON objects of many records split into the texts of their members at once.
+"""Splits the flat JSON objects of many records into their members' texts at once.
 
-The texts are right JSON. So a quote with a colon behind it ends a name, or begins a text with a colon, and has one of ``{ , :`` before
-it, or is within a text, and has a backslash before it. What is left, such as objects within objects, is for the reader of single texts.
+The texts are valid JSON. So a quote before a colon is one of three: the end of a name; the beginning of a text that begins with a colon,
+after one of ``{ , :``; or a quote within a text, after a backslash. Other objects, such as nested ones, are left to the reader of single
+texts.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int64]
 
 _QUOTE, _COLON, _COMMA, _BACKSLASH, _OPEN, _SPACE, _MINUS, _ZERO = b'":,\\{ -0'
-_LOWER = 0x20  # of [ makes {
+_LOWER = 0x20  # turns [ into {
 _AROUND = np.zeros(256, bool)
 _AROUND[list(b"{}[],:")] = True
 _BEFORE_TEXT = np.zeros(256, bool)
@@ -31,16 +32,15 @@ _BEFORE_NAME[list(b"{,")] = True
 _ENDS = np.zeros(256, bool)
 _ENDS[list(b",}")] = True
 _WORD = 8
-_MOST_NAMES = 1_000  # more are data: a column for each is no use
+_MOST_NAMES = 1_000  # more names are probably data, for which columns are of no use
 
 
 @dataclass(frozen=True)
 class Split:
-    """The members of those of N texts that are flat objects.
+    """The members of N texts, as far as they are flat objects.
 
-    :param fit: N flags.
-    :param members: by name, in the order in which they stand in the texts: ``"name":value`` for each text that fits; null where the member
-        is missing.
+    :param fit: N flags: whether the text is a flat object that could be split.
+    :param members: by name, in the order of the texts: ``"name":value`` for each text that fits; null if the member is missing.
     """
 
     fit: Mask
@@ -48,10 +48,10 @@ class Split:
 
 
 def split(texts: pa.BinaryArray) -> Split:
-    """Split JSON texts, each of them right or null.
+    """Split JSON texts, each of them valid or null.
 
-    These do not fit: null, another value than an object, an object with a list or an object within, with a name that is escaped or there
-    twice, with the number -0, of which Kafka Connect makes 0, and a few whose texts have colons beside quotes.
+    These do not fit: nulls; values other than objects; objects with a nested list or object, with an escaped or repeated name, or with the
+    number -0, which Kafka Connect changes to 0; and a few objects with colons next to quotes in their texts.
     """
     fit = np.zeros(len(texts), bool)
     if not _is_utf8(texts):
@@ -68,7 +68,7 @@ def split(texts: pa.BinaryArray) -> Split:
 
 
 def _is_utf8(texts: pa.BinaryArray) -> bool:
-    """False where a text has half of a surrogate pair."""
+    """False if a text contains half of a surrogate pair."""
     try:
         texts.cast(pa.string())
     except pa.ArrowInvalid:
@@ -77,7 +77,7 @@ def _is_utf8(texts: pa.BinaryArray) -> bool:
 
 
 def _block(texts: pa.BinaryArray) -> tuple[Bytes, Places]:
-    """The bytes of texts, none null, without blanks around names and values, and where each text begins and ends."""
+    """The bytes of texts without blanks around names and values, and N + 1 offsets of the texts. No text is null."""
     offsets, block = bytes_of(texts)
     blank = np.flatnonzero(block <= _SPACE)
     if not blank.size:
@@ -94,7 +94,7 @@ def _block(texts: pa.BinaryArray) -> tuple[Bytes, Places]:
 
 
 def _in_texts(block: Bytes, places: Places) -> Mask:
-    """Which places are within quotes."""
+    """Mask of places within quotes."""
     quotes = np.flatnonzero(block == _QUOTE)
     behind = quotes[block[np.maximum(quotes - 1, 0)] == _BACKSLASH]
     if behind.size:
@@ -104,7 +104,7 @@ def _in_texts(block: Bytes, places: Places) -> Mask:
 
 
 def _escaped(block: Bytes, places: Places) -> Mask:
-    """Which places have an odd number of backslashes before them."""
+    """Mask of places after an odd number of backslashes."""
     backslashes = np.flatnonzero(block == _BACKSLASH)
     begins = np.diff(backslashes, prepend=-2) != 1
     order = np.arange(backslashes.size)
@@ -117,14 +117,14 @@ class _Objects:
     """Texts that may be flat objects.
 
     :param block: the bytes of all texts, without blanks outside of quotes.
-    :param offsets: N + 1 places in the block.
+    :param offsets: N + 1 offsets of the texts in the block.
     """
 
     def __init__(self, block: Bytes, offsets: Places) -> None:
         self._block, self._offsets, self._count = block, offsets, offsets.size - 1
 
     def members(self) -> tuple[Mask, dict[str, pa.BinaryArray]]:
-        """N flags: the text fits as far as one can see; and, if all do, the members."""
+        """N flags: whether the text seems to fit; and the members if all texts fit."""
         block, right = self._block, self._are_flat()
         if not right.all():
             return right, {}
@@ -144,7 +144,7 @@ class _Objects:
         return np.searchsorted(self._offsets, places, "right") - 1
 
     def _are_flat(self) -> Mask:
-        """N flags: an object, and no other bracket opens outside of quotes."""
+        """N flags: whether the text is an object without another opening bracket outside of quotes."""
         block, starts = self._block, self._offsets[:-1]
         right: Mask = block[starts] == _OPEN
         brackets = block | _LOWER == _OPEN
@@ -154,7 +154,7 @@ class _Objects:
         return right
 
     def _unclear(self, ends: Places) -> Mask:
-        """Ends of names that may be none, or whose values are -0."""
+        """Mask of ends that may not end a name, or whose value is -0."""
         block, last = self._block, self._block.size - 1
         unclear: Mask = _BEFORE_TEXT[block[ends - 1]]
         negative = np.flatnonzero(block[ends + 2] == _MINUS)
@@ -164,9 +164,9 @@ class _Objects:
         return unclear
 
     def _of_one_shape(self, ends: Places) -> dict[str, pa.BinaryArray] | None:
-        """The members, if all texts have those of the first in its order.
+        """The members if all texts have the members of the first text in the same order, else None.
 
-        :param ends: N rows of places of the quotes that end names.
+        :param ends: N rows with the places of the quotes that end names.
         """
         head = self._block[: self._offsets[1]].tobytes()
         names = [head[head.rfind(b'"', 0, end) + 1 : end] for end in ends[0].tolist()]
@@ -183,7 +183,7 @@ class _Objects:
         return {name.decode(): pieces(self._block, starts[at], stops[at]) for at, name in enumerate(names)}
 
     def _are(self, ends: Places, texts: Sequence[bytes]) -> bool:
-        """Whether these texts stand before N rows of places."""
+        """Whether each of N rows has these texts directly before its places."""
         padded = np.concatenate([np.zeros(_WORD, np.uint8), self._block])
         words = np.ndarray((padded.size - _WORD + 1,), "<u8", padded.data, strides=(1,))  # the eight bytes before each place
         for done in range(0, max(map(len, texts)), _WORD):
@@ -196,9 +196,9 @@ class _Objects:
         return True
 
     def _of_names(self, ends: Places, row: RowIndex) -> tuple[Mask, dict[str, pa.BinaryArray]]:
-        """The members of texts that have some members of all.
+        """N flags, and the members of texts that have different members.
 
-        :param ends: M places of the quotes that end names. :param row: M texts that they are of.
+        :param ends: M places of the quotes that end names. :param row: the text of each of the M places.
         """
         quotes = np.flatnonzero(self._block == _QUOTE)
         begins = quotes[np.searchsorted(quotes, ends) - 1]
@@ -229,12 +229,12 @@ class _Objects:
 
 
 def _is_plain(name: bytes) -> bool:
-    """Whether a name stands in a text as Jackson writes it."""
+    """Whether Jackson writes a name unescaped."""
     return text_token(name.decode()) == b'"' + name + b'"'
 
 
 def _order(names: Sequence[bytes], number: RowIndex, row: RowIndex) -> RowIndex:
-    """The numbers of names in an order in which they stand in the texts, if there is one."""
+    """The numbers of names in an order that agrees with all texts, if there is one; else in their own order."""
     same = row[1:] == row[:-1]
     pairs = np.unique(number[:-1][same] * len(names) + number[1:][same])
     before: dict[int, set[int]] = {one: set() for one in range(len(names))}
@@ -247,9 +247,9 @@ def _order(names: Sequence[bytes], number: RowIndex, row: RowIndex) -> RowIndex:
 
 
 def pieces(block: Bytes, begins: Places | Int32Array, ends: Places | Int32Array, *, missing: bool = True) -> pa.BinaryArray:
-    """The texts between N rising pairs of places.
+    """N texts between ascending pairs of places.
 
-    :param missing: a piece without bytes is null.
+    :param missing: an empty piece becomes null.
     """
     cuts = np.empty(2 * begins.size, np.int32)
     cuts[::2], cuts[1::2] = begins, ends

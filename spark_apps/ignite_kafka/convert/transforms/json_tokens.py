@@ -1,4 +1,4 @@
-"""Columns of JSON texts, each one value or null for none: what Java class each has, and the values of one class as a column and back."""
+"""Columns of JSON texts, one value each, null if missing: their Java classes, and conversion of one class to Arrow values and back."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ChangeTokens = Callable[["Kind", pa.BinaryArray, Failures], pa.BinaryArray]
 
 
 class Kind(IntEnum):
-    """What a JSON text is. A text that is missing is NULL."""
+    """The kind of a JSON text. A missing text is NULL."""
 
     NULL = 0
     BOOLEAN = 1
@@ -55,7 +55,7 @@ for _letter, _kind in ((b"n", Kind.NULL), (b"tf", Kind.BOOLEAN), (b'"', Kind.STR
 
 
 def kinds(tokens: pa.BinaryArray) -> npt.NDArray[np.uint8]:
-    """N kinds (:class:`Kind`) of texts without blanks around."""
+    """N kinds (:class:`Kind`) of texts without surrounding blanks."""
     found = np.zeros(len(tokens), np.uint8)
     offsets, block = bytes_of(tokens)
     there = np.flatnonzero(offsets[1:] > offsets[:-1])
@@ -72,19 +72,19 @@ def kinds(tokens: pa.BinaryArray) -> npt.NDArray[np.uint8]:
 
 
 def bytes_of(tokens: pa.Array) -> tuple[Int64Array, npt.NDArray[np.uint8]]:
-    """N + 1 places where texts begin and end in their bytes, and the bytes."""
+    """N + 1 offsets of the texts in their bytes, and the bytes."""
     offsets = offsets_of(tokens).astype(np.int64)
     return offsets - offsets[0], data_of(tokens)
 
 
 def by_kind(tokens: pa.BinaryArray) -> list[tuple[Kind, RowIndex]]:
-    """The rows (int64, rising) of each kind that the texts have."""
+    """The rows (int64, ascending) of each kind that occurs."""
     found = kinds(tokens)
     return [(Kind(one), np.flatnonzero(found == one)) for one in np.unique(found).tolist()]
 
 
 def longs(tokens: pa.BinaryArray) -> pa.Int64Array:
-    """The values of integers; of a larger one the low 64 bits, as JsonConverter reads it."""
+    """The values of integers; the low 64 bits of larger ones, as JsonConverter reads them."""
     try:
         return tokens.view(pa.string()).cast(pa.int64())
     except pa.ArrowInvalid:
@@ -100,7 +100,7 @@ def doubles(tokens: pa.BinaryArray) -> pa.DoubleArray:
 
 
 def texts(tokens: pa.BinaryArray) -> pa.StringArray:
-    """The values of texts."""
+    """The values of JSON strings."""
     if not (bytes_of(tokens)[1] == _BACKSLASH).any():
         return pc.ascii_trim(tokens.cast(pa.string()), '"')
     return pa.array([json.loads(token) for token in tokens.to_pylist()], pa.string())
@@ -112,7 +112,7 @@ def booleans(tokens: pa.BinaryArray) -> pa.BooleanArray:
 
 
 def tokens_of(values: pa.Array) -> pa.BinaryArray:
-    """JSON texts of booleans, numbers or texts, as Jackson writes them; null for null."""
+    """JSON texts of booleans, numbers or strings, as Jackson writes them; null for null."""
     if pa.types.is_string(values.type):
         return _quoted(values)
     if pa.types.is_boolean(values.type):
@@ -136,23 +136,23 @@ def _quoted(values: pa.StringArray) -> pa.BinaryArray:
 
 
 def text_token(text: str) -> bytes:
-    """The JSON text of a text, as Jackson writes it."""
+    """The JSON text of a string, as Jackson writes it."""
     return escape(encode_basestring(text).encode("utf-8", "surrogatepass"))
 
 
 def with_nulls(tokens: pa.BinaryArray) -> pa.BinaryArray:
-    """The texts, ``null`` for those that are missing."""
+    """The texts, with the text ``null`` for missing ones."""
     return tokens.fill_null(NULL) if tokens.null_count else tokens
 
 
 def without_nulls(tokens: pa.BinaryArray) -> pa.BinaryArray:
-    """The texts, null for ``null``."""
+    """The texts, with null for the text ``null``."""
     null = pc.equal(tokens, NULL)
     return pc.if_else(null, pa.scalar(None, _BINARY), tokens) if pc.any(null).as_py() else tokens
 
 
 def gathered(parts: list[tuple[RowIndex, pa.BinaryArray]], count: int) -> pa.BinaryArray:
-    """The texts of sets of rows that together are all N."""
+    """N texts in the order of rows, from parts that together have all N rows."""
     if len(parts) == 1:
         return parts[0][1]
     order = np.concatenate([rows for rows, _ in parts]) if parts else np.zeros(0, np.int64)
@@ -167,7 +167,7 @@ def _taken(tokens: pa.BinaryArray, rows: RowIndex) -> pa.BinaryArray:
 
 
 def changed_by_kind(tokens: pa.BinaryArray, change: ChangeTokens, failures: Failures) -> pa.BinaryArray:
-    """What a function makes of the texts of each kind."""
+    """The texts after a change, which is called once for each kind, with the texts of that kind."""
     parts = []
     for kind, rows in by_kind(tokens):
         found, refused = _taken(tokens, rows), Failures(rows.size)

@@ -98,7 +98,7 @@ class MaskField:
         return written(row_by_row(parsed(column), change, failures))
 
     def _masked_tokens(self, tokens: pa.BinaryArray, failures: Failures) -> pa.BinaryArray:
-        """JSON texts instead of those of a member, null for one that is missing."""
+        """JSON texts that replace a member's texts; null for a missing one."""
 
         def change(kind: Kind, found: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
             mask = None

@@ -27,7 +27,7 @@ class TopicNameMatches:
     pattern: str
 
     def test(self, batch: ConnectBatch) -> Mask:
-        """N flags; each distinct name is matched once.
+        """N flags: whether the topic matches; each distinct name is matched once.
 
         :raises Thrown: matching a name takes too many steps.
         """

@@ -30,7 +30,7 @@ class RegexRouter:
         return changed(batch, self._changed)
 
     def routed(self, topic: str) -> str:
-        """The new name of a topic; its own where the expression does not match.
+        """The new name of a topic; its own name if the expression does not match.
 
         :raises ValueError: matching the name takes too many steps.
         """
@@ -38,7 +38,7 @@ class RegexRouter:
         return topic if found is None else found.name
 
     def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
-        """Each distinct name is renamed once."""
+        """Rename topics; each distinct name is matched once."""
         encoded = batch.topics.dictionary_encode()
         names = []
         for number, name in enumerate(encoded.dictionary.to_pylist()):

@@ -1,4 +1,4 @@
-"""Setting select of a sink, behind the transforms: values have the named fields alone, in their order, under their new names."""
+"""Setting select of a sink, after the transforms: keeps only the selected fields of values, in their order, and renames them."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .structs import basics, field_values, struct_column, struct_schema
 from .thrown import Failures, Thrown
 
 ALIAS = ""
-"""Alias of the step, which no transform of the settings has."""
+"""Alias of the step; no transform of the settings has it."""
 _SETTING = "select"
 
 
 @dataclass(frozen=True)
 class SelectFields:
-    """Leaves out and renames fields of values. Names are compared without case, as in Ignite; a value lacks what its record lacks."""
+    """Selects and renames fields of values. Names are compared without case, as in Ignite; a field that the record lacks stays missing."""
 
     fields: tuple[SelectedField, ...]
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Nulls pass. A value that is no object, or has none of the fields, makes a bad record."""
+        """Select fields of values. Nulls pass; a value that is not an object, or has none of the fields, makes a bad record."""
         return changed_where(batch, present(batch.value), side_change(Side.VALUE, self._with_schema, self._without_schema))
 
     def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
@@ -62,9 +62,9 @@ class SelectFields:
         return made if made.all_have_members() else None
 
     def _chosen(self, names: Mapping[str, Any]) -> list[tuple[SelectedField, str]]:
-        """The selected fields that there are, each with its name there.
+        """The selected fields that a value has, each with its name in the value.
 
-        :raises Thrown: there are none.
+        :raises Thrown: the value has none of them.
         """
         known = {name.lower(): name for name in reversed(list(names))}
         found = [(one, one.name if one.name in names else known[one.name.lower()]) for one in self.fields if one.name.lower() in known]

@@ -72,7 +72,7 @@ def present(column: ConnectColumn) -> Mask:
 
 
 def side_change(side: Side, with_schema: ChangeColumn, without_schema: ChangeColumn) -> Change:
-    """A change of keys or values, which depends on whether they have a schema."""
+    """A change of keys or values that depends on whether they have a schema."""
 
     def change(batch: ConnectBatch, failures: Failures) -> ConnectBatch:
         column = side.of(batch)

@@ -54,7 +54,7 @@ class Failures:
             self.bad[row] = True
 
     def add_of(self, part: Failures, rows: RowIndex) -> None:
-        """Note the exceptions of some of the records, which are at these rows of the N, for those that have none yet."""
+        """Note the exceptions of a part, whose records are these rows of the N; rows with an exception keep theirs."""
         for place, found in part._found.items():
             row = int(rows[place])
             if not self.bad[row]:

@@ -181,7 +181,7 @@ class TimestampConverter:
         return written(maps)
 
     def _tokens(self, tokens: pa.BinaryArray, failures: Failures) -> pa.BinaryArray:
-        """JSON texts, null for null: a text or a Long is a time; Date, Time and Timestamp become milliseconds."""
+        """JSON texts of the converted strings and Longs, null for null; targets Date, Time and Timestamp give milliseconds."""
 
         def change(kind: Kind, found: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
             if kind is Kind.LONG:
@@ -195,7 +195,7 @@ class TimestampConverter:
         return changed_by_kind(tokens, change, failures)
 
     def _written(self, data: pa.Array, kind: str, failures: Failures) -> pa.BinaryArray:
-        """JSON texts of the converted times."""
+        """Times of one representation, converted to JSON texts."""
         made = self._values(*self._times(data, kind, failures))
         if self.target == _DATE:
             return tokens_of(pc.multiply(made.view(pa.int32()).cast(pa.int64()), _DAY_MS))

@@ -1,4 +1,4 @@
-"""Pages that are looked at more than once: joined, and their entries found, by the first look only."""
+"""Pages that are read more than once: joined, and their entries located, only on the first access."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..types.model import CacheInfo, Page, TypeSource
 from .entry_bounds import EntryBounds, concat_bounds, entry_cuts
 from .page_buffer import Positions, Wire
 
-_WRAPPED_HEAD, _WRAPPED_TAIL = 5, 4  # code and length before a wrapped object, the object's offset behind it
+_WRAPPED_HEAD, _WRAPPED_TAIL = 5, 4  # code and length before a wrapped object, the object's offset after it
 
 
 class JoinedPages(Sequence[Page]):
-    """Pages of one cache, which :func:`~.decode.decode_entries` and :func:`~.page_rows.kept_rows` join once."""
+    """Pages of one cache that are joined once for :func:`~.decode.decode_entries` and :func:`~.page_rows.kept_rows`."""
 
     def __init__(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> None:
         self._pages, self._cache, self._types = tuple(pages), cache, types
@@ -48,7 +48,7 @@ class JoinedPages(Sequence[Page]):
 
     @cached_property
     def starts(self) -> Positions:
-        """N + 1 places in the buffer: where each of N entries begins as it travels, and where the last one ends.
+        """N + 1 places in the buffer: where each of N entries begins, with its wrapping, and where the last one ends.
 
         :raises DecodeError: the bounds are broken.
         """
@@ -62,10 +62,10 @@ class JoinedPages(Sequence[Page]):
 
 
 def _starts(wire: Wire, bounds: EntryBounds) -> Positions | None:
-    """Where each entry begins as it travels, and where the last one ends; None: only one look after the other can say.
+    """Where each entry begins, with its wrapping, and where the last one ends; None if only reading one entry after the other can find out.
 
-    Bounds are those of unwrapped keys and values. Between a value and the next key are the tail of a wrapped value and the head of a
-    wrapped key, or one of them, or nothing.
+    Bounds are those of unwrapped keys and values. Between a value and the next key there can be the tail of a wrapped value and the head of
+    a wrapped key.
     """
     value_end = bounds.value_end[:-1]
     gaps = bounds.key_start[1:] - value_end

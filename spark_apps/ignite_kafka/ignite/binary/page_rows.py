@@ -19,7 +19,7 @@ _NULL = bytes([codes.NULL])
 def kept_rows(pages: Sequence[Page], kept: Mask, cache: CacheInfo, types: TypeSource) -> Sequence[Page]:
     """The pages with the kept entries alone; a page of which none is kept is empty.
 
-    :param pages: :class:`~.joined_pages.JoinedPages` are not looked at again.
+    :param pages: :class:`~.joined_pages.JoinedPages` are not parsed again.
     :param kept: a flag for each entry of all pages.
     :raises DecodeError: the bounds of a page's entries are broken.
     """

@@ -24,7 +24,7 @@ class CacheInfos:
         if cache.cache_id not in self._infos:
             info = self.cluster.cache(cache.name)
             if info.partitions != cache.partitions:
-                raise CacheDestroyed("the cache was made again with other partitions", "Start again.", cache=cache.name)
+                raise CacheDestroyed("the cache was recreated with other partitions", "Start again.", cache=cache.name)
             self._infos[cache.cache_id] = info
         return self._infos[cache.cache_id]
 

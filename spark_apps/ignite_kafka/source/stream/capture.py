@@ -81,7 +81,7 @@ class Capture:
     """Starts, checks and ends the capture of one connector."""
 
     by_queries: ClassVar[bool] = False
-    """True if tasks follow the caches by continuous queries, because the nodes have no backlog service."""
+    """True if tasks follow the caches with continuous queries, because the nodes have no backlog service."""
 
     def __init__(self, settings: SourceSettings, cluster: Cluster, owner: str) -> None:
         """Prepare calls; none is made yet.
@@ -147,7 +147,7 @@ class Capture:
         return deployments if status is None else {**deployments, **Captured.of(status).seen(deployments)}
 
     def made_again(self, error: BaseException) -> None:
-        """Note an error that says that a cache is gone. The service knows its caches: nothing to do."""
+        """Note an error about a destroyed cache. Does nothing, because the service tracks its caches."""
 
     def highest_numbers(self) -> dict[Unit, int]:
         """Cache id and partition to the highest update number in the backlog, once everything captured so far is in it."""

@@ -1,4 +1,4 @@
-"""Stands in for the capture of the backlog service where the nodes have none: changes come by continuous queries of the tasks."""
+"""Replacement for a capture if the nodes have no backlog service: the tasks get changes from continuous queries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NEEDS_SERVICE = ("partition", "update_counter")
 
 
 def capture_of(settings: SourceSettings, cluster: Cluster, owner: str) -> Capture:
-    """The capture of a connector; without the backlog service its stand-in, if the failover policy permits that changes are lost.
+    """The capture of a connector; a :class:`QueryCapture` without the backlog service, if the failover policy allows lost changes.
 
     :param owner: see :func:`.capture.owner_of`.
     """
@@ -26,19 +26,19 @@ def capture_of(settings: SourceSettings, cluster: Cluster, owner: str) -> Captur
 
 
 class QueryCapture(Capture):
-    """Nothing is captured on the nodes: there is nothing to start, to stop or to find again."""
+    """A capture that does nothing on the nodes, so there is nothing to start, to stop or to resume."""
 
     by_queries: ClassVar[bool] = True
 
     def __init__(self, settings: SourceSettings, cluster: Cluster, owner: str) -> None:
         super().__init__(settings, cluster, owner)
         self._present: set[str] = set()
-        self._times: Counter[str] = Counter()  # how often a cache was found new
+        self._times: Counter[str] = Counter()  # how often a new cache of a name was seen
 
     def check(self) -> None:
-        """Make sure that continuous queries can do what the settings ask for.
+        """Check that continuous queries support the settings.
 
-        :raises SettingsError: they cannot.
+        :raises SettingsError: they do not support a provenance header.
         """
         wanted = [name for name in self._settings.provenance_headers if name in _NEEDS_SERVICE]
         if wanted:
@@ -47,29 +47,29 @@ class QueryCapture(Capture):
             raise self._settings.wrong("provenance_headers", reason, remedy)
 
     def present(self) -> Captured | None:
-        """None: no capture outlives a run."""
+        """Always None, because no capture outlives a run."""
         return None
 
     def start(self, caches: Sequence[str]) -> Captured:
-        """These caches; the incarnation is the number of caches that the run has seen under the name."""
+        """The given caches; an incarnation is the number of caches that the run has seen with that name."""
         return Captured(0, {name: str(self._times[name]) for name in caches})
 
     def stop(self) -> None:
         """Do nothing."""
 
     def deployments(self) -> dict[str, str]:
-        """The caches that the connector's lists choose now; a number stands for the deployment id, which nodes do not tell."""
+        """The caches that match the connector's lists now, each with a number in place of the deployment id, which nodes do not report."""
         chosen = self._chosen(self._cluster.cache_names())
         self._times.update(set(chosen) - self._present)
         self._present = set(chosen)
         return {name: f"cache {self._times[name]}" for name in chosen}
 
     def made_again(self, error: BaseException) -> None:
-        """Note the cache that an error calls destroyed: if there is one of that name, it is another."""
+        """Note a cache that an error reports as destroyed: an existing cache of that name is a new one."""
         if isinstance(error, IgniteKafkaError):
             self._present.discard(str(error.where.get("cache")))
 
     def seen(self) -> Deployments:
-        """The same, as :meth:`.Captured.seen` gives them."""
+        """The caches of :meth:`deployments` in the form of :meth:`.Captured.seen`."""
         found = self.deployments()
         return self.start(list(found)).seen(found)

@@ -1,8 +1,8 @@
-"""Follows the caches of a task by continuous queries: begins them, scans, keeps entries and changes in order, and handles gaps.
+"""Follows the caches of a task with continuous queries: begins them, scans, keeps entries and changes in order, and handles gaps.
 
-The queries begin before the first scan, so every change that a scan may miss arrives. While partitions are read, changes wait, and are
-sent after these partitions' entries: an entry never follows a newer change of its key. Nothing on the nodes remembers a change; after a
-gap, in which no query ran, policy NONE reports it and FULL_SNAPSHOT sends the caches again (docs/queries.md).
+The queries begin before the first scan, so every change that a scan may miss arrives. While partitions are read, changes wait and are sent
+after these partitions' entries, so an entry is never sent after a newer change of its key. The nodes do not store changes: after a gap, in
+which no query was active, policy NONE reports the gap and FULL_SNAPSHOT sends the caches again (docs/queries.md).
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from .query_sender import QuerySender
 from .rate_limit import RateLimiter
 
 BeginQueries = Callable[[Cluster, Sequence[str], int, bool], ContinuousQueries]
-"""Begins the queries of caches, given the interval in milliseconds, and whether expired entries are notified."""
+"""Begins the queries of caches; the last arguments are the interval in milliseconds and whether expired entries are notified."""
 Scan = Callable[..., Generator[Page, None, None]]
 
-_WAIT_S = 0.5  # longest wait for a change: after it the end of the epoch is looked for
+_WAIT_S = 0.5  # longest wait for a change before the end of the epoch is checked
 _NODES_S = 1.0
 _DRAIN_S = 20.0
-_FIRST_PARTITIONS = 16  # read at once before their size is known
+_FIRST_PARTITIONS = 16  # read at once while their size is unknown
 
 
 def begin_queries(cluster: Cluster, caches: Sequence[str], interval_ms: int, expired: bool) -> ContinuousQueries:
-    """Begin queries on a connection of their own."""
+    """Begin queries on a new connection."""
     connection = ThinConnection(cluster.endpoint, cluster.credentials)
     return ContinuousQueries(connection, caches, interval_ms, expired=expired)
 
 
 class QueryFollower:
-    """The queries of one task, and what they gave and is not committed yet; both outlast a sender. For one thread.
+    """The queries of one task and their uncommitted changes; both outlast a sender. Use it in one thread.
 
-    :param caches: of the task.
-    :param gap: why changes may have been missed before the first query; empty: the stream begins.
+    :param caches: caches of the task.
+    :param gap: why changes may have been missed before the first query; empty at the start of the stream.
     :param begin: begins the queries.
     :param scan: reads the entries of partitions.
     """
@@ -72,13 +72,13 @@ class QueryFollower:
 
     @property
     def all_loaded(self) -> bool:
-        """True once all entries that were to be sent are committed."""
+        """True once all entries to load are committed."""
         return self._queries is not None and not self._to_load
 
     # queries and gaps
 
     def begin(self, cluster: Cluster, sender: QuerySender) -> None:
-        """Begin the queries unless they are alive; after a gap, do as the failover policy says."""
+        """Begin the queries unless they are alive; after a gap, act according to the failover policy."""
         first = self._queries is None
         if self._queries is not None and not self._queries.lost:
             return
@@ -89,18 +89,18 @@ class QueryFollower:
             to_load = {name: _not_loaded(cache, sender) for name, cache in self._caches.items() if cache.load}
             self._to_load = {name: partitions for name, partitions in to_load.items() if partitions}
         if not first or self._gap:
-            self._after_gap(self._gap or f"the connection to {self._queries.address} began after another was lost", self._caches)
+            self._after_gap(self._gap or f"a new connection to {self._queries.address} replaced a lost one", self._caches)
             self._gap = ""
 
     def _begin_again(self, sender: QuerySender, name: str) -> None:
-        """Follow a cache anew that may have been made again."""
+        """Restart the query of a cache that may have been recreated."""
         assert self._queries is not None
         self._queries.begin_again(name)
         sender.infos.again(self._caches[name])
         self._after_gap("caches were created or destroyed, perhaps this one", [name])
 
     def _after_gap(self, reason: str, names: Iterable[str]) -> None:
-        """Changes may not have been notified."""
+        """Report caches whose changes may have been missed, or send them again, according to the failover policy."""
         fields = {"connector": self._plan.connector, "caches": ", ".join(names), "reason": reason}
         if self._settings.failover_policy == "NONE":
             events.emit(events.CHANGES_MISSING, **fields)
@@ -109,7 +109,7 @@ class QueryFollower:
             self._to_load |= {name: list(range(self._caches[name].partitions)) for name in names}
 
     def _check(self, cluster: Cluster, sender: QuerySender) -> None:
-        """Notice queries that have ended, and nodes that have left: with them may be changes that no backup had."""
+        """Detect ended queries, and nodes that have left, perhaps with changes that no backup had."""
         assert self._queries is not None
         for name in self._queries.check(self._settings.ignite_request_timeout_ms / 1000):
             self._begin_again(sender, name)
@@ -121,14 +121,14 @@ class QueryFollower:
     # sending
 
     def step(self, cluster: Cluster, sender: QuerySender) -> None:
-        """Send the changes that have arrived, or arrive soon, then some partitions that are to be loaded."""
+        """Send changes that have arrived or arrive soon, then some partitions to load."""
         self._read(0.0 if self._to_load or self._limiter.ahead_s else self._wait_s)
         self._check(cluster, sender)
         self._send_unsent(sender)
         self._load(cluster, sender)
 
     def _read(self, wait_s: float) -> None:
-        """Read changes that have arrived, as many as a batch may have, and as come in an interval; wait a little for the first."""
+        """Read changes until a batch is full, an interval has passed, or none is left; wait at most `wait_s` seconds for the first."""
         assert self._queries is not None
         due, over, most = Deadline.after(wait_s), Deadline.after(self._wait_s), self._limiter.batch_records
         held = sum(len(one.page.data) for one in self._unsent)
@@ -142,7 +142,7 @@ class QueryFollower:
             held, rows = held + len(found.page.data), rows + found.page.rows
 
     def _send_unsent(self, sender: QuerySender) -> None:
-        """Send the changes that were read; they stay unsent until they are committed."""
+        """Send the changes that were read, and forget them once they are committed."""
         kept = self._unsent if self._settings.process_removals else [one.without_removals() for one in self._unsent]
         in_caches = sorted((one for one in kept if one.page.rows), key=_cache_of)  # stable: a cache's changes keep their order
         for name, found in groupby(in_caches, _cache_of):
@@ -154,7 +154,7 @@ class QueryFollower:
         self._limiter.sent(sender.commit())
 
     def _load(self, cluster: Cluster, sender: QuerySender) -> None:
-        """Send the next partitions of a cache; changes that arrive meanwhile are read and wait."""
+        """Send the next partitions of a cache; changes that arrive meanwhile are read, and sent later."""
         if not self._to_load:
             return
         name, partitions = next(iter(self._to_load.items()))
@@ -175,7 +175,7 @@ class QueryFollower:
             del self._to_load[name]
 
     def drain(self, sender: QuerySender) -> None:
-        """Send what the nodes have collected, and end the queries."""
+        """Send the changes that the nodes have collected, and end the queries."""
         assert self._queries is not None
         due, collected = Deadline.after(_DRAIN_S), Deadline.after(2 * self._wait_s)
         while not (collected.expired or due.expired):

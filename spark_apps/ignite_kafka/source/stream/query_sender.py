@@ -1,4 +1,4 @@
-"""Sends what continuous queries and scans give: a cache has one slot, so that its entries and changes leave in one order."""
+"""Sends the changes of continuous queries and scanned entries: a cache has one slot, so that they are sent in one order."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from ..entry_sender import Sent, rows_by_partition
 from .cache_infos import CacheInfos
 
 NO_PARTITION = -1
-"""In place of a change's partition, which a continuous query does not tell."""
+"""Replaces the partition of a change, which continuous queries do not report."""
 
 
 def slot_of_cache(cache: CachePlan, slots: int) -> int:
-    """The slot that sends all of a cache, the same in every run."""
+    """The slot that sends a whole cache, the same in every run."""
     return slot_of(cache.name, 0, slots)
 
 
 def tasks_of_caches(plan: TransferPlan, most: int) -> tuple[tuple[int, ...], ...]:
-    """The slots that have caches, distributed over at most that many tasks."""
+    """The slots with caches, distributed over at most `most` tasks."""
     slots = sorted({slot_of_cache(cache, plan.slots) for cache in plan.caches})
     return tuple(tuple(slots[at] for at in group) for group in slots_of_tasks(len(slots), most))
 
@@ -38,7 +38,7 @@ def tasks_of_caches(plan: TransferPlan, most: int) -> tuple[tuple[int, ...], ...
 class QuerySender(CountedSlots):
     """The open slots of one task.
 
-    :param caches: of the task.
+    :param caches: caches of the task.
     :ivar infos: describe the caches.
     :raises TopicError: a cache's offsets belong to another topic than the plan's.
     """
@@ -73,7 +73,7 @@ class QuerySender(CountedSlots):
         self._send(cache, pages, np.full(removed.size, NO_PARTITION), removed)
 
     def send_entries(self, cache: CachePlan, pages: Sequence[Page]) -> None:
-        """Queue scanned entries of a cache; :meth:`end_partitions` follows once their partitions are read to the end."""
+        """Queue scanned entries of a cache; call :meth:`end_partitions` once their partitions are fully read."""
         partitions = np.repeat([page.partition for page in pages], [page.rows for page in pages])
         if not partitions.size:
             return

@@ -1,4 +1,4 @@
-"""The Spark task of a stream without the backlog service: follows whole caches by continuous queries until its epoch ends."""
+"""The Spark task of a stream without the backlog service: follows whole caches with continuous queries until its epoch ends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def query_slots(plan: TransferPlan, secrets: Secrets, slots: Sequence[int], atte
     """Follow the caches of some slots until the epoch ends.
 
     :param slots: numbers of the slots of this task.
-    :param attempt: number of the task's attempt: a later one takes the slots over.
+    :param attempt: number of the task's attempt; a later attempt takes over the slots.
     :returns: one result a slot, with what was sent in this epoch.
     """
     tune_allocation()
@@ -30,7 +30,7 @@ def query_slots(plan: TransferPlan, secrets: Secrets, slots: Sequence[int], atte
 class QueryTask(SendingTask):
     """A task that follows whole caches by continuous queries.
 
-    The queries outlast an attempt that Kafka ends, and so do changes that were read and are not committed.
+    The queries and the uncommitted changes outlast an attempt that fails because of Kafka.
     """
 
     IN_DOUBT_REMEDY = "Start the connector again; its last changes may be in the topics twice."

@@ -1,6 +1,6 @@
-"""Two caches and a table are copied; two Dags are scheduled on their topics, one by way of an alias and one by the asset itself.
+"""Copies two caches and a table; two Dags are scheduled on their topics, one through an alias and one on the asset itself.
 
-A third Dag stores a topic with a record that cannot be stored.
+A third Dag runs a sink whose topic has a record that cannot be stored.
 """
 
 from __future__ import annotations

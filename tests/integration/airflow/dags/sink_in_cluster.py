@@ -1,4 +1,4 @@
-"""Stores one topic in a cache by an app in a cluster, followed by the triggerer."""
+"""Stores one topic in a cache with an app in cluster mode, followed by the triggerer."""
 
 from __future__ import annotations
 

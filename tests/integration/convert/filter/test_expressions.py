@@ -98,7 +98,7 @@ CONDITIONS = st.recursive(
 
 
 def ours(text: str, batch: pa.RecordBatch) -> tuple[list[bool | None], list[bool]] | None:
-    """The results of a condition, and which rows have an error; None if it is refused."""
+    """The results of a condition, and a flag for each row with an error; None if the condition is refused."""
     columns = {name: (batch.column(name), batch.schema.field(name)) for name in batch.schema.names}
     try:
         condition = parse_condition(text)
@@ -110,14 +110,14 @@ def ours(text: str, batch: pa.RecordBatch) -> tuple[list[bool | None], list[bool
     return found.values.to_pylist(), failed.tolist()
 
 
-# without the search for a smaller example, each step of which is a job of Spark
+# without shrinking, because each of its steps is a Spark job
 NO_SHARING = "spark.sql.subexpressionElimination.enabled"
 ONCE = settings(suppress_health_check=list(HealthCheck), print_blob=False, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 
 
 @pytest.fixture(scope="module", autouse=True)
 def as_a_filter(spark: SparkSession) -> Iterator[None]:
-    """Evaluate columns as a filter does: a projection evaluates what several columns or conditions share beforehand, for all rows."""
+    """Make projections evaluate columns as a filter does, without evaluating common subexpressions in advance for all rows."""
     before = str(spark.conf.get(NO_SHARING))
     spark.conf.set(NO_SHARING, "false")
     yield
@@ -129,7 +129,7 @@ ERRORS = re.compile("ARITHMETIC_OVERFLOW|DIVIDE_BY_ZERO|REMAINDER_BY_ZERO|CAST_O
 
 
 def compare(spark: SparkSession, batch: pa.RecordBatch, texts: list[str], *, count_errors: bool) -> None:
-    """Compare rows without errors; count whether Spark has an error for one of the others."""
+    """Compare rows without errors; count whether Spark raises an error for one of the other rows."""
     found = {text: result for text in dict.fromkeys(texts) if (result := ours(text, batch)) is not None}
     COUNTS["tried"] += len(set(texts))
     COUNTS["accepted"] += len(found)
@@ -147,7 +147,7 @@ def compare(spark: SparkSession, batch: pa.RecordBatch, texts: list[str], *, cou
             try:
                 sparks(spark, [text], batch.slice(failed.index(True), 1))
             except PySparkException as error:
-                assert ERRORS.search(str(error)), f"{text}: {error}"  # noqa: PT017  # not every error is one
+                assert ERRORS.search(str(error)), f"{text}: {error}"  # noqa: PT017 # only these errors are expected
                 COUNTS["raised"] += 1
 
 
@@ -164,14 +164,14 @@ def test_rows_with_an_error_are_those_of_spark(spark: SparkSession, batch: pa.Re
 
 
 def test_most_expressions_were_accepted_and_some_failed() -> None:
-    """The comparisons above say something only of expressions that are not refused, and of errors only where there are some."""
+    """The comparisons above are meaningful only if enough expressions are accepted and enough rows have errors."""
     assert COUNTS["accepted"] > 0.4 * COUNTS["tried"]
     assert COUNTS["failing"] > 10
     assert COUNTS["raised"] > 0.8 * COUNTS["failing"], "Spark's optimizer skips some: a TINYINT is never equal to 0.1"
 
 
 def test_every_character_changes_its_case_as_in_spark(spark: SparkSession) -> None:
-    """Those that Python's Unicode does not know are refused, and no other one."""
+    """Python and Spark change the case of all letters equally, except for refused ones, whose case Python's Unicode may not know."""
     letters = [chr(point) for point in range(1, 0x110000) if not 0xD800 <= point < 0xE000]
     batch = pa.RecordBatch.from_pydict({"s": letters, "day": [date(2024, 1, 1)] * len(letters)})
     for function, name in ((str.lower, "lower"), (str.upper, "upper")):
@@ -184,7 +184,7 @@ def test_every_character_changes_its_case_as_in_spark(spark: SparkSession) -> No
 
 
 def test_the_case_of_a_letter_depends_on_its_neighbours_as_in_spark(spark: SparkSession) -> None:
-    """The last sigma of a word has a form of its own."""
+    """A sigma at the end of a word has its own lower case."""
     texts = ["".join(letters) for size in range(1, 6) for letters in itertools.product("a\u03a3.\u0301\u0130 ", repeat=size)]
     frame = spark.createDataFrame(pa.table({"s": texts})).selectExpr("lower(s) AS low", "upper(s) AS up").toArrow()
     assert frame.column("low").to_pylist() == [text.lower() for text in texts]

@@ -1,4 +1,4 @@
-"""Columns of a source's records: those of select behind the transforms; none where they are not certain."""
+"""Columns of a source's records: the selected ones after the transforms; empty if they are uncertain."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def test_records_have_the_fields_of_select_under_their_new_names() -> None:
 
 def test_a_type_that_is_not_known_is_left_out() -> None:
     assert columns("delay, gate AS g", ENTITY, OTHER) == [("delay", None), ("g", None)]
-    assert columns("id AS number", ENTITY) == [("number", None)]  # a field of the key; the values may have one of its name
+    assert columns("id AS number", ENTITY) == [("number", None)]  # a field of the key; values may have a field of the same name
     assert columns("cityName AS city") == [("city", None)]
 
 
 def test_columns_that_are_not_certain_are_none() -> None:
     assert columns("", ENTITY) == []  # values may have fields that no query entity names
-    assert columns("gate, delay", ENTITY) == []  # the case of gate is that of its type
+    assert columns("gate, delay", ENTITY) == []  # the case of gate depends on its type
     assert columns("delay", ENTITY, value_converter="string") == []
 
 

@@ -119,7 +119,7 @@ def test_a_topic_has_the_columns_that_select_names(bench: Bench, caches: Any, tm
 
 
 def test_a_sink_that_selects_fields_gives_its_topics_no_columns(bench: Bench, caches: Any, tmp_path: Path) -> None:
-    """A topic's records have fields that no one names here; a cache has its columns whatever a run stores."""
+    """The fields of a topic's records are unknown here; a cache has its columns whatever a run stores."""
     task = sink({"topics": ["t-flights"], "topic_prefix": "t-", "select": "id, town AS cityName"})
     assert found(DefaultExtractor(task).extract(), tmp_path) == {
         "inputs": [(BROKER, "t-flights", [], None, None)],

@@ -1,4 +1,4 @@
-"""The notifier without a broker: its record, templates, and errors. With one: tests/integration/airflow/test_assets.py."""
+"""The notifier without a broker: its record, templates, and errors. With a broker: tests/integration/airflow/test_assets.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operator that compares a connector: what it submits, and how its result ends the task."""
+"""The operator that compares a connector: submitted arguments, and the task's end for each result."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_differences_fail_the_task_without_retries_and_stay_in_xcom(bench: Bench
         task().execute(ran)
     assert ran["ti"].pushed[RESULT_KEY]["equal"] is False
     lines = capsys.readouterr().out.splitlines()
-    assert any("key '1': missing" in line and RESULT_LINE not in line for line in lines), "each in a line of its own"
+    assert any("key '1': missing" in line and RESULT_LINE not in line for line in lines), "each on its own line"
     assert task(fail_on_differences=False).execute(context())["equal"] is False
 
 

@@ -148,7 +148,7 @@ def sure(batch: pa.RecordBatch) -> list[bool]:
 
 
 def test_an_entry_without_a_result_is_an_error() -> None:
-    """What Spark does not evaluate is none."""
+    """Errors in operands that Spark does not evaluate do not count."""
     with pytest.raises(ConditionFailed, match="division by zero") as caught:
         kept("1 / (price - 5) > 0")
     assert caught.value.where["cache"] == "tested"
@@ -182,7 +182,7 @@ def test_types_of_expressions_are_checked_before_the_first_entry(where: str, why
 
 @pytest.mark.parametrize("where", ["a > 1 / 0", "a = 1 AND CAST('x' AS INT) = 1", "a + 2147483647 + (2147483647 + 1) > 1", "'a' || 1 = a"])
 def test_constants_without_a_value_are_found_without_a_cluster(where: str) -> None:
-    """Spark evaluates them whatever the entries are."""
+    """Spark evaluates constants whatever the entries are."""
     check_conditions(SourceSettings(name="c", where="try_cast('x' AS INT) IS NULL AND a > 1 / 2 AND a + 1 > 2147483647"))
     for given in ({"where": where}, {"overrides": {"a": {"where": where}}}):
         with pytest.raises(SettingsError, match="where is wrong"):

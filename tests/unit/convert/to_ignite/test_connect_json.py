@@ -34,7 +34,7 @@ def envelope(schema: ConnectSchema | None, payload: str) -> str:
 
 
 def read(texts: Sequence[str | bytes], *, plain: bool = False, defaults: bool = True) -> tuple[dict[int, tuple[Any, Any]], dict[int, str]]:
-    """(schema, value) of the good rows, and the reasons of the bad ones; each row is in one of them. The same without a common head."""
+    """(schema, value) of good rows, and reasons of bad rows; every row is in one of them. Checks the same result with a common head cut."""
     whole = [text.encode() if isinstance(text, str) else text for text in texts]
     reader = ConnectJsonDeserializer(plain=plain, defaults=defaults)
     found = by_row(reader.deserialize(pa.array(whole, pa.binary()), "t"), len(texts))

@@ -159,14 +159,14 @@ def test_select_names_the_fields_that_are_left_and_works_behind_the_transforms(f
     assert (found, bad) == ({"topic": [(0, 0, {"y": "a", "Number": 0}), (1, 1, {"y": "b", "Number": 0})]}, [])
     found, bad = read(settings({}, select="Y AS x", **more), consumed([values[0], None, values[1]]))
     assert (found, bad) == ({"topic": [(0, 0, {"x": "a"}), (1, 1, None), (2, 2, {"x": "b"})]}, [])
-    found, bad = read(settings({}, select="Y, x AS Number", **more), consumed(values * 40))  # as many as are split at once
+    found, bad = read(settings({}, select="Y, x AS Number", **more), consumed(values * 40))  # enough to be split at once
     assert bad == []
     assert found["topic"] == [(row, row, {"y": "ab"[row % 2], "Number": 1 + row % 2}) for row in range(80)]
 
 
 def test_a_value_without_the_selected_fields_is_a_bad_record() -> None:
     found, bad = read(settings({}, select="x, `a b`"), consumed([b'{"x":1}', b'{"y":2}', b"7", b'{"A b":3,"y":4}']))
-    assert found == {"topic": [(0, 0, {"x": 1, "A b": None}), (3, 3, {"x": None, "A b": 3})]}  # null: fields of the type alone
+    assert found == {"topic": [(0, 0, {"x": 1, "A b": None}), (3, 3, {"x": None, "A b": 3})]}  # null: only fields of the type
     assert [(one.row, one.stage, one.where["setting"]) for one in bad] == [(row, Stage.TRANSFORMATION, "select") for row in (1, 2)]
     assert bad[0].reason == "select names x, a b, and the value has y"
     assert bad[0].where["transform_class"].endswith(".SelectFields")
@@ -200,7 +200,7 @@ def test_values_of_headers_are_whole_texts() -> None:
 
 
 def test_records_that_are_split_and_others_keep_their_order() -> None:
-    texts = [b'{"x":1,"y":"a"}', b'{"x":2,"y":":b"}', b'{"x":3,"y":"c"}'] * 40  # a text that begins with a colon is read alone
+    texts = [b'{"x":1,"y":"a"}', b'{"x":2,"y":":b"}', b'{"x":3,"y":"c"}'] * 40  # a text that begins with a colon is read separately
     found, bad = read(settings({"mask": MASK}), consumed(texts))
     assert bad == []
     assert found["topic"] == [(row, row, {"x": 0, "y": ("a", ":b", "c")[row % 3]}) for row in range(120)]

@@ -85,7 +85,7 @@ def test_fields_get_other_names() -> None:
 
 @pytest.mark.parametrize("schemas", ["true", "false"])
 def test_a_renamed_decimal_keeps_its_declared_scale(schemas: str) -> None:
-    """Scales are declared for names, and another field may get the name of a decimal."""
+    """Scales are declared by name, and another field may get the name of a decimal field."""
     scaled = tuple(QueryField(name, "java.math.BigDecimal", scale=scale) for name, scale in (("amount", 2), ("fee", 5)))
     cache = replace(CACHE, query_entities=(QueryEntity("java.lang.Long", "Fees", fields=scaled),))
     types = Types()

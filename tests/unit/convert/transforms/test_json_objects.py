@@ -1,4 +1,4 @@
-"""Objects by members: split, joined, and what transforms make of them equals what they make of rows."""
+"""Objects as columns of members: split, joined, and transformed with the same results as row by row."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ MODULES = (
 
 @pytest.mark.parametrize("name", [name for name in CONFIGURATIONS if name.endswith("$Value")] + ["ValueToKey"])
 def test_transforms_make_of_columns_what_they_make_of_rows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kafka's own outcome is compared in tests/integration/convert/transforms; here the bytes, and the batches are larger."""
+    """Compares bytes of larger batches; tests/integration/convert/transforms compares with Kafka's own results."""
 
     @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(st.none() | FLAT_MAPS, min_size=1, max_size=12), CONFIGURATIONS[name])

@@ -1,4 +1,4 @@
-"""Objects split into members: the members that a parser finds, or not fit."""
+"""Objects split into members: either the members that a parser finds, or no fit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def texts(values: list[Any], **form: Any) -> pa.BinaryArray:
 
 
 def objects(values: pa.BinaryArray) -> list[Any]:
-    """Each value by its members; None where it does not fit."""
+    """The members of each object; None if it does not fit."""
     found = split(values)
     columns = {name: pairs.to_pylist() for name, pairs in found.members.items()}
     made = iter(

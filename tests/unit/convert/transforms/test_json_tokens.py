@@ -1,4 +1,4 @@
-"""Texts of JSON values by their kinds, as columns and back."""
+"""JSON texts by kind, converted to columns and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Setting select of a sink: names without case, exact names first, schemas with the chosen fields, and what is refused."""
+"""Setting select of a sink: names without case, exact names first, schemas with the selected fields, and refused values."""
 
 from __future__ import annotations
 

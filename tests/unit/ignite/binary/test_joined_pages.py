@@ -1,4 +1,4 @@
-"""Pages that are looked at more than once are joined once."""
+"""Pages that are read more than once are joined once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in for a capture where the nodes have no backlog service."""
+"""The replacement for a capture if the nodes have no backlog service."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ignite_kafka.source.stream.query_capture import QueryCapture, capture_of
 
 
 class Nodes:
-    """A cluster of these caches."""
+    """A cluster with the given caches."""
 
     credentials: Any = type("Credentials", (), {"backlog_secret": None})
 

@@ -1,4 +1,4 @@
-"""Caches followed by continuous queries, over any order of steps and faults."""
+"""Caches followed with continuous queries, with steps and faults in any order."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_load_is_small_and_counts_under_a_rate_limit(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("policy", ["NONE", "FULL_SNAPSHOT"])
 @pytest.mark.parametrize("seed", range(20))
 def test_the_topic_becomes_the_cache_whatever_changes_and_fails(policy: str, seed: int) -> None:
-    """Changes at every point of a scan, and commits that fail; nothing is lost where no query is."""
+    """Changes at every point of a scan and failed commits lose nothing while the queries are alive."""
     chance, world = random.Random(seed), World(failover_policy=policy)
 
     def change() -> None:
@@ -118,7 +118,7 @@ def test_a_task_that_takes_over_begins_with_a_gap() -> None:
     with event_log() as emitted:
         world.settle()
     assert ids(emitted) == [CHANGES_MISSING.id]
-    assert len(world.topic) == 1, "what the offsets call loaded is not sent again"
+    assert len(world.topic) == 1, "loaded partitions are not sent again"
 
 
 def test_a_node_that_leaves_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
