@@ -15,10 +15,12 @@ _POLL_S = 0.05
 T = TypeVar("T")
 
 
-def wait_until(probe: Callable[[], T | None], what: str, *, deadline_s: float = DEADLINE_S, poll_s: float = _POLL_S) -> T:
+def wait_until(
+    probe: Callable[[], T | None], what: str | Callable[[], object], *, deadline_s: float = DEADLINE_S, poll_s: float = _POLL_S
+) -> T:
     """Call until the result is neither None nor False, and return it.
 
-    :param what: the condition, for the message of the error.
+    :param what: the condition, for the message of the error; a function is called then, and can tell what there is instead.
     :raises TimeoutError: the deadline has passed.
     """
     deadline = Deadline.after(deadline_s)
@@ -27,5 +29,5 @@ def wait_until(probe: Callable[[], T | None], what: str, *, deadline_s: float = 
         if value is not None and value is not False:
             return value
         if deadline.expired:
-            raise TimeoutError(f"{what}: not within {deadline_s:.0f} s")
+            raise TimeoutError(f"{what() if callable(what) else what}: not within {deadline_s:.0f} s")
         time.sleep(poll_s)

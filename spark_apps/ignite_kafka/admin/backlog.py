@@ -55,6 +55,11 @@ class UnitBacklog:
     high: int
     marks: tuple[str, ...]
 
+    @property
+    def sent_again(self) -> bool:
+        """Whether the partition waits to be sent again from the cache; changes until then are not counted."""
+        return any(mark != _MARKS[GONE] for mark in self.marks)
+
 
 @dataclass(frozen=True)
 class BacklogView:

@@ -29,7 +29,8 @@ class ConnectorLag:
     """What a connector has yet to copy.
 
     :param state: of its newest run; ``NEVER_STARTED`` if there was none, ``UNKNOWN`` if it wrote no status.
-    :param loaded: whether the initial data of a stream is sent, or a snapshot complete; always true of a sink.
+    :param loaded: whether the initial data of a stream is sent and no partition waits to be sent again from its cache, or a snapshot is
+        complete; always true of a sink.
     :param behind: partitions that are behind.
     """
 
@@ -78,7 +79,9 @@ def read_lag(clients: KafkaClients, prefix: str, connector: str, connect: Callab
         return ConnectorLag(connector, state, _completed(run))
     loaded = _completed(run) or _loaded(clients, prefix, connector, record.generation)
     with connect() as cluster:
-        return ConnectorLag(connector, state, loaded, _behind(source_partitions(backlog.status_of(cluster, connector))))
+        view = backlog.status_of(cluster, connector)
+    loaded = loaded and not any(unit.sent_again for unit in view.units)
+    return ConnectorLag(connector, state, loaded, _behind(source_partitions(view)))
 
 
 def recorded_settings(direction: type[S], record: ConnectorRecord) -> S:

@@ -6,6 +6,7 @@ import re
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from typing import Any
 import pytest
 
 from ignite_kafka.errors import IgniteKafkaError
+from ignite_kafka.ignite.backlog_service import BacklogService
+from ignite_kafka.ignite.connection import ThinConnection
+from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.settings.source import SourceSettings
@@ -46,6 +50,13 @@ class Secured:
             "kafka_default": {"conn_type": "kafka", "extra": self.kafka.client_config},
             "spark_default": {"conn_type": "spark", "host": master},
         }
+
+    @contextmanager
+    def backlog_service(self) -> Iterator[BacklogService]:
+        """The backlog service of the nodes, for their administrator."""
+        credentials = IgniteCredentials("ignite", self.passwords[0])
+        with ThinConnection(IgniteEndpoint((self.ignite.address,)), credentials, self.ignite.address) as connection:
+            yield BacklogService(connection)
 
 
 @pytest.fixture(scope="session")

@@ -139,6 +139,9 @@ def streams(secured: Secured, airflow_running: RunningAirflow, cluster: Detached
         caches = [cache for cache in client.get_cache_names() if cache.startswith(made.cache)]
     for cache in caches:
         destroy(secured.ignite, cache)
+    with secured.backlog_service() as service:
+        if made.name in service.connectors():
+            service.force_stop(made.name, destroy=True)  # the backlogs of all tests do not fit into the nodes' memory region
 
 
 @pytest.fixture
@@ -265,8 +268,10 @@ def test_a_stream_that_was_behind_has_caught_up(streams: Streams, connected: Non
     streams.await_records(100)
     streams.pause()
     streams.send("second")
-    wait_until(lambda: LagReader(streams.name).read().counts() == {streams.cache: 100}, "all changes are captured", poll_s=0.5)
-    behind = LagReader(streams.name).read()
+    reader = LagReader(streams.name)
+    captured = f"all changes of {streams.cache} are captured"
+    wait_until(lambda: reader.read().counts() == {streams.cache: 100}, lambda: f"{captured}: {reader.read()}", poll_s=0.5)
+    behind = reader.read()
     assert (behind.state, behind.loaded, behind.counts()) == (PAUSED, True, {streams.cache: 100})
     assert not LagCondition(99).met(behind)
     assert LagCondition({streams.cache: 100}).met(behind)

@@ -20,7 +20,6 @@ from ignite_kafka.common.deadline import Interval
 from ignite_kafka.errors import TopicError
 from ignite_kafka.ignite.backlog_service import BacklogService
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import ThinConnection
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, TopicSpec
@@ -229,9 +228,7 @@ def reset(browser: Browser, **fields: str) -> None:
 def captured(secured: Secured) -> Iterator[BacklogService]:
     """The backlog service, and a cache to be captured."""
     fill(secured.ignite, "orders", {1: "one"})
-    credentials = IgniteCredentials("ignite", secured.passwords[0])
-    with ThinConnection(IgniteEndpoint((secured.ignite.address,)), credentials, secured.ignite.address) as connection:
-        service = BacklogService(connection)
+    with secured.backlog_service() as service:
         yield service
         service.force_stop("buffered", destroy=True)
     destroy(secured.ignite, "orders")

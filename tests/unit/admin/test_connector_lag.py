@@ -29,9 +29,9 @@ RUN = RunStatus(RUNNING, "c", "run", generation=3)
 def records(monkeypatch: pytest.MonkeyPatch) -> Any:
     """``records(settings, run, tasks)``: let Kafka and the nodes have these."""
 
-    def have(settings: Any, run: RunStatus | None = RUN, *tasks: TaskProgress) -> None:
+    def have(settings: Any, run: RunStatus | None = RUN, *tasks: TaskProgress, units: tuple[UnitBacklog, ...] = UNITS) -> None:
         record = None if settings is None else ConnectorRecord(3, 2, run_id="run", settings=settings)
-        view = BacklogView("c", 1, 1, (), (), UNITS)
+        view = BacklogView("c", 1, 1, (), (), units)
         behind = [PartitionLag("t", 0, 5, 9, 4), PartitionLag("t", 1, 3, 3, 0)]
         for name, value in {
             "Topics": lambda clients: None,
@@ -85,3 +85,9 @@ def test_a_stream_is_loaded_once_all_tasks_of_its_newest_run_are(records: Any, t
     assert (found.loaded, found.counts()) == (loaded, {"a": 4})
     assert marks_of(found) == {"a/0": 9}
     assert ahead_of(found, {"a/0": 9, "a/1": 5}) == {"a/0": 9}
+
+
+@pytest.mark.parametrize(("mark", "loaded"), [("given up", False), ("missed", False), ("lost", False), ("asked", False), ("gone", True)])
+def test_a_stream_is_not_loaded_while_a_partition_waits_to_be_sent_again(records: Any, mark: str, loaded: bool) -> None:
+    records(STREAM, RUN, TaskProgress(3, 1, True, {}), units=(UnitBacklog("a", 0, 1, 0, 0, -1, -1, (mark,)),))
+    assert lag() == ConnectorLag("c", RUNNING, loaded)

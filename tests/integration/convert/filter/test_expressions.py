@@ -88,6 +88,9 @@ def predicates(draw: st.DrawFn) -> str:
     return f"{one} {draw(OPERATORS)} {other}"
 
 
+FAILING = st.builds("({} {} {}) {} 1".format, EXPRESSIONS, st.sampled_from("/%"), st.sampled_from(["0", "0D", "(i - i)"]), OPERATORS)
+"""Conditions that fail for all rows where the first operand is not null."""
+
 CONDITIONS = st.recursive(
     predicates(),
     lambda inner: st.one_of(
@@ -158,9 +161,9 @@ def test_expressions_give_sparks_results(spark: SparkSession, batch: pa.RecordBa
 
 
 @settings(ONCE, max_examples=40)
-@given(batch=batches(), texts=st.lists(predicates(), min_size=6, max_size=6))
-def test_rows_with_an_error_are_those_of_spark(spark: SparkSession, batch: pa.RecordBatch, texts: list[str]) -> None:
-    compare(spark, batch, texts, count_errors=True)
+@given(batch=batches(), texts=st.lists(predicates(), min_size=5, max_size=5), failing=FAILING)
+def test_rows_with_an_error_are_those_of_spark(spark: SparkSession, batch: pa.RecordBatch, texts: list[str], failing: str) -> None:
+    compare(spark, batch, [*texts, failing], count_errors=True)
 
 
 def test_most_expressions_were_accepted_and_some_failed() -> None:
