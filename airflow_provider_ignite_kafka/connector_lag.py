@@ -53,7 +53,8 @@ class LagReader:
 class LagCondition:
     """What a sensor waits for; the initial data must be copied, too.
 
-    :param max_lag: most records or changes left to copy, of the whole connector, or by cache or topic.
+    :param max_lag: most records or changes left to copy, of the whole connector, or by cache or topic. While one of these is not copied by
+        the connector, the condition is not met.
     :param marks: positions to pass by ``name/partition``, instead of `max_lag`.
     """
 
@@ -69,9 +70,15 @@ class LagCondition:
         if self.marks is not None:
             return not ahead_of(lag, self.marks)
         counts = lag.counts()
+        if self.missing(lag):
+            return False
         if isinstance(self.max_lag, Mapping):
             return all(counts.get(name, 0) <= most for name, most in self.max_lag.items())
         return sum(counts.values()) <= self.max_lag
+
+    def missing(self, lag: ConnectorLag) -> list[str]:
+        """Names in `max_lag` that are no cache or topic of the connector: perhaps misspelt, or not created yet."""
+        return sorted(self.max_lag.keys() - lag.names) if isinstance(self.max_lag, Mapping) and lag.known else []
 
     def check(self) -> None:
         """Check the values.

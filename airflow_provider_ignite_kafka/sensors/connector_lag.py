@@ -104,7 +104,10 @@ class ConnectorLagSensor(DeferrableSensor):
         return {"max_lag": self._max_lag()}
 
     def _met(self, lag: ConnectorLag, context: Context) -> bool:
-        return LagCondition(self._max_lag()).met(lag)
+        condition = LagCondition(self._max_lag())
+        if missing := condition.missing(lag):
+            self.log.warning("Connector %s does not copy %s, which max_lag names", lag.connector, ", ".join(missing))
+        return condition.met(lag)
 
     def _max_lag(self) -> int | Mapping[str, int]:
         """The argument, which a template may have rendered to text.

@@ -96,8 +96,11 @@ class ConnectorLagTrigger(BaseTrigger):
                 if self.max_lag is None and self.marks is None and lag.known:
                     self.marks = marks_of(lag)
                 caught_up = self.max_lag is None and self.marks is None
-                if not caught_up and LagCondition(self.max_lag or 0, self.marks).met(lag):
+                condition = LagCondition(self.max_lag or 0, self.marks)
+                if not caught_up and condition.met(lag):
                     return lag
+                if missing := condition.missing(lag):
+                    self.log.warning("Connector %s does not copy %s, which max_lag names", lag.connector, ", ".join(missing))
                 self.log.info("Connector %s is %s; to copy: %s", lag.connector, lag.state, lag.counts() or "the initial data")
             await asyncio.sleep(self.poll_interval)
 

@@ -32,12 +32,14 @@ class ConnectorLag:
     :param loaded: whether the initial data of a stream is sent and no partition waits to be sent again from its cache, or a snapshot is
         complete; always true of a sink.
     :param behind: partitions that are behind.
+    :param names: the caches of a source and the topics of a sink that its newest run copies.
     """
 
     connector: str
     state: str
     loaded: bool = False
     behind: tuple[PartitionLag, ...] = field(default=())
+    names: frozenset[str] = frozenset()
 
     @property
     def known(self) -> bool:
@@ -54,7 +56,7 @@ class ConnectorLag:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form: ``connector``, ``state``, ``loaded``, ``lag`` by cache or topic, ``total``."""
         counts = self.counts()
-        own = {name: value for name, value in asdict(self).items() if name != "behind"}
+        own = {name: value for name, value in asdict(self).items() if name not in ("behind", "names")}
         return {**own, "lag": counts, "total": sum(counts.values())}
 
 
@@ -73,15 +75,16 @@ def read_lag(clients: KafkaClients, prefix: str, connector: str, connect: Callab
     state = UNKNOWN if run is None else run.state
     if not record.is_source:
         sink = recorded_settings(SinkSettings, record)
-        return ConnectorLag(connector, state, True, _behind(sink_partitions(topics, sink.group_id, topics_read(sink, topics))))
-    settings = recorded_settings(SourceSettings, record)
+        names = topics_read(sink, topics)
+        return ConnectorLag(connector, state, True, _behind(sink_partitions(topics, sink.group_id, names)), frozenset(names))
+    settings, caches = recorded_settings(SourceSettings, record), frozenset(run.caches if run else ())
     if not settings.streams:
-        return ConnectorLag(connector, state, _completed(run))
+        return ConnectorLag(connector, state, _completed(run), names=caches)
     loaded = _completed(run) or _loaded(clients, prefix, connector, record.generation)
     with connect() as cluster:
         view = backlog.status_of(cluster, connector)
     loaded = loaded and not any(unit.sent_again for unit in view.units)
-    return ConnectorLag(connector, state, loaded, _behind(source_partitions(view)))
+    return ConnectorLag(connector, state, loaded, _behind(source_partitions(view)), caches.union(one.cache for one in view.caches))
 
 
 def recorded_settings(direction: type[S], record: ConnectorRecord) -> S:

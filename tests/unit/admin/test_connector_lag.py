@@ -9,19 +9,20 @@ from typing import Any
 import pytest
 
 from ignite_kafka.admin import connector_lag
-from ignite_kafka.admin.backlog import BacklogView, UnitBacklog
+from ignite_kafka.admin.backlog import BacklogView, CacheCapture, UnitBacklog
 from ignite_kafka.admin.connector_lag import NEVER_STARTED, UNKNOWN, ConnectorLag, ahead_of, marks_of, read_lag
 from ignite_kafka.admin.lag import PartitionLag
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
-from ignite_kafka.state.status import COMPLETED, RUNNING, RunStatus, TaskProgress
+from ignite_kafka.state.status import COMPLETED, RUNNING, CacheStatus, RunStatus, TaskProgress
 
 SINK = SinkSettings(name="c", topics=("t",)).to_dict()
 STREAM = SourceSettings(name="c", failover_policy="BACKLOG", run_mode="continuous").to_dict()
 SNAPSHOT = SourceSettings(name="c").to_dict()
 UNITS = (UnitBacklog("a", 0, 1, 4, 100, 6, 9, ()), UnitBacklog("a", 1, 1, 0, 0, -1, -1, ()))
+CACHES = (CacheCapture("a", 1, 2), CacheCapture("b", 1, 2))
 RUN = RunStatus(RUNNING, "c", "run", generation=3)
 
 
@@ -31,7 +32,7 @@ def records(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def have(settings: Any, run: RunStatus | None = RUN, *tasks: TaskProgress, units: tuple[UnitBacklog, ...] = UNITS) -> None:
         record = None if settings is None else ConnectorRecord(3, 2, run_id="run", settings=settings)
-        view = BacklogView("c", 1, 1, (), (), units)
+        view = BacklogView("c", 1, 1, CACHES, (), units)
         behind = [PartitionLag("t", 0, 5, 9, 4), PartitionLag("t", 1, 3, 3, 0)]
         for name, value in {
             "Topics": lambda clients: None,
@@ -65,14 +66,14 @@ def test_a_connector_that_was_never_started_or_wrote_no_status(records: Any) -> 
 
 def test_a_sink_has_its_partitions_that_are_behind(records: Any) -> None:
     records({**SINK, "of_a_newer_version": 1})
-    assert lag(no_cluster) == ConnectorLag("c", RUNNING, True, (PartitionLag("t", 0, 5, 9, 4),))
+    assert lag(no_cluster) == ConnectorLag("c", RUNNING, True, (PartitionLag("t", 0, 5, 9, 4),), frozenset("t"))
 
 
 def test_a_snapshot_is_loaded_once_it_is_complete(records: Any) -> None:
     records(SNAPSHOT)
     assert lag(no_cluster) == ConnectorLag("c", RUNNING, False)
-    records(SNAPSHOT, replace(RUN, state=COMPLETED))
-    assert lag(no_cluster) == ConnectorLag("c", COMPLETED, True)
+    records(SNAPSHOT, replace(RUN, state=COMPLETED, caches={"a": CacheStatus("t")}))
+    assert lag(no_cluster) == ConnectorLag("c", COMPLETED, True, names=frozenset("a"))
 
 
 @pytest.mark.parametrize(
@@ -83,6 +84,7 @@ def test_a_stream_is_loaded_once_all_tasks_of_its_newest_run_are(records: Any, t
     records(STREAM, RUN, *(TaskProgress(generation, 1, done, {}) for generation, done in tasks))
     found = lag()
     assert (found.loaded, found.counts()) == (loaded, {"a": 4})
+    assert found.names == {"a", "b"}
     assert marks_of(found) == {"a/0": 9}
     assert ahead_of(found, {"a/0": 9, "a/1": 5}) == {"a/0": 9}
 
@@ -90,4 +92,4 @@ def test_a_stream_is_loaded_once_all_tasks_of_its_newest_run_are(records: Any, t
 @pytest.mark.parametrize(("mark", "loaded"), [("given up", False), ("missed", False), ("lost", False), ("asked", False), ("gone", True)])
 def test_a_stream_is_not_loaded_while_a_partition_waits_to_be_sent_again(records: Any, mark: str, loaded: bool) -> None:
     records(STREAM, RUN, TaskProgress(3, 1, True, {}), units=(UnitBacklog("a", 0, 1, 0, 0, -1, -1, (mark,)),))
-    assert lag() == ConnectorLag("c", RUNNING, loaded)
+    assert (lag().loaded, lag().behind) == (loaded, ())

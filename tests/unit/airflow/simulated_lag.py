@@ -15,9 +15,9 @@ NEVER = ConnectorLag("c", NEVER_STARTED)
 
 
 def behind(count: int, *, position: int = 0, loaded: bool = True) -> ConnectorLag:
-    """The lag of a connector with one partition."""
+    """The lag of a connector with one cache of one partition."""
     partition = PartitionLag("flights", 0, position, position + count, count)
-    return ConnectorLag("c", RUNNING, loaded, (partition,) if count else ())
+    return ConnectorLag("c", RUNNING, loaded, (partition,) if count else (), frozenset({"flights"}))
 
 
 def simulate(monkeypatch: pytest.MonkeyPatch, *polls: ConnectorLag | Exception | Callable[[], ConnectorLag]) -> list[Any]:

@@ -17,11 +17,12 @@ from ignite_kafka.settings.secrets import Secrets, dump
 from ignite_kafka.state.status import COMPLETED, RUNNING
 
 BEHIND = (PartitionLag("a", 0, 5, 9, 4), PartitionLag("a", 1, 0, 3, 3), PartitionLag("b", 0, 7, 8, 1))
-LAG = ConnectorLag("c", RUNNING, True, BEHIND)
+LAG = ConnectorLag("c", RUNNING, True, BEHIND, frozenset("abc"))
 
 
 @pytest.mark.parametrize(
-    ("max_lag", "met"), [(7, False), (8, True), ({"a": 7}, True), ({"a": 6}, False), ({"a": 7, "b": 0}, False), ({"other": 0}, True)]
+    ("max_lag", "met"),
+    [(7, False), (8, True), ({"a": 7}, True), ({"a": 6}, False), ({"a": 7, "b": 0}, False), ({"c": 0}, True), ({"other": 9}, False)],
 )
 def test_lag_of_a_connector_or_of_some_caches_and_topics(max_lag: int | Mapping[str, int], met: bool) -> None:
     assert LagCondition(max_lag).met(LAG) is met

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,6 +27,16 @@ def test_templates_render_to_numbers_and_mappings(monkeypatch: pytest.MonkeyPatc
     simulate(monkeypatch, behind(2))
     found = ConnectorLagSensor(**LAG, max_lag=rendered).check(Run().context)
     assert found.is_done is met
+
+
+def test_it_waits_for_a_cache_that_the_connector_does_not_copy_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    polls = simulate(monkeypatch, behind(0), replace(behind(0), names=frozenset({"flights", "fleet"})))
+    assert not ConnectorLagSensor(**LAG, max_lag={"fleet": 5, "flights": 5}).check(Run().context).is_done
+    assert "Connector c does not copy fleet, which max_lag names" in capsys.readouterr().out
+    assert ConnectorLagSensor(**LAG, max_lag={"fleet": 5, "flights": 5}).check(Run().context).is_done
+    assert polls == []
 
 
 @pytest.mark.parametrize("wrong", ["many", -1, None])

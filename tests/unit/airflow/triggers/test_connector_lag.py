@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -41,6 +42,14 @@ def test_caught_up_begins_with_the_first_poll_of_a_connector_that_runs(monkeypat
 def test_caught_up_continues_with_the_marks_of_the_sensor(monkeypatch: pytest.MonkeyPatch) -> None:
     simulate(monkeypatch, behind(9, position=3), behind(9, position=4))
     assert fired(max_lag=None, marks={"flights/0": 4})["total"] == 9
+
+
+def test_it_waits_for_a_cache_that_the_connector_does_not_copy_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    simulate(monkeypatch, behind(0), replace(behind(0), names=frozenset({"fleet"})))
+    assert fired(max_lag={"fleet": 5})["total"] == 0
+    assert "Connector c does not copy fleet, which max_lag names" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("error", [AuthenticationFailed("no"), SettingsError("no")])
