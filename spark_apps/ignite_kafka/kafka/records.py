@@ -40,6 +40,7 @@ class Records:
     :param uses: classes and types of what was decoded, which bytes of other formats do not have.
     :param rows: row of each record's entry in the batch of entries, rising, where transforms drop some; None: each entry has a record.
     :param refused: rows of entries for which a transform throws an exception, with the error; they have no records.
+    :param topics: N topics (``pa.string()``) that transforms have given the records; None: all have the topic of their cache.
     """
 
     keys: pa.BinaryArray
@@ -52,11 +53,12 @@ class Records:
     uses: frozenset[TypeUse] = frozenset()
     rows: RowIndex | None = None
     refused: tuple[tuple[int, IgniteKafkaError], ...] = ()
+    topics: pa.StringArray | None = None
 
     def __post_init__(self) -> None:
         if len(self.keys) != len(self.values):
             raise ValueError(f"{len(self.keys)} keys and {len(self.values)} values")
-        for name, column in (("headers", self.headers), ("times", self.times_ms), ("rows", self.rows)):
+        for name, column in (("headers", self.headers), ("times", self.times_ms), ("rows", self.rows), ("topics", self.topics)):
             if column is not None and len(column) != len(self.keys):
                 raise ValueError(f"{len(self.keys)} keys and {len(column)} {name}")
         for array in (self.keys, self.values):
@@ -127,7 +129,9 @@ def take_rows(records: Records, rows: Int64Array) -> Records:
     headers = None if records.headers is None else records.headers.take(index)
     times = None if records.times_ms is None else records.times_ms[rows]
     of = None if records.rows is None else records.rows[rows]
-    return replace(records, keys=records.keys.take(index), values=records.values.take(index), headers=headers, times_ms=times, rows=of)
+    topics = None if records.topics is None else records.topics.take(index)
+    keys, values = records.keys.take(index), records.values.take(index)
+    return replace(records, keys=keys, values=values, headers=headers, times_ms=times, rows=of, topics=topics)
 
 
 def concat_records(parts: Sequence[Records]) -> Records:
@@ -145,6 +149,7 @@ def concat_records(parts: Sequence[Records]) -> Records:
         frozenset[TypeUse]().union(*(part.uses for part in parts)),
         _concat_numbers([part.rows for part in parts]),
         tuple(one for part in parts for one in part.refused),
+        _concat_topics([part.topics for part in parts]),
     )
 
 
@@ -166,6 +171,11 @@ def _concat_times(parts: Sequence[Records]) -> Int64Array | None:
     if all(part.times_ms is None for part in parts):
         return None
     return np.concatenate([np.zeros(len(part), np.int64) if part.times_ms is None else part.times_ms for part in parts])
+
+
+def _concat_topics(columns: Sequence[pa.StringArray | None]) -> pa.StringArray | None:
+    present = [column for column in columns if column is not None]
+    return pa.concat_arrays(present) if present else None
 
 
 def _concat_numbers(columns: Sequence[Int64Array | None]) -> Int64Array | None:

@@ -51,7 +51,7 @@ def routes(caches: Iterable[str], topic_of: Callable[[str], NamedBy], internal_t
     taken: dict[str, tuple[str, NamedBy]] = {}
     for cache in caches:
         topic = topic_of(cache)
-        _check_name(cache, topic, internal_topic_prefix)
+        check_topic(cache, topic, internal_topic_prefix)
         other, before = taken.setdefault(topic.name.replace(".", "_"), (cache, topic))
         if other != cache:
             same = topic.name == before.name
@@ -66,7 +66,11 @@ def routes(caches: Iterable[str], topic_of: Callable[[str], NamedBy], internal_t
     return result
 
 
-def _check_name(cache: str, topic: NamedBy, internal_topic_prefix: str) -> None:
+def check_topic(cache: str, topic: NamedBy, internal_topic_prefix: str = "ignite-kafka") -> None:
+    """Check the name of a topic for a cache's records.
+
+    :raises SettingsError: it is not valid, or internal.
+    """
     where = {"cache": cache, "topic": topic.name, "named_by": topic.rule}
     if not is_topic_name(topic.name):
         what = f"the name of a cache's topic is not valid: allowed are {ALLOWED}, and neither . nor .."

@@ -20,12 +20,14 @@ class CachePlan:
     """A cache of the plan and its topic.
 
     :param partitions: number of the cache's partitions.
-    :param topic_partitions: number of the topic's partitions.
+    :param topic: of all records; without `one_topic` the one that they have before the transforms.
+    :param topic_partitions: number of the topic's partitions; 0: unknown.
     :param incarnation: changes when the cache is created again; empty: unknown.
     :param load: whether a stream sends the initial data.
     :param topic_bytes: max.message.bytes of the topic; None: unknown.
     :param topic_id: Kafka's id of the topic; empty: unknown.
     :param deployment: of a stream: the cache's deployment id, which changes when the cache is created again; empty: unknown.
+    :param one_topic: whether all records go to one topic; False: transforms route each record, to topics created with their first ones.
     """
 
     name: str
@@ -38,6 +40,7 @@ class CachePlan:
     topic_bytes: int | None = None
     topic_id: str = ""
     deployment: str = ""
+    one_topic: bool = True
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> CachePlan:

@@ -30,6 +30,7 @@ from ..state.slot_writer import SlotWriter
 from ..state.types import write_uses
 from .entry_selection import EntrySelectors
 from .provenance import Origin, Provenance
+from .record_topics import RecordTopics
 
 REFUSE = "REFUSE"
 _NONE: Int64Array = np.zeros(0, np.int64)
@@ -62,7 +63,7 @@ class EntrySender:
         self._types_topic = types_topic(settings.internal_topic_prefix)
         self._converters = converters or Converters(settings)
         self._selectors = EntrySelectors(settings, self._converters, cluster)
-        self._provenance = Provenance(plan)
+        self._provenance, self._topics = Provenance(plan), RecordTopics(settings)
 
     def send(
         self,
@@ -81,6 +82,7 @@ class EntrySender:
         :param removed: N flags: the entry is a tombstone; None: none is, and the order of the entries does not count.
         :param changes: N update counters and N capture times (milliseconds) of changes; None: the entries were read from the cache.
         :raises AmbiguousKeys: keys of two types can give the same Kafka key, and setting `coinciding_keys` refuses that.
+        :raises SettingsError, TopicError: from :meth:`.record_topics.RecordTopics.divided`.
         :raises DecodeError, UnsupportedType, TransformFailed, RecordTooLarge: of a bad entry if the policy is to stop; whatever the policy,
             of a page whose entry boundaries cannot be found.
         """
@@ -94,8 +96,9 @@ class EntrySender:
             origin = Origin(cache, partitions, *(changes or (None, None))).of_rows(chosen.positions(sent))
             records = replace(records, headers=joined_headers(records.headers, self._provenance.headers(origin, cache.topic)))
         self.note_key_types(cache.name, records.key_types)
-        write_uses(writer, self._types_topic, cache.topic, records, self._cluster)
-        writer.send(cache.topic, cache.topic_partitions, records, cache.topic_id)
+        for target, part in self._topics.divided(writer, cache, records):
+            write_uses(writer, self._types_topic, target.topic, part, self._cluster)
+            writer.send(target.topic, target.topic_partitions, part, target.topic_id)
         every_bad = np.concatenate([np.array([bad.row for bad in chosen.bad], np.int64), chosen.positions(rows)])
         for bad, partition in zip((*chosen.bad, *conversion.bad), partitions[every_bad].tolist(), strict=True):
             self._skip(writer, slot, cache, partition, bad)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from ..convert import Converters, check_transforms
 from ..convert.filter import Filters
@@ -43,6 +44,7 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
     caches = []
     copied = chosen if settings.load_initial_data or settings.streams else ()
     topic_names = routes(copied, topic_of(settings), settings.internal_topic_prefix)
+    by_record = routed_by_record(settings, copied)
     _check_dead_letter_topic(settings, topic_names.values())
     for name, topic in topic_names.items():
         info = cluster.cache(name)
@@ -53,10 +55,11 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
         converters.of(name).check(info, cluster, topic)
         if (entry_filter := filters.of(name)) is not None:
             entry_filter.check(info, cluster)
-        partitions = existing.get(
-            topic, max(0, settings.of(name).new_topic(topic).partitions)
-        )  # 0: the broker's default, known once the topic exists
-        caches.append(CachePlan(name, info.cache_id, topic, info.partitions, partitions, info.incarnation))
+        cache = CachePlan(name, info.cache_id, topic, info.partitions, 0, info.incarnation, one_topic=name not in by_record)
+        new = settings.of(name).new_topic(topic)
+        if cache.one_topic:  # 0: the broker's default, known once the topic exists
+            cache = replace(cache, topic_partitions=existing.get(topic, max(0, new.partitions)))
+        caches.append(cache)
     return TransferPlan(settings.name, snapshot_id, 0, slots, settings, tuple(caches))
 
 
@@ -71,6 +74,20 @@ def topic_of(settings: SourceSettings) -> Callable[[str], NamedBy]:
 
     check_transforms(settings)
     return routed_topics(settings)
+
+
+def routed_by_record(settings: SourceSettings, caches: Iterable[str]) -> set[str]:
+    """The caches whose transforms may give each record a topic of its own.
+
+    :raises SettingsError: records of two of them could go to one topic.
+    """
+    if not any(one.transforms for one in settings.variants):
+        return set()
+    from ..convert.transforms.steps import example_topic, routes_records
+
+    found = [cache for cache in caches if routes_records(settings.of(cache))]
+    routes(found, partial(example_topic, settings), settings.internal_topic_prefix)
+    return set(found)
 
 
 def chosen_caches(settings: SourceSettings, names: Sequence[str]) -> list[str]:
@@ -118,6 +135,8 @@ def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics
     _check_dead_letter_topic(settings, [cache.topic for cache in stored.caches])
     existing = topics.existing()
     for cache in stored.caches:
+        if not cache.one_topic:
+            continue
         found = existing.get(cache.topic)
         if found is not None and found != cache.topic_partitions:
             raise TopicError(
@@ -153,9 +172,14 @@ def register_schemas(settings: SourceSettings, caches: Iterable[CachePlan], clus
 
 
 def cache_configurations(caches: Iterable[CachePlan], cluster: Cluster) -> dict[str, CacheConfiguration]:
-    """Present configurations of caches by their data topics, for a sink that makes the same caches; without those destroyed meanwhile."""
+    """Present configurations of caches by their data topics, for a sink that makes the same caches.
+
+    Caches destroyed meanwhile are left out, and those whose records have several topics.
+    """
     found = {}
     for cache in caches:
+        if not cache.one_topic:
+            continue
         with suppress(CacheNotFound):
             found[cache.topic] = with_present_tables(cluster, cluster.configuration(cache.name))
     return found
@@ -167,23 +191,26 @@ def ensure_types_topic(settings: SourceSettings, topics: Topics) -> None:
 
 
 def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
-    """Create the topics that are missing.
+    """Create the topics that are missing; those of records that transforms route are created with their first records.
 
     :returns: the plan with the ids of the topics, and a batch limit that each of them accepts.
     :raises TopicError: a topic was deleted meanwhile.
     """
     settings, dead_letters = plan.settings, plan.settings.dead_letter_topic
-    specs = [_spec(cache, settings) for cache in plan.caches]
+    fixed = [cache for cache in plan.caches if cache.one_topic]
+    specs = [_spec(cache, settings) for cache in fixed]
     if dead_letters:
         specs.append(TopicSpec(dead_letters, 1, settings.dead_letter_copies))
     counts = topics.ensure(specs)
-    states = topics.describe([cache.topic for cache in plan.caches] + ([dead_letters] if dead_letters else []))
-    for cache in plan.caches:
+    states = topics.describe([cache.topic for cache in fixed] + ([dead_letters] if dead_letters else []))
+    for cache in fixed:
         if cache.topic not in states:
             raise TopicError("the topic was deleted while the run began", "Start again.", topic=cache.topic, cache=cache.name)
     limits = {name: state.max_message_bytes for name, state in states.items() if state.max_message_bytes is not None}
     caches = tuple(
         replace(cache, topic_partitions=counts[cache.topic], topic_bytes=limits.get(cache.topic), topic_id=states[cache.topic].topic_id)
+        if cache.one_topic
+        else cache
         for cache in plan.caches
     )
     largest_batch = min([_LARGEST_BATCH, *limits.values()])

@@ -20,7 +20,7 @@ from ..kafka.clients import KafkaClients
 from ..kafka.dead_letters import DeadLetter
 from ..kafka.producer import ProducerFenced, TransactionalProducer, fenced_by_newer
 from ..kafka.records import Records
-from ..kafka.topics import TopicPartition, Topics
+from ..kafka.topics import TopicPartition, Topics, TopicSpec
 from ..plan.sink_offsets import PartitionKey, PartitionOffset
 from ..plan.slots import Owner, SlotKey, SlotState, UnitKey, UnitOffset
 from .configs import slot_transactional_id
@@ -134,6 +134,17 @@ class SlotWriter:
             key = SlotKey(self._claim.connector, self._claim.slot).to_json()
             self._producer.produce(self._claim.offsets_topic, key, self._claim.owner.to_json(), self._claim.slot, FORMAT_HEADERS)
         return self._transaction
+
+    def ensure_topic(self, spec: TopicSpec) -> tuple[str, int]:
+        """Create a data topic if it is missing; returns its id and its partition count.
+
+        :raises TopicError: the user may not create it, its settings are refused, or it was deleted at once.
+        """
+        self._topics.ensure([spec])
+        found = self._topics.identities([spec.name])
+        if spec.name not in found:
+            raise TopicError("the topic was deleted right after it was created", "Start again.", topic=spec.name)
+        return found[spec.name]
 
     def send(self, topic: str, partitions: int | None, records: Records, topic_id: str = "") -> None:
         """Queue a batch of records for a data topic.

@@ -10,7 +10,7 @@ from confluent_kafka.admin import OffsetSpec
 from pyspark.sql import SparkSession
 
 from ..admin.verify import Verified
-from ..errors import CacheNotFound, TopicError
+from ..errors import CacheNotFound, SettingsError, TopicError
 from ..ignite.cluster import Cluster
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import TopicPartition, Topics
@@ -149,10 +149,14 @@ class _Given:
 def _source_plan(settings: SourceSettings, clients: KafkaClients, cluster: Cluster) -> tuple[TransferPlan, Mapping[str, int]]:
     """The plan, and the partition counts of those of its topics that exist.
 
+    :raises SettingsError: transforms give each record of a cache a topic.
     :raises TopicError: no topic exists, so nothing was copied yet.
     """
     topics = Topics(clients)
     plan = source_planning.make_plan(settings, cluster, topics, _ANY, _NO_SLOTS)
+    if several := [cache.name for cache in plan.caches if not cache.one_topic]:
+        what = "a comparison is of a cache and its topic, and transforms give each record of these caches a topic"
+        raise SettingsError(what, "Leave the caches out with cache_blacklist.", setting="transforms", caches=_shown(several))
     wanted = {cache.topic for cache in plan.caches}
     counts = topics.counts(wanted)
     if not counts:

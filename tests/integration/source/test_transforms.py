@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,17 @@ import pytest
 from confluent_kafka import Message
 from pyspark.sql import SparkSession
 
-from ignite_kafka.errors import TransformFailed
+from ignite_kafka.errors import SettingsError, TransformFailed
 from ignite_kafka.kafka.topics import Topics, read_to_end
-from tests.support.snapshot_world import ROWS, World
+from ignite_kafka.settings.secrets import Secrets
+from ignite_kafka.verification.connector import VerifyOptions, check_connector
+from tests.support.snapshot_world import ROWS, Trade, World
 from tests.support.stream_world import Part, await_that
 from tests.support.stream_world import World as StreamWorld
 
 KAFKA = "org.apache.kafka.connect.transforms."
 CAST = f"{KAFKA}Cast$Value"
+DAY_MS = 86_400_000
 
 
 def chain(**transforms: dict[str, str]) -> dict[str, Any]:
@@ -56,6 +60,34 @@ def test_a_snapshot_is_transformed_routed_and_verified(fresh: World) -> None:
     assert {key_of(one): value_of(one) for one in found} == expected
     assert {tuple(one.headers() or ()) for one in found} == {(("by", b"ignite"), ("ignite_kafka.cache", cache.encode()))}
     assert fresh.verify(**changed)["trades"].equal
+
+
+def test_records_of_a_snapshot_go_to_topics_by_their_times(fresh: World) -> None:
+    cache, prefix = f"{fresh.stem}-days", fresh.settings.topic_prefix
+    days = {number: datetime(2024, 1, 30 + number % 2, tzinfo=UTC) for number in range(50)}
+    with fresh.ignite.client() as client:
+        client.create_cache(cache).put_all(
+            {key: Trade(id=key, symbol="a", price=1.0, at=(at.replace(tzinfo=None), 0)) for key, at in days.items()}
+        )
+    transforms = chain(
+        day={"type": f"{KAFKA}TimestampRouter"}, mask={"type": f"{KAFKA}ReplaceField$Value", "include": "id"},
+        topic={"type": f"{KAFKA}InsertField$Value", "topic.field": "topic"},
+    )  # fmt: skip
+    changed = {**transforms, "cache_whitelist": (cache,), "record_timestamp_field": "at"}
+    counts = fresh.run("days", **changed).caches[cache]
+    assert (counts.entries, counts.records, counts.bad) == (50, 50, 0)
+    assert fresh.run("days", **changed).already_complete
+    names = {day: f"{prefix}{cache}-202401{day}" for day in (30, 31)}
+    for day, name in names.items():
+        found = messages(fresh, name)
+        assert {key_of(one): value_of(one) for one in found} == {
+            key: {"id": key, "topic": name} for key, at in days.items() if at.day == day
+        }
+        assert {one.timestamp()[1] for one in found} == {int(datetime(2024, 1, day, tzinfo=UTC).timestamp() * 1000)}
+    existing = Topics(fresh.clients).existing()
+    assert {name: count for name, count in existing.items() if cache in name} == dict.fromkeys(names.values(), 3)
+    with pytest.raises(SettingsError, match="transforms give each record of these caches a topic"):
+        check_connector(replace(fresh.settings, **changed), Secrets(), VerifyOptions())
 
 
 def test_an_own_transform_is_shipped_with_the_app_and_dropped_entries_count_as_read(
@@ -111,6 +143,24 @@ def test_a_stream_is_transformed_and_removals_are_tombstones(stream: StreamWorld
     assert last[b"1"] is None
     assert json.loads(last[b"7"] or b"") == {"id": 7, "label": "changed 7"}
     assert {tuple(one.headers() or ()) for one in stream.messages("parts")} == {(("by", b"ignite"),)}
+
+
+def test_changes_of_a_stream_go_to_topics_by_their_times(stream: StreamWorld) -> None:
+    stream.settings = replace(
+        stream.settings, process_removals=False, record_timestamp_field="id", **chain(day={"type": f"{KAFKA}TimestampRouter"})
+    )
+
+    def texts(day: int) -> list[str]:
+        return sorted(value_of(one)["name"] for one in stream.messages(f"parts-1970010{day}"))
+
+    stream.put("parts", {day: Part(day * DAY_MS, "loaded") for day in (1, 2)})
+    with stream.running() as run:
+        await_that(lambda: texts(2) == texts(3) == ["loaded"], "the entries of both days", run)
+        stream.put("parts", {2: Part(3 * DAY_MS, "moved"), 4: Part(2 * DAY_MS, "new")})
+        stream.remove("parts", [1])
+        await_that(lambda: texts(4) == ["moved"] and texts(3) == ["loaded", "new"], "changes in the topics of their days", run)
+    assert texts(2) == ["loaded"]
+    assert [name for name in Topics(stream.clients).existing() if name == f"{stream.stem}-parts"] == []
 
 
 def test_a_filter_of_tombstones_keeps_removed_keys_in_the_topic(stream: StreamWorld) -> None:

@@ -14,7 +14,7 @@ from ignite_kafka.plan.slots import Owner
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.runtime.clients import slot_opener
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.source.planning import ensure_topics, topic_of
+from ignite_kafka.source.planning import ensure_topics, routed_by_record, topic_of
 from tests.support.fake_topics import described, refused
 from tests.unit.kafka.test_record_size import RECORDS
 
@@ -61,5 +61,27 @@ def test_the_topic_of_a_plan_is_that_of_the_routers_and_the_chain_is_checked() -
     settings = SourceSettings(name="c", transforms=("a",), transform_config={"a": route}, overrides={"plain": {"transforms": []}})
     assert [topic_of(settings)(cache).name for cache in ("flights", "plain")] == ["flights-v2", "plain"]
     wrong = replace(settings, transform_config={"a": {"type": f"{package}TimestampRouter"}})
-    with pytest.raises(SettingsError, match="several topics, by their times"):
+    with pytest.raises(SettingsError, match="no time by which"):
         topic_of(wrong)
+
+
+def test_caches_whose_records_have_topics_of_their_own() -> None:
+    router = {"type": "org.apache.kafka.connect.transforms.TimestampRouter", "topic.format": "all"}
+    settings = SourceSettings(
+        name="c",
+        transforms=("day",),
+        transform_config={"day": router},
+        record_timestamp_field="at",
+        overrides={"plain": {"transforms": []}},
+    )
+    assert routed_by_record(settings, ["plain", "flights"]) == {"flights"}
+    assert routed_by_record(SourceSettings(name="c"), ["flights"]) == set()
+    with pytest.raises(SettingsError, match=r"flights \(by topic_prefix and routers\) and planes .* collide: they are one topic"):
+        routed_by_record(settings, ["flights", "planes"])
+
+
+def test_no_topic_is_created_for_a_cache_whose_records_have_topics_of_their_own() -> None:
+    first, second = PLAN.caches
+    plan = ensure_topics(replace(PLAN, caches=(replace(first, one_topic=False), second)), described({"b": {}, "dead": {}}))
+    assert plan.caches[0] == replace(first, one_topic=False)
+    assert plan.caches[1].topic_id

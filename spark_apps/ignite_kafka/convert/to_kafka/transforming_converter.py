@@ -23,6 +23,8 @@ from ..connect.columns import ConnectColumn, ConnectPart, Serializer
 from ..rules.stage import Stage
 from ..transforms.batch import NO_TIME, BadRow, ConnectBatch
 from ..transforms.chain import Step, apply_chain
+from ..transforms.sides import by_topic
+from ..transforms.steps import routes_each
 from .connect_side import ConnectSide
 from .converter import SideContext, naming_cache
 from .entry_converter import DecodedGroup, EntryConverter
@@ -59,6 +61,7 @@ class _Made:
     headers: list[pa.ListArray] = field(default_factory=list)
     times: list[Int64Array] = field(default_factory=list)
     rows: list[RowIndex] = field(default_factory=list)
+    topics: list[pa.StringArray] = field(default_factory=list)
     bad: list[BadRow] = field(default_factory=list)
     kinds: set[KeyKind] = field(default_factory=set)
     key_types: set[KeyType] = field(default_factory=set)
@@ -68,7 +71,8 @@ class _Made:
 class TransformingConverter:
     """The converter of a cache that has transforms.
 
-    A side that no transform reads or changes has the bytes of the converter without transforms, and its keys can be turned back.
+    A side that no transform reads or changes has the bytes of the converter without transforms, and its keys can be turned back; unless
+    records have topics of their own, under which the converters write them.
 
     :param plain: the converter without transforms, of whose sides none is ignite-binary.
     :param key: writes the keys that transforms change; `value` likewise.
@@ -76,7 +80,8 @@ class TransformingConverter:
 
     def __init__(self, plain: EntryConverter, key: ConnectSide, value: ConnectSide, chain: Chain) -> None:
         self._plain, self._key, self._value, self._chain = plain, key, value, chain
-        self._touched = {side: touches(chain.settings, side) for side in ("key", "value")}
+        self._routes_each = routes_each(chain.settings)
+        self._touched = {side: self._routes_each or touches(chain.settings, side) for side in ("key", "value")}
 
     @property
     def key_name(self) -> str:
@@ -128,6 +133,7 @@ class TransformingConverter:
             uses=frozenset(made.uses),
             rows=rows,
             refused=tuple((bad.row, self._error(bad)) for bad in sorted(made.bad, key=lambda bad: bad.row)),
+            topics=pa.concat_arrays([pa.array([], pa.string()), *made.topics]) if self._routes_each else None,
         )
         return records if np.array_equal(rows, np.sort(rows)) else take_rows(records, np.argsort(rows))
 
@@ -147,7 +153,11 @@ class TransformingConverter:
             result = apply_chain(batch, self._chain.steps)
             made.bad += result.bad
             for one in result.batches:
-                if len(one):
+                if self._routes_each:
+                    for topic, part in by_topic(one):
+                        made.topics.append(part.topics)
+                        self._add(part, group.rows, None, None, topic, made)
+                elif len(one):
                     self._add(one, group.rows, plain_key, plain_value, context.topic, made)
 
     def _plain_bytes(self, decoded: DecodedGroup, context: SideContext, made: _Made) -> tuple[pa.Array | None, pa.Array | None]:

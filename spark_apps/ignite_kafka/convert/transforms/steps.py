@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -58,7 +59,8 @@ def _transform(one: TransformSettings, *, sink: bool) -> Transform:
 def check_steps(settings: ConnectorSettings) -> None:
     """Check the transforms of a connector and of its overrides without starting anything.
 
-    :raises SettingsError: see :func:`make_steps`; or transforms of a source give records of one cache several topics.
+    :raises SettingsError: see :func:`make_steps`; or transforms of a source give the records of one cache several topics, and the source
+        sends removals, or its records have no time.
     """
     found = Findings()
     for one in settings.variants:
@@ -72,20 +74,26 @@ def check_steps(settings: ConnectorSettings) -> None:
 
 
 def _check_route(settings: SourceSettings, one: TransformSettings) -> None:
-    if one.short_name == TIMESTAMP_ROUTER:
-        what = "records of one cache would go to several topics, by their times"
-    elif one.predicate is not None and _depends_on_records(one):
-        what = f"records of one cache would go to several topics, by predicate {one.predicate.alias}"
+    if not _depends_on_records(one):
+        return
+    by_time = one.short_name == TIMESTAMP_ROUTER
+    if settings.streams and settings.process_removals:
+        by = "their times" if by_time or one.predicate is None else f"predicate {one.predicate.alias}"
+        why = "nothing says in which of them the record of a removed entry is, so that its tombstone cannot go there"
+        what = f"records of one cache would go to several topics, by {by}: {why}"
+        remedy = "Set process_removals to false, or route at the sink"
+    elif by_time and not settings.record_timestamp_field and not any(other.is_own for other in chain_of(settings)):
+        what, remedy = "the records have no time by which it could route them", "Set record_timestamp_field"
     else:
         return
-    why = "a source keeps the offsets of a cache and the id of its one topic together, so that a deleted topic is noticed"
-    remedy = "Route at the sink, or name topics by RegexRouter without such a predicate, topic_names or overrides"
     where = {"setting": f"{TRANSFORMS}.{one.alias}.type", "value": one.type}
-    raise SettingsError(f"{what}: {why}", remedy, **where, set_in=set_in(settings, TRANSFORMS, one.alias))
+    raise SettingsError(what, remedy, **where, set_in=set_in(settings, TRANSFORMS, one.alias))
 
 
 def routed_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
     """Names the topic of a cache: that of the settings, as the RegexRouters of the cache's transforms change it.
+
+    Where the topic depends on the record, it is that of the settings.
 
     :raises SettingsError: from :func:`make_steps`.
     """
@@ -95,29 +103,51 @@ def routed_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
         override = settings.override_of(cache)
         if override not in routers:
             own = settings.of(cache)
-            chain = zip(make_steps(own), chain_of(own), strict=True)
-            routers[override] = tuple(step for step, one in chain if one.short_name == REGEX_ROUTER)
+            routers[override] = () if routes_records(own) else _routers(own, REGEX_ROUTER)
         return routed(settings.topic_of(cache), routers[override])
 
     return topic_of
 
 
-def routed(topic: NamedBy, routers: Sequence[Step]) -> NamedBy:
-    """The name that RegexRouters make of a topic's name."""
+def example_topic(settings: SourceSettings, cache: str) -> NamedBy:
+    """A topic that records of a cache may have: all its routers are applied, without their predicates, to a record of 1970.
+
+    :raises SettingsError: from :func:`make_steps`.
+    """
+    routers = _routers(settings.of(cache), REGEX_ROUTER, TIMESTAMP_ROUTER)
+    return routed(settings.topic_of(cache), [replace(step, predicate=None) for step in routers], time_ms=0)
+
+
+def _routers(settings: ConnectorSettings, *names: str) -> tuple[Step, ...]:
+    chain = zip(make_steps(settings), chain_of(settings), strict=True)
+    return tuple(step for step, one in chain if one.short_name in names)
+
+
+def routed(topic: NamedBy, routers: Sequence[Step], *, time_ms: int = NO_TIME) -> NamedBy:
+    """The name that routers make of a topic's name.
+
+    :param time_ms: time of the record, in milliseconds since 1970.
+    """
     if not routers:
         return topic
     nothing = ConnectColumn(pa.nulls(1), None)
-    batch = ConnectBatch(np.zeros(1, np.int64), nothing, nothing, pa.array([topic.name]), np.full(1, NO_TIME, np.int64))
+    batch = ConnectBatch(np.zeros(1, np.int64), nothing, nothing, pa.array([topic.name]), np.full(1, time_ms, np.int64))
     made = apply_chain(batch, routers)
     if made.bad:
         raise SettingsError(f"topic {topic.name} cannot be routed: {made.bad[0].reason}", setting=f"{TRANSFORMS}.{made.bad[0].transform}")
     name = made.batches[0].topics[0].as_py()
-    return topic if name == topic.name else NamedBy(name, f"{topic.rule} and RegexRouter")
+    by = REGEX_ROUTER if time_ms == NO_TIME else "routers"
+    return topic if name == topic.name else NamedBy(name, f"{topic.rule} and {by}")
 
 
 def routes_records(settings: ConnectorSettings) -> bool:
     """Whether Kafka Connect's routers may give the records of one topic several topics."""
-    return any(one.short_name == TIMESTAMP_ROUTER or _depends_on_records(one) for one in chain_of(settings))
+    return routes_each(chain_of(settings))
+
+
+def routes_each(chain: Iterable[TransformSettings]) -> bool:
+    """Whether routers of a chain may give the records of one topic several topics."""
+    return any(_depends_on_records(one) for one in chain)
 
 
 def routed_topic(settings: ConnectorSettings, topic: str) -> str:
@@ -125,8 +155,7 @@ def routed_topic(settings: ConnectorSettings, topic: str) -> str:
 
     :raises SettingsError: see :func:`make_steps`.
     """
-    chain = zip(make_steps(settings), chain_of(settings), strict=True)
-    return routed(NamedBy(topic, ""), [step for step, one in chain if one.short_name == REGEX_ROUTER]).name
+    return routed(NamedBy(topic, ""), _routers(settings, REGEX_ROUTER)).name
 
 
 def asks_for_tombstones(chain: Iterable[TransformSettings]) -> bool:
@@ -144,8 +173,8 @@ def _predicate_of(one: TransformSettings) -> str:
 
 
 def _depends_on_records(one: TransformSettings) -> bool:
-    """Whether a RegexRouter has a predicate of more than the topic."""
-    return one.short_name == REGEX_ROUTER and _predicate_of(one) not in ("", _BY_TOPIC)
+    """Whether a transform routes records by their times, or by a predicate of more than the topic."""
+    return one.short_name == TIMESTAMP_ROUTER or (one.short_name == REGEX_ROUTER and _predicate_of(one) not in ("", _BY_TOPIC))
 
 
 @contextmanager

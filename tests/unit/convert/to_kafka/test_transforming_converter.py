@@ -12,13 +12,15 @@ import pyarrow.compute as pc
 import pytest
 
 from ignite_kafka.convert import Converters
+from ignite_kafka.convert.connect.columns import ConnectColumn
+from ignite_kafka.convert.to_kafka.connect_side import ConnectSide
 from ignite_kafka.convert.to_kafka.converter import Converter
 from ignite_kafka.errors import SettingsError, TransformFailed, UnsupportedType
 from ignite_kafka.ignite.binary.row_values import EnumValue, Timestamp
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo, Page
 from ignite_kafka.kafka.headers import pairs
-from ignite_kafka.kafka.records import Records
+from ignite_kafka.kafka.records import Records, concat_records, take_rows
 from ignite_kafka.settings.source import SourceSettings
 from tests.support.converters import converter
 from tests.support.ignite_bytes import (
@@ -73,6 +75,7 @@ def texts(records: Records) -> list[tuple[bytes | None, bytes | None]]:
     return list(zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True))
 
 
+YEAR_MS = 31_557_600_000
 MASK = {"type": f"{KAFKA}MaskField$Value", "fields": "x"}
 DROP_NAME = {"type": f"{KAFKA}ReplaceField$Value", "exclude": "name"}
 TO_KEY = {"type": f"{KAFKA}ValueToKey", "fields": "name"}
@@ -159,6 +162,35 @@ def test_the_topic_of_the_chain_is_that_before_its_routers() -> None:
     assert records.values.to_pylist() == [b'{"name":"a","x":10,"t":"renamed"}']
     with pytest.raises(SettingsError, match=r"gives a record topic 'renamed-v2'.*one topic, 'other'"):
         converted(made, page([(long(1), point("a", 10))], 3), "other")
+
+
+def test_records_have_the_topics_of_their_times_and_are_written_under_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    serialize, topics = ConnectSide.serialize, []
+
+    def noted(self: ConnectSide, column: ConnectColumn, topic: str) -> pa.BinaryArray:
+        topics.append((self._part, topic, len(column.data)))
+        return serialize(self, column, topic)
+
+    monkeypatch.setattr(ConnectSide, "serialize", noted)
+    day = {"type": f"{KAFKA}TimestampRouter", "timestamp.format": "yyyy"}
+    entries = page([(long(1), point("a", 4 * YEAR_MS)), (long(2), point("b", 1)), (long(3), point("c", 4 * YEAR_MS + 1))], 3)
+    records = converted(transforming({"day": day}, record_timestamp_field="x", topic_prefix="k-"), entries, "k-points")
+    assert topics == [(side, topic, count) for topic, count in (("k-points-1974", 2), ("k-points-1970", 1)) for side in ("key", "value")]
+    assert records.topics is not None
+    assert records.topics.to_pylist() == ["k-points-1974", "k-points-1970", "k-points-1974"]
+    assert records.keys.to_pylist() == [b"1", b"2", b"3"]
+    assert take_rows(records, np.array([1])).topics == pa.array(["k-points-1970"])
+    assert concat_records([records, records]).topics == pa.concat_arrays([records.topics] * 2)
+
+
+def test_a_record_without_a_time_has_no_topic_by_time() -> None:
+    transforms = {"day": {"type": f"{KAFKA}TimestampRouter"}}
+    records = converted(transforming(transforms, record_timestamp_field="x"), page([(long(1), NULL), (long(2), point("b", 1))], 3))
+    assert records.topics is not None
+    assert records.topics.to_pylist() == ["points-19700101"]
+    [(row, error)] = records.refused
+    assert (row, error.where["exception"]) == (0, "org.apache.kafka.connect.errors.DataException")
+    assert "Timestamp missing on record" in error.what
 
 
 def test_own_transforms_drop_and_change_records() -> None:

@@ -9,6 +9,7 @@ import pytest
 from ignite_kafka.convert import check_transforms
 from ignite_kafka.convert.transforms.steps import (
     asks_for_tombstones,
+    example_topic,
     make_steps,
     reads_headers,
     routed_topic,
@@ -16,6 +17,7 @@ from ignite_kafka.convert.transforms.steps import (
     routes_records,
 )
 from ignite_kafka.errors import SettingsError
+from ignite_kafka.settings.name_rules import NamedBy
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.settings.transforms import chain_of, touches
@@ -79,23 +81,33 @@ def test_the_topic_of_a_cache_is_that_of_its_routers() -> None:
     assert topic_of("c").rule == "topic_prefix and RegexRouter"
 
 
+DAY = {"type": f"{KAFKA}TimestampRouter"}
+
+
 @pytest.mark.parametrize(
-    ("config", "predicates", "message"),
-    [
-        (
-            {"day": {"type": f"{KAFKA}TimestampRouter"}},
-            {},
-            "records of one cache would go to several topics, by their times: .* Route at the sink",
-        ),
-        ({"route": {**ROUTE, "predicate": "p"}}, {"p": TOMBSTONE}, "would go to several topics, by predicate p: "),
-    ],
+    ("config", "predicates", "by"),
+    [({"day": DAY}, {}, "their times"), ({"route": {**ROUTE, "predicate": "p"}}, {"p": TOMBSTONE}, "predicate p")],
 )
-def test_a_source_refuses_transforms_that_give_one_cache_several_topics(config: Config, predicates: Config, message: str) -> None:
-    with pytest.raises(SettingsError, match=message) as caught:
-        check_transforms(source(config, predicates))
+def test_topics_by_record_are_refused_for_a_stream_that_sends_removals(config: Config, predicates: Config, by: str) -> None:
+    timed = {"record_timestamp_field": "at", "run_mode": "continuous", "failover_policy": "BACKLOG"}
+    with pytest.raises(SettingsError, match=f"would go to several topics, by {by}: .* Set process_removals to false") as caught:
+        check_transforms(source(config, predicates, **timed, process_removals=True))
     assert caught.value.where["setting"] == f"transforms.{next(iter(config))}.type"
-    check_transforms(sink(config, predicates))
-    assert routes_records(sink(config, predicates))
+    for settings in (source(config, predicates, **timed), sink(config, predicates)):
+        check_transforms(settings)
+        assert routes_records(settings)
+
+
+def test_a_source_without_times_has_no_topics_by_time() -> None:
+    with pytest.raises(SettingsError, match=r"no time by which it could route them .*\. Set record_timestamp_field"):
+        check_transforms(source({"day": DAY}))
+    check_transforms(source({"own": {"type": "math:floor"}, "day": DAY}))
+
+
+def test_an_example_of_topics_by_record() -> None:
+    settings = source({"route": {**ROUTE, "predicate": "p"}, "day": DAY}, {"p": TOMBSTONE}, topic_prefix="k-", record_timestamp_field="at")
+    assert routed_topics(settings)("c").name == "k-c"
+    assert example_topic(settings, "c") == NamedBy("k-c-v2-19700101", "topic_prefix and routers")
 
 
 def test_a_sink_s_topic_is_routed_at_plan_time_where_it_does_not_depend_on_the_record() -> None:

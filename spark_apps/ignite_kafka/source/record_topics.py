@@ -1,0 +1,55 @@
+"""Topics of records that transforms route one by one: each is created before its first record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow.compute as pc
+
+from ..errors import SettingsError
+from ..kafka.records import Records, take_rows
+from ..kafka.topics import TopicSpec
+from ..plan.routing import check_topic
+from ..plan.source_plan import CachePlan
+from ..settings.name_rules import NamedBy
+from ..settings.source import SourceSettings
+from ..state.slot_writer import SlotWriter
+
+
+class RecordTopics:
+    """Divides records by their topics. For one thread."""
+
+    def __init__(self, settings: SourceSettings) -> None:
+        self._settings = settings
+        self._known: dict[tuple[str, str], CachePlan] = {}
+
+    def divided(self, writer: SlotWriter, cache: CachePlan, records: Records) -> list[tuple[CachePlan, Records]]:
+        """The records of each topic in their order, with the cache's plan for that topic.
+
+        :raises SettingsError: a topic's name is not valid, or internal, or that of the dead-letter topic.
+        :raises TopicError: a topic cannot be created.
+        """
+        if records.topics is None:
+            return [(cache, records)]
+        names = records.topics.unique().to_pylist()
+        return [
+            (self._plan(writer, cache, name), take_rows(records, np.flatnonzero(np.asarray(pc.equal(records.topics, name)))))
+            for name in names
+        ]
+
+    def _plan(self, writer: SlotWriter, cache: CachePlan, topic: str) -> CachePlan:
+        found = self._known.get((cache.name, topic))
+        if found is None:
+            found = self._known[cache.name, topic] = self._created(writer, cache, topic)
+        return found
+
+    def _created(self, writer: SlotWriter, cache: CachePlan, topic: str) -> CachePlan:
+        settings = self._settings
+        check_topic(cache.name, NamedBy(topic, "transforms"), settings.internal_topic_prefix)
+        if topic == settings.dead_letter_topic:
+            what = "transforms give a record the dead-letter topic"
+            raise SettingsError(what, "Choose another one.", setting="dead_letter_topic", cache=cache.name, topic=topic)
+        new = settings.of(cache.name).new_topic(topic)
+        topic_id, partitions = writer.ensure_topic(TopicSpec(topic, new.partitions, new.replication_factor, new.config))
+        return replace(cache, topic=topic, topic_partitions=partitions, topic_id=topic_id)
