@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import ssl
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -20,13 +19,9 @@ from ignite_kafka.registry.config import config_of
 from ignite_kafka.settings import secrets
 from ignite_kafka.settings.files import load
 from ignite_kafka.settings.source import SourceSettings
-from tests.support.connect_files import PASSWORD, VARIABLES, copied
+from tests.support.connect_files import PASSWORD, VARIABLES, copied, keytool, trust
 
 STORE, KEY = "changeit", "hunter2-key"
-
-
-def keytool(*arguments: str) -> None:
-    subprocess.run(["keytool", *arguments], check=True, capture_output=True)
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +35,8 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
         own = tmp_path / f"{name}.p12"
         keytool("-genkeypair", "-keyalg", "RSA", "-alias", name, "-dname", f"CN={name}", "-keystore", str(own), "-storepass", STORE)
         keytool("-exportcert", "-rfc", "-alias", name, "-keystore", str(own), "-storepass", STORE, "-file", str(tmp_path / f"{name}.crt"))
-        for kind, file in (("JKS", "truststore.jks"), ("PKCS12", "truststore.p12")):
-            imported = ("-importcert", "-noprompt", "-alias", name, "-file", str(tmp_path / f"{name}.crt"))
-            keytool(*imported, "-keystore", str(tmp_path / file), "-storepass", STORE, "-storetype", kind)
+        for file in ("truststore.jks", "truststore.p12"):
+            trust(tmp_path / f"{name}.crt", tmp_path / file, STORE, alias=name)
     return tmp_path
 
 
