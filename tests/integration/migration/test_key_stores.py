@@ -54,6 +54,12 @@ def test_a_trust_store_becomes_pem(store: str, folder: Path) -> None:
     assert is_jks(folder / store, "s") == store.endswith("jks")
 
 
+def test_a_jks_trust_store_is_read_without_a_password_as_kafka_s_clients_do(folder: Path) -> None:
+    assert certificates(str(folder / "truststore.jks"), "", "s") == certificates(str(folder / "truststore.jks"), STORE, "s")
+    with pytest.raises(SettingsError, match="none that can be read without a password"):
+        certificates(str(folder / "truststore.p12"), "", "s")
+
+
 def test_a_jks_key_store_becomes_pkcs12(folder: Path) -> None:
     made = pkcs12(str(folder / "client.jks"), KEY, "", folder / "new.p12", "s")
     assert made.stat().st_mode & 0o777 == 0o600
