@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -35,6 +36,9 @@ without its records, or an internal one without compaction."""
 
 C = TypeVar("C")
 _AUTHENTICATION = {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._SSL}
+_REFUSED_CERTIFICATE = re.compile(
+    r"SSL alert number (?:4[2-9]|116)\b"
+)  # RFC 8446, 6.2: bad_certificate to access_denied, certificate_required
 _CHECK_TLS = (
     "Check that ssl.ca.location or ssl.ca.pem of the Kafka connection has the authority of the broker's certificate, that this certificate "
     "names the host in bootstrap_servers, and that the broker accepts the client's certificate, if it wants one."
@@ -63,9 +67,14 @@ class ErrorMemory:
     def __call__(self, error: KafkaError) -> None:
         """Keep an error: the error callback of a client."""
         self.last = error
-        if error.code() in _AUTHENTICATION:
+        if error.code() in _AUTHENTICATION or _is_of_tls(error):
             self.authentication = error
             self.refusals += 1
+
+
+def _is_of_tls(error: KafkaError) -> bool:
+    """Whether one side refuses the other's certificate. In TLS 1.3 a broker does so after the handshake: a lost connection."""
+    return bool(error.code() == KafkaError._SSL or _REFUSED_CERTIFICATE.search(error.str()))
 
 
 def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, **where: Any) -> IgniteKafkaError:
@@ -77,7 +86,7 @@ def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, 
     if memory is not None and memory.authentication is not None:
         error, code = memory.authentication, memory.authentication.code()
     text = f"{doing} failed: {error.str()} ({error.name()})"
-    if code == KafkaError._SSL:
+    if _is_of_tls(error):
         return AuthenticationFailed(text, _CHECK_TLS, **where)
     if code in _AUTHENTICATION:
         return AuthenticationFailed(text, "Check user, password or token, and sasl.mechanism, of the Kafka connection.", **where)

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from ignite_kafka.errors import AuthenticationFailed, KafkaUnavailable
 from ignite_kafka.kafka import clients as module
-from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.clients import KafkaClients, translate
 
 LOGIN, TLS = KafkaError._AUTHENTICATION, KafkaError._SSL
 
@@ -55,6 +55,15 @@ def test_a_login_that_is_refused_again_is_an_error_at_once(code: int, remedy: st
     assert caught.value.__notes__ == ["[1.0]"]
     assert str(caught.value).count(f"reason {code}") == 1
     assert caught.value.where == {"bootstrap_servers": "kafka:9093"}
+
+
+@pytest.mark.parametrize(("number", "refused"), [(42, True), (116, True), (48, True), (40, False), (70, False), (1160, False)])
+def test_an_alert_after_the_handshake_is_a_refusal(number: int, refused: bool) -> None:
+    """Of a broker that requires a certificate of the client. 40 and 70 are of a handshake without a common protocol."""
+    text = f"ssl://kafka:9093/bootstrap: Receive failed: error:0A00045C:SSL routines::tlsv13 alert: SSL alert number {number} (after 0ms)"
+    error = translate(KafkaError(KafkaError._TRANSPORT, text), "connecting to Kafka")
+    assert isinstance(error, AuthenticationFailed if refused else KafkaUnavailable)
+    assert ("accepts the client's certificate" in str(error)) is refused
 
 
 def test_one_refusal_may_be_a_broker_that_restarts(monkeypatch: pytest.MonkeyPatch) -> None:
