@@ -79,7 +79,7 @@ class KafkaBroker:
             config |= {"security.protocol": self._listener, "sasl.mechanism": self._mechanism}
             config |= {"sasl.username": user, "sasl.password": password}
         if self.options.certificates is not None:
-            config["ssl.ca.location"] = str(self.options.certificates.ca)
+            config |= _tls_config(self.options.certificates)
         return config
 
     @property
@@ -219,6 +219,17 @@ class KafkaBroker:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
+
+
+def _tls_config(certificates: Certificates) -> dict[str, str]:
+    """Client settings for librdkafka; the client's certificate is for a listener with ``ssl.client.auth``."""
+    password = certificates.client_key_password
+    return {
+        "ssl.ca.location": str(certificates.ca),
+        "ssl.certificate.location": str(certificates.client_certificate),
+        "ssl.key.location": str(certificates.client_key),
+        **({} if password is None else {"ssl.key.password": password}),
+    }
 
 
 def _scram_settings(certificates: Certificates, user: str, password: str) -> dict[str, Any]:

@@ -18,13 +18,16 @@ from confluent_kafka.admin import AdminClient, NewTopic, ScramCredentialInfo, Sc
 from pyspark.sql import SparkSession
 
 from ignite_kafka.cli import main as cli
+from ignite_kafka.errors import AuthenticationFailed
 from ignite_kafka.run import run_request
+from ignite_kafka.runtime.clients import kafka_clients
 from ignite_kafka.runtime.connector_run import RunRequest
+from ignite_kafka.settings import secrets
 from ignite_kafka.settings.files import load
 from ignite_kafka.settings.secrets_file import SecretsFile
 from ignite_kafka.state import status
 from tests.support import QUICK_JVM
-from tests.support.connect_files import PASSWORD, copied, node_file, trust
+from tests.support.connect_files import PASSWORD, copied, keytool, node_file, trust
 from tests.support.connect_standalone import records_of
 from tests.support.waiting import REQUEST_S
 from tools.servers import IgniteCluster, Jars, KafkaBroker
@@ -131,6 +134,31 @@ def test_a_sink_reads_with_the_consumer_s_login_and_a_pkcs12_store(world: World,
     world.run("tutorial-sink.properties")
     with world.ignite.client() as client, client.get_cache(f"copy-{world.cache}").scan(page_size=100) as found:
         assert dict(found) == PEOPLE
+
+
+def test_the_key_store_of_the_producer_is_the_client_s_certificate(
+    world: World, certificates: Certificates, kafka_broker: Callable[..., KafkaBroker]
+) -> None:
+    """At a broker that requires one, from JKS and from PKCS#12. The server's certificate serves as the client's."""
+    password = certificates.password
+    broker = kafka_broker(
+        users={"connect": "of-the-file"}, certificates=certificates, settings={"listener.name.sasl_ssl.ssl.client.auth": "required"}
+    )
+    (world.folder / "secrets.properties").write_text("connect=of-the-file\nworker=hunter2-worker\n")
+    stores = world.folder / "client.jks", certificates.server_store
+    source = ("-srckeystore", str(stores[1]), "-srcstorepass", password)
+    keytool("-importkeystore", "-noprompt", *source, "-destkeystore", str(stores[0]), "-deststorepass", password, "-deststoretype", "JKS")
+    worker = (world.folder / "distributed.properties").read_text().replace(world.broker.bootstrap, broker.bootstrap)
+    for store in ("", *stores):
+        more = f"producer.ssl.keystore.location={store}\nproducer.ssl.keystore.password={password}\n" if store else ""
+        (world.folder / "distributed.properties").write_text(worker + more)
+        path, hidden = world.migrate("tutorial-source.properties")
+        clients = kafka_clients(load(path).settings(), secrets.load(hidden))
+        if store:
+            clients.check()
+        else:
+            with pytest.raises(AuthenticationFailed, match="that the broker accepts the client's certificate"):
+                clients.check()
 
 
 def wrong_password(world: World, _: Path) -> None:
