@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from .convert import check_transforms
 from .convert.filter import check_conditions
-from .errors import CacheNotFound, IgniteKafkaError, KafkaUnavailable
+from .errors import AuthenticationFailed, CacheNotFound, IgniteKafkaError, KafkaUnavailable
 from .events import NAME_MATCHES_NOTHING, RUN_FAILED, emit
 from .ignite.cluster import Cluster
 from .kafka.clients import BRIEF_S, KafkaClients
@@ -31,7 +31,8 @@ log = logging.getLogger(__name__)
 def preflight(settings: ConnectorSettings, secrets: Secrets, run_id: str, snapshot_id: str | None = None) -> None:
     """Check that both clusters accept the connector, and that the caches and topics of its settings exist.
 
-    The run itself waits for brokers that do not answer. An error is written to the status topic, as one during the run.
+    The run itself waits for brokers that do not answer. An error is written to the status topic, as one during the run,
+    unless Kafka refuses the login.
 
     :param snapshot_id: the snapshot to begin or continue; None: see :class:`~ignite_kafka.runtime.connector_run.RunRequest`.
     :raises SettingsError: a transform is unknown, its properties are wrong, or a constant of a condition has no value.
@@ -48,10 +49,16 @@ def preflight(settings: ConnectorSettings, secrets: Secrets, run_id: str, snapsh
         _check(settings, secrets, clients, snapshot_id)
     except IgniteKafkaError as error:
         emit(RUN_FAILED, connector=settings.name, run_id=run_id, reason=str(error))
-        _record(
-            settings, clients, RunStatus(FAILED, settings.name, run_id, started_ms=started_ms, ended_ms=now_ms(), error=error.to_dict())
-        )
+        if not _refused_by_kafka(error):
+            _record(
+                settings, clients, RunStatus(FAILED, settings.name, run_id, started_ms=started_ms, ended_ms=now_ms(), error=error.to_dict())
+            )
         raise
+
+
+def _refused_by_kafka(error: IgniteKafkaError) -> bool:
+    """Whether Kafka refused the login, so that no record can be written: an attempt would report the same error again."""
+    return isinstance(error, AuthenticationFailed) and "bootstrap_servers" in error.where
 
 
 def _record(settings: ConnectorSettings, clients: KafkaClients, ended: RunStatus) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 FILES = Path(__file__).parents[1] / "migration"
@@ -30,6 +31,18 @@ def node_file(address: str) -> str:
     """Write a file for igniteCfg with the client connector's address."""
     host, _, port = address.rpartition(":")
     return _NODE.format(host=host, port=port)
+
+
+def keytool(*arguments: str) -> None:
+    """Run the JDK's keytool."""
+    subprocess.run(["keytool", *arguments], check=True, capture_output=True)
+
+
+def trust(certificate: Path, store: Path, password: str, *, alias: str = "ca") -> None:
+    """Add a PEM certificate to a trust store, which is made if there is none: JKS or, by the ending ``.p12``, PKCS#12."""
+    kind = "PKCS12" if store.suffix == ".p12" else "JKS"
+    imported = ("-importcert", "-noprompt", "-alias", alias, "-file", str(certificate))
+    keytool(*imported, "-keystore", str(store), "-storepass", password, "-storetype", kind)
 
 
 def copied(folder: Path, *, stores: bool) -> Path:

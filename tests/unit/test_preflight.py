@@ -12,7 +12,7 @@ import pytest
 from ignite_kafka import app
 from ignite_kafka import preflight as module
 from ignite_kafka.cli import local_run
-from ignite_kafka.errors import CacheNotFound, IgniteUnreachable, KafkaUnavailable, TopicError
+from ignite_kafka.errors import AuthenticationFailed, CacheNotFound, IgniteUnreachable, KafkaUnavailable, TopicError
 from ignite_kafka.preflight import preflight
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.sink import SinkSettings
@@ -38,6 +38,7 @@ class Clusters:
     late: Mapping[str, int] = {}  # exist, and the broker that is asked does not know them yet
     state = ConnectorState()
     away = False
+    refused: AuthenticationFailed | None = None
 
     def __init__(self) -> None:
         self.ended: list[RunStatus] = []
@@ -45,6 +46,8 @@ class Clusters:
     def check(self) -> None:
         if self.away:
             raise KafkaUnavailable("no broker answers")
+        if self.refused is not None:
+            raise self.refused
 
     def existing(self) -> Mapping[str, int]:
         return self.topics
@@ -139,6 +142,14 @@ def test_brokers_that_do_not_answer_are_left_to_the_run(clusters: Clusters, capl
     with caplog.at_level(logging.WARNING):
         preflight(source(cache_whitelist=["x"]), Secrets(), "r")
     assert "no broker answers" in caplog.text
+
+
+@pytest.mark.parametrize(("place", "records"), [({"bootstrap_servers": "k:1"}, 0), ({"address": "i:1"}, 1)])
+def test_no_record_is_tried_at_a_broker_that_refused_the_login(place: dict[str, str], records: int, clusters: Clusters) -> None:
+    clusters.refused = AuthenticationFailed("refused", **place)
+    with pytest.raises(AuthenticationFailed):
+        preflight(source(), Secrets(), "r")
+    assert len(clusters.ended) == records
 
 
 @pytest.mark.parametrize("way", ["command line", "app"])

@@ -12,6 +12,7 @@ from typing import Any
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from .certificates import Certificates
 from .jars import Jars, java_command
 from .process import ServerFailed, ServerProcess, free_ports
 
@@ -22,12 +23,14 @@ _CLUSTER_ID = "bG9vcGJhY2stY2x1c3Rlcg"
 class KafkaOptions:
     """Options of a broker.
 
-    :param users: user to password; clients must log in by SASL/PLAIN. The first user is a super user.
+    :param users: user to password; clients must log in by SASL/PLAIN, or by SCRAM-SHA-512 over TLS. The first user is a super user.
+    :param certificates: of the listener, which has TLS and SCRAM then; there must be users.
     :param oauth: clients must log in by SASL/OAUTHBEARER with an unsecured token (RFC 7515, algorithm none) of any user.
     :param settings: additional broker settings, which override the defaults here.
     """
 
     users: Mapping[str, str] = field(default_factory=dict)
+    certificates: Certificates | None = None
     oauth: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
     heap_mib: int = 512
@@ -73,7 +76,10 @@ class KafkaBroker:
             token = {"enable.sasl.oauthbearer.unsecure.jwt": "true", "sasl.oauthbearer.config": "principal=admin"}
             config |= {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "OAUTHBEARER", **token}
         for user, password in list(self.options.users.items())[:1]:
-            config |= {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": user, "sasl.password": password}
+            config |= {"security.protocol": self._listener, "sasl.mechanism": self._mechanism}
+            config |= {"sasl.username": user, "sasl.password": password}
+        if self.options.certificates is not None:
+            config |= _tls_config(self.options.certificates)
         return config
 
     @property
@@ -132,8 +138,23 @@ class KafkaBroker:
         if self._process is not None:
             self._process.stop()
 
+    @property
+    def _listener(self) -> str:
+        """Security protocol of the client listener, which is also its name."""
+        if self.options.certificates is not None:
+            return "SASL_SSL"
+        return "SASL_PLAINTEXT" if self.options.users or self.options.oauth else "PLAINTEXT"
+
+    @property
+    def _mechanism(self) -> str:
+        return "PLAIN" if self.options.certificates is None else "SCRAM-SHA-512"
+
     def _format(self, file: Path) -> None:
         arguments: list[str | Path] = ["format", "-t", _CLUSTER_ID, "-c", file]
+        if self.options.certificates is not None:
+            # a broker that logs in at itself needs the users before its first start
+            for user, password in self.options.users.items():
+                arguments += ["--add-scram", f'{self._mechanism}=[name="{user}",password="{password}"]']
         command = java_command("kafka.tools.StorageTool", arguments, [self._jars.kafka], ["-Xmx256m", "-XX:TieredStopAtLevel=1"])
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -141,7 +162,7 @@ class KafkaBroker:
 
     def _settings(self) -> dict[str, Any]:
         controller = f"127.0.0.1:{self._controller_port}"
-        listener = "SASL_PLAINTEXT" if self.options.users or self.options.oauth else "PLAINTEXT"
+        listener = self._listener
         return {
             "process.roles": "broker,controller",
             "node.id": 1,
@@ -149,7 +170,7 @@ class KafkaBroker:
             "controller.listener.names": "CONTROLLER",
             "listeners": f"{listener}://{self.bootstrap},CONTROLLER://{controller}",
             "advertised.listeners": f"{listener}://{self.bootstrap}",
-            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT",
             "inter.broker.listener.name": listener,
             "log.dirs": self.directory / "data",
             "num.partitions": 4,
@@ -176,6 +197,8 @@ class KafkaBroker:
         if not self.options.users:
             return {}
         first, password = next(iter(self.options.users.items()))
+        if self.options.certificates is not None:
+            return _scram_settings(self.options.certificates, first, password)
         users = " ".join(f'user_{user}="{secret}"' for user, secret in self.options.users.items())
         login = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="{first}" password="{password}" {users};'
         return {
@@ -196,3 +219,32 @@ class KafkaBroker:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
+
+
+def _tls_config(certificates: Certificates) -> dict[str, str]:
+    """Client settings for librdkafka; the client's certificate is for a listener with ``ssl.client.auth``."""
+    password = certificates.client_key_password
+    return {
+        "ssl.ca.location": str(certificates.ca),
+        "ssl.certificate.location": str(certificates.client_certificate),
+        "ssl.key.location": str(certificates.client_key),
+        **({} if password is None else {"ssl.key.password": password}),
+    }
+
+
+def _scram_settings(certificates: Certificates, user: str, password: str) -> dict[str, Any]:
+    """Settings of a listener with TLS and SCRAM-SHA-512, at which the broker itself logs in as the user."""
+    module = "org.apache.kafka.common.security.scram.ScramLoginModule"
+    return {
+        "sasl.enabled.mechanisms": "SCRAM-SHA-512",
+        "sasl.mechanism.inter.broker.protocol": "SCRAM-SHA-512",
+        "listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config": f'{module} required username="{user}" password="{password}";',
+        "super.users": f"User:{user};User:ANONYMOUS",
+        "ssl.keystore.type": "PKCS12",
+        "ssl.keystore.location": certificates.server_store,
+        "ssl.keystore.password": certificates.password,
+        "ssl.key.password": certificates.password,
+        "ssl.truststore.type": "PKCS12",
+        "ssl.truststore.location": certificates.trust_store,
+        "ssl.truststore.password": certificates.password,
+    }

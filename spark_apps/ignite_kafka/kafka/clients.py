@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 REQUEST_TIMEOUT_S = 30.0
 BRIEF_S = 5.0  # timeout of optional requests, which may fail while the broker is down
+_REFUSED_S = 1.0  # a login is refused within milliseconds, and tried again after reconnect.backoff.ms
+_CERTAIN_REFUSALS = 2  # one may be a broker that stopped during the handshake
 QUICK = {  # defaults of every client
     # the first lookup of a coordinator races with the first connection and waits this long: init_transactions 53 ms at 100, 14 ms at 10
     "reconnect.backoff.ms": 10,
@@ -33,6 +36,13 @@ without its records, or an internal one without compaction."""
 
 C = TypeVar("C")
 _AUTHENTICATION = {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._SSL}
+_REFUSED_CERTIFICATE = re.compile(
+    r"SSL alert number (?:4[2-9]|116)\b"
+)  # RFC 8446, 6.2: bad_certificate to access_denied, certificate_required
+_CHECK_TLS = (
+    "Check that ssl.ca.location or ssl.ca.pem of the Kafka connection has the authority of the broker's certificate, that this certificate "
+    "names the host in bootstrap_servers, and that the broker accepts the client's certificate, if it wants one."
+)
 _FORBIDDEN = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED,
@@ -44,17 +54,27 @@ _TOO_LARGE = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE}
 
 
 class ErrorMemory:
-    """Keeps the last error that librdkafka reported in the background; a refused login is reported nowhere else."""
+    """Keeps the last error that librdkafka reported in the background; a refused login is reported nowhere else.
+
+    ``refusals`` counts the connections that were refused.
+    """
 
     def __init__(self) -> None:
         self.authentication: KafkaError | None = None
         self.last: KafkaError | None = None
+        self.refusals = 0
 
     def __call__(self, error: KafkaError) -> None:
         """Keep an error: the error callback of a client."""
         self.last = error
-        if error.code() in _AUTHENTICATION:
+        if error.code() in _AUTHENTICATION or _is_of_tls(error):
             self.authentication = error
+            self.refusals += 1
+
+
+def _is_of_tls(error: KafkaError) -> bool:
+    """Whether one side refuses the other's certificate. In TLS 1.3 a broker does so after the handshake: a lost connection."""
+    return bool(error.code() == KafkaError._SSL or _REFUSED_CERTIFICATE.search(error.str()))
 
 
 def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, **where: Any) -> IgniteKafkaError:
@@ -66,8 +86,10 @@ def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, 
     if memory is not None and memory.authentication is not None:
         error, code = memory.authentication, memory.authentication.code()
     text = f"{doing} failed: {error.str()} ({error.name()})"
+    if _is_of_tls(error):
+        return AuthenticationFailed(text, _CHECK_TLS, **where)
     if code in _AUTHENTICATION:
-        return AuthenticationFailed(text, "Check user, password and certificates of the Kafka connection.", **where)
+        return AuthenticationFailed(text, "Check user, password or token, and sasl.mechanism, of the Kafka connection.", **where)
     if code in _FORBIDDEN:
         return TopicError(text, "Grant the user of the Kafka connection the right to do this.", **where)
     if code in NO_TOPIC:
@@ -182,15 +204,23 @@ class KafkaClients:
         return make_client(Producer, {**in_order, **QUICK, **self.common, **settings, **NO_NEW_TOPICS})
 
     def check(self, timeout_s: float = REQUEST_TIMEOUT_S / 3) -> None:
-        """Request the topic list once.
+        """Request the topic list.
 
-        :raises KafkaUnavailable: no broker answered.
+        librdkafka connects again and again after a refused login. A login that was refused twice within a second is not waited for.
+
+        :raises KafkaUnavailable: no broker answered within the timeout.
         :raises AuthenticationFailed: the broker refused user, password or certificate.
         """
         admin, memory = self.admin()
-        try:
-            admin.list_topics(timeout=timeout_s)
-        except KafkaException as cause:
-            admin.poll(0.1)
-            seen = None if memory.last is None else memory.last.str()
-            raise translate(cause.args[0], "connecting to Kafka", memory, bootstrap_servers=self.bootstrap, seen=seen) from cause
+        waits = [min(_REFUSED_S, timeout_s), max(0.0, timeout_s - _REFUSED_S)]
+        while True:
+            try:
+                admin.list_topics(timeout=waits.pop(0))
+                return
+            except KafkaException as cause:
+                admin.poll(0.1)
+                if waits and memory.refusals < _CERTAIN_REFUSALS:
+                    continue
+                # a refusal is the error itself
+                seen = None if memory.last is None or memory.refusals else memory.last.str()
+                raise translate(cause.args[0], "connecting to Kafka", memory, bootstrap_servers=self.bootstrap, seen=seen) from cause

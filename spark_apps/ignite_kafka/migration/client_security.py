@@ -17,6 +17,7 @@ from . import jaas, key_stores
 IN_SECRETS = "it is in the secrets file, as {}"
 _CONFIG = "kafka_config."
 _HANDLER, _OAUTH_HANDLER = "sasl.login.callback.handler.class", "OAuthBearerLoginCallbackHandler"
+_HOST_CHECK = "ssl.endpoint.identification.algorithm"
 _AWS_HANDLER = "IAMClientCallbackHandler"
 
 
@@ -80,6 +81,7 @@ class _Clients:
                 text = self.keys.take(found, "it is converted to properties of librdkafka")
                 self._put(jaas.librdkafka_properties(text, found, self.keys.origin.get(found)), found)
         self._handler()
+        self._host_check()
         with self.keys.errors.check():
             self._trust()
         with self.keys.errors.check():
@@ -125,6 +127,13 @@ class _Clients:
             self.keys.take(found, "librdkafka gets the tokens")
             if kind == _OAUTH_HANDLER:
                 self.keys.put(f"{_CONFIG}sasl.oauthbearer.method", "oidc", found)
+
+    def _host_check(self) -> None:
+        """An empty algorithm, which switches the check of host names off in Java; librdkafka refuses an empty value."""
+        found = self.find(_HOST_CHECK)
+        if found and not str(self.keys.given[found]).strip():
+            self.keys.take(found, f"it is {_CONFIG}{_HOST_CHECK}=none: the broker's host name is not verified")
+            self.keys.put(_CONFIG + _HOST_CHECK, "none", found)
 
     def _trust(self) -> None:
         location, text = self.find("ssl.truststore.location"), self.find("ssl.truststore.certificates")

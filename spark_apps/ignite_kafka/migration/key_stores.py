@@ -38,13 +38,15 @@ def is_jks(path: str | Path, setting: str) -> bool:
 def certificates(path: str, password: str, setting: str) -> str:
     """The certificates of a trust store, as PEM.
 
+    :param password: empty: the store is read without a check of its integrity, as Kafka's clients read JKS.
     :raises SettingsError: see :func:`is_jks`; also no keytool, a wrong password, or a store without certificates.
     """
     is_jks(path, setting)
-    command = ["keytool", "-list", "-rfc", "-keystore", path, "-storepass:env", _STORE]
+    command = ["keytool", "-list", "-rfc", "-keystore", path, *(["-storepass:env", _STORE] if password else [])]
     found = _CERTIFICATE.findall(_run(command, {_STORE: password}, setting, path))
     if not found:
-        raise SettingsError("the trust store has no certificate", "Check that it is the right file", setting=setting, file=path)
+        what = "the trust store has no certificate" + ("" if password else ", or none that can be read without a password")
+        raise SettingsError(what, "Check that it is the right file, and its password", setting=setting, file=path)
     return "\n".join(found) + "\n"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import ssl
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -20,13 +19,9 @@ from ignite_kafka.registry.config import config_of
 from ignite_kafka.settings import secrets
 from ignite_kafka.settings.files import load
 from ignite_kafka.settings.source import SourceSettings
-from tests.support.connect_files import PASSWORD, VARIABLES, copied
+from tests.support.connect_files import PASSWORD, VARIABLES, copied, keytool, trust
 
 STORE, KEY = "changeit", "hunter2-key"
-
-
-def keytool(*arguments: str) -> None:
-    subprocess.run(["keytool", *arguments], check=True, capture_output=True)
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +35,8 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
         own = tmp_path / f"{name}.p12"
         keytool("-genkeypair", "-keyalg", "RSA", "-alias", name, "-dname", f"CN={name}", "-keystore", str(own), "-storepass", STORE)
         keytool("-exportcert", "-rfc", "-alias", name, "-keystore", str(own), "-storepass", STORE, "-file", str(tmp_path / f"{name}.crt"))
-        for kind, file in (("JKS", "truststore.jks"), ("PKCS12", "truststore.p12")):
-            imported = ("-importcert", "-noprompt", "-alias", name, "-file", str(tmp_path / f"{name}.crt"))
-            keytool(*imported, "-keystore", str(tmp_path / file), "-storepass", STORE, "-storetype", kind)
+        for file in ("truststore.jks", "truststore.p12"):
+            trust(tmp_path / f"{name}.crt", tmp_path / file, STORE, alias=name)
     return tmp_path
 
 
@@ -58,6 +52,12 @@ def test_a_trust_store_becomes_pem(store: str, folder: Path) -> None:
     found = load_pem_x509_certificates(certificates(str(folder / store), STORE, "s").encode())
     assert {one.subject.rfc4514_string() for one in found} == {"CN=one", "CN=two"}
     assert is_jks(folder / store, "s") == store.endswith("jks")
+
+
+def test_a_jks_trust_store_is_read_without_a_password_as_kafka_s_clients_do(folder: Path) -> None:
+    assert certificates(str(folder / "truststore.jks"), "", "s") == certificates(str(folder / "truststore.jks"), STORE, "s")
+    with pytest.raises(SettingsError, match="none that can be read without a password"):
+        certificates(str(folder / "truststore.p12"), "", "s")
 
 
 def test_a_jks_key_store_becomes_pkcs12(folder: Path) -> None:

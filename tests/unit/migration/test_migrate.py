@@ -119,6 +119,19 @@ def test_a_source_with_schemas_of_a_secured_cluster(folder: Path) -> None:
     assert secrets.load(hidden).kafka == {"sasl.password": PASSWORD}
 
 
+@pytest.mark.parametrize("prefix", ["", "producer.", "producer.override."])
+def test_java_s_empty_algorithm_does_not_verify_host_names(prefix: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name, out = "ssl.endpoint.identification.algorithm", folder / "out" / "gridgain-quickstart-source.properties"
+    files = [folder / "distributed.properties", folder / "tutorial-source.properties"]
+    with files["override" in prefix].open("a") as file:
+        file.write(f"{prefix}{name}=\n")
+    assert cli.main(["migrate", *map(str, files), "--output", str(out.parent)]) == 0
+    assert load(out).settings().kafka_config[name] == "none"
+    assert f"{prefix}{name}: it is kafka_config.{name}=none: the broker's host name is not verified" in out.read_text()
+    assert cli.main(["validate", str(out), "--secrets", str(out.with_suffix(".secrets.json"))]) == 2
+    assert "the host name of Kafka at kafka-1.example.com:9093 is not verified" in capsys.readouterr().err
+
+
 def test_confluent_flavoured_files(folder: Path) -> None:
     source = migrated(folder, "distributed.properties", "confluent-source.json")
     assert (source.key_converter, source.value_converter, source.log_values) == ("avro", "avro", False)
