@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 DIFFERS = 5
 """Exit code if the comparison found differences that are not repaired. No error has it."""
 _EXIT_CODES = (
-    f"exit codes: 0: compared, and all is equal or repaired; {DIFFERS}: compared, and something differs (the counts are on stdout); "
-    "others: there is no result (1: the comparison failed, 2: a setting is wrong, 3: a run began during the repair, 4: a repair got no reply)"
+    f"exit codes: 0: compared, and all is equal or repaired; {DIFFERS}: compared, and something differs (counts are on stdout); others: "
+    "no result (1: the comparison failed, 2: a setting is wrong, 3: a run began during the repair, 4: a repair got no reply)"
 )
 
 log = logging.getLogger(__name__)
