@@ -71,7 +71,8 @@ def tenfold_verify(stack: Stack, log: Log) -> Section:
         of_sink = _grown(stack, "growth-verify-sink", stored, log)
     about = (
         "`verify_connector`, six-field entries, JSON, caches and topics that are equal, one warm session for each direction. "
-        "First table: a source's topics; second: a sink's caches."
+        "First table: a source's topics; second: a sink's caches. A worker's peak includes free memory that it keeps from earlier "
+        "tasks, which levels off after some comparisons."
     )
     parts = [_section("Ten times the entries to compare", "entries", about, rounds) for rounds in (of_source, of_sink)]
     findings = [f"{what}: {text}" for what, part in zip(("Source", "Sink"), parts, strict=True) for text in part.findings]
