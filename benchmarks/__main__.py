@@ -34,6 +34,7 @@ PARTS: dict[str, Part] = {
     "produce": copy.queueing,
     "growth": growth.tenfold,
     "growth-sink": growth.tenfold_sink,
+    "growth-verify": growth.tenfold_verify,
     "memory": memory.by_converters,
     "empty": lambda stack, log: read.empty_units(stack, _EMPTY.cache, log),
     "capture": stream.capture,

@@ -86,19 +86,20 @@ def copy(request: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def verify(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """One comparison of the topic of a copy with its cache, as by `ignite-kafka verify`.
+    """One comparison of a topic with its cache, as by `ignite-kafka verify`: of a sink if the request names the topic.
 
     :raises ValueError: they differ.
     """
-    found = verify_connector(session(), source_settings(request), Secrets(), None, VerifyOptions(limit=1))
+    settings = sink_settings(request) if "topic" in request else source_settings(request)
+    found = verify_connector(session(), settings, Secrets(), None, VerifyOptions(limit=1))
     if not found.equal:
         raise ValueError(f"a copy differs from its cache: {found.to_dict()}")
     return {"entries": sum(one.result.entries for one in found.caches)}
 
 
-def sink(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """One run: a topic into a cache, from the offsets of the connector's group to the topic's end."""
-    settings = SinkSettings(
+def sink_settings(request: Mapping[str, Any]) -> SinkSettings:
+    """The default settings with the servers, the topic and the settings of the request."""
+    return SinkSettings(
         name=request["connector"],
         topics=(request["topic"],),
         topic_prefix=SINK_TOPICS,
@@ -110,7 +111,11 @@ def sink(request: Mapping[str, Any]) -> Mapping[str, Any]:
         progress_interval_ms=2_000,
         **_given(request),
     )
-    status = run_request(session(), RunRequest(settings, f"bench-{uuid.uuid4().hex[:12]}"))
+
+
+def sink(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """One run: a topic into a cache, from the offsets of the connector's group to the topic's end."""
+    status = run_request(session(), RunRequest(sink_settings(request), f"bench-{uuid.uuid4().hex[:12]}"))
     return {"entries": sum(cache.records for cache in status.caches.values())}
 
 

@@ -6,15 +6,17 @@ import itertools
 import statistics
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 
 from .. import tables
 from ..contender import Contender, Round
 from ..report import Section, Table
 from ..rounds import Case, Log
 from ..simulated import PARTITIONS
-from ..stack import TOPIC_PARTITIONS, Stack
+from ..stack import Stack
 from ..tables import BenchTable
 from . import sink
+from .copy import copy_request
 
 _MOST_GROWTH = 11
 _LARGE = 1_000_000
@@ -25,13 +27,18 @@ Prepared = Callable[[Contender, BenchTable, int], tuple[BenchTable, Case]]
 def tenfold(stack: Stack, log: Log) -> Section:
     """The copy of caches each ten times as large as the one before, in one warm session."""
 
-    def filled(session: Contender, table: BenchTable, size: int) -> tuple[BenchTable, Case]:
-        tables.load(stack.ignite.address, table, size)
-        request = {**stack.places, "cache": table.cache, "what": "copy", "connector": f"growth-{size}"}
-        return table, Case(table.cache, session, {**request, "settings": {"topic_partitions": TOPIC_PARTITIONS}})
+    def prepared(session: Contender, table: BenchTable, size: int) -> tuple[BenchTable, Case]:
+        return _filled(stack, session, table, size, "growth")
 
-    rounds = _grown(stack, "growth", filled, log)
+    rounds = _grown(stack, "growth", prepared, log)
     return _section("Ten times the entries", "entries", "Six-field entries, JSON, one warm session.", rounds)
+
+
+def _filled(stack: Stack, session: Contender, table: BenchTable, size: int, connector: str) -> tuple[BenchTable, Case]:
+    """A loaded cache, and the case that copies it."""
+    tables.load(stack.ignite.address, table, size)
+    request = {**stack.places, "cache": table.cache}
+    return table, Case(table.cache, session, copy_request(request, f"{connector}-{size}"))
 
 
 def tenfold_sink(stack: Stack, log: Log) -> Section:
@@ -44,6 +51,32 @@ def tenfold_sink(stack: Stack, log: Log) -> Section:
     rounds = _grown(stack, "growth-sink", written, log)
     about = "Records of six fields, JSON, into a cache with a query entity that is made anew for each round, one warm session."
     return _section("Ten times the records", "records", about, rounds)
+
+
+def tenfold_verify(stack: Stack, log: Log) -> Section:
+    """Comparisons of both directions, each of ten times the entries of the one before; another session copies them before."""
+    with stack.python("spark", "growth-copies") as copies:
+
+        def source(session: Contender, table: BenchTable, size: int) -> tuple[BenchTable, Case]:
+            compared, case = _filled(stack, session, table, size, "verified")
+            copies.round(**case.request)
+            return compared, replace(case, request={**case.request, "what": "verify"})
+
+        def stored(session: Contender, table: BenchTable, size: int) -> tuple[BenchTable, Case]:
+            topic = sink.written(stack, table, size)
+            topic.case("", copies, what="sink", overwrite=True).run()
+            return topic.target, Case(table.cache, session, {**topic.request, "what": "verify", "overwrite": True})
+
+        of_source = _grown(stack, "growth-verify", source, log)
+        of_sink = _grown(stack, "growth-verify-sink", stored, log)
+    about = (
+        "`verify_connector`, six-field entries, JSON, caches and topics that are equal, one warm session for each direction. "
+        "First table: a source's topics; second: a sink's caches. A worker's peak includes free memory that it keeps from earlier "
+        "tasks, which levels off after some comparisons."
+    )
+    parts = [_section("Ten times the entries to compare", "entries", about, rounds) for rounds in (of_source, of_sink)]
+    findings = [f"{what}: {text}" for what, part in zip(("Source", "Sink"), parts, strict=True) for text in part.findings]
+    return replace(parts[0], tables=tuple(table for part in parts for table in part.tables), findings=tuple(findings))
 
 
 def _grown(stack: Stack, name: str, prepared: Prepared, log: Log) -> list[tuple[int, list[Round]]]:

@@ -23,6 +23,8 @@ _FINDINGS = (
     "Batch against a call each",
     "Ten times the entries take at most",
     "Ten times the records take at most",
+    "Source: Ten times the entries to compare take at most",
+    "Sink: Peak memory of a Python worker",
     "For 5 times the entries a worker's peak memory is at most",
     "trades: into a cache against Java by hand",
     "trades: against pyignite's put_all",

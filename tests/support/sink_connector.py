@@ -14,9 +14,12 @@ from confluent_kafka import ConsumerGroupTopicPartitions, Message, Producer, Top
 from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import SparkSession
 
+from ignite_kafka.ignite.cache_configuration import CacheConfiguration
+from ignite_kafka.ignite.schema import get_or_create_cache
+from ignite_kafka.ignite.types.model import QueryEntity, QueryField
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, read_to_end
-from ignite_kafka.runtime.clients import kafka_clients
+from ignite_kafka.runtime.clients import ignite_cluster, kafka_clients
 from ignite_kafka.runtime.connector_run import RunRequest
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.sink import SinkSettings
@@ -104,6 +107,14 @@ def trade(number: int, **changed: Any) -> Record:
 
 def expected(number: int) -> dict[str, Any]:
     return {"id": number, "symbol": f"SYM ü {number % 7}", "price": number / 4, "open": number % 2 == 0}
+
+
+def cache_of_short_symbols(sink: Sink) -> None:
+    """Create the sink's cache, whose table takes symbols of 8 characters at most."""
+    fields = tuple(QueryField(name, kind, precision=8 if name == "symbol" else -1) for name, kind in COLUMNS.items())
+    entity = QueryEntity("java.lang.Long", f"Trade{sink.name}", table="TRADES", fields=fields)
+    with ignite_cluster(sink.settings, Secrets()) as cluster:
+        get_or_create_cache(cluster, CacheConfiguration(sink.cache, query_entities=(entity,)))
 
 
 class Running:

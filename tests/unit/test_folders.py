@@ -115,7 +115,6 @@ COVERED_BY = {
     "unit/registry/test_config.py": (
         "registry.schema settings.converter_property settings.json_schema_properties settings.registry_properties"
     ),
-    "unit/runtime/test_parallelism.py": "runtime.memory",
     "unit/settings/test_source.py": "settings.base settings.connect_names settings.fields settings.suggestions",
     "unit/source/stream/test_stream.py": (
         "source.counted_slots source.stream.backlog_client source.stream.backlog_reader source.stream.cache_infos"

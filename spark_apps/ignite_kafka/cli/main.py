@@ -1,8 +1,8 @@
 """The command `ignite-kafka`: check, plan, run, inspect and control connectors without Airflow.
 
 Exit codes are those of :mod:`ignite_kafka.errors`: 0 success, 1 failure, 2 invalid settings or arguments, 3 fenced by a newer run,
-4 outcome unknown, 130 interrupted. The last line on stderr of a failure is ``ignite-kafka: <error> <message>``, with ``--json`` a line of
-JSON.
+4 outcome unknown, 130 interrupted. `verify` also has 5: it compared, and something differs. The last line on stderr of a failure is
+``ignite-kafka: <error> <message>``, with ``--json`` a line of JSON.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def verify(arguments: argparse.Namespace) -> int:
-    """Compare topics with caches; returns 1 if they differ."""
+    """Compare topics with caches; returns 5 if they differ."""
     settings = settings_of(arguments)
     require_pyspark()
     from .verify import verify_locally

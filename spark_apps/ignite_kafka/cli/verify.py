@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from ..verification.connector import VerifyResult
     from ..verification.direction import Judged
 
+DIFFERS = 5
+"""Exit code if the comparison found differences that are not repaired. No error has it."""
+_EXIT_CODES = (
+    f"exit codes: 0: compared, and all is equal or repaired; {DIFFERS}: compared, and something differs (counts are on stdout); others: "
+    "no result (1: the comparison failed, 2: a setting is wrong, 3: a run began during the repair, 4: a repair got no reply)"
+)
+
 log = logging.getLogger(__name__)
 _COUNTS = ("cache", "topic", "entries", "records", "repeated", "missing", "different", "unexpected", "skipped")
 _NEW_TOPIC = "they are two keys for Kafka; send the cache to a new topic (docs/types.md, Keys that are objects)"
@@ -27,6 +34,7 @@ _NEW_TOPIC = "they are two keys for Kafka; send the cache to a new topic (docs/t
 
 def add_verify(added: argparse.ArgumentParser) -> None:
     """Add the arguments of `verify`, besides those that all commands of a file have."""
+    added.epilog = _EXIT_CODES
     added.add_argument("--master", help="Spark master (default: that of spark-defaults.conf, else local[*,4])")
     added.add_argument("--sample", type=_percent, default=100.0, metavar="PERCENT", help="compare about so many percent of the keys only")
     thorough = "decode every entry by rows too, not one of 256, to find errors of the codec (JSON only; slow)"
@@ -48,7 +56,11 @@ def _percent(text: str) -> float:
 
 
 def verify_locally(settings: ConnectorSettings, secrets: Secrets, arguments: argparse.Namespace) -> int:
-    """Compare with a Spark session of this process, and print the result; 1 if something differs and was not repaired."""
+    """Compare with a Spark session of this process, and print the result.
+
+    :returns: 0, or :data:`DIFFERS` if something differs and was not repaired.
+    :raises IgniteKafkaError: there is no result.
+    """
     from ..app import Arguments, find_secrets
     from ..runtime.interrupts import interrupts_raised
     from ..runtime.java import require_java
@@ -69,7 +81,7 @@ def verify_locally(settings: ConnectorSettings, secrets: Secrets, arguments: arg
         finally:
             bar.end()
     print(json.dumps(found.to_dict(), indent=2) if arguments.json else text_of(found, repair=arguments.repair))
-    return 0 if found.equal else 1
+    return 0 if found.equal else DIFFERS
 
 
 def text_of(found: VerifyResult, *, repair: bool) -> str:

@@ -178,16 +178,22 @@ def _add_bad(result: Verified, bad: _Bad) -> None:
 def _fingerprint_blocks(task: Task, buckets: int, share: Share) -> Iterator[Block]:
     """Fingerprints of a share by buckets of keys."""
     with task.begin() as direction:
-        held: dict[int, list[Rows]] = {}
+        held, count = defaultdict[int, list[Rows]](list), 0
         for number, batch in task.batches(direction, share):
             if batch.bad:
                 yield 0, (number, _Bad(share.topic, tuple(batch.bad[: task.limit]), len(batch.bad)))
-            rows = held.setdefault(number, [])
-            rows.append(batch.rows[sampled(batch.rows, task.percent)])
-            if sum(map(len, rows)) >= _BLOCK_ROWS:
-                yield from _by_bucket(task, number, share.topic, np.concatenate(held.pop(number)), buckets)
-        for number, rows in held.items():
-            yield from _by_bucket(task, number, share.topic, np.concatenate(rows), buckets)
+            held[number].append(batch.rows[sampled(batch.rows, task.percent)])
+            count += len(held[number][-1])
+            if count >= _BLOCK_ROWS:  # of all targets: a share may have very many
+                yield from _blocks_of(task, held, share.topic, buckets)
+                held.clear()
+                count = 0
+        yield from _blocks_of(task, held, share.topic, buckets)
+
+
+def _blocks_of(task: Task, held: Mapping[int, Sequence[Rows]], topic: bool, buckets: int) -> Iterator[Block]:
+    for number, rows in held.items():
+        yield from _by_bucket(task, number, topic, np.concatenate(rows), buckets)
 
 
 def _by_bucket(task: Task, number: int, topic: bool, rows: Rows, buckets: int) -> Iterator[Block]:

@@ -7,7 +7,7 @@ order of fields, or another version of a type's schema, is no difference.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,6 +37,7 @@ from ..sink.dead_letters import error_of
 from ..sink.store import Store
 from .direction import Batch, Found, Judged, Target, columns_of
 from .fingerprints import ROW, fingerprints, order_of
+from .refused import refused_entries
 from .repair import store_again
 from .topic_batches import topic_batches
 
@@ -118,24 +119,44 @@ class SinkDirection:
     def judge(self, target: Target, topic: Found, cache: Found, *, repair: bool, complete: bool) -> Judged:
         """Compare the suspects by their meaning, and store again what differs.
 
-        A key's records in several partitions or topics have no order: the entry may have the last value in any of them.
+        A key's records in several partitions or topics have no order: the entry may have the last value in any of them. If the cache
+        refused all of these, the key is skipped, whatever its entry is.
         """
         info, first = self.cluster.cache(target.cache), self.first_counts
         expected, entries = topic.last_of_places(first=first), {key: value or b"" for key, value in cache.pairs()}
         result, put, remove = Verified(target.cache, target.topic, limit=self.limit), {}, []
-        for key, values in expected.items():
-            held, value = entries.pop(key, None), values[0 if first else -1]
-            kind, text = self._difference(info, key, value, held)
-            others = values[1:] if first else values[:-1]
-            if kind is not None and all(self._difference(info, key, other, held)[0] is not None for other in others):
-                result.note(kind, key, text)
-                if value is not None:
-                    put[key] = value
-                else:
-                    remove.append(key)
+        held = {key: entries.pop(key, None) for key in expected}
+        differing = {
+            key: values
+            for key, values in expected.items()
+            if all(self._difference(info, key, value, held[key])[0] is not None for value in values)
+        }
+        refused = self._refused(target.cache, {key for key, values in differing.items() if any(values)})
+        for key, values in differing.items():
+            accepted = [value for value in values if (key, value) not in refused]
+            if not accepted:
+                letters = self.plan.settings.dead_letter_topic
+                result.note("skipped", key, f"the cache refused the record of key {self._shown(info, key)}, which is in {letters}")
+                continue
+            value = accepted[0 if first else -1]
+            kind, text = self._difference(info, key, value, held[key])
+            assert kind is not None
+            result.note(kind, key, text)
+            if value is not None:
+                put[key] = value
+            else:
+                remove.append(key)
         for key in entries:  # an application's own, or of a record that the topic has no more: never removed
             result.note("unexpected", key, f"an entry of key {self._shown(info, key)} of which the topic has no record")
         return Judged(result, store_again(self.cluster, target.cache, put, remove) if repair and (put or remove) else 0)
+
+    def _refused(self, cache: str, keys: Collection[bytes]) -> Collection[tuple[bytes, bytes]]:
+        """Keys and values that the cache refused when the sink put them, by the connector's dead letters."""
+        if not keys or not self.plan.settings.dead_letter_topic:
+            return ()
+        topics = [topic.name for topic in self.plan.topics]
+        with closing(Store(self.plan, self.cluster, self.clients)) as store:
+            return refused_entries(self.clients, store, self.plan.connector, self.plan.settings.dead_letter_topic, topics, cache, keys)
 
     def _difference(self, info: CacheInfo, key: bytes, value: bytes | None, held: bytes | None) -> tuple[Kind | None, str]:
         """Kind and description of a difference; None without one.

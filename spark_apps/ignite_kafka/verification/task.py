@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..common.redaction import set_log_values
-from ..runtime.memory import tune_allocation
+from ..runtime.memory import return_free_memory, tune_allocation
 from .direction import Batch, Direction, Target
 from .fingerprints import Rows, check_probe
 
@@ -62,6 +62,7 @@ class Task:
     def begin(self) -> Direction:
         """Prepare the process, and create the direction."""
         tune_allocation()
+        return_free_memory()
         set_log_values(self.log_values)
         check_probe(self.probe)
         return self.open()

@@ -8,17 +8,12 @@ from typing import Any, cast
 import pytest
 
 from ignite_kafka.errors import RecordRefused, RecordTooLarge
-from ignite_kafka.ignite.cache_configuration import CacheConfiguration
-from ignite_kafka.ignite.schema import get_or_create_cache
-from ignite_kafka.ignite.types.model import QueryEntity, QueryField
 from ignite_kafka.plan.slots import slot_of
 from ignite_kafka.registry.client import Registry
 from ignite_kafka.registry.schema import AVRO, RegistrySchema
-from ignite_kafka.runtime.clients import ignite_cluster
-from ignite_kafka.settings.secrets import Secrets
 from tests.support.ignite_bytes import string
 from tests.support.registry import config
-from tests.support.sink_connector import COLUMNS, Record, Sink, expected, trade
+from tests.support.sink_connector import Record, Sink, cache_of_short_symbols, expected, trade
 
 BAD: tuple[tuple[str, Record, str, str], ...] = (
     ("broken JSON", (b"7", b'{"id":'), "VALUE_CONVERTER", "JSON"),
@@ -128,14 +123,6 @@ def test_a_dead_letter_topic_that_refuses_the_record_stops_the_run(sink: Sink) -
     with pytest.raises(RecordTooLarge, match=f"{dead_topic}"):
         sink.run(error_handling_policy="DEAD_LETTER", dead_letter_topic=dead_topic)
     assert (sink.group()[0], sink.messages(dead_topic)) == (0, [])
-
-
-def cache_of_short_symbols(sink: Sink) -> None:
-    """The sink's cache, whose table takes symbols of 8 characters at most."""
-    fields = tuple(QueryField(name, kind, precision=8 if name == "symbol" else -1) for name, kind in COLUMNS.items())
-    entity = QueryEntity("java.lang.Long", f"Trade{sink.name}", table="TRADES", fields=fields)
-    with ignite_cluster(sink.settings, Secrets()) as cluster:
-        get_or_create_cache(cluster, CacheConfiguration(sink.cache, query_entities=(entity,)))
 
 
 def test_a_value_that_a_column_refuses_stops_the_run_with_all_before_it_stored(sink: Sink) -> None:

@@ -11,12 +11,12 @@ import pytest
 from confluent_kafka import Message, Producer
 from pyignite.datatypes import LongObject
 
-from ignite_kafka.errors import CacheNotFound, TopicError
+from ignite_kafka.errors import CacheNotFound, EntriesRefused, TopicError
 from ignite_kafka.runtime.connector_run import RunRequest
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.verification.connector import VerifyOptions, check_connector
-from tests.support.sink_connector import Running, Sink, trade
+from tests.support.sink_connector import Record, Running, Sink, cache_of_short_symbols, expected, trade
 from tests.support.snapshot_world import ROWS, World
 from tests.support.verified_results import counts, verified
 from tests.support.waiting import REQUEST_S
@@ -117,6 +117,45 @@ def test_skipped_records_of_a_sink_are_no_differences(policy: str, sink: Sink) -
     found = verified(sink)["cache"]
     assert (counts(found), found.result.skipped, found.equal) == ((30, 32, 0, 0, 0), 2, True)
     assert any("a record cannot be converted to an entry" in text for text in found.result.examples)
+
+
+def test_records_that_the_cache_refused_are_no_differences_if_they_are_dead_letters(sink: Sink) -> None:
+    cache_of_short_symbols(sink)
+    sink.settings = replace(sink.settings, error_handling_policy="DEAD_LETTER", dead_letter_topic=f"{sink.name}-dead")
+    assert verified_after(sink, [trade(number) for number in range(30)]) == ((30, 30, 0, 0, 0), 0)
+    refused = [trade(40, symbol="far too long"), trade(9, symbol="too long, and not the first")]
+    assert verified_after(sink, refused) == ((30, 32, 0, 0, 0), 2)
+    found = verified(sink)["cache"]
+    assert any(f"the cache refused the record of key 9, which is in {sink.name}-dead" in text for text in found.result.examples)
+    assert found.equal
+
+    with sink.ignite.client() as client:
+        client.get_cache(sink.cache).remove_key(3, key_hint=LongObject)
+    repaired = verified(sink, repair=True)["cache"]
+    assert (counts(repaired), repaired.result.skipped, repaired.repaired) == ((29, 32, 1, 0, 0), 2, 1)
+    assert sink.entries() == {number: expected(number) for number in range(30)}
+    assert verified_after(sink, [trade(40)]) == ((31, 33, 0, 0, 0), 1)
+    with sink.ignite.client() as client:
+        client.get_cache(sink.cache).remove_key(40, key_hint=LongObject)
+    assert counts(verified(sink)["cache"]) == (30, 33, 1, 0, 0), "the letter is of another value of the key"
+
+
+def verified_after(sink: Sink, records: list[Record]) -> tuple[tuple[int, int, int, int, int], int]:
+    """Run the sink with further records of one partition; the counts, and the number of skipped keys."""
+    sink.send(records, partition=0)
+    sink.run()
+    found = verified(sink)["cache"]
+    return counts(found), found.result.skipped
+
+
+def test_records_that_the_cache_refused_are_differences_without_dead_letters(sink: Sink) -> None:
+    cache_of_short_symbols(sink)
+    sink.settings = replace(sink.settings, error_handling_policy="LOG_ONLY")
+    records = [trade(1), trade(2, symbol="far too long"), trade(3), trade(3, symbol="far too long")]
+    assert verified_after(sink, records) == ((2, 4, 1, 1, 0), 0)
+    with pytest.raises(EntriesRefused, match="too long"):
+        verified(sink, repair=True)
+    assert verified_after(sink, []) == ((2, 4, 1, 1, 0), 0)
 
 
 def test_removals_and_overwritten_entries_of_a_sink_without_updates(sink: Sink) -> None:

@@ -13,7 +13,8 @@ import pytest
 
 from ignite_kafka.admin.verify import Verified
 from ignite_kafka.cli import local_run, main
-from ignite_kafka.errors import IgniteKafkaError, TopicError
+from ignite_kafka.cli.verify import DIFFERS
+from ignite_kafka.errors import Fenced, IgniteKafkaError, KafkaUnavailable, OutcomeUnknown, SettingsError, TopicError
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
@@ -44,6 +45,7 @@ class Verification:
         self.checked: list[tuple[ConnectorSettings, VerifyOptions]] = []
         self.interrupted = False
         self.refusal: IgniteKafkaError | None = None
+        self.failure: IgniteKafkaError | None = None
         self.masters: list[str | None] = []
         self.judged = Judged(Verified("flights", "t", records=9, entries=8))
         monkeypatch.setattr(local_run, "local_session", self._session)
@@ -65,6 +67,8 @@ class Verification:
         if self.interrupted:
             raise KeyboardInterrupt
         progress("comparing", 1, 2)
+        if self.failure is not None:
+            raise self.failure
         return VerifyResult([self.judged], options.percent)
 
 
@@ -101,15 +105,63 @@ def test_bad_options_of_verify_end_with_2(source: str, wrong: list[str], verific
     assert verification.asked == []
 
 
-def test_differences_end_with_1_and_are_shown(source: str, verification: Verification, capsys: pytest.CaptureFixture[str]) -> None:
+def test_differences_end_with_5_and_are_shown(source: str, verification: Verification, capsys: pytest.CaptureFixture[str]) -> None:
     verification.judged.result.note("missing", b"1", "no record of key '1'")
     verification.judged.result.other_bytes = 3
-    assert main.main(["verify", source, "--sample", "10"]) == 1
+    assert main.main(["verify", source, "--sample", "10"]) == 5
     head, row, *rest = (line for line in capsys.readouterr().out.splitlines() if not line.startswith("-"))
     assert "repaired" not in head
     assert row.split() == ["flights", "t", "8", "9", "0", "1", "0", "0", "0", "NO"]
     assert rest[:2] == ["a sample of 10 % of the keys", "flights: no record of key '1'"]
     assert "3 keys of t are keys of the cache in other bytes" in rest[2]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (KafkaUnavailable("a broker does not answer"), 1),
+        (SettingsError("no such option"), 2),
+        (Fenced("a run of the connector began during the repair"), 3),
+        (OutcomeUnknown("a put has no reply"), 4),
+    ],
+)
+def test_a_comparison_that_fails_ends_with_the_code_of_its_error(
+    error: IgniteKafkaError, code: int, source: str, verification: Verification, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verification.failure = error
+    assert main.main(["verify", source, "--repair"]) == code
+    shown = capsys.readouterr()
+    assert (shown.out, error.what in shown.err.splitlines()[-1]) == ("", True)
+
+
+def test_a_wrong_setting_ends_with_2_before_anything_is_compared(tmp_path: Path, verification: Verification) -> None:
+    path = tmp_path / "wrong.json"
+    path.write_text('{"name": "c", "cache_whitelist": "flights", "no_such": 1}')
+    assert main.main(["verify", str(path)]) == 2
+    assert verification.checked == []
+
+
+def test_no_error_has_the_exit_code_of_differences() -> None:
+    def codes(error: type[IgniteKafkaError]) -> set[int]:
+        return {error.exit_code}.union(*map(codes, error.__subclasses__()))
+
+    assert codes(IgniteKafkaError) == {1, 2, 3, 4}
+    assert DIFFERS == 5
+
+
+def test_differences_of_which_not_all_are_repaired_end_with_5(source: str, verification: Verification) -> None:
+    for key in (b"1", b"2"):
+        verification.judged.result.note("missing", key, "no record")
+    verification.judged.repaired = 1
+    assert main.main(["verify", source, "--repair"]) == 5
+
+
+def test_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main.main(["verify", "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "0: compared, and all is equal or repaired; 5: compared, and something differs" in shown
+    assert "1: the comparison failed, 2: a setting is wrong" in shown
 
 
 def test_repaired_differences_end_with_0(source: str, verification: Verification, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,7 +178,7 @@ def test_what_is_skipped_is_no_difference_and_said(source: str, verification: Ve
     assert "no metadata of a binary type" in shown
     assert "flights: 1 skipped by error_handling_policy" in shown
     verification.judged.result.note("unexpected", b"9", "a record of key '9' that the cache does not have")
-    assert main.main(["verify", source, "--repair"]) == 1
+    assert main.main(["verify", source, "--repair"]) == 5
     assert "flights: no tombstones were sent" in capsys.readouterr().out
 
 
@@ -149,7 +201,7 @@ def test_a_repair_that_is_interrupted_says_how_to_continue(
 
 def test_the_result_as_json(source: str, verification: Verification, capsys: pytest.CaptureFixture[str]) -> None:
     verification.judged.result.note("different", b"1", "key '1' differs")
-    assert main.main(["verify", source, "--json"]) == 1
+    assert main.main(["verify", source, "--json"]) == 5
     shown = json.loads(capsys.readouterr().out)
     (cache,) = shown.pop("caches")
     assert shown == {"equal": False, "sample_percent": 100.0}

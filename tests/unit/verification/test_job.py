@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -15,7 +19,9 @@ from ignite_kafka.errors import TransformFailed, UnknownBinaryType, UnsupportedT
 from ignite_kafka.ignite.binary import decode_rows
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.verification import job, source
-from ignite_kafka.verification.fingerprints import join
+from ignite_kafka.verification.direction import Batch
+from ignite_kafka.verification.fingerprints import ROW, join
+from ignite_kafka.verification.task import Share
 from tests.support.bad_entries import long
 from tests.support.ignite_bytes import binary, number, string
 from tests.support.verified_connector import PARTITIONS, Compared, Entry, OneCache, Record, copied
@@ -291,3 +297,19 @@ def test_the_entry_of_a_record_is_found_behind_entries_that_were_left_out(monkey
     found = case.job(monkeypatch).result
     assert (found.entries, found.skipped, found.different, found.unexpected) == (7, 1, 1, 0)  # entry 4 is refused
     assert any("key '10'" in text for text in found.examples), found.examples
+
+
+def test_fingerprints_of_many_caches_are_held_up_to_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "_BLOCK_ROWS", 100)
+    begun: list[int] = []
+
+    def batches(*_: object) -> Iterator[tuple[int, Batch]]:
+        for cache in range(10):
+            begun.append(cache)
+            yield cache, Batch(np.zeros(30, ROW), lambda at: (pa.nulls(len(at), pa.binary()), pa.nulls(len(at), pa.binary())))
+
+    task: Any = SimpleNamespace(begin=nullcontext, batches=batches, percent=100)
+    blocks = job._fingerprint_blocks(task, 1, Share(False, {}))
+    first = next(blocks)
+    assert begun == [0, 1, 2, 3]
+    assert [number for _, (number, _) in (first, *blocks)] == list(range(10))

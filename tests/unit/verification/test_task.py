@@ -8,7 +8,9 @@ from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
+from ignite_kafka.verification import task as task_module
 from ignite_kafka.verification.direction import Batch, Target, columns_of
 from ignite_kafka.verification.fingerprints import ROW, probe
 from ignite_kafka.verification.task import Share, Task, shares_of
@@ -41,6 +43,13 @@ def test_batches_are_of_the_target_of_their_cache_and_those_of_no_target_are_lef
 
     direction: Any = SimpleNamespace(records=records)
     assert [number for number, _ in task().batches(direction, Share(True, {0: [0]}))] == [1, 0, 2]
+
+
+def test_a_task_begins_without_the_free_memory_of_earlier_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    returned: list[bool] = []
+    monkeypatch.setattr(task_module, "return_free_memory", lambda: returned.append(True))
+    task().begin()
+    assert returned == [True]
 
 
 def test_suspects_are_looked_for_in_their_targets_and_in_routed_topics() -> None:
