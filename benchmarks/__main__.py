@@ -39,6 +39,7 @@ PARTS: dict[str, Part] = {
     "empty": lambda stack, log: read.empty_units(stack, _EMPTY.cache, log),
     "capture": stream.capture,
     "catchup": stream.catch_up,
+    "queries": stream.queries,
     "latency": stream.latency,
     "idle": idle.idle,
     "units": growth.many_units,  # last: it simulates Ignite in workers that quick parts share

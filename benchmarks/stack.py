@@ -34,6 +34,7 @@ class Sizes:
     :param memory: entries of the caches for *Memory of the converters*.
     :param shared: whether parts share their contenders' processes, which saves their starts.
     :param puts: puts of two writers in a round; ``put_alls``: the same in batches.
+    :param changes: changes in a round of *Streams without the backlog service*.
     :param watched_s: seconds for which records of a stream are read.
     :param caches: simulated caches of 1,024 partitions each, for planning; ``idle_caches``: real ones that are polled, each number in turn.
     """
@@ -49,6 +50,7 @@ class Sizes:
     puts: int = 60_000
     put_alls: int = 300_000
     stream_rounds: int = 3
+    changes: int = 200_000
     watched_s: int = 30
     growth: tuple[int, ...] = (50_000, 500_000, 5_000_000)
     memory: tuple[int, int] = (400_000, 2_000_000)
@@ -73,6 +75,7 @@ QUICK = Sizes(
     puts=2_000,
     put_alls=2_000,
     stream_rounds=1,
+    changes=2_000,
     watched_s=2,
     growth=(500, 5_000),
     memory=(500, 2_500),

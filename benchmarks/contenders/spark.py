@@ -1,11 +1,12 @@
 """All rounds that need a Spark session, in one process."""
 
-from . import latency, planning, session
+from . import changes, latency, planning, session
 from .serve import serve
 
 if __name__ == "__main__":
     serve(
         {
+            "changes": changes.run,
             "copy": session.copy,
             "latency": latency.run,
             "read_ignite": session.read_ignite,

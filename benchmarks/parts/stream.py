@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import statistics
 import uuid
 from collections.abc import Mapping
 
 from .. import tables
 from ..backlog import Capture
+from ..contender import Round
 from ..report import Section, Table, ratio_text, series_table
-from ..rounds import Case, Log, in_turn
+from ..rounds import Case, Log, Series, in_turn
 from ..stack import TOPIC_PARTITIONS, Stack
 
 _PUT_GOAL, _CATCH_UP_GOAL = 0.6, 0.5
@@ -17,6 +19,7 @@ _WRITERS, _BATCH = 2, 1_000
 _LOADED_AT_ONCE = 50_000  # changes; what a node's buffer holds has its bounds
 _INTERVALS_MS = (2_000, 100)
 _PUTS_A_SECOND = 200
+_WAYS = (("continuous queries", True), ("backlog service", False))
 _MIB = 1 << 20
 
 
@@ -85,6 +88,41 @@ def catch_up(stack: Stack, log: Log) -> Section:
         ratio_text("Changes against the snapshot", caught_up, snapshot, _CATCH_UP_GOAL),
     )
     return Section("Catching up", about, (series_table([caught_up, snapshot]),), findings)
+
+
+def queries(stack: Stack, log: Log) -> Section:
+    """A continuous run by continuous queries against one with the backlog service, each while the same changes are made."""
+    rows, table = stack.sizes.changes, tables.trades("followed")
+    tables.load(stack.ignite.address, table, rows)
+    request: dict[str, object] = {**stack.places, "cache": table.cache, "what": "changes", "rows": rows}
+    settings = {"failover_policy": "NONE", "topic_partitions": TOPIC_PARTITIONS, "poll_interval_ms": _INTERVALS_MS[-1]}
+    with stack.python("spark", "queries") as session:
+        cases = [_Followed(name, session, {**request, "by_queries": by_queries, "settings": settings}) for name, by_queries in _WAYS]
+        found = in_turn(cases, stack.sizes.stream_rounds, log)
+    tables.destroy(stack.ignite.address, table.cache)
+    by_queries, by_service = found.values()
+    about = (
+        f"A continuous run with `failover_policy` NONE loads the {rows:,} entries of one cache; then a client in the driver's process puts "
+        "each entry again, in batches of 20,000. Measured from the first put to the last record that a consumer with `isolation.level` "
+        f"read_committed has. Poll interval {_INTERVALS_MS[-1]} ms, local[2]: with the service, two tasks share the cache; by queries, one "
+        "task follows it, on one connection to the node. CPU is of the whole round: start, load and puts included."
+    )
+    findings = (
+        ratio_text("By continuous queries against the backlog service", by_queries, by_service),
+        *(f"{one.label}: the puts took {_put_share(one):.0f} % of the time" for one in (by_queries, by_service)),
+    )
+    return Section("Streams without the backlog service", about, (series_table([by_queries, by_service]),), findings)
+
+
+class _Followed(Case):
+    """A case whose every round has a new connector, so that all begin alike."""
+
+    def run(self) -> Round:
+        return self.contender.round(**self.request, connector=f"bench-followed-{uuid.uuid4().hex[:6]}")
+
+
+def _put_share(one: Series) -> float:
+    return 100 * statistics.median(float(each.answer["put_seconds"]) / each.seconds for each in one.warm)
 
 
 def latency(stack: Stack, log: Log) -> Section:

@@ -36,6 +36,8 @@ _FINDINGS = (
     "trades: verify against the copy",
     "trades: five transforms, to Kafka, against none",
     "wide: five transforms, to Ignite, against none",
+    "By continuous queries against the backlog service",
+    "backlog service: the puts took",
     "Poll interval 2,000 ms: 99 of 100 records within",
     "Poll interval 100 ms: 99 of 100 records within",
 )
@@ -49,6 +51,7 @@ _ROWS = (
     "| continued",
     "| put: captured",
     "| changes ",
+    "| continuous queries ",
 )
 
 

@@ -34,7 +34,7 @@ _ID = struct.Struct("<q")
 _COUNT = struct.Struct("<i")
 _KEEP_BINARY = 1
 _ANY_PARTITION = -1
-_REMOVED, _EXPIRED = 2, 3
+_GONE = 2, 3  # removed, expired
 _NULL = bytes([codes.NULL])
 _CHECK_S = 2.0
 
@@ -76,21 +76,29 @@ def parse_events(cache: str, body: memoryview) -> CacheEvents:
 
     :raises DecodeError: the bytes do not contain that many changes.
     """
-    position, kinds, parts = _COUNT.size, bytearray(), list[memoryview | bytes]()
+    position, removed, parts = _COUNT.size, bytearray(), list[memoryview | bytes]()
     try:
         for _ in range(_COUNT.unpack_from(body)[0]):
             key_end = end_of(body, position, len(body))
             old_end = end_of(body, key_end, len(body))
             new_end = end_of(body, old_end, len(body))
-            kind = body[new_end]
-            parts += body[position:key_end], _NULL if kind in (_REMOVED, _EXPIRED) else body[old_end:new_end]
-            kinds.append(kind)
+            gone = body[new_end] in _GONE
+            parts += body[position:key_end], _NULL if gone else body[old_end:new_end]
+            removed.append(gone)
             position = new_end + 1
     except (Malformed, IndexError, struct.error) as error:
         what = f"a notification of a continuous query cannot be read: {error}"
         raise DecodeError(what, "Nothing of it was used", cache=cache, position=position) from error
-    removed = np.isin(np.frombuffer(bytes(kinds), np.uint8), (_REMOVED, _EXPIRED))
-    return CacheEvents(cache, Page(-1, len(kinds), memoryview(b"".join(parts)), True), removed)
+    return CacheEvents(cache, Page(-1, len(removed), memoryview(b"".join(parts)), True), np.frombuffer(removed, bool))
+
+
+def joined(events: Sequence[CacheEvents]) -> CacheEvents:
+    """The changes of several notifications of one cache as one page, because most notifications have one change, and each page costs time.
+
+    :param events: at least one.
+    """
+    rows, data = sum(one.page.rows for one in events), b"".join(one.page.data for one in events)
+    return CacheEvents(events[0].cache, Page(-1, rows, memoryview(data), True), np.concatenate([one.removed for one in events]))
 
 
 class ContinuousQueries:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pyignite
 import pytest
+from confluent_kafka import Message
 from pyignite.datatypes.prop_codes import PROP_BACKUPS_NUMBER, PROP_NAME
 from pyspark.sql import SparkSession
 
@@ -17,10 +18,13 @@ from ignite_kafka.events import CACHES_SENT_AGAIN, CHANGES_MISSING, QUERIES_BEGU
 from ignite_kafka.ignite.connection import ThinConnection
 from ignite_kafka.ignite.continuous_query import ContinuousQueries
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
+from ignite_kafka.kafka.topics import Topics, read_to_end
+from ignite_kafka.plan.slots import slot_of
 from ignite_kafka.state import status
 from ignite_kafka.state import target_state as target
 from tests.support import QUICK_JVM
-from tests.support.stream_world import Running, World, await_that
+from tests.support.bad_entries import NULL_KEY, OF_UNKNOWN_TYPE, long, put_bytes
+from tests.support.stream_world import SLOTS, Running, World, await_that
 from tests.support.tcp_proxy import TcpProxy
 from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, Jars, KafkaBroker
@@ -57,6 +61,15 @@ def await_change(world: World, run: Running, key: int) -> None:
 def seen(run: Running, event: int) -> int:
     """End the run, and return its number of events with an id."""
     return dict(run.stop().events).get(str(event), 0)
+
+
+def dead_letters(world: World, topic: str) -> dict[bytes | None, Message]:
+    """Key to dead letter; no key comes twice."""
+    topics = Topics(world.clients)
+    found = list(read_to_end(world.clients, topics, topic, list(range(topics.existing().get(topic, 0)))))
+    letters = {letter.key(): letter for letter in found}
+    assert len(letters) == len(found)
+    return letters
 
 
 def test_entries_then_changes_and_removals_in_order(world: World) -> None:
@@ -192,6 +205,44 @@ def test_an_update_that_leaves_the_filter_sends_a_tombstone(world: World) -> Non
     wanted = [(b"1", b'"keep 1"'), (b"2", b'"keep 2"'), (b"1", None), (b"3", b'"keep 3"')]
     assert sorted(world.records("a"), key=str) == sorted(wanted, key=str)
     assert [value for key, value in world.records("a") if key == b"1"] == [b'"keep 1"', None]
+
+
+def test_bad_changes_become_dead_letters_and_later_changes_are_sent(world: World) -> None:
+    """A bad entry, then changes: good, bad and good of one key, and a bad one of another. A later run repeats no dead letter."""
+    cache, topic = f"{world.stem}-a", f"letters-{world.stem}"
+    letters: dict[str, Any] = {"failover_policy": "NONE", "error_handling_policy": "DEAD_LETTER", "dead_letter_topic": topic}
+    wanted = {long(1_001): OF_UNKNOWN_TYPE, long(5): NULL_KEY, long(1_002): OF_UNKNOWN_TYPE}
+    world.put("a", {key: f"v{key}" for key in range(100)})
+    put_bytes(world.ignite, cache, {long(1_001): OF_UNKNOWN_TYPE})
+    with world.running(**letters) as run:
+        await_that(world.snapshot_complete, "the initial load", run)
+        world.put("a", {5: "before"})
+        put_bytes(world.ignite, cache, {key: wanted[key] for key in (long(5), long(1_002))})
+        world.put("a", {5: "after", 1_003: "new"})
+        await_that(lambda: (b"1003", b'"new"') in world.records("a"), "the last change", run)
+        counts = run.stop().caches[cache]
+    assert [value for key, value in world.records("a") if key == b"5"] == [b'"v5"', b'"before"', b'"after"']
+    assert (counts.records, counts.bad, counts.units_done) == (len(world.records("a")), len(wanted), 1_024)
+    found = dead_letters(world, topic)
+    assert {key: letter.value() for key, letter in found.items()} == wanted
+    headers = dict(cast(list[tuple[str, bytes]], found[long(1_002)].headers()))
+    message = headers.pop("__connect.errors.exception.message")
+    assert b"no metadata of a binary type" in message
+    assert headers.pop("__connect.errors.exception.stacktrace").startswith(b"ignite_kafka.errors.UnknownBinaryType: " + message)
+    assert headers == {
+        "__connect.errors.connector.name": world.stem.encode(),
+        "__connect.errors.task.id": b"%d" % slot_of(cache, 0, SLOTS),
+        "__connect.errors.stage": b"VALUE_CONVERTER",
+        "__connect.errors.class.name": b"ignite_kafka.convert.to_kafka.json.JsonConverter",
+        "__connect.errors.exception.class.name": b"ignite_kafka.errors.UnknownBinaryType",
+        "ignite_kafka.errors.cache": cache.encode(),
+        "ignite_kafka.errors.partition": b"-1",
+        "ignite_kafka.errors.topic": cache.encode(),
+    }
+    with world.running(**letters) as run:
+        await_change(world, run, 1_004)
+        assert run.stop().caches[cache].bad == 0
+    assert dead_letters(world, topic).keys() == wanted.keys()
 
 
 def test_what_needs_the_service_is_refused_by_name(world: World) -> None:

@@ -11,7 +11,7 @@ import pytest
 from ignite_kafka.errors import CacheDestroyed, CacheNotFound, DecodeError, IgniteKafkaError, IgniteUnreachable, ScanFailed
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.connection import ThinConnection
-from ignite_kafka.ignite.continuous_query import ContinuousQueries, parse_events, query_request
+from ignite_kafka.ignite.continuous_query import ContinuousQueries, joined, parse_events, query_request
 from ignite_kafka.ignite.endpoint import IgniteCredentials
 from tests.unit.ignite.test_connection import accept_handshake, frame, read_frame, server
 
@@ -82,6 +82,13 @@ def test_changes_of_every_kind() -> None:
     kept = found.without_removals()
     assert (kept.page.rows, bytes(kept.page.data), kept.removed.tolist()) == (2, long(1) + text("a") + long(2) + text("b"), [False] * 2)
     assert kept.without_removals() is kept
+
+
+def test_joined_changes_keep_their_order() -> None:
+    events = [[event(long(1), NULL, text("a"), 0)], [event(long(1), text("a"), NULL, 2), event(long(2), NULL, text("b"), 0)]]
+    found = joined([parse_events("c", memoryview(struct.pack("<i", len(some)) + b"".join(some))) for some in events])
+    assert (found.cache, found.page.rows, found.removed.tolist()) == ("c", 3, [False, True, False])
+    assert bytes(found.page.data) == long(1) + text("a") + long(1) + NULL + long(2) + text("b")
 
 
 @pytest.mark.parametrize("cut", [3, 9, 20])

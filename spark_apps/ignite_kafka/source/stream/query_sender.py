@@ -9,7 +9,7 @@ import numpy as np
 
 from ...common.arrays import Int64Array, Mask
 from ...ignite.cluster import Cluster
-from ...ignite.continuous_query import CacheEvents
+from ...ignite.continuous_query import CacheEvents, joined
 from ...ignite.types.model import Page
 from ...plan.slots import kinds_of_keys, slot_of, slots_of_tasks
 from ...plan.source_plan import CachePlan, TransferPlan
@@ -69,8 +69,8 @@ class QuerySender(CountedSlots):
 
     def send_changes(self, cache: CachePlan, events: Sequence[CacheEvents]) -> None:
         """Queue changes of a cache, in their order."""
-        pages, removed = [one.page for one in events], np.concatenate([one.removed for one in events])
-        self._send(cache, pages, np.full(removed.size, NO_PARTITION), removed)
+        changes = joined(events)
+        self._send(cache, [changes.page], np.full(changes.page.rows, NO_PARTITION), changes.removed)
 
     def send_entries(self, cache: CachePlan, pages: Sequence[Page]) -> None:
         """Queue scanned entries of a cache; call :meth:`end_partitions` once their partitions are fully read."""

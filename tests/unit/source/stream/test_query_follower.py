@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from ignite_kafka.events import CACHES_SENT_AGAIN, CHANGES_MISSING
 from ignite_kafka.ignite.continuous_query import CacheEvents
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
+from ignite_kafka.source.entry_sender import EntrySender
 from ignite_kafka.source.stream import query_sender
 from ignite_kafka.source.stream.batch import page_of_states
 from ignite_kafka.source.stream.query_sender import slot_of_cache, tasks_of_caches
@@ -177,6 +179,26 @@ def test_removals_are_left_out_on_request() -> None:
     world.put(3, 3)
     world.settle()
     assert world.topic == [(long(key), long(key)) for key in (1, 2, 3)]
+
+
+def test_changes_of_many_notifications_are_converted_as_one_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The converters' cost of a page is twenty times that of a change."""
+    pages: list[tuple[int, ...]] = []
+    send = EntrySender.send
+
+    def noted(*given: Any) -> Any:
+        pages.append(tuple(page.rows for page in given[5]))
+        return send(*given)
+
+    world = World()
+    world.settle()
+    monkeypatch.setattr(EntrySender, "send", noted)
+    for key in range(5):
+        world.put(key, key)
+    world.remove(1)
+    world.settle()
+    assert pages == [(6,)]
+    assert world.topic == [*((long(key), long(key)) for key in range(5)), (long(1), None)]
 
 
 def test_a_steady_flow_of_changes_is_sent_at_each_interval(monkeypatch: pytest.MonkeyPatch) -> None:
