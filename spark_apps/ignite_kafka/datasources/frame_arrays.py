@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from ..common.arrow_layout import list_starts, null_mask
+from ..common.exact_decimals import exact_cast
 from ..errors import EncodeError
 
 
@@ -28,6 +29,6 @@ def conformed(array: pa.Array, field: pa.Field) -> pa.Array:
             list_starts(lists), conformed(keys, kind.key_field), conformed(items, kind.item_field), kind, mask=mask
         )
     try:
-        return array.cast(kind)
+        return exact_cast(array, kind)
     except pa.ArrowInvalid as error:
         raise EncodeError(f"{error} in field {field.name}", "Nothing was rounded", field=field.name) from error

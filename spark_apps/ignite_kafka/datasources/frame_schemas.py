@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..common.arrow_layout import list_starts, null_mask
+from ..common.exact_decimals import exact_cast
 from ..convert.connect import ConnectField, ConnectSchema, ConnectType
 from ..convert.connect.schema import arrow_type, date, decimal, timestamp
 from ..errors import UnsupportedType
@@ -78,7 +79,7 @@ def to_connect(array: pa.Array, schema: ConnectSchema) -> pa.Array:
         return pa.MapArray.from_arrays(list_starts(lists), *columns, arrow_type(schema), mask=mask)
     if pa.types.is_timestamp(array.type):
         return pc.floor_temporal(array, unit="millisecond").cast(arrow_type(schema))
-    return array.cast(arrow_type(schema))
+    return exact_cast(array, arrow_type(schema))
 
 
 def to_frame(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:

@@ -215,6 +215,13 @@ def test_instants_are_the_same_in_every_zone(zone: str) -> None:
     assert conformed(array, pa.field("at", UTC_US)) == array.cast(UTC_US)
 
 
+def test_a_decimal_that_the_declared_scale_leaves_no_digits_for_is_refused() -> None:
+    field = pa.field("price", pa.decimal128(38, 12))
+    assert conformed(pa.array([Decimal("1.5")], pa.decimal128(38, 1)), field).to_pylist() == [Decimal("1.5")]
+    with pytest.raises(EncodeError, match=r"more than 26 digits before the point.* in field price"):
+        conformed(pa.array([Decimal("45592147986558795081908112040000000")], pa.decimal128(38, 0)), field)
+
+
 def test_an_instant_with_microseconds_is_refused_for_a_date() -> None:
     field = value_field("made", UTC_US, cache_of(ALL))
     whole = conformed(pa.array([1_000], UTC_US), field)

@@ -25,7 +25,7 @@ from ..connect import ConnectColumn, ConnectPart, ConnectSchema, Deserialized
 from .json_parser import parsed
 from .json_rows import parse
 from .json_values import Doubled, Refused
-from .payload_columns import PayloadColumns, decimal_names, parsed_as, quoted_decimals
+from .payload_columns import PayloadColumns, decimal_members, parsed_as, uncertain_decimals
 from .payload_rows import PayloadReader, array_of
 from .schema_json import connect_schema
 
@@ -55,7 +55,7 @@ class _Known:
     def __init__(self, schema: ConnectSchema | None, defaults: bool) -> None:
         self.schema = schema
         self.reader = None if schema is None else PayloadReader(schema, defaults=defaults)
-        self.decimals = frozenset() if schema is None else frozenset(decimal_names(schema))
+        self.decimals = frozenset() if schema is None else frozenset(decimal_members(schema))
 
 
 class ConnectJsonDeserializer:
@@ -236,10 +236,10 @@ class _Batch:
 
     @staticmethod
     def _quoted(payloads: pa.BinaryArray, known: _Known) -> Mask | None:
-        """Where decimals are numbers, the rows that may have one in quotes; None: they are base64, or there is none."""
-        if not known.decimals or quoted_decimals(payloads.slice(0, _SAMPLE), known.decimals).all():
+        """Where decimals are numbers, the rows of :func:`.uncertain_decimals`; None: they are base64, or there is none."""
+        if not known.decimals or uncertain_decimals(payloads.slice(0, _SAMPLE), known.decimals).all():
             return None
-        quoted = quoted_decimals(payloads, known.decimals)
+        quoted = uncertain_decimals(payloads, known.decimals)
         return None if 2 * np.count_nonzero(quoted) > len(payloads) else quoted
 
     def _singly(self, rows: RowIndex) -> None:

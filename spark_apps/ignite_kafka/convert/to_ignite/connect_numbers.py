@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...common.arrays import Mask
+from ...common.exact_decimals import exact_cast
 from .exact_numbers import holds
 
 _MOST_LONG = 2.0**63
@@ -77,7 +78,7 @@ def decimals(array: pa.Array, kind: pa.DataType | None) -> tuple[pa.Array, Mask]
         return array, none_wrong(array)
     if not pa.types.is_string(array.type):
         try:
-            return array.cast(kind), none_wrong(array)
+            return exact_cast(array, kind), none_wrong(array)
         except pa.ArrowInvalid:
             pass
     values = [_fitted(_decimal(value), kind) for value in array.to_pylist()]

@@ -21,6 +21,8 @@ from ..rules.connect_decimals import decimals_from_bytes
 from ..rules.json_bytes import bytes_from_json
 from ..rules.json_times import DAY_MS, outside
 
+_MOST_DIGITS = 38
+
 
 @functools.lru_cache(maxsize=1_000)
 def parsed_as(schema: ConnectSchema, numeric: bool) -> pa.DataType | None:
@@ -32,8 +34,8 @@ def parsed_as(schema: ConnectSchema, numeric: bool) -> pa.DataType | None:
         inner = [(one.name, parsed_as(one.schema, numeric)) for one in schema.fields]
         return None if not inner or any(kind is None for _, kind in inner) else pa.struct(inner)
     if schema.type is ConnectType.ARRAY:
-        if numeric and any(not name for name in decimal_names(schema)):
-            return None  # quoted_decimals sees the first element only
+        if numeric and any(not name for name, _ in decimal_members(schema)):
+            return None  # uncertain_decimals sees the first element only
         element = parsed_as(schema.value_schema, numeric) if schema.value_schema else None
         return None if element is None else pa.list_(element)
     if schema.type is ConnectType.MAP:
@@ -48,14 +50,15 @@ def parsed_as(schema: ConnectSchema, numeric: bool) -> pa.DataType | None:
     return pa.string() if pa.types.is_binary(kind) else kind
 
 
-def decimal_names(schema: ConnectSchema) -> Iterator[str]:
-    """Names of the members that are decimals or arrays of them; the whole payload has an empty one."""
-    if scale_of(schema) is not None:
-        yield ""
+def decimal_members(schema: ConnectSchema) -> Iterator[tuple[str, int]]:
+    """Names of the members that are decimals or arrays of them, and their scales; the name of the whole payload is empty."""
+    scale = scale_of(schema)
+    if scale is not None:
+        yield "", scale
     for one in schema.fields:
-        yield from (name or one.name for name in decimal_names(one.schema))
+        yield from ((name or one.name, of_name) for name, of_name in decimal_members(one.schema))
     if schema.type is ConnectType.ARRAY and schema.value_schema:
-        yield from decimal_names(schema.value_schema)
+        yield from decimal_members(schema.value_schema)
 
 
 class PayloadColumns:
@@ -125,12 +128,17 @@ class PayloadColumns:
         return pa.ListArray.from_arrays(list_starts(array), values, type=arrow_type(schema), mask=null_mask(array)), wrong
 
 
-def quoted_decimals(texts: pa.BinaryArray, names: Collection[str]) -> Mask:
-    """Texts in which a decimal may be base64: parsed as numbers, base64 of nothing but digits would be taken for one.
+def uncertain_decimals(texts: pa.BinaryArray, members: Collection[tuple[str, int]]) -> Mask:
+    """Texts in which a decimal may not be what Arrow's parser takes it for.
 
-    :param names: see :func:`decimal_names`.
+    It may be base64: parsed as numbers, base64 of nothing but digits would be taken for one. And the parser gives another number for one
+    with more digits before the point than the type has (:mod:`~ignite_kafka.common.exact_decimals`).
+
+    :param members: see :func:`decimal_members`.
     """
-    if "" in names:
-        return np.asarray(pc.match_substring(texts, '"'))
-    choice = "|".join(re.escape(name) for name in sorted(names))
-    return np.asarray(pc.match_substring_regex(texts, rf'"(?:{choice})"[ \t\r\n]*:[ \t\r\n\[]*"|\\u'))
+    digits = max(1, _MOST_DIGITS + 1 - max(scale for _, scale in members))
+    uncertain = rf'(?:"|-?[0-9]{{{digits}}}|-?[0-9.]+[eE])'
+    if any(not name for name, _ in members):
+        return np.asarray(pc.match_substring_regex(texts, rf"^[ \t\r\n]*{uncertain}"))
+    choice = "|".join(re.escape(name) for name, _ in sorted(members))
+    return np.asarray(pc.match_substring_regex(texts, rf'"(?:{choice})"[ \t\r\n]*:[ \t\r\n\[]*{uncertain}|\\u'))

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from ...common.arrays import RowIndex
 from ...common.arrow_layout import list_starts, null_mask, union_layout
+from ...common.exact_decimals import exact_cast
 from ...errors import UnsupportedType
 from ...ignite.types.type_table import mark_of
 from ..connect.columns import ConnectColumn, ConnectPart
@@ -134,12 +135,11 @@ def _decimal(array: pa.Array, schema: ConnectSchema) -> pa.Array:
     assert scale is not None
     if pa.types.is_decimal128(array.type) and array.type.scale == scale:
         return array
-    if abs(scale) > _MOST_DIGITS or (pa.types.is_string(array.type) and pc.max(pc.binary_length(array)).as_py() > _MOST_WIDE_DIGITS):
+    if abs(scale) > _MOST_DIGITS:
         return array.cast(pa.string())
-    # Arrow wraps the number of a text that has more digits than the type, without an error; it checks casts between decimals
     for wanted in (pa.decimal256(_MOST_WIDE_DIGITS, scale), pa.decimal128(_MOST_DIGITS, scale)):
         try:
-            array = array.cast(wanted)
+            array = exact_cast(array, wanted)
         except pa.ArrowInvalid:  # more digits, or not exact: the serializer says which value
             break
     return array if pa.types.is_decimal(array.type) and array.type.scale == scale else array.cast(pa.string())

@@ -30,6 +30,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...common.exact_decimals import exact_cast
 from ...errors import SettingsError
 from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectField, ConnectSchema, ConnectType, arrow_type, date, decimal, time, timestamp
@@ -156,7 +157,7 @@ def _column(data: pa.Array, before: ConnectColumn) -> ConnectColumn:
     if pa.types.is_null(data.type):
         return ConnectColumn(data, None)
     schema = _schema(data.type, before.schema)
-    return ConnectColumn(data.cast(arrow_type(schema)), schema)
+    return ConnectColumn(exact_cast(data, arrow_type(schema)), schema)
 
 
 def _schema(kind: pa.DataType, before: ConnectSchema | None) -> ConnectSchema:

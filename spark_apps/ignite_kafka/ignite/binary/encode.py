@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...common.exact_decimals import exact_cast
 from ...common.time_zones import UTC
 from ...errors import EncodeError, UnsupportedType
 from ..types import type_codes as codes
@@ -96,7 +97,7 @@ def _pieces(array: pa.Array, field: pa.Field, compact: bool, date_zone: str) -> 
         array = array.combine_chunks()
     if array.type != field.type:
         try:
-            array = array.cast(field.type)
+            array = exact_cast(array, field.type)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             what = f"A column of {array.type} is no {field.type} in field {field.name}: {error}"
             raise EncodeError(what, "Nothing was guessed", field=field.name) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from ...common.exact_decimals import exact_cast
 from ...errors import UnsupportedType
 from ..types.type_table import field_of, mark_of
 
@@ -68,7 +69,7 @@ def cast_exactly(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
     if not _castable(source, target):
         raise _refused(path, source, target, "")
     try:
-        return array.cast(target)
+        return exact_cast(array, target)
     except pa.ArrowInvalid as error:
         raise _refused(path, source, target, f": {error}") from None
 

@@ -76,6 +76,17 @@ def test_records_of_one_schema_are_one_part_read_by_columns(decimals: str, monke
     assert found.parts[0].column == ConnectColumn(data, ORDER)
 
 
+@pytest.mark.parametrize("first", ["12.5", "45592147986558795081908112040000000"])
+@pytest.mark.parametrize(
+    "number", ["45592147986558795081908112040000000", "-4559214798655879508190811.5", "9E+30", "1e27", "99999999999999999999999999.5"]
+)
+def test_a_decimal_of_many_digits_as_a_number_keeps_them(first: str, number: str) -> None:
+    schema = ConnectSchema(ConnectType.STRUCT, fields=(ConnectField("n", LONG), ConnectField("d", connect.decimal(12))))
+    good, bad = read([envelope(schema, f'{{"n":1,"d":{first}}}')] * 40 + [envelope(schema, f'{{"n":1,"d": {number}}}')])
+    assert bad == {}
+    assert [Decimal(good[row][1]["d"]) for row in (0, 40)] == [Decimal(first), Decimal(number)]
+
+
 def test_several_schemas_and_bad_rows_between_them() -> None:
     texts: list[str | bytes] = [
         envelope(LONG, "1"), envelope(TEXT, '"a"'), envelope(LONG, '"1"'), '{"schema":1}', envelope(LONG, "2"), envelope(TEXT, "null"),

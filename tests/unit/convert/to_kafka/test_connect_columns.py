@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from ignite_kafka.convert.connect import ConnectField, ConnectSchema, ConnectType, schema
 from ignite_kafka.convert.connect.schema import arrow_type
+from ignite_kafka.convert.to_kafka import connect_columns
 from ignite_kafka.convert.to_kafka.connect_columns import connect_parts
 from ignite_kafka.convert.to_kafka.connect_schemas import SchemaRules
 from ignite_kafka.convert.to_kafka.declared_schemas import UNDEFINED
@@ -92,6 +93,12 @@ def test_a_decimal_of_many_digits_is_the_same_number(digits: int, sign: str) -> 
     wanted = [Decimal(f"{sign}{'9' * digits}.9"), Decimal("0.5")]
     ((_, _, values),) = parts_of(types, [binary(kind, {"total": decimal(value)}) for value in wanted])
     assert [Decimal(value["total"]) for value in values] == wanted
+
+
+@pytest.mark.parametrize("texts", [["1E+70", "0.5"], ["9E+30", "1"], ["0.123456789012", "9" * 70]])
+def test_a_decimal_text_at_a_declared_scale_is_the_same_number(texts: list[str]) -> None:
+    made = connect_columns._decimal(pa.array(texts), schema.decimal(12))
+    assert [Decimal(one) for one in made.to_pylist()] == [Decimal(text) for text in texts]
 
 
 def test_elements_of_several_types_are_refused_with_the_field() -> None:
