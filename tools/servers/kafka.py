@@ -181,6 +181,7 @@ class KafkaBroker:
             "transaction.state.log.min.isr": 1,
             "group.initial.rebalance.delay.ms": 0,
             "auto.create.topics.enable": "false",
+            "log.retention.ms": -1,  # the default deletes records with timestamps of more than 7 days ago
             "log.cleaner.dedupe.buffer.size": 16 << 20,
             **self._sasl_settings(),
             **self.options.settings,
