@@ -137,8 +137,8 @@ def uncertain_decimals(texts: pa.BinaryArray, members: Collection[tuple[str, int
     :param members: see :func:`decimal_members`.
     """
     digits = max(1, _MOST_DIGITS + 1 - max(scale for _, scale in members))
-    uncertain = rf'(?:"|-?[0-9]{{{digits}}}|-?[0-9.]+[eE])'
+    number = rf"-?[0-9]{{{digits}}}|-?[0-9.]+[eE]"
     if any(not name for name, _ in members):
-        return np.asarray(pc.match_substring_regex(texts, rf"^[ \t\r\n]*{uncertain}"))
+        return np.asarray(pc.match_substring_regex(texts, rf'"|^[ \t\r\n]*(?:{number})'))
     choice = "|".join(re.escape(name) for name, _ in sorted(members))
-    return np.asarray(pc.match_substring_regex(texts, rf'"(?:{choice})"[ \t\r\n]*:[ \t\r\n\[]*{uncertain}|\\u'))
+    return np.asarray(pc.match_substring_regex(texts, rf'"(?:{choice})"[ \t\r\n]*:[ \t\r\n\[]*(?:"|{number})|\\u'))

@@ -76,6 +76,14 @@ def test_records_of_one_schema_are_one_part_read_by_columns(decimals: str, monke
     assert found.parts[0].column == ConnectColumn(data, ORDER)
 
 
+def test_arrays_of_decimals_as_base64_are_read_by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connect_json._Batch, "_single", lambda *_: pytest.fail("read alone"))
+    schema = ConnectSchema(ConnectType.ARRAY, value_schema=connect.decimal(2))
+    data = pa.array([[Decimal("1.25"), Decimal("-3.00")], [Decimal("0.50")]] * 20, connect.arrow_type(schema))
+    texts = ConnectJsonSerializer(JsonFormat("BASE64")).serialize(ConnectColumn(data, schema), "t")
+    assert ConnectJsonDeserializer().deserialize(texts, "t").parts[0].column == ConnectColumn(data, schema)
+
+
 @pytest.mark.parametrize("first", ["12.5", "45592147986558795081908112040000000"])
 @pytest.mark.parametrize(
     "number", ["45592147986558795081908112040000000", "-4559214798655879508190811.5", "9E+30", "1e27", "99999999999999999999999999.5"]
