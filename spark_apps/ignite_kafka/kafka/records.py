@@ -149,12 +149,12 @@ def concat_records(parts: Sequence[Records]) -> Records:
         frozenset[TypeUse]().union(*(part.uses for part in parts)),
         _concat_numbers([part.rows for part in parts]),
         tuple(one for part in parts for one in part.refused),
-        _concat_topics([part.topics for part in parts]),
+        concat_present([part.topics for part in parts]),
     )
 
 
-def concat_present(columns: Sequence[pa.ListArray | None]) -> pa.ListArray | None:
-    """Concatenate headers of batches that either all have headers or none has."""
+def concat_present(columns: Sequence[pa.Array | None]) -> pa.Array | None:
+    """Concatenate a column of batches that either all have it or none has."""
     present = [column for column in columns if column is not None]
     return pa.concat_arrays(present) if present else None
 
@@ -171,11 +171,6 @@ def _concat_times(parts: Sequence[Records]) -> Int64Array | None:
     if all(part.times_ms is None for part in parts):
         return None
     return np.concatenate([np.zeros(len(part), np.int64) if part.times_ms is None else part.times_ms for part in parts])
-
-
-def _concat_topics(columns: Sequence[pa.StringArray | None]) -> pa.StringArray | None:
-    present = [column for column in columns if column is not None]
-    return pa.concat_arrays(present) if present else None
 
 
 def _concat_numbers(columns: Sequence[Int64Array | None]) -> Int64Array | None:
