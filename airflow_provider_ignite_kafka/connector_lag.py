@@ -70,13 +70,18 @@ class LagCondition:
         if self.marks is not None:
             return not ahead_of(lag, self.marks)
         counts = lag.counts()
-        if self.missing(lag):
+        if self._missing(lag):
             return False
         if isinstance(self.max_lag, Mapping):
             return all(counts.get(name, 0) <= most for name, most in self.max_lag.items())
         return sum(counts.values()) <= self.max_lag
 
-    def missing(self, lag: ConnectorLag) -> list[str]:
+    def warning(self, lag: ConnectorLag) -> str:
+        """What to warn of while the condition is not met: caches or topics that the connector does not copy; empty if there are none."""
+        missing = self._missing(lag)
+        return f"Connector {lag.connector} does not copy {', '.join(missing)}, which max_lag names" if missing else ""
+
+    def _missing(self, lag: ConnectorLag) -> list[str]:
         """Names in `max_lag` that are no cache or topic of the connector: perhaps misspelt, or not created yet."""
         return sorted(self.max_lag.keys() - lag.names) if isinstance(self.max_lag, Mapping) and lag.known else []
 

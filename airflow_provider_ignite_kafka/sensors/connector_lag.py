@@ -105,8 +105,8 @@ class ConnectorLagSensor(DeferrableSensor):
 
     def _met(self, lag: ConnectorLag, context: Context) -> bool:
         condition = LagCondition(self._max_lag())
-        if missing := condition.missing(lag):
-            self.log.warning("Connector %s does not copy %s, which max_lag names", lag.connector, ", ".join(missing))
+        if warning := condition.warning(lag):
+            self.log.warning(warning)
         return condition.met(lag)
 
     def _max_lag(self) -> int | Mapping[str, int]:

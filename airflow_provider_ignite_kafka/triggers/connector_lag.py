@@ -99,8 +99,8 @@ class ConnectorLagTrigger(BaseTrigger):
                 condition = LagCondition(self.max_lag or 0, self.marks)
                 if not caught_up and condition.met(lag):
                     return lag
-                if missing := condition.missing(lag):
-                    self.log.warning("Connector %s does not copy %s, which max_lag names", lag.connector, ", ".join(missing))
+                if warning := condition.warning(lag):
+                    self.log.warning(warning)
                 self.log.info("Connector %s is %s; to copy: %s", lag.connector, lag.state, lag.counts() or "the initial data")
             await asyncio.sleep(self.poll_interval)
 
