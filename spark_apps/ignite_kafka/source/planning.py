@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 
 from ..convert import Converters, check_transforms
 from ..convert.filter import Filters
@@ -55,11 +54,9 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
         converters.of(name).check(info, cluster, topic)
         if (entry_filter := filters.of(name)) is not None:
             entry_filter.check(info, cluster)
-        cache = CachePlan(name, info.cache_id, topic, info.partitions, 0, info.incarnation, one_topic=name not in by_record)
-        new = settings.of(name).new_topic(topic)
-        if cache.one_topic:  # 0: the broker's default, known once the topic exists
-            cache = replace(cache, topic_partitions=existing.get(topic, max(0, new.partitions)))
-        caches.append(cache)
+        one_topic, new = name not in by_record, settings.of(name).new_topic(topic)
+        partitions = existing.get(topic, max(0, new.partitions)) if one_topic else 0  # 0: the broker's default, known once the topic exists
+        caches.append(CachePlan(name, info.cache_id, topic, info.partitions, partitions, info.incarnation, one_topic=one_topic))
     return TransferPlan(settings.name, snapshot_id, 0, slots, settings, tuple(caches))
 
 
@@ -83,10 +80,10 @@ def routed_by_record(settings: SourceSettings, caches: Iterable[str]) -> set[str
     """
     if not any(one.transforms for one in settings.variants):
         return set()
-    from ..convert.transforms.steps import example_topic, routes_records
+    from ..convert.transforms.steps import example_topics, routes_records
 
     found = [cache for cache in caches if routes_records(settings.of(cache))]
-    routes(found, partial(example_topic, settings), settings.internal_topic_prefix)
+    routes(found, example_topics(settings), settings.internal_topic_prefix)
     return set(found)
 
 

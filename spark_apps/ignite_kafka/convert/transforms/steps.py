@@ -97,25 +97,34 @@ def routed_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
 
     :raises SettingsError: from :func:`make_steps`.
     """
+    return _topics(settings, lambda own: () if routes_records(own) else _routers(own, REGEX_ROUTER))
+
+
+def example_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
+    """Names a topic that records of a cache may have: routers are applied, without their predicates, to a record of 1970.
+
+    :raises SettingsError: from :func:`make_steps`.
+    """
+
+    def routers(own: SourceSettings) -> tuple[Step, ...]:
+        return tuple(replace(step, predicate=None) for step in _routers(own, REGEX_ROUTER, TIMESTAMP_ROUTER))
+
+    return _topics(settings, routers, time_ms=0)
+
+
+def _topics(
+    settings: SourceSettings, routers_of: Callable[[SourceSettings], tuple[Step, ...]], *, time_ms: int = NO_TIME
+) -> Callable[[str], NamedBy]:
+    """Names the topic of a cache by the routers of its settings, which are made once for all caches with the same override."""
     routers: dict[str | None, tuple[Step, ...]] = {}
 
     def topic_of(cache: str) -> NamedBy:
         override = settings.override_of(cache)
         if override not in routers:
-            own = settings.of(cache)
-            routers[override] = () if routes_records(own) else _routers(own, REGEX_ROUTER)
-        return routed(settings.topic_of(cache), routers[override])
+            routers[override] = routers_of(settings.of(cache))
+        return routed(settings.topic_of(cache), routers[override], time_ms=time_ms)
 
     return topic_of
-
-
-def example_topic(settings: SourceSettings, cache: str) -> NamedBy:
-    """A topic that records of a cache may have: all its routers are applied, without their predicates, to a record of 1970.
-
-    :raises SettingsError: from :func:`make_steps`.
-    """
-    routers = _routers(settings.of(cache), REGEX_ROUTER, TIMESTAMP_ROUTER)
-    return routed(settings.topic_of(cache), [replace(step, predicate=None) for step in routers], time_ms=0)
 
 
 def _routers(settings: ConnectorSettings, *names: str) -> tuple[Step, ...]:

@@ -9,7 +9,7 @@ import pytest
 from ignite_kafka.convert import check_transforms
 from ignite_kafka.convert.transforms.steps import (
     asks_for_tombstones,
-    example_topic,
+    example_topics,
     make_steps,
     reads_headers,
     routed_topic,
@@ -107,7 +107,7 @@ def test_a_source_without_times_has_no_topics_by_time() -> None:
 def test_an_example_of_topics_by_record() -> None:
     settings = source({"route": {**ROUTE, "predicate": "p"}, "day": DAY}, {"p": TOMBSTONE}, topic_prefix="k-", record_timestamp_field="at")
     assert routed_topics(settings)("c").name == "k-c"
-    assert example_topic(settings, "c") == NamedBy("k-c-v2-19700101", "topic_prefix and routers")
+    assert example_topics(settings)("c") == NamedBy("k-c-v2-19700101", "topic_prefix and routers")
 
 
 def test_a_sink_s_topic_is_routed_at_plan_time_where_it_does_not_depend_on_the_record() -> None:
