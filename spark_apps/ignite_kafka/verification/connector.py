@@ -40,6 +40,7 @@ from .routing import Routes, absent_caches, routed_targets, sink_targets
 from .sink import SinkDirection
 from .source import SourceDirection
 from .task import Open
+from .topic_batches import bounds_of
 
 _ANY, _NO_SLOTS = "(any)", 0
 _NAMES = 5
@@ -174,7 +175,7 @@ def _of_source(settings: ConnectorSettings, given: _Given) -> list[Judged]:
 
     def latest(targets: Sequence[Target]) -> list[Target]:
         ends = topics.offsets(places, OffsetSpec.latest(), committed=True)  # a record of an open transaction may never be committed
-        return [replace(target, ends=_bounds(target.topic, firsts, ends)) for target in targets]
+        return [replace(target, ends=bounds_of(target.topic, firsts, ends)) for target in targets]
 
     targets = latest([Target(cache.name, cache.topic, (), cache.partitions) for cache in compared])
     job = _job(settings, given, targets, partial(_source, plan, given.secrets, given.options), latest)
@@ -226,7 +227,7 @@ def _of_sink(settings: SinkSettings, given: _Given) -> list[Judged]:
 
     def latest(targets: Sequence[Target]) -> list[Target]:
         ends = _stored(plan, clients, topics)
-        return [replace(target, ends=_bounds(target.topic, firsts, ends)) for target in targets]
+        return [replace(target, ends=bounds_of(target.topic, firsts, ends)) for target in targets]
 
     targets = latest(sink_targets(plan.topics, {topic.cache: _partitions(cluster, topic) for topic in plan.topics}))
     make = partial(_sink, plan, given.secrets, given.options)
@@ -278,11 +279,6 @@ def _stored(plan: SinkPlan, clients: KafkaClients, topics: Topics) -> dict[Topic
             copies |= state.by_topic
     planned = {(topic.name, number): topic for topic in plan.topics for number in range(topic.partitions)}
     return resolve_starts(planned, settings, topics, copies).offsets
-
-
-def _bounds(topic: str, firsts: dict[TopicPartition, int], ends: dict[TopicPartition, int]) -> tuple[tuple[int, int], ...]:
-    partitions = sorted(number for name, number in firsts if name == topic)
-    return tuple((min(firsts[topic, number], ends[topic, number]), ends[topic, number]) for number in partitions)
 
 
 def _shown(names: Sequence[str]) -> str:

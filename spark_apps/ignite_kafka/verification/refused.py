@@ -16,7 +16,7 @@ from ..kafka.records import Consumed
 from ..kafka.topics import Topics
 from ..sink.store import Store
 from .direction import Target
-from .topic_batches import topic_batches
+from .topic_batches import bounds_of, topic_batches
 
 _CONTEXT = "__connect.errors."
 _FIRST = f"{_CONTEXT}topic"
@@ -79,5 +79,5 @@ def _read(clients: KafkaClients, topic: str) -> Iterator[Consumed]:
     places = [(topic, number) for number in range(topics.counts([topic]).get(topic, 0))]
     if places:
         firsts, ends = topics.offsets(places, OffsetSpec.earliest()), topics.offsets(places, OffsetSpec.latest(), committed=True)
-        target = Target("", topic, tuple((min(firsts[place], ends[place]), ends[place]) for place in places), 0)
+        target = Target("", topic, bounds_of(topic, firsts, ends), 0)
         yield from topic_batches(clients, target, range(len(places)), timed=True, headers=True)

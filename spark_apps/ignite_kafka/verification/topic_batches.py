@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 
 from ..kafka.clients import KafkaClients
 from ..kafka.consumer import BatchLimits, RecordReader
 from ..kafka.records import Consumed
+from ..kafka.topics import TopicPartition
 from .direction import Target
 
 _LIMITS = BatchLimits(50_000, 16 << 20)
 _GROUP = "ignite-kafka-internal"  # which it does not join
 _WAIT_S = 1.0
+
+
+def bounds_of(topic: str, firsts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> tuple[tuple[int, int], ...]:
+    """First offset and end of each partition of a topic, for a target; a partition without committed records is empty.
+
+    :param firsts: first offsets, of other topics too; `ends` likewise.
+    """
+    partitions = sorted(number for name, number in firsts if name == topic)
+    return tuple((min(firsts[topic, number], ends[topic, number]), ends[topic, number]) for number in partitions)
 
 
 def topic_batches(
