@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import uuid
 from pathlib import Path
+
+from ignite_kafka.cli import main as cli
 
 FILES = Path(__file__).parents[1] / "migration"
 STANDALONE = (
@@ -43,6 +46,24 @@ def trust(certificate: Path, store: Path, password: str, *, alias: str = "ca") -
     kind = "PKCS12" if store.suffix == ".p12" else "JKS"
     imported = ("-importcert", "-noprompt", "-alias", alias, "-file", str(certificate))
     keytool(*imported, "-keystore", str(store), "-storepass", password, "-storetype", kind)
+
+
+def edit(path: Path, **texts: str) -> None:
+    """Replace texts of a file; each of them must occur."""
+    text = path.read_text()
+    for old, new in texts.items():
+        assert old in text, (path.name, old)
+        text = text.replace(old, new)
+    path.write_text(text)
+
+
+def migrated(folder: Path, worker: str, connector: str) -> tuple[Path, Path]:
+    """Run the command; the settings file that it has written, and the path of the secrets file, which it writes if there are any."""
+    out = folder / uuid.uuid4().hex
+    out.mkdir()
+    assert cli.main(["migrate", str(folder / worker), str(folder / connector), "--output", str(out)]) == 0
+    (path,) = out.glob("*.properties")
+    return path, path.with_suffix(".secrets.json")
 
 
 def copied(folder: Path, *, stores: bool) -> Path:

@@ -22,7 +22,6 @@ from confluent_kafka.schema_registry.json_schema import JSONSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.sql import SparkSession
 
-from ignite_kafka.cli import main as cli
 from ignite_kafka.errors import AuthenticationFailed, RecordRefused
 from ignite_kafka.ignite.backlog_service import BacklogService
 from ignite_kafka.ignite.cluster import Cluster
@@ -36,7 +35,7 @@ from ignite_kafka.settings.files import load
 from ignite_kafka.settings.java_properties import parse
 from ignite_kafka.settings.secrets_file import SecretsFile
 from ignite_kafka.state import status
-from tests.support.connect_files import FILES, VARIABLES, copied, node_file
+from tests.support.connect_files import FILES, VARIABLES, copied, edit, migrated, node_file
 from tests.support.connect_standalone import connect_standalone, file_sink, file_source, keyed_by, lines_of, records_of, write_properties
 from tests.support.converters import converter
 from tests.support.java_caches import read
@@ -73,24 +72,15 @@ class World:
 
     def edit(self, file: str, **texts: str) -> None:
         """Replace texts of a file; each of them must occur."""
-        path = self.folder / file
-        text = path.read_text()
-        for old, new in texts.items():
-            assert old in text, (file, old)
-            text = text.replace(old, new)
-        path.write_text(text)
+        edit(self.folder / file, **texts)
 
     def properties(self, file: str) -> dict[str, str]:
         return {entry.key: entry.value for entry in parse((self.folder / file).read_text())}
 
     def migrate(self, worker: str, connector: str, **more: Any) -> tuple[ConnectorSettings, SecretsFile | None]:
         """Settings and secrets written by the command, changed to run once with one slot."""
-        out = self.folder / uuid.uuid4().hex
-        out.mkdir()
-        assert cli.main(["migrate", str(self.folder / worker), str(self.folder / connector), "--output", str(out)]) == 0
-        (path,) = out.glob("*.properties")
+        path, secrets = migrated(self.folder, worker, connector)
         own = {"run_mode": "once", "slots": 1, "internal_topic_prefix": self.name, **more}
-        secrets = path.with_suffix(".secrets.json")
         settings = load(path).with_values(own, "the test").settings()
         return settings, SecretsFile(str(secrets)) if secrets.exists() else None
 

@@ -27,7 +27,7 @@ from ignite_kafka.settings.files import load
 from ignite_kafka.settings.secrets_file import SecretsFile
 from ignite_kafka.state import status
 from tests.support import QUICK_JVM
-from tests.support.connect_files import PASSWORD, copied, keytool, node_file, trust
+from tests.support.connect_files import PASSWORD, copied, edit, keytool, migrated, node_file, trust
 from tests.support.connect_standalone import records_of
 from tests.support.waiting import REQUEST_S
 from tools.servers import IgniteCluster, Jars, KafkaBroker
@@ -59,19 +59,11 @@ class World:
 
     def edit(self, file: str, **texts: str) -> None:
         """Replace texts of a file; each of them must occur."""
-        text = (self.folder / file).read_text()
-        for old, new in texts.items():
-            assert old in text, (file, old)
-            text = text.replace(old, new)
-        (self.folder / file).write_text(text)
+        edit(self.folder / file, **texts)
 
     def migrate(self, connector: str) -> tuple[Path, Path]:
         """The settings file and the secrets file that the command writes."""
-        out = self.folder / uuid.uuid4().hex
-        out.mkdir()
-        assert cli.main(["migrate", str(self.folder / "distributed.properties"), str(self.folder / connector), "--output", str(out)]) == 0
-        (path,) = out.glob("*.properties")
-        return path, path.with_suffix(".secrets.json")
+        return migrated(self.folder, "distributed.properties", connector)
 
     def run(self, connector: str) -> None:
         """Run what the command writes, as it is, to its end."""
