@@ -42,7 +42,7 @@ def keytool(*arguments: str) -> None:
 
 
 def trust(certificate: Path, store: Path, password: str, *, alias: str = "ca") -> None:
-    """Add a PEM certificate to a trust store, which is made if there is none: JKS or, by the ending ``.p12``, PKCS#12."""
+    """Add a PEM certificate to a trust store: PKCS#12 if the path ends with ``.p12``, else JKS. A missing store is created."""
     kind = "PKCS12" if store.suffix == ".p12" else "JKS"
     imported = ("-importcert", "-noprompt", "-alias", alias, "-file", str(certificate))
     keytool(*imported, "-keystore", str(store), "-storepass", password, "-storetype", kind)
@@ -58,7 +58,7 @@ def edit(path: Path, **texts: str) -> None:
 
 
 def migrated(folder: Path, worker: str, connector: str) -> tuple[Path, Path]:
-    """Run the command; the settings file that it has written, and the path of the secrets file, which it writes if there are any."""
+    """Run `ignite-kafka migrate`; return the path of the settings file, and of the secrets file, which exists if there are secrets."""
     out = folder / uuid.uuid4().hex
     out.mkdir()
     assert cli.main(["migrate", str(folder / worker), str(folder / connector), "--output", str(out)]) == 0

@@ -36,9 +36,8 @@ without its records, or an internal one without compaction."""
 
 C = TypeVar("C")
 _AUTHENTICATION = {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._SSL}
-_REFUSED_CERTIFICATE = re.compile(
-    r"SSL alert number (?:4[2-9]|116)\b"
-)  # RFC 8446, 6.2: bad_certificate to access_denied, certificate_required
+# RFC 8446, 6.2: bad_certificate to access_denied, certificate_required
+_REFUSED_CERTIFICATE = re.compile(r"SSL alert number (?:4[2-9]|116)\b")
 _CHECK_TLS = (
     "Check that ssl.ca.location or ssl.ca.pem of the Kafka connection has the authority of the broker's certificate, that this certificate "
     "names the host in bootstrap_servers, and that the broker accepts the client's certificate, if it wants one."

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from .records import MOST_BYTES, Consumed
 
 HeadOf = Callable[[str, bytes], bytes]
-"""Returns, for a topic and one of its values, the first bytes that its other values probably have, too; empty if there are none."""
+"""Returns, for a topic and one of its values, the probable common first bytes of the topic's values; may be empty."""
 
 
 class ValueHeads:

@@ -47,7 +47,7 @@ def within(found: Failure | None, evaluated: Mask | pa.BooleanArray) -> Failure 
 
 
 def either(*failures: Failure | None) -> Failure | None:
-    """The failures of several operands combined; None if there are none."""
+    """The failures of several operands combined; None if no operand failed."""
     found = [one for one in failures if one is not None]
     if not found:
         return None

@@ -236,7 +236,7 @@ class _Batch:
 
     @staticmethod
     def _quoted(payloads: pa.BinaryArray, known: _Known) -> Mask | None:
-        """Where decimals are numbers, the rows of :func:`.uncertain_decimals`; None: they are base64, or there is none."""
+        """The rows of :func:`.uncertain_decimals` if decimals are numbers; None if decimals are base64 or absent."""
         if not known.decimals or uncertain_decimals(payloads.slice(0, _SAMPLE), known.decimals).all():
             return None
         quoted = uncertain_decimals(payloads, known.decimals)

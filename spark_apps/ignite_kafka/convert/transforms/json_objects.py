@@ -39,7 +39,7 @@ class JsonObjects:
 
     :param count: N.
     :param members: by name, in order, the texts of a member's values (null if the object lacks it), or the member as :class:`Pairs`.
-    :param missing: N flags of objects that are Java's null; None if there are none.
+    :param missing: N flags of objects that are Java's null; None if no object is.
     """
 
     count: int
@@ -105,7 +105,7 @@ def objects_of(column: ConnectColumn) -> JsonObjects | None:
 
 
 def split_objects(count: int, found: Split) -> JsonObjects:
-    """The objects of split texts, all of which fit."""
+    """Convert the result of :func:`~.json_split.split` to objects; every text must fit."""
     return JsonObjects(count, {name: Pairs(pairs) for name, pairs in found.members.items()})
 
 
