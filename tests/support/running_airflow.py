@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -105,15 +106,30 @@ class RunningAirflow:
 
         return wait_until(there, f"{dag_id} {run_id} {' or '.join(states)}")
 
+    def await_deferred(self, dag_id: str, run_id: str) -> None:
+        """Wait until the task is deferred and the scheduler knows that its worker has ended, some seconds later.
+
+        Airflow fails a deferred task that goes on before its scheduler knows that: https://github.com/apache/airflow/issues/72716
+        """
+        self.await_state(dag_id, run_id, "deferred")
+        ended = re.compile(rf"TaskInstance Finished: dag_id={dag_id}, task_id=\w+, run_id={run_id}, ")
+
+        def noted() -> bool:
+            self.check()
+            return ended.search(self.process("scheduler").output()) is not None
+
+        wait_until(noted, f"the scheduler's line of the end of the worker of {dag_id} {run_id}")
+
     def check(self) -> None:
         """Fail if a process has ended."""
         for name, process in self._processes.items():
             assert process.running(), f"{name} has ended:\n{process.output_tail()}"
 
     def log(self, dag_id: str, run_id: str) -> str:
-        """Logs of a task with those of its triggers."""
+        """Logs of a task with those of its triggers, and what Airflow itself has noted of it, such as why it failed a task."""
         files = sorted(self.home.folder.glob(f"logs/dag_id={dag_id}/run_id={run_id}/**/*.log*"))
-        return "\n".join(file.read_text(errors="replace") for file in files)
+        noted = self.home.query("select dttm, event, extra from log where dag_id = ? and run_id = ? order by dttm", dag_id, run_id)
+        return "\n".join([*(file.read_text(errors="replace") for file in files), *(" ".join(map(str, row)) for row in noted)])
 
 
 @contextmanager

@@ -153,7 +153,7 @@ def connected(secured: Secured, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_deferred_stream_outlives_triggerer_and_scheduler(streams: Streams) -> None:
     airflow, run = streams.airflow, streams.start(DEFERRED)
-    airflow.await_state(DEFERRED, run, "deferred")
+    airflow.await_deferred(DEFERRED, run)
     streams.await_records(100)
     wait_until(lambda: not task_processes(airflow), "end of the task's process")
     [(trigger,)] = airflow.home.query("select kwargs from trigger")
@@ -205,7 +205,7 @@ def task_processes(airflow: RunningAirflow) -> list[psutil.Process]:
 
 def test_cleared_task_stops_its_app_gracefully_and_starts_another(streams: Streams) -> None:
     airflow, run = streams.airflow, streams.start(CLEARED)
-    airflow.await_state(CLEARED, run, "deferred")
+    airflow.await_deferred(CLEARED, run)
     streams.await_records(100)
     airflow.command("tasks", "clear", "--yes", "--task-regex", "copy", CLEARED)
     wait_until(lambda: len(streams.runs()) == 2, "second run", poll_s=0.5)
@@ -232,7 +232,7 @@ def test_stream_ends_after_run_for(streams: Streams) -> None:
 def test_deferred_sink_outlives_the_triggerer(streams: Streams, connected: None) -> None:
     streams.forget()
     airflow, run = streams.airflow, streams.start(SINK)
-    airflow.await_state(SINK, run, "deferred")
+    airflow.await_deferred(SINK, run)
     waits = f"connector {streams.name} waits for topics that do not exist yet"
     wait_until(lambda: waits in streams.cluster.log(), "a sink without a topic", poll_s=0.5)
     streams.produce("first")
@@ -247,7 +247,7 @@ def test_deferred_sink_outlives_the_triggerer(streams: Streams, connected: None)
     assert (behind.state, behind.loaded, behind.counts()) == (PAUSED, True, {f"{streams.name}-{streams.cache}": 100})
     waiting = airflow.trigger(LITTLE_LAG, {"name": streams.name})
     wait_until(lambda: f"Connector {streams.name} is {PAUSED}; to copy: " in airflow.log(LITTLE_LAG, waiting), "a poll of the triggerer")
-    assert airflow.task(LITTLE_LAG, waiting)[0] == "deferred"
+    airflow.await_deferred(LITTLE_LAG, waiting)
     streams.request(RUNNING)
     assert airflow.await_state(LITTLE_LAG, waiting, "success", "failed") == "success", airflow.log(LITTLE_LAG, waiting)[-3000:]
     assert airflow.home.results(LITTLE_LAG) == [
@@ -277,7 +277,7 @@ def test_a_stream_that_was_behind_has_caught_up(streams: Streams, connected: Non
     assert LagCondition({streams.cache: 100}).met(behind)
     waiting = airflow.trigger(CAUGHT_UP, {"name": streams.name})
     wait_until(lambda: f"Connector {streams.name} is {PAUSED}; to copy: " in airflow.log(CAUGHT_UP, waiting), "a poll of the triggerer")
-    assert airflow.task(CAUGHT_UP, waiting)[0] == "deferred"
+    airflow.await_deferred(CAUGHT_UP, waiting)
     streams.request(RUNNING)
     assert airflow.await_state(CAUGHT_UP, waiting, "success", "failed") == "success", airflow.log(CAUGHT_UP, waiting)[-3000:]
     streams.await_records(200)
