@@ -101,15 +101,15 @@ class RunningAirflow:
         def there() -> str | None:
             self.check()
             state, tries = self.task(dag_id, run_id)
-            assert state in states or (state not in _ENDED and tries < _MANY), f"{state}, try {tries}:\n{self.log(dag_id, run_id)[-6000:]}"
+            assert state in states or (state not in _ENDED and tries < _MANY), f"{state}, try {tries}:\n{self.failure(dag_id, run_id)}"
             return state if state in states else None
 
         return wait_until(there, f"{dag_id} {run_id} {' or '.join(states)}")
 
     def await_deferred(self, dag_id: str, run_id: str) -> None:
-        """Wait until the task is deferred and the scheduler knows that its worker has ended, some seconds later.
+        """Wait until the task is deferred and the scheduler has processed the end of its worker, which can take some seconds.
 
-        Airflow fails a deferred task that goes on before its scheduler knows that: https://github.com/apache/airflow/issues/72716
+        Airflow fails a deferred task that resumes earlier: https://github.com/apache/airflow/issues/72716
         """
         self.await_state(dag_id, run_id, "deferred")
         ended = re.compile(rf"TaskInstance Finished: dag_id={dag_id}, task_id=\w+, run_id={run_id}, ")
@@ -126,10 +126,14 @@ class RunningAirflow:
             assert process.running(), f"{name} has ended:\n{process.output_tail()}"
 
     def log(self, dag_id: str, run_id: str) -> str:
-        """Logs of a task with those of its triggers, and what Airflow itself has noted of it, such as why it failed a task."""
+        """Logs of a task with those of its triggers."""
         files = sorted(self.home.folder.glob(f"logs/dag_id={dag_id}/run_id={run_id}/**/*.log*"))
-        noted = self.home.query("select dttm, event, extra from log where dag_id = ? and run_id = ? order by dttm", dag_id, run_id)
-        return "\n".join([*(file.read_text(errors="replace") for file in files), *(" ".join(map(str, row)) for row in noted)])
+        return "\n".join(file.read_text(errors="replace") for file in files)
+
+    def failure(self, dag_id: str, run_id: str) -> str:
+        """What to look at after a failure: the end of :meth:`log`, and Airflow's audit log, which says why the scheduler failed a task."""
+        audit = self.home.query("select dttm, event, extra from log where dag_id = ? and run_id = ? order by dttm", dag_id, run_id)
+        return "\n".join([self.log(dag_id, run_id)[-6000:], *(" ".join(map(str, row)) for row in audit)])
 
 
 @contextmanager

@@ -166,7 +166,7 @@ def test_deferred_stream_outlives_triggerer_and_scheduler(streams: Streams) -> N
     streams.send("second")
     streams.await_records(200)
     streams.stop()
-    assert airflow.await_state(DEFERRED, run, "success", "failed") == "success", airflow.log(DEFERRED, run)[-3000:]
+    assert airflow.await_state(DEFERRED, run, "success", "failed") == "success", airflow.failure(DEFERRED, run)
     result = airflow.home.results(DEFERRED)[-1]
     assert (result["state"], result["generation"], result["records"]) == (STOPPED, 1, 200)
     assert streams.started() == 1
@@ -188,7 +188,7 @@ def test_killed_task_finds_its_run_again(streams: Streams) -> None:
     streams.send("second")
     streams.await_records(200)
     streams.stop()
-    assert airflow.await_state(FOLLOWED, run, "success", "failed") == "success", airflow.log(FOLLOWED, run)[-3000:]
+    assert airflow.await_state(FOLLOWED, run, "success", "failed") == "success", airflow.failure(FOLLOWED, run)
     assert streams.started() == 1
     assert [(status.state, status.generation) for status in streams.runs()] == [(STOPPED, 1)]
 
@@ -215,13 +215,13 @@ def test_cleared_task_stops_its_app_gracefully_and_starts_another(streams: Strea
     streams.await_records(200)
     _, second = streams.runs()
     streams.stop()
-    assert airflow.await_state(CLEARED, run, "success", "failed") == "success", airflow.log(CLEARED, run)[-3000:]
+    assert airflow.await_state(CLEARED, run, "success", "failed") == "success", airflow.failure(CLEARED, run)
     assert (streams.started(), second.generation) == (2, 2)
 
 
 def test_stream_ends_after_run_for(streams: Streams) -> None:
     airflow, run = streams.airflow, streams.start(DEFERRED, run_for="00:00:40")
-    assert airflow.await_state(DEFERRED, run, "success", "failed") == "success", airflow.log(DEFERRED, run)[-3000:]
+    assert airflow.await_state(DEFERRED, run, "success", "failed") == "success", airflow.failure(DEFERRED, run)
     [status] = streams.runs()
     assert (status.state, status.error) == (STOPPED, None)
     assert status.ended_ms is not None
@@ -249,14 +249,14 @@ def test_deferred_sink_outlives_the_triggerer(streams: Streams, connected: None)
     wait_until(lambda: f"Connector {streams.name} is {PAUSED}; to copy: " in airflow.log(LITTLE_LAG, waiting), "a poll of the triggerer")
     airflow.await_deferred(LITTLE_LAG, waiting)
     streams.request(RUNNING)
-    assert airflow.await_state(LITTLE_LAG, waiting, "success", "failed") == "success", airflow.log(LITTLE_LAG, waiting)[-3000:]
+    assert airflow.await_state(LITTLE_LAG, waiting, "success", "failed") == "success", airflow.failure(LITTLE_LAG, waiting)
     assert airflow.home.results(LITTLE_LAG) == [
         {"connector": streams.name, "state": RUNNING, "loaded": True, "lag": {}, "total": 0},
     ]
     streams.await_entries("second")
 
     streams.stop()
-    assert airflow.await_state(SINK, run, "success", "failed") == "success", airflow.log(SINK, run)[-3000:]
+    assert airflow.await_state(SINK, run, "success", "failed") == "success", airflow.failure(SINK, run)
     result = airflow.home.results(SINK)[-1]
     assert (result["state"], result["generation"], result["records"]) == (STOPPED, 1, 200)
     assert streams.started() == 1
@@ -279,9 +279,9 @@ def test_a_stream_that_was_behind_has_caught_up(streams: Streams, connected: Non
     wait_until(lambda: f"Connector {streams.name} is {PAUSED}; to copy: " in airflow.log(CAUGHT_UP, waiting), "a poll of the triggerer")
     airflow.await_deferred(CAUGHT_UP, waiting)
     streams.request(RUNNING)
-    assert airflow.await_state(CAUGHT_UP, waiting, "success", "failed") == "success", airflow.log(CAUGHT_UP, waiting)[-3000:]
+    assert airflow.await_state(CAUGHT_UP, waiting, "success", "failed") == "success", airflow.failure(CAUGHT_UP, waiting)
     streams.await_records(200)
     [caught_up] = airflow.home.results(CAUGHT_UP)
     assert (caught_up["connector"], caught_up["state"], caught_up["loaded"]) == (streams.name, RUNNING, True)
     streams.stop()
-    assert airflow.await_state(DEFERRED, run, "success", "failed") == "success", airflow.log(DEFERRED, run)[-3000:]
+    assert airflow.await_state(DEFERRED, run, "success", "failed") == "success", airflow.failure(DEFERRED, run)
