@@ -96,6 +96,10 @@ class UnsupportedType(IgniteKafkaError):
     """A converter or a column cannot hold a type."""
 
 
+class ValueNotWritten(UnsupportedType):
+    """A value that Kafka Connect has a type for, and its converter has no form for."""
+
+
 class ConditionFailed(IgniteKafkaError):
     """A condition fails for an entry, for which Spark SQL would end the query with an error."""
 

@@ -100,7 +100,7 @@ BAD_RECORDS_SKIPPED = Event(
     15135,
     WARNING,
     "entries that cannot be sent and records that cannot be stored are skipped: {reason}",
-    "Set error_handling_policy to DEAD_LETTER or STOP_TASK.",
+    "Set the policy to DEAD_LETTER or STOP_TASK.",
 )
 OFFSETS_GUESSED = Event(15136, WARNING, "records deleted by retention are skipped: {reason}", "Set auto_offset_reset to none.")
 CAPTURE_BEGUN = Event(15140, INFO, "connector {connector} captures {caches} caches, capture {capture_id}")

@@ -66,6 +66,7 @@ COVERED_BY = {
     "integration/cli/test_local_run.py": "runtime.spark_conf",
     "unit/cli/test_main.py": "cli.__main__ cli.arguments cli.given cli.settings_table cli.tables settings.connector",
     "unit/cli/test_replicate.py": "settings.both_directions",
+    "unit/settings/test_warnings.py": "settings.error_policies settings.start_warnings",
     "unit/convert/test_converters.py": "convert.to_kafka.converter convert.to_kafka.entry_converter convert.to_kafka.ignite_binary",
     "unit/convert/avro/test_decode.py": "convert.avro.cursor convert.avro.decode_items convert.avro.decode_scalars",
     "unit/convert/avro/test_deserializer.py": "convert.avro.references",

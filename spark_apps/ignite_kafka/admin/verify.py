@@ -19,6 +19,7 @@ from confluent_kafka import Message
 
 from ..common.redaction import in_message
 from ..convert import Converters
+from ..convert.rules.stage import policy_of_error
 from ..convert.to_kafka.bad_entries import ENTRY_ERRORS
 from ..errors import IgniteKafkaError
 from ..ignite.binary import decode_rows, entry_cuts
@@ -28,7 +29,8 @@ from ..ignite.types.model import Page
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics, read_to_end
 from ..plan.source_plan import CachePlan, TransferPlan
-from ..settings.connector import STOP
+from ..settings.error_policies import STOP
+from ..settings.source import SourceSettings
 from ..source.entry_selection import EntrySelectors, Selection
 from .comparison import Comparison, Kind
 from .entry_reader import EntryReader
@@ -107,7 +109,7 @@ def compare_last(
     reader = EntryReader(plan.settings, cache.topic, cluster, info, decode)
     selectors, seen = EntrySelectors(plan.settings, Converters(plan.settings), cluster), set[bytes]()
     sent = (selectors.select(info, cache.topic, [page]) for page in pages)
-    for batch in _batches(reader, sent, stop=plan.settings.error_handling_policy == STOP):
+    for batch in _batches(reader, sent, plan.settings):
         if isinstance(batch, _Unread):
             result.entries += 1
             result.note(batch.kind, b"", f"an entry cannot be {batch.what}: {batch.error}")
@@ -179,19 +181,19 @@ class _Unread:
         return "converted to a record" if self.kind == "skipped" else "read by rows"
 
 
-def _batches(reader: EntryReader, sent: Iterable[Selection], *, stop: bool) -> Iterator[list[tuple[bytes, Any]] | _Unread]:
+def _batches(reader: EntryReader, sent: Iterable[Selection], settings: SourceSettings) -> Iterator[list[tuple[bytes, Any]] | _Unread]:
     """Keys and values of the entries that are sent; the error of an entry that cannot be, unless the error policy is to stop."""
     for selection in sent:
         yield from (_Unread(bad.error) for bad in selection.bad)
-        yield from _of_pages(reader, selection.pages, stop=stop)
+        yield from _of_pages(reader, selection.pages, settings)
 
 
-def _of_pages(reader: EntryReader, pages: Iterable[Page], *, stop: bool) -> Iterator[list[tuple[bytes, Any]] | _Unread]:
+def _of_pages(reader: EntryReader, pages: Iterable[Page], settings: SourceSettings) -> Iterator[list[tuple[bytes, Any]] | _Unread]:
     for page in pages:
         try:
             yield reader.entries(page)
         except ENTRY_ERRORS:
-            if stop:
+            if settings.always_stops:
                 raise
             cuts = entry_cuts(page, reader.cache)
             for start, end in zip(cuts[:-1:2], cuts[2::2], strict=True):
@@ -199,4 +201,6 @@ def _of_pages(reader: EntryReader, pages: Iterable[Page], *, stop: bool) -> Iter
                 try:
                     yield reader.entries(one)
                 except ENTRY_ERRORS as error:
+                    if policy_of_error(settings, error) == STOP:
+                        raise
                     yield _Unread(error, "missing" if reader.converts(one) else "skipped")

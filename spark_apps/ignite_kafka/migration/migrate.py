@@ -83,7 +83,7 @@ def migrate(worker: GivenFile | None, connector: GivenFile, folder: Path, addres
         loaded,
         hidden,
         tuple(_became(worker, connector, merged, keys, {**loaded.ignored, **judged.ignored}, targets)),
-        _sources(targets, keys),
+        _sources(targets, judged.origin, keys.stands_for),
         _provided(raw, merged.origin, targets, keys.became),
         tuple(warnings),
         found,
@@ -130,12 +130,12 @@ def _became(
     return found
 
 
-def _sources(targets: Mapping[str, str], keys: Keys) -> dict[str, tuple[str, ...]]:
+def _sources(targets: Mapping[str, str], origin: Mapping[str, str], stands_for: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for name, target in targets.items():
         found[target] = (
             *found.get(target, ()),
-            f"{keys.origin.get(name, '').removesuffix(PROVIDED)}: {keys.stands_for.get(name, name)}".removeprefix(": "),
+            f"{origin.get(name, '').removesuffix(PROVIDED)}: {stands_for.get(name, name)}".removeprefix(": "),
         )
     return found
 

@@ -175,21 +175,15 @@ def _name(keys: ConnectKeys) -> None:
 
 
 def _errors(keys: ConnectKeys, *, sink: bool) -> None:
-    """Kafka Connect's errors.tolerance is for converters and transforms, the reference's policy for its own errors: here is one policy.
+    """A connector of Kafka Connect without ``errors.tolerance`` stops at the first error of a converter or a transform.
 
-    Where the two differ, the one counts that loses nothing: dead letters before stopping, stopping before skipping.
+    So does one whose ``errorHandlingPolicy`` skips the errors of the connector itself. Elsewhere this policy, alone, covers all errors.
     """
-    tolerance, policy = keys.given.get(_TOLERANCE), keys.given.get(_POLICY)
-    dead_letters = "DEAD_LETTER" in (policy, keys.given.get("error_handling_policy"))
+    given, policy = keys.given, keys.given.get(_POLICY)
+    if "connector.class" in given and policy == "LOG_ONLY" and not {_TOLERANCE, "conversion_error_policy"} & given.keys():
+        given[_TOLERANCE], keys.origin[_TOLERANCE] = "none", "the default of Kafka Connect"
+    tolerance = given.get(_TOLERANCE)
+    dead_letters = "DEAD_LETTER" in (policy, given.get("error_handling_policy"), given.get("conversion_error_policy"))
     stops = tolerance == "none" or policy != "LOG_ONLY"
-    if keys.given.get(_LETTERS) and tolerance in (None, "none") and not dead_letters and not (sink and stops):
+    if given.get(_LETTERS) and tolerance in (None, "none") and not dead_letters and not (sink and stops):
         keys.ignore(_LETTERS, f"{_POLICY} is LOG_ONLY" if sink else f"{_TOLERANCE} is none: the first error stops the run")
-    if tolerance not in ("none", "all") or policy not in ("STOP_TASK", "LOG_ONLY"):
-        return
-    if tolerance == "all" and (policy == "LOG_ONLY" or keys.given.get(_LETTERS)):
-        keys.ignore(_POLICY, f"{_TOLERANCE} decides about all errors")
-    elif tolerance == "all" or policy == "LOG_ONLY":
-        other = _TOLERANCE if tolerance == "all" else _POLICY
-        keys.ignore(other, "there is one policy for all errors, and the stricter of the two counts: the first error stops the run")
-    else:
-        keys.ignore(_TOLERANCE, f"{_POLICY} has the same effect")

@@ -12,7 +12,8 @@ from typing import Any
 
 from ..errors import IgniteKafkaError, SettingsError
 from .connect_keys import prepare
-from .connector import DEAD_LETTER, LOG_ONLY, STOP, ConnectorSettings
+from .connector import ConnectorSettings
+from .error_policies import DEAD_LETTER, LOG_ONLY, STOP
 from .fields import TEXTS
 from .findings import Findings
 from .sink import SinkSettings
@@ -63,7 +64,7 @@ _OF_CONNECT: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
         "consumer.auto.offset.reset": "auto_offset_reset",
     },
 }
-_TOLERANCE = "errors.tolerance"
+_TOLERANCE, _TOLERATED = "errors.tolerance", "conversion_error_policy"
 _MAPPINGS = {
     "key.converter.": "key_converter_config",
     "value.converter.": "value_converter_config",
@@ -256,8 +257,8 @@ def _tolerate(values: dict[str, Any], origins: dict[str, str], given: Mapping[st
     policy = {"none": STOP, "all": tolerant}.get(given[_TOLERANCE])
     if policy is None:
         raise SettingsError(f"{_TOLERANCE} is wrong", setting=_TOLERANCE, allowed="none or all", set_in=origin.get(_TOLERANCE))
-    _put(values, "error_handling_policy", None, policy, _TOLERANCE, origin.get(_TOLERANCE))
-    origins["error_handling_policy"] = origin.get(_TOLERANCE, "")
+    _put(values, _TOLERATED, None, policy, _TOLERANCE, origin.get(_TOLERANCE))
+    origins[_TOLERATED] = origin.get(_TOLERANCE, "")
 
 
 def _reference(direction: type[ConnectorSettings]) -> Mapping[str, str]:
@@ -285,7 +286,7 @@ def target_of(name: str, direction: type[ConnectorSettings]) -> str:
     :raises SettingsError: there is no such setting.
     """
     if name == _TOLERANCE:
-        return "error_handling_policy"
+        return _TOLERATED
     if name.startswith(CONNECT_PREFIX) and not name.startswith(_CREATION):
         return "topic_creation_groups"
     setting, item = _target(name, None, direction)

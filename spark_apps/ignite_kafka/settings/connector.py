@@ -11,30 +11,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from ..events import BAD_RECORDS_SKIPPED, CONFIG_CHANGED, TLS_NOT_VERIFIED, Event
+from ..events import Event
 from ..ignite.endpoint import MAX_FRAME_BYTES, IgniteEndpoint, TlsSettings, split_address
 from ..sql.parser import parse_columns, parse_condition
 from ..sql.tokens import Refused
 from . import converters
 from .base import setting
 from .client_config import CLIENT_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
+from .error_policies import DEAD_LETTER, POLICY, POLICY_OR_NONE, STOP
 from .fields import BOOLEAN, BROKERS, MAPPING, TEXT, TEXTS, TIME_ZONE, Setting, choice, text_like, whole_number
 from .findings import Findings
 from .overrides import OVERRIDES, NamedSettings
+from .start_warnings import warnings_of
 from .topic_groups import COPIES
-from .transforms import PROPERTIES_BY_ALIAS, check_transforms, without_effect
+from .transforms import PROPERTIES_BY_ALIAS, check_transforms
 
 T = TypeVar("T")
 
-STREAM = "it is used only when run_mode is continuous or failover_policy is BACKLOG"
-CONTINUOUS = "it is used only when run_mode is continuous"
-"""Why a setting of streams has no effect on a run that ends by itself."""
 _TLS_FILES = ("ignite_tls_ca_file", "ignite_tls_cert_file", "ignite_tls_key_file")
 _CONVERTER = choice(*converters.NAMES, aliases=converters.CLASSES)
 NAME = text_like(r"[a-zA-Z0-9._-]{1,180}", "1 to 180 of the characters a-z A-Z 0-9 . _ -, because topics and transactional ids bear it")
 PREFIX = text_like(r"[a-zA-Z0-9._-]{0,200}", "at most 200 of the characters a-z A-Z 0-9 . _ -")
 TIME = whole_number(1, 2_147_483_647)
-STOP, LOG_ONLY, DEAD_LETTER = "STOP_TASK", "LOG_ONLY", "DEAD_LETTER"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,11 +191,19 @@ class ConnectorSettings(NamedSettings):
 
     # Errors
     error_handling_policy: str = setting(
-        STOP, choice(STOP, LOG_ONLY, DEAD_LETTER, aliases={"STOP": STOP}),
+        STOP,
+        POLICY,
         "Action on an entry that cannot be sent or a record that cannot be stored. STOP_TASK: stop the run; LOG_ONLY: log and skip it; "
-        "DEAD_LETTER: send it to dead_letter_topic",
+        "DEAD_LETTER: send it to dead_letter_topic. It covers converters and transforms, too, unless conversion_error_policy is set",
         reference="errorHandlingPolicy",
-    )  # fmt: skip
+    )
+    conversion_error_policy: str = setting(
+        "",
+        POLICY_OR_NONE,
+        "Action on what a converter or a transform refuses, and on a record that is too large: errors.tolerance of Kafka Connect. Then "
+        "error_handling_policy is for the connector's own errors alone: an entry without a Connect type, a record that makes no entry of "
+        "the cache's types, a missing key, a failed filter, a refused put. Empty: error_handling_policy",
+    )
     log_values: bool = setting(
         True,
         BOOLEAN,
@@ -257,10 +263,13 @@ class ConnectorSettings(NamedSettings):
         with found.check(*_TLS_FILES):
             if self.ignite_tls_key_file and not self.ignite_tls_cert_file:
                 raise self.wrong("ignite_tls_key_file", "it is a key without a certificate", "Set ignite_tls_cert_file too")
-        with found.check("dead_letter_topic", "error_handling_policy"):
-            takes_one = self.error_handling_policy == DEAD_LETTER or (self.error_handling_policy == STOP and self.reads_records)
-            if not takes_one if self.dead_letter_topic else self.error_handling_policy == DEAD_LETTER:
+        with found.check("dead_letter_topic", "error_handling_policy", "conversion_error_policy"):
+            policies = {self.error_handling_policy, self.conversion_policy}
+            takes_one = DEAD_LETTER in policies or (STOP in policies and self.reads_records)
+            if not takes_one if self.dead_letter_topic else DEAD_LETTER in policies:
                 reason = f"error_handling_policy is {self.error_handling_policy}"
+                if self.conversion_error_policy:
+                    reason += f" and conversion_error_policy is {self.conversion_error_policy}"
                 raise self.wrong("dead_letter_topic", reason, "Set both: policy DEAD_LETTER and the topic, or none of them")
 
     def parsed_text(self, name: str, parse: Callable[[str], T]) -> T | None:
@@ -272,6 +281,16 @@ class ConnectorSettings(NamedSettings):
             return parse(getattr(self, name)) if getattr(self, name) else None
         except Refused as refused:
             raise self.wrong(name, str(refused), refused.remedy) from refused
+
+    @property
+    def conversion_policy(self) -> str:
+        """Error policy for what converters, transforms and Kafka's clients refuse."""
+        return self.conversion_error_policy or self.error_handling_policy
+
+    @property
+    def always_stops(self) -> bool:
+        """Whether the first error of any kind stops the run."""
+        return self.error_handling_policy == self.conversion_policy == STOP
 
     @property
     def streams(self) -> bool:
@@ -305,28 +324,7 @@ class ConnectorSettings(NamedSettings):
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
         """Events that a start logs: settings without effect, and choices that can lose data, with the setting that prevents it."""
-        defaults = self.defaults()
-        found: list[tuple[Event, dict[str, Any]]] = [
-            (CONFIG_CHANGED, {"reason": f"{name} has no effect: {reason}", "setting": name, "set_in": self.origin.get(name)})
-            for name, setting in self.known().items()
-            if (reason := setting.no_effect_because)
-            and getattr(self, name) != defaults[name]
-            and not (reason in (STREAM, CONTINUOUS) and self.streams)
-        ]
-        for side in ("key", "value", "header"):
-            setting = f"{side}_converter_config"
-            known = converters.PROPERTIES[getattr(self, f"{side}_converter")]
-            for name in getattr(self, setting):
-                if known[name].ignored:
-                    fields = {"reason": f"{name} has no effect: {known[name].ignored}", "setting": f"{setting}.{name}"}
-                    found.append((CONFIG_CHANGED, {**fields, "set_in": self.origin.get(setting)}))
-        for name, reason, set_in in without_effect(self):
-            found.append((CONFIG_CHANGED, {"reason": f"{name} has no effect: {reason}", "setting": name, "set_in": set_in}))
-        if self.ignite_tls_enabled and not self.ignite_tls_verify:
-            found.append((TLS_NOT_VERIFIED, {"reason": "ignite_tls_verify is false", "setting": "ignite_tls_verify"}))
-        if self.error_handling_policy == LOG_ONLY:
-            found.append((BAD_RECORDS_SKIPPED, {"reason": "error_handling_policy is LOG_ONLY", "setting": "error_handling_policy"}))
-        return found
+        return warnings_of(self)
 
     def converter_properties(self, side: str) -> dict[str, Any]:
         """Every property of the converter of a side, ``key``, ``value`` or ``header``, with its canonical value.

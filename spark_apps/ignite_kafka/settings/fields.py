@@ -216,5 +216,6 @@ def choice(*values: str, aliases: Mapping[str, str] | None = None, any_case: boo
             raise ValueError("it is none of these")
         return text
 
-    allowed = " or ".join((", ".join(values[:-1]), values[-1])) if len(values) > 1 else values[0]
+    shown = [value or "empty" for value in values]
+    allowed = " or ".join((", ".join(shown[:-1]), shown[-1])) if len(shown) > 1 else shown[0]
     return SettingType("string", allowed, parse, known, schema={"enum": [*values]})

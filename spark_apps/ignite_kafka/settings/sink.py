@@ -13,11 +13,12 @@ from ..sql import parse_columns, parse_condition
 from ..sql.syntax import columns_of
 from . import topic_names
 from .base import setting
-from .connector import CONTINUOUS, PREFIX, TIME, ConnectorSettings
+from .connector import PREFIX, TIME, ConnectorSettings
 from .converters import FIELDLESS
 from .fields import BOOLEAN, MAPPING, RULES, TEXT, TEXTS, SettingType, choice, text_like, whole_number
 from .findings import Findings
 from .name_rules import NamedBy
+from .start_warnings import CONTINUOUS
 
 KEY, VALUE, KAFKA, HEADER = "key", "value", "kafka", "header"
 _OF_ENTRIES = {"_key", "_value", "_type", "_topic", "_partition", "_offset", "_timestamp"}  # columns of where that are not fields

@@ -10,12 +10,13 @@ from ..errors import SettingsError
 from ..events import CONFIG_CHANGED, NOTHING_TO_SEND, REMOVALS_NOT_SENT, TRANSFORMED_KEYS, UPDATES_NOT_CAPTURED, Event
 from . import topic_names
 from .base import setting
-from .connector import PREFIX, STREAM, TIME, ConnectorSettings
+from .connector import PREFIX, TIME, ConnectorSettings
 from .converters import BYTES, IGNITE_BINARY, uses_registry
 from .fields import BOOLEAN, MAPPING, RULES, TEXT, TEXTS, choice, text_like, whole_number
 from .findings import Findings
 from .name_rules import NamedBy
 from .overrides import values_of
+from .start_warnings import STREAM
 from .topic_groups import EXCLUDE, GROUPS, INCLUDE, PARTITION_COUNT, NewTopicSettings, new_topic, with_values
 from .transforms import chain_of, touches
 

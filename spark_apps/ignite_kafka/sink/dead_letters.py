@@ -9,7 +9,7 @@ from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaError, Message, TopicP
 from .. import events
 from ..common.deadline import Deadline
 from ..convert.filter.entries import EntryFilter
-from ..convert.rules.stage import failed_in_filter
+from ..convert.rules.stage import failed_in_filter, setting_of
 from ..convert.to_ignite import BadRecord, RecordConverter
 from ..errors import KafkaUnavailable, RecordRefused, RecordsOvertaken
 from ..kafka.clients import KafkaClients, translate
@@ -24,7 +24,7 @@ def error_of(consumed: Consumed, bad: BadRecord) -> RecordRefused:
     """The error of a bad record, with its topic, partition and offset."""
     return RecordRefused(
         bad.reason,
-        "Correct what writes the topic; to skip such records set error_handling_policy to DEAD_LETTER.",
+        f"Correct what writes the topic; to skip such records set {setting_of(bad.stage, bad.where)} to DEAD_LETTER.",
         topic=consumed.topic,
         partition=consumed.partition,
         offset=int(consumed.offsets[bad.row]),
@@ -36,7 +36,7 @@ def error_of(consumed: Consumed, bad: BadRecord) -> RecordRefused:
 def reported(consumed: Consumed, bad: BadRecord) -> RecordRefused:
     """Emit the event of a bad record, and return its error."""
     error = error_of(consumed, bad)
-    event = events.FILTER_FAILED if failed_in_filter(error.where["stage"], error) else events.OBJECT_NOT_BUILT
+    event = events.FILTER_FAILED if failed_in_filter(error.where["stage"], error.where) else events.OBJECT_NOT_BUILT
     events.emit(event, **{"reason": error.what, **error.where})
     return error
 
@@ -44,7 +44,7 @@ def reported(consumed: Consumed, bad: BadRecord) -> RecordRefused:
 def record_headers(connector: str, task: int, error: RecordRefused) -> list[Header]:
     """The headers of a dead letter: the error, and the record's topic, partition and offset."""
     place = {name: error.where[name] for name in ("topic", "partition", "offset")}
-    component = EntryFilter if failed_in_filter(error.where["stage"], error) else error.where.get("transform_class", RecordConverter)
+    component = EntryFilter if failed_in_filter(error.where["stage"], error.where) else error.where.get("transform_class", RecordConverter)
     return context_headers(error, error.where["stage"], component, connector, task, place)
 
 

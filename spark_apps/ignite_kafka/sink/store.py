@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ..convert.connect_converters import deserializer
 from ..convert.filter import Filters
-from ..convert.rules.stage import Stage
+from ..convert.rules.stage import Stage, policy_of
 from ..convert.to_ignite import BadRecord, ClusterTypes, Entries, RecordConverter, last_per_key
 from ..errors import EntriesRefused, RecordRefused, SettingsError
 from ..ignite.cache_writer import CacheWriter
@@ -24,7 +24,7 @@ from ..kafka.records import Consumed
 from ..kafka.topics import TopicPartition
 from ..kafka.value_heads import HeadOf
 from ..plan.sink_plan import SinkPlan
-from ..settings.connector import STOP
+from ..settings.error_policies import STOP
 from ..settings.sink import HEADER, SinkSettings
 from ..state.types import TypesTopic
 from .caches import routed_cache
@@ -248,10 +248,11 @@ class Store:
         """Put entries in parts, and halve a part that the cache refuses, down to single records.
 
         :param known: bad records, by row.
-        :returns: the refused records. If the error policy is to stop: at most one, and no entry behind a bad record is put.
+        :returns: the refused records; at most one if the error policy for them is to stop. No entry behind a bad record that stops the run
+            is put.
         """
-        stops = self._settings.error_handling_policy == STOP
-        end = int(np.searchsorted(entries.rows, known[0].row)) if stops and known else len(entries)
+        stops, stopping = self._settings.error_handling_policy == STOP, self._stopping(known)
+        end = len(entries) if stopping is None else int(np.searchsorted(entries.rows, stopping.row))
         bad: list[BadRecord] = []
         at, size = 0, end
         while at < end and not (stops and bad):
@@ -267,17 +268,21 @@ class Store:
 
     def _apply_error_policy(self, consumed: Consumed, parts: list[Part], bad: Sequence[BadRecord], stored: Stored) -> list[Part]:
         """The entries to store; bad records are noted in `stored`."""
-        if not bad:
-            return parts
-        if self._settings.error_handling_policy == STOP:
-            first = bad[0]
-            stored.stopped[consumed.topic, consumed.partition] = reported(consumed, first)
-            stored.stopping.append((consumed, (first,)))
-            return [(key, entries.part(0, int(np.searchsorted(entries.rows, first.row)))) for key, entries in parts]
-        stored.skipped.append((consumed, tuple(bad)))
-        for record in bad:
+        stopping = self._stopping(bad)
+        skipped = bad if stopping is None else [record for record in bad if record.row < stopping.row]
+        if skipped:
+            stored.skipped.append((consumed, tuple(skipped)))
+        for record in skipped:
             reported(consumed, record)
-        return parts
+        if stopping is None:
+            return parts
+        stored.stopped[consumed.topic, consumed.partition] = reported(consumed, stopping)
+        stored.stopping.append((consumed, (stopping,)))
+        return [(key, entries.part(0, int(np.searchsorted(entries.rows, stopping.row)))) for key, entries in parts]
+
+    def _stopping(self, bad: Sequence[BadRecord]) -> BadRecord | None:
+        """The first bad record for which the error policy is to stop."""
+        return next((record for record in bad if policy_of(self._settings, record.stage, record.where) == STOP), None)
 
     def close(self) -> None:
         """Wait until no request is in flight: an older entry must not arrive after a newer one.

@@ -14,6 +14,7 @@ from contextlib import closing
 
 from .. import events
 from ..common.deadline import Deadline, Interval
+from ..convert.rules.stage import policy_of
 from ..errors import EntriesRefused, IgniteKafkaError, RecordsLost, RecordsOvertaken
 from ..kafka.consumer import BatchLimits, RecordReader
 from ..kafka.dead_letters import DeadLetter
@@ -27,6 +28,7 @@ from ..runtime.counts import CacheCount, SlotResult
 from ..runtime.epoch import Epoch, EpochEnd
 from ..runtime.memory import tune_allocation
 from ..runtime.task_loop import TaskLoop, TaskServices
+from ..settings.error_policies import DEAD_LETTER
 from ..settings.secrets import Secrets
 from ..settings.sink import NONE
 from .dead_letters import dead_letters
@@ -142,7 +144,13 @@ class SinkTask(TaskLoop):
         if not self._settings.dead_letter_topic:
             return {}
         found = {}
-        for consumed, bad in (*stored.skipped, *stored.stopping):
+        settings = self._settings
+        letters = [
+            (consumed, [one for one in bad if policy_of(settings, one.stage, one.where) == DEAD_LETTER]) for consumed, bad in stored.skipped
+        ]
+        for consumed, bad in (*letters, *stored.stopping):
+            if not bad:
+                continue
             place = consumed.topic, consumed.partition
             number = slots.slot_of[place]  # as the number of the task: Spark's differ from run to run
             found[place] = dead_letters(self._clients, self._settings.dead_letter_topic, self._plan.connector, number, consumed, bad)

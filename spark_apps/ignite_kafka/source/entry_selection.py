@@ -19,7 +19,7 @@ from ..convert.to_kafka.converter import Converter
 from ..errors import IgniteKafkaError
 from ..ignite.binary import JoinedPages, entry_bounds, kept_rows, with_nulls
 from ..ignite.types.model import CacheInfo, Page, TypeSource
-from ..settings.connector import STOP
+from ..settings.error_policies import STOP
 from ..settings.source import SourceSettings
 
 

@@ -13,8 +13,8 @@ from .. import events
 from ..common.arrays import Int64Array
 from ..convert import Converters
 from ..convert.filter.entries import EntryFilter
-from ..convert.rules.stage import Stage, failed_in_filter
-from ..convert.to_kafka.bad_entries import ENTRY_ERRORS, BadEntry, Conversion, separate_bad_entries
+from ..convert.rules.stage import Stage, failed_in_filter, policy_of
+from ..convert.to_kafka.bad_entries import ENTRY_ERRORS, BadEntry, Conversion, raise_stopping, separate_bad_entries
 from ..convert.to_kafka.key_types import key_types_in
 from ..errors import AmbiguousKeys, IgniteKafkaError
 from ..ignite.cluster import Cluster
@@ -24,7 +24,7 @@ from ..kafka.headers import joined_headers
 from ..kafka.producer import TransactionalProducer
 from ..kafka.records import KeyType, Records, with_tombstones
 from ..plan.source_plan import CachePlan, TransferPlan
-from ..settings.connector import DEAD_LETTER, STOP
+from ..settings.error_policies import DEAD_LETTER, STOP
 from ..settings.topic_names import types_topic
 from ..state.slot_writer import SlotWriter
 from ..state.types import write_uses
@@ -123,12 +123,13 @@ class EntrySender:
             events.emit(events.KEYS_MAY_COINCIDE, cache=cache, first=first.name, second=second.name, **shown)
 
     def _convert_batch(self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Conversion:
-        """Convert the batch as a whole; entry by entry only if it has a bad one."""
-        if self._settings.error_handling_policy == STOP:
+        """Convert the batch as a whole; entry by entry only if it has a bad one. The first that stops the run is raised."""
+        settings = self._settings
+        if settings.always_stops:
             return Conversion(self._all_or_none(cache, info, pages, in_order=in_order))
 
         def refuses(records: Records) -> Mapping[int, IgniteKafkaError]:
-            return writer.too_large(cache.topic, cache.topic_bytes, records)
+            return {} if settings.conversion_policy == STOP else writer.too_large(cache.topic, cache.topic_bytes, records)
 
         try:
             records = self._converters.of(cache.name).convert(pages, info, self._cluster, topic=cache.topic, in_order=in_order)
@@ -136,7 +137,9 @@ class EntrySender:
                 return Conversion(records)
         except ENTRY_ERRORS:
             pass
-        return separate_bad_entries(self._converters.of(cache.name), pages, info, self._cluster, refuses, cache.topic)
+        found = separate_bad_entries(self._converters.of(cache.name), pages, info, self._cluster, refuses, cache.topic)
+        raise_stopping(settings, found.bad)
+        return found
 
     def _all_or_none(self, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Records:
         """Convert the whole batch; an error that does not name its entry by the key is raised as the error of the first bad entry."""
@@ -155,8 +158,8 @@ class EntrySender:
     def _skip(self, writer: SlotWriter, slot: int, cache: CachePlan, partition: int, bad: BadEntry) -> None:
         """Send a bad entry to the dead-letter topic, or report it by an event only."""
         error = type(bad.error)(bad.error.what, "", **bad.error.where | {"partition": partition})
-        if self._settings.error_handling_policy != DEAD_LETTER:
-            if not failed_in_filter(bad.stage, bad.error):  # a failed filter has its own event
+        if policy_of(self._settings, bad.stage, bad.error.where) != DEAD_LETTER:
+            if not failed_in_filter(bad.stage, bad.error.where):  # a failed filter has its own event
                 events.emit(events.CONVERTER_FAILED, reason=error.what, stage=str(bad.stage), **error.where)
             return
         component = self._component(cache, bad)
@@ -167,8 +170,11 @@ class EntrySender:
     def _component(self, cache: CachePlan, bad: BadEntry) -> type | str:
         """What failed at an entry, for the headers of its dead letter."""
         if bad.stage == Stage.TRANSFORMATION:
-            return EntryFilter if failed_in_filter(bad.stage, bad.error) else str(bad.error.where["transform_class"])
-        return TransactionalProducer if bad.stage == Stage.PRODUCE else self._converters.of(cache.name).component(bad.stage)
+            return EntryFilter if failed_in_filter(bad.stage, bad.error.where) else str(bad.error.where["transform_class"])
+        converter = self._converters.of(cache.name)
+        if bad.stage == Stage.POLL:
+            return type(converter)
+        return TransactionalProducer if bad.stage == Stage.PRODUCE else converter.component(bad.stage)
 
 
 def rows_by_partition(partitions: Int64Array) -> dict[int, int]:

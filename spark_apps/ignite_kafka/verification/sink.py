@@ -19,6 +19,7 @@ import pyarrow as pa
 from ..admin.comparison import Kind
 from ..admin.verify import Verified
 from ..common.redaction import in_message
+from ..convert.rules.stage import policy_of
 from ..convert.to_kafka.ignite_binary import IgniteBinaryConverter
 from ..ignite.binary import decode_rows
 from ..ignite.binary.row_values import Document
@@ -31,7 +32,7 @@ from ..kafka.clients import KafkaClients
 from ..kafka.records import Consumed
 from ..plan.sink_plan import SinkPlan
 from ..runtime.clients import ignite_cluster, kafka_clients
-from ..settings.connector import STOP
+from ..settings.error_policies import STOP
 from ..settings.secrets import Secrets
 from ..sink.dead_letters import error_of
 from ..sink.store import Store
@@ -88,8 +89,9 @@ class SinkDirection:
         for store, part in self._read(target, partitions):
             parts, bad = store.converted(part, self.absent)
             errors = [error_of(part, one) for one in bad]
-            if errors and self.plan.settings.error_handling_policy == STOP:
-                raise errors[0]
+            for one, error in zip(bad, errors, strict=True):
+                if policy_of(self.plan.settings, one.stage, one.where) == STOP:
+                    raise error
             if errors:
                 yield Batch(np.zeros(0, ROW), columns_of(_NO_BYTES, _NO_BYTES), list(map(str, errors)))
             for cache, made in parts:

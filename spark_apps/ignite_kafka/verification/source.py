@@ -19,7 +19,7 @@ from ..admin.entry_reader import EntryReader
 from ..admin.verify import Verified, compare_last, fields_of_key
 from ..common.arrays import RowIndex
 from ..convert import Converters
-from ..convert.to_kafka.bad_entries import ENTRY_ERRORS, Conversion, separate_bad_entries
+from ..convert.to_kafka.bad_entries import ENTRY_ERRORS, Conversion, raise_stopping, separate_bad_entries
 from ..errors import IgniteKafkaError
 from ..ignite.binary import decode_rows, entry_bounds
 from ..ignite.cluster import Cluster
@@ -32,7 +32,7 @@ from ..kafka.record_size import SizeLimit
 from ..kafka.records import Records
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..runtime.clients import ignite_cluster, kafka_clients
-from ..settings.connector import STOP
+from ..settings.error_policies import STOP
 from ..settings.secrets import Secrets
 from ..source.entry_selection import EntrySelectors
 from .direction import MOST_UNKNOWN, Batch, Columns, Found, Judged, Target, columns_of
@@ -151,13 +151,15 @@ class SourceDirection:
             if not self._too_large(target, records):
                 return Conversion(records)
         except ENTRY_ERRORS:
-            if self.plan.settings.error_handling_policy == STOP:
+            if self.plan.settings.always_stops:
                 raise
-        return separate_bad_entries(converter, pages, info, self.cluster, lambda records: self._too_large(target, records), target.topic)
+        found = separate_bad_entries(converter, pages, info, self.cluster, lambda records: self._too_large(target, records), target.topic)
+        raise_stopping(self.plan.settings, found.bad)
+        return found
 
     def _too_large(self, target: Target, records: Records) -> Mapping[int, IgniteKafkaError]:
         """Errors, by row, of records that the error policy skips because of their size."""
-        if self.plan.settings.error_handling_policy == STOP:
+        if self.plan.settings.conversion_policy == STOP:
             return {}
         return self.size_limit.exceeded(records, target.topic, self._plan_of(target).topic_bytes)
 

@@ -15,36 +15,39 @@ from tests.support.ignite_bytes import string
 from tests.support.registry import config
 from tests.support.sink_connector import Record, Sink, cache_of_short_symbols, expected, trade
 
-BAD: tuple[tuple[str, Record, str, str], ...] = (
-    ("broken JSON", (b"7", b'{"id":'), "VALUE_CONVERTER", "JSON"),
-    ("trailing bytes", (b"7", b'{"id":7} x'), "VALUE_CONVERTER", "JSON"),
-    ("not UTF-8", (b"7", b'{"symbol":"\xff"}'), "VALUE_CONVERTER", "UTF-8"),
-    ("a text for a number", trade(7, price="much"), "VALUE_CONVERTER", "price"),
-    ("a number that is too large", trade(7, id=1 << 63), "VALUE_CONVERTER", "id"),
-    ("a name twice", (b"7", b'{"id":7,"id":8}'), "VALUE_CONVERTER", "id"),
-    ("no object", (b"7", b"[1]"), "VALUE_CONVERTER", ""),
-    ("no key", (None, trade(7)[1]), "KEY_CONVERTER", "key"),
-    ("a tombstone without a key", (None, None), "KEY_CONVERTER", "key"),
-    ("a key of another type", (b'"seven"', trade(7)[1]), "KEY_CONVERTER", ""),
+BAD: tuple[tuple[str, Record, str, str, str], ...] = (
+    ("broken JSON", (b"7", b'{"id":'), "VALUE_CONVERTER", "", "JSON"),
+    ("trailing bytes", (b"7", b'{"id":7} x'), "VALUE_CONVERTER", "", "JSON"),
+    ("not UTF-8", (b"7", b'{"symbol":"\xff"}'), "VALUE_CONVERTER", "", "UTF-8"),
+    ("a text for a number", trade(7, price="much"), "TASK_PUT", "value", "price"),
+    ("a number that is too large", trade(7, id=1 << 63), "TASK_PUT", "value", "id"),
+    ("a name twice", (b"7", b'{"id":7,"id":8}'), "TASK_PUT", "value", "id"),
+    ("no object", (b"7", b"[1]"), "TASK_PUT", "value", ""),
+    ("no key", (None, trade(7)[1]), "TASK_PUT", "key", "key"),
+    ("a tombstone without a key", (None, None), "TASK_PUT", "key", "key"),
+    ("a key of another type", (b'"seven"', trade(7)[1]), "TASK_PUT", "key", ""),
 )
 HEADERS = [("trace", b"a\xff"), ("trace", None), ("__connect.errors.topic", b"of another connector")]
 
 
 def send_bad(sink: Sink) -> list[int]:
     """Send each bad record between two good ones of keys from 100 on; return the offsets of the bad ones."""
-    for number, (_, bad, _, _) in enumerate(BAD):
+    for number, (_, bad, *_) in enumerate(BAD):
         sink.send([trade(100 + number)], partition=0)
         sink.send([bad], partition=0, headers=HEADERS)
     sink.send([trade(100 + len(BAD))], partition=0)
     return list(range(1, 2 * len(BAD), 2))
 
 
-@pytest.mark.parametrize(("kind", "bad", "stage", "reason"), BAD, ids=[case[0].replace(" ", "-") for case in BAD])
-def test_a_bad_record_stops_the_run_with_all_before_it_stored(sink: Sink, kind: str, bad: Record, stage: str, reason: str) -> None:
+@pytest.mark.parametrize(("kind", "bad", "stage", "part", "reason"), BAD, ids=[case[0].replace(" ", "-") for case in BAD])
+def test_a_bad_record_stops_the_run_with_all_before_it_stored(
+    sink: Sink, kind: str, bad: Record, stage: str, part: str, reason: str
+) -> None:
     sink.send([trade(1), trade(2), bad, trade(3)], partition=0)
     with pytest.raises(RecordRefused) as stopped:
         sink.run()
-    assert stopped.value.where == {"topic": sink.topic, "partition": 0, "offset": 2, "stage": stage}, kind
+    of_entry = {"part": part} if part else {}
+    assert stopped.value.where == {"topic": sink.topic, "partition": 0, "offset": 2, "stage": stage, **of_entry}, kind
     assert reason in stopped.value.what
     assert (set(sink.entries()), sink.group()[0]) == ({1, 2}, 2)
 
@@ -58,7 +61,7 @@ def test_bad_records_go_to_the_dead_letters_as_kafka_connect_sends_them(sink: Si
     originals = {message.offset(): message for message in sink.messages(sink.topic) if message.partition() == 0}
     found = sink.messages(dead_topic)
     exception = "ignite_kafka.errors.RecordRefused"
-    for letter, offset, (kind, bad, stage, reason) in zip(found, offsets, BAD, strict=True):
+    for letter, offset, (kind, bad, stage, part, reason) in zip(found, offsets, BAD, strict=True):
         assert (letter.key(), letter.value(), letter.timestamp()) == (*bad, originals[offset].timestamp()), kind
         headers = cast(list[tuple[str, bytes]], letter.headers())
         assert headers[: len(HEADERS)] == HEADERS, kind
@@ -66,7 +69,8 @@ def test_bad_records_go_to_the_dead_letters_as_kafka_connect_sends_them(sink: Si
         message = context.pop("__connect.errors.exception.message").decode()
         trace = context.pop("__connect.errors.exception.stacktrace").decode()
         assert reason in message, kind
-        assert trace.startswith(f"{exception}: {message} [topic {sink.topic}, partition 0, offset {offset}, stage {stage}]"), kind
+        of_entry = f", part {part}" if part else ""
+        assert trace.startswith(f"{exception}: {message} [topic {sink.topic}, partition 0, offset {offset}, stage {stage}{of_entry}]"), kind
         assert context == {
             "__connect.errors.topic": sink.topic.encode(),
             "__connect.errors.partition": b"0",
@@ -105,6 +109,38 @@ def test_bad_records_are_skipped_and_counted(sink: Sink) -> None:
     assert (counts.records, counts.entries, counts.bad) == (2 * len(BAD) + 1, len(BAD) + 1, len(BAD))
     assert sink.entries() == {number: expected(number) for number in range(100, 101 + len(BAD))}
     assert sink.group()[0] == 2 * len(BAD) + 1
+
+
+@pytest.mark.parametrize(
+    ("policy", "conversions", "wanted"),
+    [("LOG_ONLY", "DEAD_LETTER", "VALUE_CONVERTER"), ("DEAD_LETTER", "LOG_ONLY", "TASK_PUT")],
+)
+def test_each_policy_decides_about_dead_letters_of_its_errors(sink: Sink, policy: str, conversions: str, wanted: str) -> None:
+    send_bad(sink)
+    dead_topic = f"{sink.name}-dead"
+    policies = {"error_handling_policy": policy, "conversion_error_policy": conversions}
+    counts = sink.run(**policies, dead_letter_topic=dead_topic).caches[sink.cache]
+    assert (counts.entries, counts.bad) == (len(BAD) + 1, len(BAD))
+    letters = [(letter.key(), letter.value()) for letter in sink.messages(dead_topic)]
+    assert letters == [bad for _, bad, stage, *_ in BAD if stage == wanted]
+
+
+@pytest.mark.parametrize(("policy", "conversions", "offset"), [("STOP_TASK", "LOG_ONLY", 7), ("LOG_ONLY", "STOP_TASK", 1)])
+def test_a_run_stops_at_the_first_error_whose_policy_is_to_stop(sink: Sink, policy: str, conversions: str, offset: int) -> None:
+    send_bad(sink)
+    with pytest.raises(RecordRefused) as stopped:
+        sink.run(error_handling_policy=policy, conversion_error_policy=conversions)
+    assert stopped.value.where["offset"] == offset
+    assert (set(sink.entries()), sink.group()[0]) == (set(range(100, 100 + (offset + 1) // 2)), offset)
+
+
+def test_a_refused_put_follows_the_policy_of_the_connector(sink: Sink) -> None:
+    cache_of_short_symbols(sink)
+    sink.send([trade(1), (b"5", b"{"), trade(2, symbol="far too long"), trade(3)], partition=0)
+    with pytest.raises(RecordRefused) as stopped:
+        sink.run(conversion_error_policy="LOG_ONLY")
+    assert (stopped.value.where["offset"], stopped.value.where["stage"]) == (2, "TASK_PUT")
+    assert (sink.entries(), sink.group()[0]) == ({1: expected(1)}, 2)
 
 
 def test_many_bad_records_of_a_batch_go_to_the_dead_letters_in_order(sink: Sink) -> None:

@@ -14,7 +14,7 @@ from confluent_kafka import Message
 from pyspark.sql import SparkSession
 
 from ignite_kafka.admin.verify import Verified
-from ignite_kafka.errors import DecodeError, IgniteKafkaError, RecordTooLarge, SettingsError
+from ignite_kafka.errors import DecodeError, IgniteKafkaError, RecordTooLarge, SettingsError, UnsupportedType
 from ignite_kafka.ignite.backlog_service import BacklogService
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
 from ignite_kafka.plan.slots import slot_of
@@ -148,6 +148,20 @@ def test_bad_entries_are_skipped_and_counted(world: World) -> None:
     assert world.messages(world.letters) == []
 
 
+def test_each_policy_is_for_its_errors(world: World) -> None:
+    """Entries that make no Connect data are the connector's; a record that is too large is Kafka's."""
+    world.put_bad(BAD)
+    with pytest.raises((DecodeError, UnsupportedType)):
+        world.run(conversion_error_policy="LOG_ONLY")
+    assert world.records() == []
+    limits: dict[str, Any] = {"producer_override": {"message.max.bytes": "10000", "batch.size": "10000"}}
+    policies = {"error_handling_policy": "LOG_ONLY", "conversion_error_policy": "STOP_TASK"}
+    assert world.counts(world.run(**policies, **limits)) == (GOOD + 2, GOOD, 2)
+    world.put({1_003: LARGE})
+    with pytest.raises(RecordTooLarge):
+        world.run(**policies, **limits)
+
+
 def test_dead_letters_have_the_entrys_bytes_and_the_error(world: World) -> None:
     world.put_bad(BAD)
     assert world.counts(world.run(**LETTERS)) == (GOOD + 2, GOOD, 2)
@@ -166,8 +180,8 @@ def test_dead_letters_have_the_entrys_bytes_and_the_error(world: World) -> None:
         assert headers == {
             "__connect.errors.connector.name": world.name.encode(),
             "__connect.errors.task.id": b"%d" % slot_of(world.cache, partition, 4),
-            "__connect.errors.stage": b"VALUE_CONVERTER",
-            "__connect.errors.class.name": b"ignite_kafka.convert.to_kafka.json.JsonConverter",
+            "__connect.errors.stage": b"TASK_POLL",
+            "__connect.errors.class.name": b"ignite_kafka.convert.to_kafka.entry_converter.EntryConverter",
             "__connect.errors.exception.class.name": f"ignite_kafka.errors.{error}".encode(),
             "ignite_kafka.errors.cache": world.cache.encode(),
             "ignite_kafka.errors.partition": b"%d" % partition,

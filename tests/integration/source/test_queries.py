@@ -232,8 +232,8 @@ def test_bad_changes_become_dead_letters_and_later_changes_are_sent(world: World
     assert headers == {
         "__connect.errors.connector.name": world.stem.encode(),
         "__connect.errors.task.id": b"%d" % slot_of(cache, 0, SLOTS),
-        "__connect.errors.stage": b"VALUE_CONVERTER",
-        "__connect.errors.class.name": b"ignite_kafka.convert.to_kafka.json.JsonConverter",
+        "__connect.errors.stage": b"TASK_POLL",
+        "__connect.errors.class.name": b"ignite_kafka.convert.to_kafka.entry_converter.EntryConverter",
         "__connect.errors.exception.class.name": b"ignite_kafka.errors.UnknownBinaryType",
         "ignite_kafka.errors.cache": cache.encode(),
         "ignite_kafka.errors.partition": b"-1",

@@ -13,7 +13,7 @@ import pytest
 from ignite_kafka import convert
 from ignite_kafka.admin.entry_reader import EntryReader
 from ignite_kafka.admin.verify import Verified, compare
-from ignite_kafka.errors import DecodeError, TransformFailed, UnsupportedType
+from ignite_kafka.errors import DecodeError, TransformFailed, UnknownBinaryType, UnsupportedType
 from ignite_kafka.ignite.binary import decode_rows
 from ignite_kafka.ignite.binary.row_values import EnumValue
 from ignite_kafka.ignite.types import type_codes as codes
@@ -22,7 +22,7 @@ from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.registry import registries
 from ignite_kafka.settings.source import SourceSettings
-from tests.support.bad_entries import long
+from tests.support.bad_entries import OF_UNKNOWN_TYPE, long
 from tests.support.ignite_bytes import CACHE, Types, binary, decimal, enum, number, page, string
 from tests.support.registry import memory_registry
 
@@ -282,6 +282,19 @@ def test_an_entry_for_which_the_filter_fails_is_skipped_or_ends_the_comparison()
     assert (found.equal, found.entries, found.skipped) == (True, 2, 1)
     with pytest.raises(UnsupportedType):
         compared(types, entries, [record], where="price > 2")
+
+
+@pytest.mark.parametrize(("policy", "conversions", "stops"), [("LOG_ONLY", "STOP_TASK", False), ("STOP_TASK", "LOG_ONLY", True)])
+def test_an_entry_that_cannot_be_read_follows_the_policy_of_the_connector(policy: str, conversions: str, *, stops: bool) -> None:
+    types = OneCache()
+    entries = [*trades(types, 5.0), (long(7), OF_UNKNOWN_TYPE)]
+    record = b"0", b'{"price":5.0,"symbol":"S","qty":1}'
+    policies = {"error_handling_policy": policy, "conversion_error_policy": conversions}
+    if stops:
+        with pytest.raises(UnknownBinaryType):
+            compared(types, entries, [record], **policies)
+    else:
+        assert compared(types, entries, [record], **policies).skipped == 1
 
 
 def test_an_entry_that_only_the_decoder_of_rows_cannot_read_is_missing() -> None:

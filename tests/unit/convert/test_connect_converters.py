@@ -73,7 +73,7 @@ def test_bytes_that_are_no_value_are_bad_and_name_the_side() -> None:
     assert [(bad.row, bad.stage, bad.reason) for bad in found.bad] == [
         (1, Stage.KEY, why),
         (2, Stage.VALUE, "byte 0 is no text in UTF-8 (converter.encoding)"),
-        (3, Stage.KEY, "the record has no key, and key_policy is key"),
+        (3, Stage.PUT, "the record has no key, and key_policy is key"),
         (4, Stage.KEY, why),
     ]
 

@@ -113,7 +113,10 @@ def test_a_source_with_schemas_of_a_secured_cluster(folder: Path) -> None:
     }
     assert [settings.new_topic(f"prod.{cache}").partitions for cache in ("Customer", "OrderLine", "Other")] == [6, 24, 6]
     assert settings.new_topic("prod.Customer").config == {"cleanup.policy": "compact"}
-    assert (settings.error_handling_policy, settings.failover_policy) == ("LOG_ONLY", "FULL_SNAPSHOT")
+    assert (settings.error_handling_policy, settings.conversion_policy) == ("LOG_ONLY", "STOP_TASK")
+    text = (folder / "out" / "orders-source.properties").read_text()
+    assert "# the default of Kafka Connect: errors.tolerance\nconversion_error_policy=STOP_TASK" in text
+    assert settings.failover_policy == "FULL_SNAPSHOT"
     hidden = folder / "out" / "orders-source.secrets.json"
     assert hidden.stat().st_mode & 0o777 == 0o600
     assert secrets.load(hidden).kafka == {"sasl.password": PASSWORD}
@@ -142,7 +145,8 @@ def test_confluent_flavoured_files(folder: Path) -> None:
     sink = migrated(folder, "distributed.properties", "confluent-sink.json")
     assert isinstance(sink, SinkSettings)
     assert (sink.key_converter, sink.value_converter) == ("string", "json-schema")
-    assert (sink.error_handling_policy, sink.dead_letter_topic, sink.dead_letter_copies) == ("DEAD_LETTER", "dlq-gridgain-sink-eu", 3)
+    assert (sink.error_handling_policy, sink.conversion_policy) == ("STOP_TASK", "DEAD_LETTER")
+    assert (sink.dead_letter_topic, sink.dead_letter_copies) == ("dlq-gridgain-sink-eu", 3)
     assert (sink.group_id, sink.auto_offset_reset, sink.replication_factor) == ("gridgain-eu", "latest", -1)
     assert (sink.key_policy, sink.key_fields, sink.topics_regex) == ("value", ("id", "country"), "orders-(de|fr|nl)")
 

@@ -105,23 +105,29 @@ def test_a_name_with_blanks_keeps_its_consumer_group() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "policy", "topic"),
+    ("text", "policy", "of_conversions", "topic"),
     [
-        ("errorHandlingPolicy=LOG_ONLY", "LOG_ONLY", ""),
-        ("errors.tolerance=none\nerrorHandlingPolicy=STOP_TASK", "STOP_TASK", ""),
-        ("errors.tolerance=all\nerrorHandlingPolicy=LOG_ONLY", "LOG_ONLY", ""),
-        ("errors.tolerance=all\nerrorHandlingPolicy=STOP_TASK", "STOP_TASK", ""),
-        ("errors.tolerance=none\nerrorHandlingPolicy=LOG_ONLY", "STOP_TASK", ""),
-        ("errors.tolerance=all\nerrorHandlingPolicy=STOP_TASK\nerrors.deadletterqueue.topic.name=d", "DEAD_LETTER", "d"),
-        ("errors.tolerance=all\nerrorHandlingPolicy=LOG_ONLY\nerrors.deadletterqueue.topic.name=d", "DEAD_LETTER", "d"),
-        ("errorHandlingPolicy=LOG_ONLY\nerrors.deadletterqueue.topic.name=d", "LOG_ONLY", ""),
-        ("errors.deadletterqueue.topic.name=d", "STOP_TASK", "d"),
-        ("errors.tolerance=none\nerrorHandlingPolicy=LOG_ONLY\nerrors.deadletterqueue.topic.name=d", "STOP_TASK", "d"),
+        ("errorHandlingPolicy=LOG_ONLY", "LOG_ONLY", "STOP_TASK", ""),
+        ("errors.tolerance=all", "STOP_TASK", "LOG_ONLY", ""),
+        ("errors.tolerance=none\nerrorHandlingPolicy=STOP_TASK", "STOP_TASK", "STOP_TASK", ""),
+        ("errors.tolerance=all\nerrorHandlingPolicy=LOG_ONLY", "LOG_ONLY", "LOG_ONLY", ""),
+        ("errors.tolerance=all\nerrorHandlingPolicy=STOP_TASK", "STOP_TASK", "LOG_ONLY", ""),
+        ("errors.tolerance=none\nerrorHandlingPolicy=LOG_ONLY", "LOG_ONLY", "STOP_TASK", ""),
+        ("errors.tolerance=all\nerrorHandlingPolicy=STOP_TASK\nerrors.deadletterqueue.topic.name=d", "STOP_TASK", "DEAD_LETTER", "d"),
+        ("errors.tolerance=all\nerrorHandlingPolicy=LOG_ONLY\nerrors.deadletterqueue.topic.name=d", "LOG_ONLY", "DEAD_LETTER", "d"),
+        ("errorHandlingPolicy=LOG_ONLY\nerrors.deadletterqueue.topic.name=d", "LOG_ONLY", "STOP_TASK", "d"),
+        ("errors.deadletterqueue.topic.name=d", "STOP_TASK", "STOP_TASK", "d"),
+        ("errors.tolerance=none\nerrorHandlingPolicy=LOG_ONLY\nerrors.deadletterqueue.topic.name=d", "LOG_ONLY", "STOP_TASK", "d"),
     ],
 )
-def test_two_policies_become_one_that_loses_nothing(text: str, policy: str, topic: str) -> None:
+def test_the_two_policies_are_independent(text: str, policy: str, of_conversions: str, topic: str) -> None:
     found = settings(text, SINK)
-    assert (found.error_handling_policy, found.dead_letter_topic) == (policy, topic)
+    assert (found.error_handling_policy, found.conversion_policy, found.dead_letter_topic) == (policy, of_conversions, topic)
+
+
+def test_without_a_class_of_kafka_connect_one_policy_covers_all() -> None:
+    found = settings("errorHandlingPolicy=LOG_ONLY", "name=c\ntopics=t\n")
+    assert (found.error_handling_policy, found.conversion_policy) == ("LOG_ONLY", "LOG_ONLY")
 
 
 def test_a_source_has_no_dead_letters_without_tolerance() -> None:

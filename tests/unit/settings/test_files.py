@@ -166,6 +166,7 @@ def test_a_sink_file_of_the_reference_loads_as_it_is() -> None:
         key_fields=("id", "branch"),
         push_interval_ms=500,
         error_handling_policy="LOG_ONLY",
+        conversion_error_policy="STOP_TASK",  # of Kafka Connect without errors.tolerance
         auto_offset_reset="latest",
         consumer_override={"fetch.min.bytes": "2"},
     )
@@ -178,15 +179,15 @@ def test_connect_s_dead_letters_become_a_policy(head: str) -> None:
 
     topic = "errors.deadletterqueue.topic.name=bad\nerrors.deadletterqueue.topic.replication.factor=1\n"
     found = settings(f"{topic}errors.tolerance=all\nerrors.deadletterqueue.context.headers.enable=false")
-    assert (found.error_handling_policy, found.dead_letter_topic) == ("DEAD_LETTER", "bad")
+    assert (found.error_handling_policy, found.conversion_policy, found.dead_letter_topic) == ("STOP_TASK", "DEAD_LETTER", "bad")
     assert (found.dead_letter_copies, found.replication_factor) == (1, -1)
-    assert settings("errors.tolerance=all").error_handling_policy == "LOG_ONLY"
-    assert settings("errors.tolerance=none").error_handling_policy == "STOP_TASK"
+    assert settings("errors.tolerance=all").conversion_policy == "LOG_ONLY"
+    assert settings("errors.tolerance=none").conversion_policy == "STOP_TASK"
     for allowed in (f"{topic}errors.tolerance=none", topic):
         found = settings(allowed)
         # a sink of Kafka Connect also reports the record that stops it; a source has no dead letters
         kept = "bad" if found.reads_records else ""
-        assert (found.error_handling_policy, found.dead_letter_topic) == ("STOP_TASK", kept)
+        assert (found.error_handling_policy, found.conversion_policy, found.dead_letter_topic) == ("STOP_TASK", "STOP_TASK", kept)
     with pytest.raises(SettingsError, match=r"errors\.tolerance is wrong.*none or all"):
         settings("errors.tolerance=some")
 

@@ -15,6 +15,7 @@ def test_defaults_that_can_lose_data_name_the_setting_that_prevents_it() -> None
     assert noticed(build()) == {(15130, "failover_policy"), (15131, "process_removals")}
     assert noticed(build(failover_policy="FULL_SNAPSHOT")) == {(15131, "process_removals")}
     assert (15135, "error_handling_policy") in noticed(build(error_handling_policy="LOG_ONLY"))
+    assert (15135, "conversion_error_policy") in noticed(build(conversion_error_policy="LOG_ONLY"))
     assert (15132, "load_initial_data") in noticed(build(load_initial_data=False))
     assert (15133, "ignite_tls_verify") in noticed(build(ignite_tls_enabled=True, ignite_tls_verify=False))
 

@@ -82,10 +82,12 @@ def send(
     transforms: dict[str, dict[str, str]] | None = None,
     predicates: dict[str, dict[str, str]] | None = None,
     dropped: tuple[int, ...] = (),
+    conversions: str = "",
 ) -> tuple[Records, list[int]]:
-    dead_letter_topic = "dead" if policy == "DEAD_LETTER" else ""
+    dead_letter_topic = "dead" if "DEAD_LETTER" in (policy, conversions) else ""
     settings = SourceSettings(
-        name="c", error_handling_policy=policy, dead_letter_topic=dead_letter_topic, transforms=tuple(transforms or ()),
+        name="c", error_handling_policy=policy, conversion_error_policy=conversions, dead_letter_topic=dead_letter_topic,
+        transforms=tuple(transforms or ()),
         transform_config=transforms or {}, predicates=tuple(predicates or ()), predicate_config=predicates or {},
         overrides={".*": {"topic": PLAN.topic}},
     )  # fmt: skip
@@ -104,17 +106,51 @@ def test_the_default_policy_stops_the_task() -> None:
     assert (writer.sent, writer.dead_letters) == ([], [])
 
 
+PRICES = Types()
+PRICE = PRICES.add("Price", {"d": codes.DECIMAL})
+OF_PRICES = replace(
+    CACHE, query_entities=(QueryEntity("java.lang.Long", "Price", fields=(QueryField("d", "java.math.BigDecimal", scale=2),)),)
+)
+
+
+def price(text: str) -> bytes:
+    return binary(PRICE, {"d": decimal(Decimal(text))})
+
+
 def test_an_error_of_a_value_names_its_entry() -> None:
-    types = Types()
-    kind = types.add("Price", {"d": codes.DECIMAL})
-    amounts = [binary(kind, {"d": decimal(Decimal(text))}) for text in ("1.5", "1.234")]
-    cache = replace(
-        CACHE, query_entities=(QueryEntity("java.lang.Long", "Price", fields=(QueryField("d", "java.math.BigDecimal", scale=2),)),)
-    )
-    entries = page([(long(row), value) for row, value in enumerate(amounts)], 3)
+    types, cache = PRICES, OF_PRICES
+    entries = page([(long(row), price(text)) for row, text in enumerate(("1.5", "1.234"))], 3)
     with pytest.raises(UnsupportedType, match=r"field d holds 1\.234.*declared scale 2.*partition 3, key b'1'"):
         send(Writer(), "STOP_TASK", entries, cache=cache, types=types)
     assert send(Writer(), "LOG_ONLY", entries, cache=cache, types=types)[1] == [1]
+
+
+ONLY_CONVERTER, ONLY_CONNECTOR = (long(2), wrapped(price("1.234"))), (long(3), NULL_KEY)
+"""An entry that only the converter of JSON refuses, and one that makes no Connect data."""
+
+
+@pytest.mark.parametrize(
+    ("policy", "conversions", "bad", "letters"),
+    [("DEAD_LETTER", "LOG_ONLY", [1, 2], [3]), ("LOG_ONLY", "DEAD_LETTER", [1, 2], [2]), ("DEAD_LETTER", "", [1, 2], [2, 3])],
+)
+def test_each_policy_is_for_its_errors(policy: str, conversions: str, bad: list[int], letters: list[int]) -> None:
+    writer, entries = Writer(), page([(long(1), wrapped(price("1.5"))), ONLY_CONVERTER, ONLY_CONNECTOR], 3)
+    found = send(writer, policy, entries, cache=OF_PRICES, types=PRICES, conversions=conversions)
+    assert (len(found[0]), found[1]) == (1, bad)
+    assert [letter.key for letter in writer.dead_letters] == [long(key) for key in letters]
+
+
+@pytest.mark.parametrize(("policy", "conversions", "key"), [("STOP_TASK", "LOG_ONLY", 3), ("LOG_ONLY", "STOP_TASK", 2)])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_policy_stops_at_its_errors_alone(policy: str, conversions: str, key: int, *, reverse: bool) -> None:
+    pairs = [(long(1), wrapped(price("1.5"))), ONLY_CONVERTER, ONLY_CONNECTOR]
+    writer, entries = Writer(), page(pairs[::-1] if reverse else pairs, 3)
+    with pytest.raises(UnsupportedType) as stopped:
+        send(writer, policy, entries, cache=OF_PRICES, types=PRICES, conversions=conversions)
+    assert stopped.value.where["key"] == f"b'{key}'"
+    assert writer.sent == []
+    other = ONLY_CONVERTER if key == 3 else ONLY_CONNECTOR
+    assert send(Writer(), policy, page([pairs[0], other], 3), cache=OF_PRICES, types=PRICES, conversions=conversions)[1] == [1]
 
 
 BOXES = Types()
@@ -148,7 +184,8 @@ def test_a_bad_entry_is_skipped_with_an_event_that_names_it(caplog: pytest.LogCa
     assert (writer.sent, writer.dead_letters) == ([(b"1", b'"a"'), (b"3", b'"c"'), (b"4", None)], [])
     (event,) = [record for record in caplog.records if record.__dict__.get("event_id") == events.CONVERTER_FAILED.id]
     fields = event.__dict__["event_fields"]
-    assert (fields["cache"], fields["partition"], fields["key"], fields["stage"]) == ("tested", 6, "b'2'", "VALUE_CONVERTER")
+    assert (fields["cache"], fields["partition"], fields["key"]) == ("tested", 6, "b'2'")
+    assert (fields["stage"], fields["part"]) == ("TASK_POLL", "value")
     assert "null key" in fields["reason"]
 
 
@@ -167,7 +204,7 @@ def test_a_dead_letter_has_the_entrys_bytes_and_its_origin() -> None:
     ]  # fmt: skip
     headers_of = [dict(letter.headers) for letter in writer.dead_letters]
     assert [headers["ignite_kafka.errors.partition"] for headers in headers_of] == [b"6", b"7"]
-    assert [headers["__connect.errors.stage"] for headers in headers_of] == [b"VALUE_CONVERTER", b"KAFKA_PRODUCE"]
+    assert [headers["__connect.errors.stage"] for headers in headers_of] == [b"TASK_POLL", b"KAFKA_PRODUCE"]
     assert headers_of[0]["__connect.errors.task.id"] == b"9"
 
 

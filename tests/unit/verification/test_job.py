@@ -178,7 +178,10 @@ def test_entries_that_cannot_be_converted_are_skipped_or_end_the_comparison(monk
     case.entries[0].append((long(77), binary(unknown, {"shop": long(1), "name": string("x")})))  # type: ignore[attr-defined]
     with pytest.raises(UnknownBinaryType):
         case.job(monkeypatch)
-    case.settings["error_handling_policy"] = "LOG_ONLY"
+    case.settings["conversion_error_policy"] = "LOG_ONLY"
+    with pytest.raises(UnknownBinaryType):
+        case.job(monkeypatch)
+    case.settings |= {"error_handling_policy": "LOG_ONLY", "conversion_error_policy": "STOP_TASK"}
     found = case.job(monkeypatch).result
     assert (found.equal, found.entries, found.missing, found.skipped) == (True, 11, 0, 1)
     assert "an entry cannot be converted to a record" in found.examples[0]
@@ -190,7 +193,7 @@ def test_entries_that_are_too_large_for_the_topic_are_skipped(monkeypatch: pytes
     case.entries[0].append((long(77), binary(kind, {"shop": long(1), "name": string("x" * 1_000_000)})))  # type: ignore[attr-defined]
     found = case.job(monkeypatch).result
     assert (found.missing, found.skipped) == (1, 0), "STOP_TASK skips nothing"
-    case.settings["error_handling_policy"] = "LOG_ONLY"
+    case.settings["conversion_error_policy"] = "LOG_ONLY"
     found = case.job(monkeypatch).result
     assert (found.equal, found.entries, found.skipped) == (True, 11, 1)
     assert "larger than the producer's message.max.bytes" in found.examples[0]

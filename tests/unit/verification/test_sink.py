@@ -160,10 +160,23 @@ def test_a_scalar_of_another_type_is_different(monkeypatch: pytest.MonkeyPatch) 
     assert case.job(monkeypatch).result.different == 1
 
 
-@pytest.mark.parametrize("policy", ["STOP_TASK", "LOG_ONLY"])
-def test_bad_records_are_skipped_or_end_the_comparison(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    case = Case([[(b"1", b'{"id":"no number"}'), record(2, "b")], []], {}, settings={"error_handling_policy": policy})
-    if policy == "STOP_TASK":
+@pytest.mark.parametrize(
+    ("policy", "conversions", "value", "stops"),
+    [
+        ("STOP_TASK", "", b'{"id":"no number"}', True),
+        ("LOG_ONLY", "", b'{"id":"no number"}', False),
+        ("LOG_ONLY", "STOP_TASK", b'{"id":"no number"}', False),
+        ("STOP_TASK", "LOG_ONLY", b'{"id":"no number"}', True),
+        ("LOG_ONLY", "STOP_TASK", b'{"id":', True),
+        ("STOP_TASK", "LOG_ONLY", b'{"id":', False),
+    ],
+)
+def test_bad_records_are_skipped_or_end_the_comparison(
+    policy: str, conversions: str, value: bytes, monkeypatch: pytest.MonkeyPatch, *, stops: bool
+) -> None:
+    policies = {"error_handling_policy": policy, "conversion_error_policy": conversions}
+    case = Case([[(b"1", value), record(2, "b")], []], {}, settings=policies)
+    if stops:
         with pytest.raises(RecordRefused):
             case.job(monkeypatch)
         return

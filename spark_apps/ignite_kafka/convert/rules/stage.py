@@ -1,15 +1,18 @@
-"""Where an entry or a record failed, in the words of Kafka Connect's dead letters (``__connect.errors.stage``)."""
+"""Where an entry or a record failed, in the words of Kafka Connect's dead letters (``__connect.errors.stage``), and the policy for it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
-from ...errors import IgniteKafkaError
+from ...errors import IgniteKafkaError, TransformFailed, ValueNotWritten
+from ...settings.connector import ConnectorSettings
 
 
 class Stage(StrEnum):
     """Constants of ``org.apache.kafka.connect.runtime.errors.Stage``."""
 
+    POLL = "TASK_POLL"
     KEY = "KEY_CONVERTER"
     VALUE = "VALUE_CONVERTER"
     HEADER = "HEADER_CONVERTER"
@@ -18,6 +21,31 @@ class Stage(StrEnum):
     PRODUCE = "KAFKA_PRODUCE"
 
 
-def failed_in_filter(stage: str, error: IgniteKafkaError) -> bool:
-    """Whether the filter failed at an entry or a record; a transform, which has the same stage, is named by its error."""
-    return stage == Stage.TRANSFORMATION and "transform_class" not in error.where
+_OWN = "error_handling_policy"
+_OF_CONNECTOR = frozenset({Stage.POLL, Stage.PUT})
+"""Stages at which the connector itself fails, and not the converters, transforms and clients that Kafka Connect runs around it."""
+
+
+def failed_in_filter(stage: str, where: Mapping[str, object]) -> bool:
+    """Whether the filter failed at an entry or a record; a transform, which has the same stage, is named in its error's `where`."""
+    return stage == Stage.TRANSFORMATION and "transform_class" not in where
+
+
+def policy_of_error(settings: ConnectorSettings, error: IgniteKafkaError) -> str:
+    """The error policy for an entry whose stage is not known, by its error."""
+    return policy_of(settings, Stage.VALUE if isinstance(error, (ValueNotWritten, TransformFailed)) else Stage.POLL, error.where)
+
+
+def policy_of(settings: ConnectorSettings, stage: str, where: Mapping[str, object]) -> str:
+    """The error policy for what failed at a stage.
+
+    Source: Kafka Connect's ``errors.tolerance`` covers the stages around a connector, the reference's ``errorHandlingPolicy`` those within.
+
+    :param where: of the error.
+    """
+    return settings.error_handling_policy if setting_of(stage, where) == _OWN else settings.conversion_policy
+
+
+def setting_of(stage: str, where: Mapping[str, object]) -> str:
+    """Name of the setting for what failed at a stage."""
+    return _OWN if stage in _OF_CONNECTOR or failed_in_filter(stage, where) else "conversion_error_policy"

@@ -18,7 +18,8 @@ from ..rules.stage import Stage
 class BadRecord:
     """A record that cannot be converted: its row in the :class:`Consumed`, and the reason with the field's name.
 
-    :param where: of a record that a transform refuses: alias and class of the transform, and the exception's class.
+    :param where: of a record that a transform refuses: alias and class of the transform, and the exception's class. Of one that the
+        converters read, and that makes no entry: `part`, key or value of the entry.
     """
 
     row: int

@@ -61,6 +61,15 @@ def parse(text: bytes, *, doubled: bool = False) -> Any:
         raise Refused("nested too deep") from None
 
 
+def is_json(text: bytes) -> bool:
+    """Whether it is exactly one JSON value, in which an object may have a name twice."""
+    try:
+        parse(text, doubled=True)
+    except Refused:
+        return False
+    return True
+
+
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     return members if len(members) == len(pairs) else Doubled(pairs)

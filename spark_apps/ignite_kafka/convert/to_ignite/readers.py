@@ -15,6 +15,7 @@ from .conversion_rules import ConversionRules, SideRules
 from .entries import Types
 from .envelopes import are_columns
 from .json import JsonReader, Reader
+from .json_rows import is_json
 from .object_types import ObjectTypes
 from .resolve_types import entry_types
 from .used_types import with_uses
@@ -82,6 +83,15 @@ class Readers:
         :param chosen: see :class:`~.json.JsonReader`. :param alone: likewise.
         """
         return self._reader(side, "key", root, objects or self.objects, chosen, alone=alone)
+
+    def unread(self, side: str, data: pa.BinaryArray) -> list[int]:
+        """Rows of a binary array without nulls that the converter of a side cannot read, whatever types the cache has."""
+        if side not in self._deserializers:  # ignite-binary: its bytes are the entry's own
+            return list(range(len(data)))
+        deserializer = self._deserializers[side]
+        if deserializer is not None:
+            return [row for row, _ in deserializer.deserialize(data, self._topic).bad]
+        return [row for row, text in enumerate(data.to_pylist()) if not is_json(text)]
 
     def _reader(
         self, side: str, part: str, root: pa.Field, objects: ObjectTypes, chosen: tuple[str, ...] = (), *, alone: bool = False

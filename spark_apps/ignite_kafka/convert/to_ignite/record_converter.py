@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from ...common.arrays import Mask, RowIndex
 from ...ignite.types.model import CacheInfo, TypeSource, TypeUse
+from ...kafka.headers import last_values
 from ...kafka.records import Consumed
 from ...settings.converters import IGNITE_BINARY
 from ..connect.columns import Deserializer
@@ -23,6 +24,8 @@ from .key_policy import Keys, RecordKeys, keys_by_policy
 from .readers import Readers
 
 _NULL_JSON = pa.scalar(b"null", pa.binary())
+_CONVERTS = {"key": Stage.KEY, "value": Stage.VALUE, "header": Stage.HEADER}
+_LAST_FIRST = (Stage.PUT, Stage.HEADER, Stage.VALUE, Stage.KEY)  # Kafka Connect converts keys first, and names the first failure
 
 
 class RecordConverter:
@@ -53,11 +56,14 @@ class RecordConverter:
         self._value: Reader = binary
         self._json_value = False
         self.uses: frozenset[TypeUse] | None = None  # that it was made by; None: values name their types
+        self._readers: Readers | None = None
+        self._key_side = rules.key_policy if rules.key_policy in _CONVERTS else "key"
+        self._header = rules.key_fields[0] if self._key_side == "header" else ""
         reads_keys = rules.key_policy != "key" or rules.key.converter != IGNITE_BINARY
         if not reads_keys and rules.value.converter == IGNITE_BINARY:
             return
         self.uses = frozenset(uses)
-        readers = Readers(cache, types, rules, topic, deserializers, self.uses)
+        self._readers = readers = Readers(cache, types, rules, topic, deserializers, self.uses)
         if rules.value.converter != IGNITE_BINARY:
             self._value = readers.value()
             self._json_value = isinstance(self._value, JsonReader)
@@ -74,8 +80,8 @@ class RecordConverter:
         there = self._with_value(consumed.values)
         values = read_rows(self._value_reader(consumed.head), consumed.values, there)
         keys = self._keys.read(consumed)
-        bad = {row: BadRecord(row, Stage.VALUE, why) for row, why in values.bad}
-        bad |= {row: BadRecord(row, Stage.KEY, why) for row, why in keys.bad}
+        found = [*self._bad(consumed, "value", "value", values.bad), *self._bad(consumed, "key", self._key_side, keys.bad)]
+        bad = {one.row: one for one in sorted(found, key=lambda one: _LAST_FIRST.index(one.stage))}
         key_of, value_of = _places(keys, len(consumed)), _places(values, len(consumed))
         rows = np.flatnonzero((key_of >= 0) & ((value_of >= 0) | ~there))
         place = value_of[rows]
@@ -85,6 +91,29 @@ class RecordConverter:
             _take_or_null(values.data, place),
             tuple(bad[row] for row in sorted(bad)),
         )
+
+    def _bad(self, consumed: Consumed, part: str, side: str, bad: Sequence[tuple[int, str]]) -> list[BadRecord]:
+        """Records without a usable part, key or value, of the entry. Their stage is PUT if the side's converter alone can read the bytes.
+
+        :param side: of the record that the part is made of: key, value or header.
+        """
+        if not bad:
+            return []
+        data = self._bytes_of(consumed, side)
+        rows = [row for row, _ in bad if data[row].is_valid]
+        unread = self._readers.unread(side, data.take(pa.array(rows, pa.int64()))) if self._readers is not None else range(len(rows))
+        failed = {rows[at] for at in unread}
+        return [
+            BadRecord(row, _CONVERTS[side], why) if row in failed else BadRecord(row, Stage.PUT, why, {"part": part}) for row, why in bad
+        ]
+
+    def _bytes_of(self, consumed: Consumed, side: str) -> pa.BinaryArray:
+        if side == "key":
+            return consumed.keys
+        if side == "header":
+            assert consumed.headers is not None, "records whose headers were not read"
+            return last_values(consumed.headers, self._header)[0]
+        return pc.binary_join_element_wise(consumed.head, consumed.values, b"") if consumed.head else consumed.values
 
     def _value_reader(self, head: bytes) -> Reader:
         if not head:

@@ -5,19 +5,21 @@ Entries are separated by their bounds. If the entries of a page do not fill it e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...common.redaction import in_message
-from ...errors import DecodeError, IgniteKafkaError, TransformFailed, UnsupportedType
+from ...errors import DecodeError, IgniteKafkaError, TransformFailed, UnsupportedType, ValueNotWritten
 from ...ignite.binary import entry_bounds, entry_cuts
 from ...ignite.types import type_codes as codes
 from ...ignite.types.model import CacheInfo, Page, TypeSource
 from ...kafka.records import Records, concat_records, take_rows
-from ..rules.stage import Stage
+from ...settings.connector import ConnectorSettings
+from ...settings.error_policies import STOP
+from ..rules.stage import Stage, policy_of
 
 if TYPE_CHECKING:
     from .converter import Converter
@@ -65,6 +67,13 @@ def separate_bad_entries(
     bisection = _Bisection(converter, pages, cache, types, refuses, topic)
     bisection.convert(0, bisection.count)
     return Conversion(concat_records(bisection.parts), tuple(sorted(bisection.bad, key=lambda bad: bad.row)))
+
+
+def raise_stopping(settings: ConnectorSettings, bad: Iterable[BadEntry]) -> None:
+    """Raise the error of the first entry, by row, for which the error policy is to stop."""
+    for one in bad:
+        if policy_of(settings, one.stage, one.error.where) == STOP:
+            raise one.error
 
 
 def bad_entry(
@@ -120,7 +129,11 @@ class _Bisection:
         return found
 
     def bad_entry(self, row: int, error: IgniteKafkaError, stage: Stage | None = None) -> BadEntry:
-        """The entry of this row. Without a given stage, it is KEY if the key alone cannot be converted, else VALUE."""
+        """The entry of this row.
+
+        Without a given stage, an entry that a converter cannot write has KEY if the key alone cannot be converted, else VALUE; one that
+        becomes no Connect data has POLL, and `part`, key or value, in its error.
+        """
         (page,) = self._slices(row, row + 1)
         bounds = entry_bounds(page, self._cache.name)
         key = bytes(page.data[int(bounds.key_start[0]) : int(bounds.key_end[0])])
@@ -128,6 +141,8 @@ class _Bisection:
         shown, failed = self._shown_key(page, key)
         place = {**error.where, "cache": self._cache.name, "partition": page.partition, "key": in_message(shown[:_SHOWN])}
         place.pop("position", None)  # within what was converted
+        if stage is None and not isinstance(error, ValueNotWritten):
+            stage, place["part"] = Stage.POLL, "key" if failed == Stage.KEY else "value"
         found = stage or failed
         return BadEntry(row, key, None if value[0] == codes.NULL else value, found, type(error)(error.what, error.remedy, **place))
 

@@ -20,7 +20,7 @@ from ..connect.schema import ConnectSchema
 from ..rules.decimal_scales import declared_scales, with_scales
 from .connect_columns import connect_parts
 from .connect_schemas import SchemaRules
-from .converter import SideContext, naming_cache
+from .converter import SideContext, naming_cache, writing
 from .declared_schemas import declared_schemas
 from .first_schemas import FirstSchemas
 from .json import JsonConverter
@@ -117,17 +117,19 @@ class ConnectSide:
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
         """Bytes of a column's values; null for a null without a schema.
 
-        :raises UnsupportedType: a value that the format cannot hold.
+        :raises ValueNotWritten: a value that the format cannot hold.
         """
         if column.schema is None and column.data.null_count == len(column.data):
             return pa.nulls(len(column.data), pa.binary())
-        return self._serializer.serialize(column, topic)
+        with writing():
+            return self._serializer.serialize(column, topic)
 
     def _serialized(self, part: ConnectPart | SparsePart, topic: str) -> pa.BinaryArray:
         if isinstance(part, ConnectPart):
-            return self._serializer.serialize(part.column, topic)
+            return self.serialize(part.column, topic)
         assert isinstance(self._serializer, SparseSerializer)
-        return self._serializer.serialize_sparse(part.column, topic)
+        with writing():
+            return self._serializer.serialize_sparse(part.column, topic)
 
     def _parts(self, values: pa.Array, kind: TypeRef, context: SideContext, *, sparse: bool = True) -> Sequence[ConnectPart | SparsePart]:
         if self._policy.schemaless:

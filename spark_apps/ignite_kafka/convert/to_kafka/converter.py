@@ -9,7 +9,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from ...errors import RegistryError, UnsupportedType
+from ...errors import RegistryError, UnsupportedType, ValueNotWritten
 from ...ignite.binary import EntryGroup, EnumPolicy, TypeRef
 from ...ignite.types.key_kind import KeyKind
 from ...ignite.types.model import CacheInfo, Page, TypeSource
@@ -74,6 +74,15 @@ def naming_cache(cache: CacheInfo) -> Iterator[None]:
         yield
     except (UnsupportedType, RegistryError) as error:
         raise type(error)(error.what, error.remedy, **{"cache": cache.name} | error.where) from error
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Tell the errors of a converter that writes Connect data from those of what is given to it."""
+    try:
+        yield
+    except UnsupportedType as error:
+        raise ValueNotWritten(error.what, error.remedy, **error.where) from error
 
 
 class SideConverter(Protocol):

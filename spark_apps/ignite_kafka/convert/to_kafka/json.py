@@ -20,7 +20,7 @@ from ...ignite.types.model import BinaryType, CacheInfo, TypeSource
 from ...ignite.types.type_table import field_of
 from ...kafka.records import KeyType
 from ..rules.decimal_scales import Path, declared_scales, warn_without_scale, with_scales, without_scale
-from .converter import SideContext, naming_cache
+from .converter import SideContext, naming_cache, writing
 from .json_columns import JsonFormat, text
 from .key_types import key_types_of
 from .key_values import json_integer
@@ -71,7 +71,7 @@ class JsonConverter:
     def convert(self, values: pa.Array, kind: TypeRef, context: SideContext) -> pa.BinaryArray:
         """JSON of each value.
 
-        :raises UnsupportedType: a value that JSON cannot hold, or a decimal that has no exact form at its declared scale: names cache
+        :raises ValueNotWritten: a value that JSON cannot hold, or a decimal that has no exact form at its declared scale: names cache
             and field.
         """
         cache, field = context.cache, field_of("", values.type, kind.mark)
@@ -80,7 +80,7 @@ class JsonConverter:
             field = with_scales(field, scales)
             for name in without_scale(field):
                 warn_without_scale(cache.name, self._part, name)
-        with naming_cache(cache):
+        with naming_cache(cache), writing():
             return text(values, field, self._form)
 
     def key_kinds(self, group: EntryGroup, keys: pa.BinaryArray, context: SideContext) -> set[KeyKind]:

@@ -26,11 +26,11 @@ from ..transforms.chain import Step, apply_chain
 from ..transforms.sides import by_topic
 from ..transforms.steps import routes_each
 from .connect_side import ConnectSide
-from .converter import SideContext, naming_cache
+from .converter import SideContext, naming_cache, writing
 from .entry_converter import DecodedGroup, EntryConverter
 from .type_uses import uses_of
 
-_REMEDY = "Correct the entry or the transform; to skip such entries set error_handling_policy to DEAD_LETTER."
+_REMEDY = "Correct the entry or the transform; to skip such entries set conversion_error_policy to DEAD_LETTER."
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,8 @@ class TransformingConverter:
         at = pa.array(np.searchsorted(of_group, batch.rows))
         made.keys.append(self._key.serialize(batch.key, topic) if keys is None else keys.take(at))
         made.values.append(self._value.serialize(batch.value, topic) if values is None else values.take(at))
-        written = [_written(self._chain.headers, one.column, topic) for one in batch.headers]
+        with writing():
+            written = [_written(self._chain.headers, one.column, topic) for one in batch.headers]
         made.headers.append(same_headers([one.name for one in batch.headers], written, len(batch)))
         made.times.append(batch.times_ms)
         made.rows.append(batch.rows)

@@ -37,7 +37,7 @@ def keyed(key: str, **columns: str) -> CacheInfo:
 def keys_of(cache: CacheInfo, types: GrowingTypes, *keys: Value) -> tuple[list[bytes], list[tuple[int, str]]]:
     """The bytes of keys that one task makes, and the bad ones."""
     entries = converted(cache, types, [(struct(None, v=INT32), {"v": 1})] * len(keys), keys)
-    assert all(bad.stage is Stage.KEY for bad in entries.bad)
+    assert all((bad.stage, bad.where) == (Stage.PUT, {"part": "key"}) for bad in entries.bad)
     return entries.keys.to_pylist(), [(bad.row, bad.reason) for bad in entries.bad]
 
 

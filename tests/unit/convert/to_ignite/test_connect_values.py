@@ -70,7 +70,7 @@ def test_a_value_that_does_not_fit_is_bad_and_names_field_value_types_and_the_wa
     cache = cache_of({"n": "java.lang.Integer", "s": "java.lang.String"})
     schema = struct(None, n=INT64, s=STRING)
     entries = converted(cache, types, [(schema, {"n": 1, "s": "a"}), (schema, {"n": 1 << 40, "s": "b"}), (schema, {"n": None, "s": None})])
-    assert [(bad.row, bad.stage) for bad in entries.bad] == [(1, Stage.VALUE)]
+    assert [(bad.row, bad.stage, bad.where) for bad in entries.bad] == [(1, Stage.PUT, {"part": "value"})]
     assert entries.bad[0].reason == (
         "field n is 1099511627776 (INT64), which int does not hold: cast it where the topic is written, or declare a type that holds it"
     )

@@ -44,7 +44,7 @@ def test_a_value_in_an_envelope_is_a_bad_record_and_teaches_nothing(item: Any, c
     found = record_converter(cache, types).convert(consumed([*good, *written(item), *good]))
     assert [bad.row for bad in found.bad] == [40, 41, 42]
     for bad in found.bad:
-        assert bad.stage == Stage.VALUE
+        assert bad.stage == Stage.PUT
         assert "set schemas.enable to true, or to auto where other records are plain, in value_converter_config" in bad.reason
         assert "(value.converter.schemas.enable in a file of Kafka Connect)" in bad.reason
     assert len(decoded(found, types)) == 80
@@ -54,7 +54,7 @@ def test_a_value_in_an_envelope_is_a_bad_record_and_teaches_nothing(item: Any, c
 @pytest.mark.parametrize("item", ENVELOPES, ids=str)
 def test_a_key_in_an_envelope_is_a_bad_record(item: Any) -> None:
     found = record_converter(FREE, GrowingTypes()).convert(consumed([b'{"id":1}'] * 3, written(item)))
-    assert [(bad.stage, "key.converter.schemas.enable" in bad.reason) for bad in found.bad] == [(Stage.KEY, True)] * 3
+    assert [(bad.stage, "key.converter.schemas.enable" in bad.reason) for bad in found.bad] == [(Stage.PUT, True)] * 3
     assert not len(found)
 
 
@@ -105,4 +105,4 @@ def test_columns_of_these_names_are_data() -> None:
     assert not found.bad
     assert decoded(found, types)[0][1].fields == {"SCHEMA": None, "PAYLOAD": "x"}
     bad = record_converter(cache, types).convert(consumed([b'{"schema":null,"payload":"x"}'], [b'{"schema":null,"payload":1}'])).bad
-    assert [one.stage for one in bad] == [Stage.KEY]
+    assert [(one.stage, one.where) for one in bad] == [(Stage.PUT, {"part": "key"})]

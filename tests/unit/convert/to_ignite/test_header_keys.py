@@ -49,10 +49,10 @@ def test_records_without_the_header_are_bad() -> None:
     found = entries(CacheInfo("free", 2), "simple", [([("x", b"1")], b"1"), ([], b"2"), ([("id", None)], b"3"), ([("id", b"null")], b"4")])
     assert not len(found)
     assert [(bad.row, bad.stage, bad.reason) for bad in found.bad] == [
-        (0, Stage.KEY, "the record has no header id, and key_policy is header"),
-        (1, Stage.KEY, "the record has no header id, and key_policy is header"),
-        (2, Stage.KEY, "header id is null, and key_policy is header"),
-        (3, Stage.KEY, "the key is null"),
+        (0, Stage.PUT, "the record has no header id, and key_policy is header"),
+        (1, Stage.PUT, "the record has no header id, and key_policy is header"),
+        (2, Stage.PUT, "header id is null, and key_policy is header"),
+        (3, Stage.PUT, "the key is null"),
     ]
 
 

@@ -23,7 +23,7 @@ def entity(key: str, *columns: tuple[str, str]) -> CacheInfo:
 def keys(cache: CacheInfo, policy: str, *names: str, values: Any = VALUES, keys: Any = None) -> tuple[list[Any], list[tuple[int, str]]]:
     types = GrowingTypes()
     entries = record_converter(cache, types, ConversionRules(key_policy=policy, key_fields=names)).convert(consumed(values, keys))
-    assert all(bad.stage is Stage.KEY for bad in entries.bad)
+    assert all((bad.stage, bad.where) == (Stage.PUT, {"part": "key"}) for bad in entries.bad)
     return [key for key, _ in decoded(entries, types)], [(bad.row, bad.reason) for bad in entries.bad]
 
 

@@ -176,7 +176,7 @@ def test_keys_of_the_value_are_made_of_selected_fields_and_other_keys_are_not_re
     made = settings({}, select="x, y AS id", key_policy="value", key_fields="id")
     found, bad = read(made, consumed([b'{"x":1,"y":"a","z":{}}', b'{"x":2}'], [b"{", b"{"]))
     assert found == {"topic": [(0, "a", {"x": 1, "id": "a"})]}
-    assert [(one.row, one.stage) for one in bad] == [(1, Stage.KEY)]
+    assert [(one.row, one.stage, one.where) for one in bad] == [(1, Stage.PUT, {"part": "key"})]
     found, bad = read(settings({}, select="y", key_converter="string"), consumed([b'{"x":1,"y":"a"}'], [b"{"]))
     assert (found, bad) == ({"topic": [(0, "{", {"y": "a"})]}, [])
 

@@ -19,7 +19,7 @@ from ignite_kafka.convert.to_kafka.converter import KeyConverter
 from ignite_kafka.convert.to_kafka.entry_converter import EntryConverter
 from ignite_kafka.convert.to_kafka.json import JsonConverter
 from ignite_kafka.convert.to_kafka.json_schema import JsonSchemaSerializer
-from ignite_kafka.errors import DecodeError, IgniteKafkaError, RecordTooLarge, UnknownBinaryType, UnsupportedType
+from ignite_kafka.errors import DecodeError, IgniteKafkaError, RecordTooLarge, UnknownBinaryType, UnsupportedType, ValueNotWritten
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import Page
 from ignite_kafka.kafka.records import Records
@@ -70,12 +70,12 @@ def test_json_of_the_good_entries_and_the_bytes_of_the_others() -> None:
     assert list(zip(found.records.keys.to_pylist(), found.records.values.to_pylist(), strict=True)) == [
         (b"1", b'{"name":"n1","x":1}'), (b"3", b'{"name":"n3","x":3}'), (b"9", b'{"name":"n9","x":9}'), (b'"k"', b"5"), (b"11", b"null")
     ]  # fmt: skip
-    assert [(bad.row, bad.key, bad.value, bad.stage, type(bad.error)) for bad in found.bad] == [
-        (1, long(2), BROKEN_FIELD, Stage.VALUE, DecodeError),
-        (3, long(6), OF_UNKNOWN_TYPE, Stage.VALUE, UnknownBinaryType),
-        (4, OF_UNKNOWN_TYPE, string("v"), Stage.KEY, UnknownBinaryType),
-        (5, long(8), NO_NULL_KEYS, Stage.VALUE, UnsupportedType),
-        (9, long(12), WITH_RAW_DATA, Stage.VALUE, UnsupportedType),
+    assert [(bad.row, bad.key, bad.value, bad.stage, bad.error.where.get("part"), type(bad.error)) for bad in found.bad] == [
+        (1, long(2), BROKEN_FIELD, Stage.POLL, "value", DecodeError),
+        (3, long(6), OF_UNKNOWN_TYPE, Stage.POLL, "value", UnknownBinaryType),
+        (4, OF_UNKNOWN_TYPE, string("v"), Stage.POLL, "key", UnknownBinaryType),
+        (5, long(8), NO_NULL_KEYS, Stage.POLL, "value", UnsupportedType),
+        (9, long(12), WITH_RAW_DATA, Stage.POLL, "value", UnsupportedType),
     ]
     places = [bad.error.where for bad in found.bad]
     assert [(place["cache"], place["partition"]) for place in places] == [("tested", partition) for partition in (4, 6, 7, 7, 8)]
@@ -86,9 +86,9 @@ def test_json_of_the_good_entries_and_the_bytes_of_the_others() -> None:
 
 def test_ignite_binary_refuses_what_no_reader_could_read() -> None:
     found = separate_bad_entries(converter("ignite-binary"), PAGES, CACHE, TYPES, nothing_refused)
-    assert [(bad.row, bad.stage, type(bad.error)) for bad in found.bad] == [
-        (3, Stage.VALUE, UnknownBinaryType),
-        (4, Stage.KEY, UnknownBinaryType),
+    assert [(bad.row, bad.stage, bad.error.where["part"], type(bad.error)) for bad in found.bad] == [
+        (3, Stage.POLL, "value", UnknownBinaryType),
+        (4, Stage.POLL, "key", UnknownBinaryType),
     ]
     assert found.records.keys.to_pylist() == [long(1), long(2), long(3), long(8), long(9), string("k"), long(11), long(12)]
     assert found.records.type_ids == {POINT.type_id}
@@ -96,7 +96,7 @@ def test_ignite_binary_refuses_what_no_reader_could_read() -> None:
 
 def test_a_removal_whose_key_is_bad_has_no_value() -> None:
     (bad,) = separate_bad_entries(converter("json"), [page([(wrapped(OF_UNKNOWN_TYPE), NULL)])], CACHE, TYPES, nothing_refused).bad
-    assert (bad.key, bad.value, bad.stage) == (OF_UNKNOWN_TYPE, None, Stage.KEY)
+    assert (bad.key, bad.value, bad.stage, bad.error.where["part"]) == (OF_UNKNOWN_TYPE, None, Stage.POLL, "key")
 
 
 @pytest.mark.parametrize("name", ["json", "ignite-binary"])
@@ -188,7 +188,7 @@ def test_a_bad_entry_has_its_bytes_and_place_whatever_the_converter(name: str, p
              for row in range(3)]  # fmt: skip
     found = separate_bad_entries(made, [page([(_wrap(key), _wrap(value)) for key, value in pairs], 6)], CACHE, TYPES, nothing_refused, "t")
     [bad] = found.bad
-    assert (bad.row, bad.key, bad.value, bad.stage) == (1, *pairs[1], Stage.KEY if part == "key" else Stage.VALUE)
+    assert (bad.row, bad.key, bad.value, bad.stage, bad.error.where["part"]) == (1, *pairs[1], Stage.POLL, part)
     assert {"cache", "partition", "key"} <= bad.error.where.keys()
     assert (bad.error.where["cache"], bad.error.where["partition"]) == ("tested", 6)
     assert len(found.records) == 2
@@ -196,3 +196,14 @@ def test_a_bad_entry_has_its_bytes_and_place_whatever_the_converter(name: str, p
 
 def _wrap(data: bytes) -> bytes:
     return wrapped(data) if data[0] == codes.OBJECT else data
+
+
+@pytest.mark.parametrize("part", ["key", "value"])
+@pytest.mark.parametrize(("name", "refused"), [("string", good(1)[1]), ("long", string("no number")), ("bytes", string("no bytes"))])
+def test_what_a_converter_alone_refuses_has_the_stage_of_the_converter(name: str, refused: bytes, part: str) -> None:
+    side, other = SIDES[name](part), JsonConverter("value" if part == "key" else "key")
+    made, whole = (EntryConverter(side, other) if part == "key" else EntryConverter(other, side)), GOOD_OF.get(name, long(1))
+    pairs = [(refused, long(1)) if part == "key" else (long(1), refused), (whole, long(2)) if part == "key" else (long(2), whole)]
+    [bad] = separate_bad_entries(made, [page(pairs, 6)], CACHE, TYPES, nothing_refused, "t").bad
+    assert (bad.row, bad.stage, type(bad.error)) == (0, Stage.KEY if part == "key" else Stage.VALUE, ValueNotWritten)
+    assert "part" not in bad.error.where, "the stage says it"

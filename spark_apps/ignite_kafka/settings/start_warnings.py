@@ -1,0 +1,69 @@
+"""Warnings that a start of a connector logs about its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from ..events import BAD_RECORDS_SKIPPED, CONFIG_CHANGED, TLS_NOT_VERIFIED, Event
+from . import converters
+from .error_policies import LOG_ONLY
+from .fields import Setting
+from .transforms import WithTransforms, without_effect
+
+STREAM = "it is used only when run_mode is continuous or failover_policy is BACKLOG"
+CONTINUOUS = "it is used only when run_mode is continuous"
+"""Why a setting of streams has no effect on a run that ends by itself."""
+
+
+class StartedSettings(WithTransforms, Protocol):
+    """The settings of a connector, as far as these warnings go."""
+
+    @property
+    def origin(self) -> Mapping[str, str]:
+        """Where each setting was set."""
+
+    @property
+    def streams(self) -> bool:
+        """Whether the run copies changes."""
+
+    @property
+    def ignite_tls_enabled(self) -> bool:
+        """Whether connections to Ignite use TLS."""
+
+    @property
+    def ignite_tls_verify(self) -> bool:
+        """Whether certificates are verified."""
+
+    def known(self) -> Mapping[str, Setting]:
+        """Every setting by name."""
+
+    def defaults(self) -> Mapping[str, Any]:
+        """The default of each setting."""
+
+
+def warnings_of(settings: StartedSettings) -> list[tuple[Event, dict[str, Any]]]:
+    """Events that a start logs: settings without effect, and choices that can lose data, with the setting that prevents it."""
+    defaults = settings.defaults()
+    found: list[tuple[Event, dict[str, Any]]] = [
+        (CONFIG_CHANGED, {"reason": f"{name} has no effect: {reason}", "setting": name, "set_in": settings.origin.get(name)})
+        for name, setting in settings.known().items()
+        if (reason := setting.no_effect_because)
+        and getattr(settings, name) != defaults[name]
+        and not (reason in (STREAM, CONTINUOUS) and settings.streams)
+    ]
+    for side in ("key", "value", "header"):
+        setting = f"{side}_converter_config"
+        known = converters.PROPERTIES[getattr(settings, f"{side}_converter")]
+        for name in getattr(settings, setting):
+            if known[name].ignored:
+                fields = {"reason": f"{name} has no effect: {known[name].ignored}", "setting": f"{setting}.{name}"}
+                found.append((CONFIG_CHANGED, {**fields, "set_in": settings.origin.get(setting)}))
+    for name, reason, set_in in without_effect(settings):
+        found.append((CONFIG_CHANGED, {"reason": f"{name} has no effect: {reason}", "setting": name, "set_in": set_in}))
+    if settings.ignite_tls_enabled and not settings.ignite_tls_verify:
+        found.append((TLS_NOT_VERIFIED, {"reason": "ignite_tls_verify is false", "setting": "ignite_tls_verify"}))
+    for name in ("error_handling_policy", "conversion_error_policy"):
+        if getattr(settings, name) == LOG_ONLY:
+            found.append((BAD_RECORDS_SKIPPED, {"reason": f"{name} is LOG_ONLY", "setting": name}))
+    return found
