@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
@@ -143,17 +144,16 @@ class SinkTask(TaskLoop):
         """Dead letters of skipped records, and of the record that stops the run, which Kafka Connect also reports."""
         if not self._settings.dead_letter_topic:
             return {}
-        found = {}
-        settings = self._settings
+        found: dict[TopicPartition, list[DeadLetter]] = defaultdict(list)
+        settings, topic = self._settings, self._settings.dead_letter_topic
         letters = [
             (consumed, [one for one in bad if policy_of(settings, one.stage, one.where) == DEAD_LETTER]) for consumed, bad in stored.skipped
         ]
         for consumed, bad in (*letters, *stored.stopping):
-            if not bad:
-                continue
-            place = consumed.topic, consumed.partition
-            number = slots.slot_of[place]  # as the number of the task: Spark's differ from run to run
-            found[place] = dead_letters(self._clients, self._settings.dead_letter_topic, self._plan.connector, number, consumed, bad)
+            if bad:
+                place = consumed.topic, consumed.partition
+                number = slots.slot_of[place]  # as the number of the task: Spark's differ from run to run
+                found[place] += dead_letters(self._clients, topic, self._plan.connector, number, consumed, bad)
         return found
 
     def _count(self, done: Sequence[tuple[TopicPartition, CacheCount]], slots: SinkSlots) -> None:

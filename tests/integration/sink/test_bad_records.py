@@ -125,6 +125,14 @@ def test_each_policy_decides_about_dead_letters_of_its_errors(sink: Sink, policy
     assert letters == [bad for _, bad, stage, *_ in BAD if stage == wanted]
 
 
+def test_the_record_that_stops_a_run_follows_the_skipped_ones_in_the_dead_letters(sink: Sink) -> None:
+    send_bad(sink)
+    dead_topic = f"{sink.name}-dead"
+    with pytest.raises(RecordRefused):
+        sink.run(conversion_error_policy="DEAD_LETTER", dead_letter_topic=dead_topic)
+    assert [(letter.key(), letter.value()) for letter in sink.messages(dead_topic)] == [bad for _, bad, *_ in BAD[:4]]
+
+
 @pytest.mark.parametrize(("policy", "conversions", "offset"), [("STOP_TASK", "LOG_ONLY", 7), ("LOG_ONLY", "STOP_TASK", 1)])
 def test_a_run_stops_at_the_first_error_whose_policy_is_to_stop(sink: Sink, policy: str, conversions: str, offset: int) -> None:
     send_bad(sink)
