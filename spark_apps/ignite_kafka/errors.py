@@ -198,6 +198,12 @@ class Interrupted(IgniteKafkaError):
     final = False
 
 
+class TaskFailed(IgniteKafkaError):
+    """A Spark task ended without results. What it committed stays; the next run continues after it."""
+
+    final = False
+
+
 class NotStopped(IgniteKafkaError):
     """A cleanup or a change of offsets needs a connector that ended gracefully, and the newest run did not."""
 

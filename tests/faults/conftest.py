@@ -13,7 +13,7 @@ from confluent_kafka import IsolationLevel, TopicPartition
 from confluent_kafka.admin import NewTopic, OffsetSpec
 
 from tests.support import oracle
-from tests.support.processes import App, AppResult, AppStarter, SparkCluster
+from tests.support.processes import App, AppResult, AppStarter, SparkCluster, output_tail
 from tests.support.servers import CACHE_TEMPLATE, PARTITIONS, Brokers, ProxiedBroker, fill, small_caches
 from tests.support.waiting import REQUEST_S, wait_until
 from tools.servers import IgniteCluster, Jars
@@ -57,6 +57,16 @@ def create_topic(broker: ProxiedBroker, name: str, partitions: int = 2, **config
     settings = {setting.replace("_", "."): value for setting, value in config.items()}
     broker.admin.create_topics([NewTopic(name, partitions, config=settings)])[name].result(REQUEST_S)
     return name
+
+
+def one_error(result: AppResult, exit_code: int, error: str, *places: str) -> str:
+    """The run ended with this one error, and the message names every place."""
+    result.assert_exit(exit_code)
+    assert result.error is not None, output_tail(result.output, *result.files)
+    code, message = result.error
+    assert (code, [place for place in places if place not in message]) == (error, []), message
+    assert result.output.count("\nignite-kafka: ") == 1
+    return message
 
 
 @dataclass

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyignite.datatypes.cluster_state import ClusterState
 
-from tests.faults.test_bad_input import one_error
+from tests.faults.conftest import one_error
 from tests.support.servers import ProxiedBroker, small_caches
 from tests.support.sink_case import SinkCase
 from tools.servers import IgniteCluster, Jars

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
+from confluent_kafka.admin import AclOperation, AdminClient, ConfigResource, NewTopic
 
 from ignite_kafka.kafka.clients import ErrorMemory, KafkaClients
 from ignite_kafka.kafka.topics import Topics
@@ -22,16 +22,25 @@ class Admin:
 
     :param late: how often a topic is not known to the broker that is asked, though the controller has it; counted down.
     :param refusal: of the controller, to say whether a topic exists: an error code; None: it says so.
+    :param permitted: permissions of the user on each topic; None: the broker reports none.
     """
 
-    def __init__(self, answers: Mapping[str, Answer], late: dict[str, int] | None = None, refusal: int | None = None) -> None:
+    def __init__(
+        self,
+        answers: Mapping[str, Answer],
+        late: dict[str, int] | None = None,
+        refusal: int | None = None,
+        permitted: Sequence[AclOperation] | None = None,
+    ) -> None:
         self._answers, self._late, self._refusal = answers, {} if late is None else late, refusal
+        self._permitted = permitted
 
     def list_topics(self, **_: Any) -> SimpleNamespace:
         return SimpleNamespace(topics={name: SimpleNamespace(partitions=[0, 1], error=None) for name in self._answers})
 
-    def describe_topics(self, names: TopicCollection, **_: Any) -> dict[str, Future[Any]]:
-        return {name: _settled(self._unknown(name) or _description(name)) for name in names.topic_names}
+    def describe_topics(self, names: TopicCollection, *, include_authorized_operations: bool = False, **_: Any) -> dict[str, Future[Any]]:
+        permitted = self._permitted if include_authorized_operations else None
+        return {name: _settled(self._unknown(name) or _description(name, permitted)) for name in names.topic_names}
 
     def describe_configs(self, wanted: Iterable[ConfigResource], **_: Any) -> dict[ConfigResource, Future[Any]]:
         return {resource: _settled(self._unknown(resource.name) or _entries(self._answers[resource.name])) for resource in wanted}
@@ -59,10 +68,16 @@ class Clients(KafkaClients):
         return Admin(**self.common), ErrorMemory()  # type: ignore[return-value]
 
 
-def described(answers: Mapping[str, Answer], late: Mapping[str, int] | None = None, refusal: int | None = None, **named: Any) -> Topics:
+def described(
+    answers: Mapping[str, Answer],
+    late: Mapping[str, int] | None = None,
+    refusal: int | None = None,
+    permitted: Sequence[AclOperation] | None = None,
+    **named: Any,
+) -> Topics:
     """Topics of an :class:`Admin`; no wait takes time."""
     time = FakeTime()
-    clients = Clients({"answers": answers, "late": dict(late or {}), "refusal": refusal}, **named)
+    clients = Clients({"answers": answers, "late": dict(late or {}), "refusal": refusal, "permitted": permitted}, **named)
     return Topics(clients, clock=time, sleep=time.sleep)
 
 
@@ -70,8 +85,8 @@ def refused(code: int) -> KafkaException:
     return KafkaException(KafkaError(code))
 
 
-def _description(name: str) -> SimpleNamespace:
-    return SimpleNamespace(topic_id=f"id-{name}", partitions=[0, 1])
+def _description(name: str, permitted: Sequence[AclOperation] | None) -> SimpleNamespace:
+    return SimpleNamespace(topic_id=f"id-{name}", partitions=[0, 1], authorized_operations=permitted)
 
 
 def _entries(answer: Answer) -> dict[str, SimpleNamespace] | KafkaException:

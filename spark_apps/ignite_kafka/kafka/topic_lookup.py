@@ -37,12 +37,13 @@ class TopicLookup:
         self._memory: ErrorMemory
         self._admin, self._memory = clients.admin()
 
-    def _descriptions(self, names: list[str]) -> dict[str, TopicDescription]:
-        return self._known_by_all(lambda: self._describe(names)) if names else {}
+    def _descriptions(self, names: list[str], *, permissions: bool = False) -> dict[str, TopicDescription]:
+        return self._known_by_all(lambda: self._describe(names, permissions)) if names else {}
 
-    def _describe(self, names: list[str]) -> dict[str, TopicDescription]:
-        admin = self._admin
-        found = self._answers(admin.describe_topics(TopicCollection(names), request_timeout=self._timeout_s), "describing a topic")
+    def _describe(self, names: list[str], permissions: bool) -> dict[str, TopicDescription]:
+        admin, wanted = self._admin, TopicCollection(names)
+        answers = admin.describe_topics(wanted, include_authorized_operations=permissions, request_timeout=self._timeout_s)
+        found = self._answers(answers, "describing a topic")
         for name, topic in found.items():
             if not topic.partitions:
                 raise not_known_yet(name, "describing a topic", KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as TopicPartitionOffset
-from confluent_kafka.admin import NewTopic, OffsetSpec
+from confluent_kafka.admin import AclOperation, NewTopic, OffsetSpec, TopicDescription
 
 from ..errors import IgniteKafkaError, KafkaUnavailable, OffsetsLost, TopicError
 from .clients import NO_TOPIC, KafkaClients, translate
@@ -43,7 +43,8 @@ class TopicState:
     """Description of a topic: id (hex), partition count and the settings that a copy depends on.
 
     ``max_message_bytes`` and ``cleanup_policy`` are None if the user of the Kafka connection lacks the permission DESCRIBE_CONFIGS. They
-    are never guessed, because they decide which records are refused and whether offsets are trusted.
+    are never guessed, because they decide which records are refused and whether offsets are trusted. ``may_write`` is False if the user
+    lacks the permission WRITE; it is True if the broker does not report permissions.
     """
 
     name: str
@@ -51,6 +52,13 @@ class TopicState:
     partitions: int
     max_message_bytes: int | None
     cleanup_policy: str | None
+    may_write: bool = True
+
+    def check_writable(self) -> None:
+        """Raise :class:`.TopicError` if the user may not write to the topic, before a transaction fails for it."""
+        if not self.may_write:
+            remedy = "Grant the user of the Kafka connection the permission WRITE on the topic."
+            raise TopicError("the user of the Kafka connection may not write to the topic", remedy, topic=self.name)
 
 
 class Topics(TopicLookup):
@@ -120,13 +128,15 @@ class Topics(TopicLookup):
 
     def describe(self, names: list[str]) -> dict[str, TopicState]:
         """Describe topics; topics that do not exist are left out. Raises as :meth:`counts`."""
-        found = self._descriptions(names)
+        found = self._descriptions(names, permissions=True)
         configs = self._known_by_all(lambda: self._configs(list(found)))
-        return {
-            name: TopicState(name, str(topic.topic_id), len(topic.partitions), _whole(settings, "max.message.bytes"), settings.get(_POLICY))
-            for name, topic in found.items()
-            if (settings := configs.get(name)) is not None
-        }
+        states = {}
+        for name, topic in found.items():
+            settings = configs.get(name)
+            if settings is not None:
+                largest, policy = _whole(settings, "max.message.bytes"), settings.get(_POLICY)
+                states[name] = TopicState(name, str(topic.topic_id), len(topic.partitions), largest, policy, _may_write(topic))
+        return states
 
     def identities(self, names: Iterable[str]) -> dict[str, tuple[str, int]]:
         """Id and partition count of topics; topics that do not exist are left out. Raises as :meth:`counts`."""
@@ -199,6 +209,11 @@ class Topics(TopicLookup):
             if place.error is not None:
                 raise translate(place.error, "reading a group's offsets", self._memory, group=group, topic=place.topic)
         return {(place.topic, place.partition): (place.offset, place.metadata) for place in found if place.offset >= 0}
+
+
+def _may_write(topic: TopicDescription) -> bool:
+    """Whether the broker reports the permission WRITE, or reports none: whoever sees a topic has DESCRIBE."""
+    return not topic.authorized_operations or AclOperation.WRITE in topic.authorized_operations
 
 
 def _whole(settings: Mapping[str, str], name: str) -> int | None:

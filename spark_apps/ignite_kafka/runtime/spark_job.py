@@ -8,14 +8,17 @@ The job is an RDD, because a DataFrame's plan and Arrow frames cost a tenth of a
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark import RDD, Accumulator, TaskContext
 from pyspark.accumulators import AccumulatorParam
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from .. import events
@@ -25,6 +28,9 @@ from ..registry.registries import Ids, known_ids, learn_ids
 from ..settings.secrets import Secrets
 from ..settings.secrets_file import SecretsSource
 from .counts import SlotResult
+from .task_failure import task_failed
+
+log = logging.getLogger(__name__)
 
 Work = Callable[[Iterable[int]], Iterator[SlotResult]]
 """The function that Spark runs: numbers of tasks -> results of their slots."""
@@ -161,8 +167,14 @@ class Job:
         """Results of all slots.
 
         :raises IgniteKafkaError: the error of a slot, a final one first.
+        :raises TaskFailed: a task ended without results, and no slot has an error.
         """
-        results = self._results.result()
+        try:
+            results = self._results.result()
+        except (Py4JJavaError, PySparkException) as cause:
+            log.error("the Spark job %r failed", self._description, exc_info=cause)
+            self.check()
+            raise task_failed(str(cause)) from cause
         _raise_first(results)
         return results
 

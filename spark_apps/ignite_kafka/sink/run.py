@@ -86,12 +86,18 @@ class SinkRun(EpochRun[SinkSettings]):
             types.register_used(topic.name)
 
     def _with_dead_letter_topic(self, plan: SinkPlan) -> SinkPlan:
-        """The plan with the batch limit of the dead-letter topic, which is created if missing."""
+        """The plan with the batch limit of the dead-letter topic, which is created if missing.
+
+        :raises TopicError: the user may not create it or write to it.
+        """
         name = self._settings.dead_letter_topic
         if not name:
             return plan
         self._topics.ensure([TopicSpec(name, 1, self._settings.dead_letter_copies)])
-        return with_batch_bytes(plan, self._topics.describe([name]))
+        states = self._topics.describe([name])
+        for state in states.values():
+            state.check_writable()
+        return with_batch_bytes(plan, states)
 
     @property
     def _run_plan(self) -> SinkPlan:

@@ -191,7 +191,7 @@ def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
     """Create the topics that are missing; those of records that transforms route are created with their first records.
 
     :returns: the plan with the ids of the topics, and a batch limit that each of them accepts.
-    :raises TopicError: a topic was deleted meanwhile.
+    :raises TopicError: a topic was deleted meanwhile, or the user may not write to it.
     """
     settings, dead_letters = plan.settings, plan.settings.dead_letter_topic
     fixed = [cache for cache in plan.caches if cache.one_topic]
@@ -203,6 +203,8 @@ def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
     for cache in fixed:
         if cache.topic not in states:
             raise TopicError("the topic was deleted while the run began", "Start again.", topic=cache.topic, cache=cache.name)
+    for state in states.values():
+        state.check_writable()
     limits = {name: state.max_message_bytes for name, state in states.items() if state.max_message_bytes is not None}
     caches = tuple(
         replace(cache, topic_partitions=counts[cache.topic], topic_bytes=limits.get(cache.topic), topic_id=states[cache.topic].topic_id)

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+from confluent_kafka.admin import AclOperation, AdminClient, NewTopic, OffsetSpec
 
 from ignite_kafka.errors import KafkaUnavailable, OffsetsLost, TopicError
 from ignite_kafka.kafka.clients import ErrorMemory, KafkaClients
@@ -85,6 +85,20 @@ def test_what_a_topic_is_set_to() -> None:
 @pytest.mark.parametrize("code", [KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED])
 def test_what_may_not_be_described_is_not_known(code: int) -> None:
     assert described({"t": refused(code)}).describe(["t"]) == {"t": TopicState("t", "id-t", 2, None, None)}
+
+
+@pytest.mark.parametrize(
+    ("permitted", "may_write"),
+    [(None, True), ([], True), ([AclOperation.DESCRIBE, AclOperation.READ], False), ([AclOperation.DESCRIBE, AclOperation.WRITE], True)],
+)
+def test_the_permission_to_write_is_known_before_a_transaction(permitted: list[AclOperation] | None, may_write: bool) -> None:
+    state = described({"t": {}}, permitted=permitted).describe(["t"])["t"]
+    assert state.may_write == may_write
+    if may_write:
+        state.check_writable()
+    else:
+        with pytest.raises(TopicError, match=r"may not write to the topic \[topic t\]. Grant .* WRITE"):
+            state.check_writable()
 
 
 @pytest.mark.parametrize("code", [KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError.REQUEST_TIMED_OUT])

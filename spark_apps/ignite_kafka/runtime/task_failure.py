@@ -1,0 +1,48 @@
+"""The error of a Spark task that ended without results: its Python worker crashed, was killed, or raised what no slot reports."""
+
+from __future__ import annotations
+
+import re
+
+from ..common.redaction import in_message
+from ..errors import TaskFailed
+
+_CRASHED = "Python worker exited unexpectedly"
+_DUMP = re.compile(r"Fatal Python error: (?P<signal>.+)")
+_FRAME = re.compile(r'Current thread .*\n +File "(?P<file>[^"]*)", line (?P<line>\d+) in (?P<function>.*)')
+_TRACEBACK = "Traceback (most recent call last):\n"
+_RAISED = re.compile(r"^\S.*$", re.MULTILINE)
+_LAST_FAILURE = re.compile(r"most recent failure: (.+)")
+_LONGEST = 500
+
+
+def task_failed(text: str) -> TaskFailed:
+    """The error for the text of a failed Spark job.
+
+    :param text: of PySpark's exception: Spark's message with the dump of a crashed worker (``faulthandler``), or the worker's traceback.
+    """
+    if _CRASHED in text:
+        return _crashed(text)
+    if _TRACEBACK in text:
+        raised = _RAISED.search(text.rsplit(_TRACEBACK, 1)[1])
+        kind, _, message = raised[0].partition(": ") if raised else ("without a reason", "", "")
+        reason = f"{kind}: {in_message(message[:_LONGEST])}" if message else kind
+        return TaskFailed(f"a Spark task failed: {reason}", "Please report it with the traceback in the driver's log.")
+    failure = _LAST_FAILURE.search(text)
+    reason = failure[1] if failure else text.strip().partition("\n")[0]
+    return TaskFailed(f"the Spark job failed: {reason[:_LONGEST]}", "See the driver's log and those of the executors.")
+
+
+def _crashed(text: str) -> TaskFailed:
+    dump, frame = _DUMP.search(text), _FRAME.search(text)
+    if dump is None:
+        return TaskFailed(
+            "the Python worker of a Spark task was killed",
+            "If the kernel's log shows that memory ran out, give executors more (spark.executor.memoryOverhead), or fewer cores. The next "
+            "run continues after what was committed.",
+        )
+    return TaskFailed(
+        f"the Python worker of a Spark task crashed: {dump['signal']}",
+        "Please report it with the stack in the driver's log. The next run continues after what was committed.",
+        at=f"{frame['file']} line {frame['line']} in {frame['function']}" if frame else None,
+    )

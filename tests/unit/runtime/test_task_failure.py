@@ -1,0 +1,76 @@
+"""The error of a Spark job whose task ended without results, on texts of PySpark 4."""
+
+from __future__ import annotations
+
+import pytest
+
+from ignite_kafka.common import redaction
+from ignite_kafka.runtime.task_failure import task_failed
+
+LOST = (
+    "An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.\n"
+    ": org.apache.spark.SparkException: Job aborted due to stage failure: Task 1 in stage 1.0 failed 1 times, most recent failure: "
+)
+OF_WORKER = LOST + "Lost task 1.0 in stage 1.0 (TID 3) (192.0.2.2 executor driver): org.apache.spark.SparkException: "
+JAVA = "\n\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator$$anonfun$1.applyOrElse(PythonRunner.scala:711)\n"
+CRASHED = "Python worker exited unexpectedly (crashed): "
+DUMP = """Fatal Python error: Segmentation fault
+
+Thread 0x00007f57f4084b81 (most recent call first):
+  File "/app/other.py", line 5 in waits
+
+Current thread 0x00007f57f4084b80 (most recent call first):
+  File "/app/kafka/producer.py", line 11 in close
+  File "/spark/worker.py", line 3612 in process
+"""
+RAISED = """An exception was thrown from the Python worker:
+Traceback (most recent call last):
+  File "/app/first.py", line 1, in first
+KeyError: 'first'
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/app/second.py", line 7, in second
+    raise ValueError("bad thing")
+          ^^^^^^^^^^^^^^^^^^^^^^^
+ValueError: bad thing
+second line
+"""
+
+
+def test_a_crash_names_the_signal_and_the_place() -> None:
+    error = task_failed(OF_WORKER + CRASHED + DUMP + JAVA)
+    assert error.what == "the Python worker of a Spark task crashed: Segmentation fault"
+    assert error.where == {"at": "/app/kafka/producer.py line 11 in close"}
+    assert not error.final
+
+
+def test_a_worker_that_was_killed_has_no_dump() -> None:
+    error = task_failed(OF_WORKER + CRASHED + "\n" + JAVA)
+    assert error.what == "the Python worker of a Spark task was killed"
+    assert "spark.executor.memoryOverhead" in error.remedy
+
+
+def test_an_exception_is_that_of_the_last_traceback() -> None:
+    assert task_failed(RAISED).what == "a Spark task failed: ValueError: bad thing"
+
+
+def test_a_message_may_hold_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redaction, "_show", False)
+    error = task_failed(RAISED)
+    assert error.what.startswith("a Spark task failed: ValueError: ")
+    assert "bad thing" not in error.what
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (LOST + "ExecutorLostFailure (executor 1 exited) Reason: Container marked as failed\nDriver stacktrace:", "ExecutorLostFailure"),
+        ("Job 3 cancelled because SparkContext was shut down\n\tat org.apache", "Job 3 cancelled because SparkContext was shut down"),
+    ],
+)
+def test_other_failures_have_one_line_of_spark(text: str, what: str) -> None:
+    error = task_failed(text)
+    assert what in error.what
+    assert "\n" not in error.what
