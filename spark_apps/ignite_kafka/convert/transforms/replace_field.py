@@ -14,7 +14,7 @@ from .json_objects import objects_of
 from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
 from .schemaless import in_hash_order, parsed, require_map, row_by_row, written
 from .sides import Side, changed_where, present, side_change
-from .structs import basics, check_names, field_values, put, struct_column, struct_schema
+from .structs import basics, check_names, field_values, put_other, struct_column, struct_schema
 from .thrown import Failures, Thrown
 
 _PURPOSE = "field replacement"
@@ -47,7 +47,8 @@ class ReplaceField:
         schema = struct_schema(column, _PURPOSE)
         kept = [ConnectField(self.renames.get(one.name, one.name), one.schema) for one in schema.fields if self._keeps(one.name)]
         check_names(kept)
-        sources = {new: old for old, new in self.renames.items()}  # Kafka looks up the value under this name
+        # Kafka looks up the value under this name, which may be that of a field that is left out
+        sources = {self.renames[old]: old for old in in_hash_order(self.renames)}
         numbers = {one.name: number for number, one in enumerate(schema.fields)}
         columns = []
         for one in kept:
@@ -55,8 +56,7 @@ class ReplaceField:
             if source not in numbers:
                 raise Thrown(f"{source} is not a valid field name")
             values = field_values(column, numbers[source], use_default=self.use_default)
-            put(one.name, one.schema, values, failures)
-            columns.append(values)
+            columns.append(put_other(one.name, one.schema, values, schema.fields[numbers[source]].schema, failures))
         return struct_column(kept, columns, basics(schema), len(column.data))
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:

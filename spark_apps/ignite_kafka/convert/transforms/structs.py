@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectField, ConnectSchema, ConnectType, arrow_type, default_array
-from .thrown import SCHEMA_BUILDER_EXCEPTION, Failures, Thrown, java_class
+from .thrown import SCHEMA_BUILDER_EXCEPTION, Failures, Thrown, is_logical, java_class
 
 
 def struct_schema(column: ConnectColumn, purpose: str) -> ConnectSchema:
@@ -73,6 +73,41 @@ def put(name: str, schema: ConnectSchema, values: pa.Array, failures: Failures, 
     if not schema.optional and values.null_count:
         reason = f'Invalid value: null used for required field: "{name}", schema type: {schema.type.name}'
         failures.add(values.is_null() if there is None else pc.and_(values.is_null(), there), reason)
+
+
+def put_other(name: str, schema: ConnectSchema, values: pa.Array, other: ConnectSchema, failures: Failures) -> pa.Array:
+    """Put the values of another field, as :func:`put` does, and note the records for which ``Struct.put`` refuses their class.
+
+    :param other: schema of the values.
+    :returns: the values; nulls of the field's type if it takes none of them.
+    """
+    put(name, schema, values, failures)
+    if _takes(schema, other):
+        return values
+    if schema.type is other.type is ConnectType.STRUCT:
+        reason = "Struct schemas do not match."
+    else:
+        named = f' "{schema.name}"' if schema.name else ""
+        reason = f'Invalid Java object for schema{named} with type {schema.type.name}: class {java_class(other)} for field: "{name}"'
+    failures.add(values.is_valid(), reason)
+    return pa.nulls(len(values), arrow_type(schema))
+
+
+def _takes(schema: ConnectSchema, other: ConnectSchema) -> bool:
+    """Whether values of another schema are values of this one (``ConnectSchema.validateValue``).
+
+    Logical values must also have the same name and parameters, because their columns differ although Java's class may be the same.
+    """
+    if schema.type is not other.type or java_class(schema) != java_class(other):
+        return False
+    if schema.type is ConnectType.STRUCT:
+        return schema == other
+    if schema.name != other.name and is_logical(schema):
+        return False
+    parts = ((schema.key_schema, other.key_schema), (schema.value_schema, other.value_schema))
+    return (not is_logical(schema) or schema.parameters == other.parameters) and all(
+        one is None or two is None or _takes(one, two) for one, two in parts
+    )
 
 
 def struct_column(fields: Sequence[ConnectField], columns: Sequence[pa.Array], schema: ConnectSchema, count: int) -> ConnectColumn:

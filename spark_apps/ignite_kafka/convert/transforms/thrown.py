@@ -69,6 +69,11 @@ class Failures:
         return tuple(BadRow(int(rows[place]), *self._found[place]) for place in sorted(self._found))
 
 
+def is_logical(schema: ConnectSchema) -> bool:
+    """Whether a schema's values are dates, times or decimals."""
+    return schema.name in _LOGICAL
+
+
 def java_class(schema: ConnectSchema) -> str:
     """Name of the Java class of a schema's values."""
     return _LOGICAL.get(schema.name or "") or _CLASSES[schema.type]

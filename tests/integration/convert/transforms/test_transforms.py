@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -173,6 +174,21 @@ def test_of_two_members_that_get_one_name_the_same_is_kept(kafka: ConnectTransfo
     for properties in ({"renames": "b:a"}, {"renames": "a:b"}, {"renames": "a.b:a"}):
         compare(kafka, "ReplaceField$Value", properties, given_records)
     compare(kafka, "Flatten$Value", {}, given_records)
+
+
+def test_a_field_may_get_the_values_of_one_that_is_left_out(kafka: ConnectTransforms) -> None:
+    """Kafka looks up values by the renamings turned around, whatever the fields of the record are.
+
+    Without a day in the field of a time, and a time in that of a day: docs/transforms.md, differences.
+    """
+    for given_records in (STRUCTS, TYPES):
+        assert given_records.value_schema is not None
+        names = [field.name for field in given_records.value_schema.fields]
+        for kept, other in itertools.permutations(names, 2):
+            if {kept, other} != {"dt", "tm"}:
+                compare(kafka, "ReplaceField$Value", {"include": kept, "renames": f"{other}:{kept}"}, given_records)
+    for renames in ("b:e,d:e", "d:e,b:e", "Aa:b,BB:b,a:b", "a:b,d:b"):
+        compare(kafka, "ReplaceField$Value", {"include": "b,e", "renames": renames}, STRUCTS)
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
