@@ -20,7 +20,7 @@ from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
 from .schemaless import in_hash_order, members, parsed, require_map, row_by_row, written
 from .sides import Side, changed_where, present
 from .structs import basics, field_values, put, struct_column
-from .thrown import Failures, Thrown
+from .thrown import SCHEMA_BUILDER_EXCEPTION, Failures, Thrown, is_logical
 
 _PURPOSE = "cast types"
 _NAMES = {one.name: one for one in TARGETS}
@@ -102,6 +102,8 @@ def _cast(data: pa.Array, schema: ConnectSchema, target: ConnectType, shell: Con
         default = cast_column(default_array(schema), schema, target, refused)[0].as_py()
         if refused.bad.any():
             raise Thrown(refused.bad_rows(np.zeros(1, np.int64))[0].reason)
+        if is_logical(shell):  # a whole value keeps the name, for which SchemaBuilder wants a day, a time or a decimal
+            raise Thrown("Invalid default value", SCHEMA_BUILDER_EXCEPTION)
     made = cast_column(data, schema, target, failures)
     shell = replace(shell, optional=schema.optional, default=default)
     return ConnectColumn(made if made.type == arrow_type(shell) else made.view(arrow_type(shell)), shell)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -174,6 +175,17 @@ def test_of_two_members_that_get_one_name_the_same_is_kept(kafka: ConnectTransfo
     for properties in ({"renames": "b:a"}, {"renames": "a:b"}, {"renames": "a.b:a"}):
         compare(kafka, "ReplaceField$Value", properties, given_records)
     compare(kafka, "Flatten$Value", {}, given_records)
+
+
+def test_a_whole_value_keeps_the_name_of_its_schema(kafka: ConnectTransforms) -> None:
+    """So a default that was cast is refused, if the name is that of a day, a time or a decimal."""
+    wholes: list[tuple[ConnectSchema, Any, list[Any]]] = [
+        (decimal(2), Decimal("1.50"), [Decimal("2.50"), Decimal("0.00")]), (date(), 1, [2, 3]), (time(), 1, [2, 3]),
+        (timestamp(), 1, [2, 3]), (of(T.INT32), 1, [2, 3]),
+    ]  # fmt: skip
+    for schema, default, values in wholes:
+        for made, target in itertools.product((schema, replace(schema, default=default)), ("int8", "int32", "int64", "string", "float64")):
+            compare(kafka, "Cast$Value", {"spec": target}, Records(None, [None, None], made, values))
 
 
 def test_a_field_may_get_the_values_of_one_that_is_left_out(kafka: ConnectTransforms) -> None:
