@@ -98,16 +98,12 @@ def _takes(schema: ConnectSchema, other: ConnectSchema) -> bool:
 
     Logical values must also have the same name and parameters, because their columns differ although Java's class may be the same.
     """
-    if schema.type is not other.type or java_class(schema) != java_class(other):
-        return False
     if schema.type is ConnectType.STRUCT:
         return schema == other
-    if schema.name != other.name and is_logical(schema):
-        return False
+    if is_logical(schema) or is_logical(other):
+        return (schema.type, schema.name, schema.parameters) == (other.type, other.name, other.parameters)
     parts = ((schema.key_schema, other.key_schema), (schema.value_schema, other.value_schema))
-    return (not is_logical(schema) or schema.parameters == other.parameters) and all(
-        one is None or two is None or _takes(one, two) for one, two in parts
-    )
+    return schema.type is other.type and all(one is None or two is None or _takes(one, two) for one, two in parts)
 
 
 def struct_column(fields: Sequence[ConnectField], columns: Sequence[pa.Array], schema: ConnectSchema, count: int) -> ConnectColumn:
