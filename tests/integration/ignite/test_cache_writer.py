@@ -167,7 +167,8 @@ def test_a_node_that_dies_loses_nothing(third: IgniteCluster, new_cache: NewCach
 def test_a_node_that_hangs_is_waited_for_until_it_has_left(third: IgniteCluster, new_cache: NewCacheOf) -> None:
     """Its entries go to others then, each once: of a node that has left nothing comes any more."""
     node = psutil.Process(third.node(THIRD).pid)
-    with Cluster(replace(endpoint_of(third), request_timeout_ms=1_000, retry_timeout_ms=90_000)) as cluster:
+    # a node that hangs takes connections and never answers: a long time-out would be waited for by chance
+    with Cluster(replace(endpoint_of(third), connect_timeout_ms=1_000, request_timeout_ms=1_000, retry_timeout_ms=90_000)) as cluster:
         cache = new_cache(atomicity="ATOMIC", backups=1)
         await_owners(cluster, cache, 3)
         with CacheWriter(cluster, cache, overwrite=True) as writer:
@@ -181,6 +182,7 @@ def test_a_node_that_hangs_is_waited_for_until_it_has_left(third: IgniteCluster,
             assert cluster.has_left(hung, writer._topology)
         assert (hung.closed, hung.gave_up) == (True, False)
         assert set(entries_of(cluster, cache).values()) == {"after"}
+        third.kill(THIRD)  # before the cache is destroyed by a client with long time-outs
 
 
 def test_an_answer_that_comes_late_is_waited_for(pair: IgniteCluster, cluster: Cluster, new_cache: NewCacheOf) -> None:
