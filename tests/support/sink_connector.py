@@ -8,10 +8,11 @@ import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from confluent_kafka import ConsumerGroupTopicPartitions, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from pyspark.sql import SparkSession
 
 from ignite_kafka.ignite.cache_configuration import CacheConfiguration
@@ -61,12 +62,31 @@ class Sink:
         (made,) = self.admin.create_topics([NewTopic(name, partitions, 1, config=config)]).values()
         made.result()
 
+    def add_partitions(self, topic: str, total: int) -> None:
+        """Give a topic more partitions."""
+        self.admin.create_partitions([NewPartitions(topic, total)])[topic].result()
+        self._forget_topics()
+
+    def delete_topic(self, topic: str) -> None:
+        """Delete a topic."""
+        self.admin.delete_topics([topic])[topic].result()
+        self._forget_topics()
+
+    def _forget_topics(self) -> None:
+        """Let the next records have a new producer, which does not know the topics as they were."""
+        vars(self).pop("_producer", None)
+
     def send(self, records: Sequence[Record], partition: int | None = None, topic: str | None = None, headers: Any = None) -> None:
         """Send each record to a partition: the given one, else by its position in the sequence."""
-        producer = Producer({"bootstrap.servers": self.kafka.bootstrap, "linger.ms": 5, "enable.idempotence": True})
+        producer = self._producer
         for place, (key, value) in enumerate(records):
             producer.produce(topic or self.topic, value, key, place % 3 if partition is None else partition, headers=headers)
         assert producer.flush(REQUEST_S) == 0
+
+    @cached_property
+    def _producer(self) -> Producer:
+        """One for all records: a new one waits half a second for its producer id."""
+        return Producer({"bootstrap.servers": self.kafka.bootstrap, "linger.ms": 5, "enable.idempotence": True})
 
     def run(self, **changed: Any) -> RunStatus:
         return run_sink(self.spark, RunRequest(replace(self.settings, **changed), uuid.uuid4().hex))

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from confluent_kafka.admin import NewPartitions
 from pyignite.datatypes.cache_config import CacheMode
 from pyignite.datatypes.cluster_state import ClusterState
 from pyignite.datatypes.prop_codes import PROP_CACHE_ATOMICITY_MODE, PROP_CACHE_MODE, PROP_NAME
@@ -186,7 +185,7 @@ def test_a_continuous_run_adds_partitions_and_topics_and_stops(sink: Sink) -> No
         running.awaits({1}, first)
         sink.send([trade(2), (b"1", None)], partition=0, topic=f"{sink.name}.a")
         running.awaits({2}, first)
-        sink.admin.create_partitions([NewPartitions(f"{sink.name}.a", 2)])[f"{sink.name}.a"].result()
+        sink.add_partitions(f"{sink.name}.a", 2)
         wait_until(lambda: Topics(sink.clients).partitions(f"{sink.name}.a") == 2, "the new partition")
         sink.send([trade(3)], partition=1, topic=f"{sink.name}.a")
         sink.make_topic(f"{sink.name}.b", 1)

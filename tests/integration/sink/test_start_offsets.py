@@ -7,7 +7,6 @@ import time
 import psutil
 import pytest
 from confluent_kafka import Producer, TopicPartition
-from confluent_kafka.admin import NewPartitions
 
 from ignite_kafka.admin.sink_offsets import move
 from ignite_kafka.errors import RecordsLost, TopicError
@@ -116,7 +115,7 @@ def test_a_first_start_may_begin_at_the_topics_ends(sink: Sink) -> None:
     sink.send([trade(number) for number in range(10)], partition=0)
     assert sink.run(auto_offset_reset="latest").caches[sink.cache].records == 0
     sink.send([trade(number) for number in range(10, 13)], partition=0)
-    sink.admin.create_partitions([NewPartitions(sink.topic, 4)])[sink.topic].result()
+    sink.add_partitions(sink.topic, 4)
     wait_until(lambda: Topics(sink.clients).partitions(sink.topic) == 4, "the new partition")
     sink.send([trade(20)], partition=3)
     assert sink.run(auto_offset_reset="latest").caches[sink.cache].records == 4
@@ -126,7 +125,7 @@ def test_a_first_start_may_begin_at_the_topics_ends(sink: Sink) -> None:
 def test_a_topic_that_was_made_again_is_refused(sink: Sink) -> None:
     sink.send([trade(number) for number in range(10)], partition=0)
     sink.run()
-    sink.admin.delete_topics([sink.topic])[sink.topic].result()
+    sink.delete_topic(sink.topic)
     wait_until(lambda: sink.topic not in Topics(sink.clients).existing(), "the topic's end")
     sink.make_topic(sink.topic, 3)
     sink.send([trade(number) for number in range(100, 120)], partition=0)
@@ -141,7 +140,7 @@ def test_a_topic_that_was_made_again_is_refused(sink: Sink) -> None:
 def test_a_topic_may_get_more_partitions_between_runs(sink: Sink) -> None:
     sink.send([trade(number) for number in range(30)])
     sink.run()
-    sink.admin.create_partitions([NewPartitions(sink.topic, 5)])[sink.topic].result()
+    sink.add_partitions(sink.topic, 5)
     wait_until(lambda: Topics(sink.clients).partitions(sink.topic) == 5, "the new partitions")
     sink.send([trade(40)], partition=3)
     sink.send([trade(41)], partition=4)
