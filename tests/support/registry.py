@@ -101,7 +101,8 @@ def gate(url: str, allowed: str) -> Iterator[str]:
                 self._answer(401, b'{"error_code": 401, "message": "Unauthorized"}')
                 return
             connection = http.client.HTTPConnection(parts.netloc, timeout=30)
-            connection.request(self.command, self.path, body, {"Content-Type": self.headers.get("Content-Type") or ""})
+            kept = {name: value for name, value in self.headers.items() if name.lower() in ("content-type", "accept")}
+            connection.request(self.command, self.path, body or None, kept)
             answer = connection.getresponse()
             self._answer(answer.status, answer.read())
             connection.close()
