@@ -1,4 +1,6 @@
 """Helpers of the tests: real processes, a Kafka proxy, oracles that compare topics with caches, fakes, waits."""
 
-# for JVMs that run for seconds: the optimizing compiler costs more than it saves
-QUICK_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+import tempfile
+
+# for JVMs that run for seconds: the optimizing compiler costs more than it saves; temporary files where Python's are, not always in /tmp
+QUICK_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", f"-Djava.io.tmpdir={tempfile.gettempdir()}")

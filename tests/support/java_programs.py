@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.support import QUICK_JVM
 from tests.support.waiting import DEADLINE_S
 
 SOURCES = Path(__file__).parents[1] / "java"
@@ -19,7 +20,8 @@ def compile_java(sources: Sequence[Path], jars: Path, target: Path) -> None:
 
 
 def _compile(sources: Sequence[Path], class_path: str, target: Path) -> None:
-    options = ["-encoding", "UTF-8", "-proc:none", "-sourcepath", str(SOURCES), "-cp", class_path, "-d", str(target)]
+    quick = [f"-J{option}" for option in QUICK_JVM]
+    options = [*quick, "-encoding", "UTF-8", "-proc:none", "-sourcepath", str(SOURCES), "-cp", class_path, "-d", str(target)]
     subprocess.run(["javac", *options, *map(str, sources)], check=True)
 
 
@@ -36,7 +38,7 @@ class JavaProgram:
     def __init__(self, name: str, jars: Sequence[Path], classes: Path, arguments: Sequence[str] = (), java: str = "java") -> None:
         class_path = ":".join(f"{folder}/*" for folder in jars)
         _compile([SOURCES / f"{name}.java"], class_path, classes)
-        options = ["-Xmx256m", "-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8", "-Duser.timezone=UTC"]
+        options = [*QUICK_JVM, "-Xmx256m", "-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8", "-Duser.timezone=UTC"]
         command = [java, *options, "-cp", f"{classes}:{class_path}", name, *arguments]
         self._name = name
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)

@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,9 @@ import pyspark
 import ignite_kafka
 from tests.support import QUICK_JVM
 from tests.support.kafka_proxy import Connection, Request, Rule
-from tests.support.spark_archive import archive_options
 from tests.support.waiting import DEADLINE_S, wait_until
 from tools.servers import free_ports
+from tools.servers.archives import archive_options
 
 _APPS = Path(ignite_kafka.__file__).parent.parent
 APP, SINK_APP = _APPS / "ignite_to_kafka.py", _APPS / "kafka_to_ignite.py"
@@ -222,10 +221,9 @@ def spark_env() -> dict[str, str]:
     }
 
 
-@cache
 def spark_jvm_options() -> str:
     """Options of drivers and executors."""
-    return " ".join([*QUICK_JVM, *archive_options(QUICK_JVM, spark_env())])
+    return " ".join([*QUICK_JVM, *archive_options("spark")])
 
 
 @dataclass

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyignite
 
+from .archives import archive_options
 from .ignite_config import IgniteOptions, NodePorts, node_xml
 from .jars import IGNITE_JAVA_OPTIONS, Jars, java_command
 from .process import ServerProcess, free_ports
@@ -107,7 +108,7 @@ class IgniteCluster:
         file = home / "ignite.xml"
         file.write_text(node_xml(f"node-{index}", self._ports[index], [ports.discovery for ports in self._ports], home, self.options))
         options = ["-Xms128m", f"-Xmx{self.options.heap_mib}m", "-DIGNITE_UPDATE_NOTIFIER=false", "-DIGNITE_NO_ASCII=true"]
-        options += ["-XX:MaxDirectMemorySize=256m", *IGNITE_JAVA_OPTIONS, *self.options.java_options]
+        options += ["-XX:MaxDirectMemorySize=256m", *archive_options("ignite"), *IGNITE_JAVA_OPTIONS, *self.options.java_options]
         main = "org.apache.ignite.startup.cmdline.CommandLineStartup"
         backlog = [self._jars.backlog] if self.options.backlog_mib else []
         command = java_command(main, [file], [self._jars.ignite, *backlog, *self.options.class_path], options)

@@ -12,6 +12,7 @@ from typing import Any
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from .archives import archive_options
 from .certificates import Certificates
 from .jars import Jars, java_command
 from .process import ServerFailed, ServerProcess, free_ports
@@ -114,7 +115,7 @@ class KafkaBroker:
         if not (self.directory / "data" / "meta.properties").exists():
             self._format(file)
         # without a -Dlog4j2 configuration only errors are printed
-        options = ["-Xms128m", f"-Xmx{self.options.heap_mib}m", *self.options.java_options]
+        options = ["-Xms128m", f"-Xmx{self.options.heap_mib}m", *archive_options("kafka"), *self.options.java_options]
         command = java_command("kafka.Kafka", [file], [self._jars.kafka], options)
         self._process = ServerProcess("Kafka broker", command, self.log, outlives_parent=self._outlives_parent)
 
@@ -155,7 +156,8 @@ class KafkaBroker:
             # a broker that logs in at itself needs the users before its first start
             for user, password in self.options.users.items():
                 arguments += ["--add-scram", f'{self._mechanism}=[name="{user}",password="{password}"]']
-        command = java_command("kafka.tools.StorageTool", arguments, [self._jars.kafka], ["-Xmx256m", "-XX:TieredStopAtLevel=1"])
+        options = ["-Xmx256m", "-XX:TieredStopAtLevel=1", *archive_options("kafka")]
+        command = java_command("kafka.tools.StorageTool", arguments, [self._jars.kafka], options)
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise ServerFailed(f"formatting {self.directory} failed:\n{done.stdout[-1000:]}{done.stderr[-2000:]}")

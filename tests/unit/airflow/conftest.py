@@ -32,6 +32,7 @@ def connect(monkeypatch: pytest.MonkeyPatch) -> Connect:
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, connect: Connect) -> Bench:
     """Bench of the copy operators."""
+    monkeypatch.delenv("SPARK_SUBMIT_OPTS", raising=False)  # of the drivers that tests start
     from tests.unit.airflow.bench import make_bench  # it imports Airflow, after its home is set
 
     return make_bench(tmp_path, monkeypatch, connect)
