@@ -5,21 +5,20 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import hypothesis
 import pytest
-from xdist.scheduler import LoadScopeScheduling
 
-from tests.support import QUICK_JVM, left_behind
-from tools.servers import IgniteCluster, Jars, KafkaBroker, SchemaRegistry
+from tests.support import QUICK_JVM, randomness
+from tests.support.processes import spark_jvm_options
+from tests.support.scheduling import SharedServers
+from tools.servers import IgniteCluster, Jars, KafkaBroker, SchemaRegistry, left_behind
 
-# a test that is slow on a busy machine is not wrong
-hypothesis.settings.register_profile("project", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-hypothesis.settings.load_profile("project")
+randomness.load_profile()
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,28 +26,23 @@ if TYPE_CHECKING:
 
 def pytest_configure() -> None:
     left_behind.watch()
+    # precedes the options of each driver that a test starts by spark-submit, by PySpark, or by the command line
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", spark_jvm_options())
 
 
-class SharedServers(LoadScopeScheduling):
-    """Assigns tests that share servers to one worker process, and any other test or file to a free one.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the random comparisons, in random order, where the run explores."""
+    if randomness.exploring():
+        chosen = [item for item in items if item.get_closest_marker("hypothesis") or randomness.is_used_by(item)]
+        randomness.generator(0).shuffle(chosen)
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+        items[:] = chosen
 
-    Not ``--dist loadgroup``: it has no effect in pytest-xdist 3.8 with pytest 9.2, which has no ``_nodeid``.
-    """
 
-    def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        folder = file.rpartition("/")[0].partition("tests/")[2]
-        if folder.startswith("integration/airflow"):
-            return "integration/airflow"  # its folders share servers with passwords
-        if folder in ("integration/ignite", "stream") or folder.startswith("unit"):
-            return folder if folder.startswith("integration") else file
-        if file.endswith(("/test_executor_killed.py", "/test_started_twice.py")):
-            return "Spark's standalone cluster"
-        if file.endswith("/test_three_brokers.py"):
-            return file
-        if folder.startswith("integration") and not file.endswith(("/test_bench.py", "/test_stack.py", "/test_local_run.py")):
-            return "servers"
-        return nodeid
+def pytest_runtest_setup() -> None:
+    """Skip what is left when the time to explore is over."""
+    if time.time() > float(os.environ.get("EXPLORE_UNTIL", "inf")):
+        pytest.skip("the time to explore is over")
 
 
 @pytest.hookimpl(optionalhook=True)

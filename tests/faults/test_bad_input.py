@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +25,7 @@ from tests.faults.conftest import Copy, create_topic, make_copy, one_error
 from tests.support.bad_entries import OF_UNKNOWN_TYPE, long, put_bytes
 from tests.support.kafka_proxy import Api
 from tests.support.processes import AppResult
+from tests.support.randomness import generator
 from tests.support.servers import ProxiedBroker, destroy, fill, small_caches
 from tests.support.waiting import REQUEST_S
 from tools.servers import IgniteCluster, Jars, free_ports
@@ -144,7 +144,7 @@ def read(copy: Copy) -> list[bytes]:
 
 def test_record_larger_than_the_topic_allows(broker: ProxiedBroker, ignite: IgniteCluster, tmp_path: Path) -> None:
     """Units without the large entry stay; after the topic's limit is raised the same snapshot sends the rest."""
-    large = "".join(random.Random(1).choices("0123456789abcdefghijklmnopqrstuvwxyz", k=40_000))  # too random for lz4 to make it small
+    large = "".join(generator(1).choices("0123456789abcdefghijklmnopqrstuvwxyz", k=40_000))  # too random for lz4 to make it small
     entries = {key: large if key == 1999 else f"value-{key}" for key in range(2000)}
     copy = make_copy(broker, ignite, tmp_path, entries)
     create_topic(broker, copy.topic, max_message_bytes="10000")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from confluent_kafka.admin import OffsetSpec
 from tests.faults.conftest import create_topic
 from tests.support.kafka_proxy import Api
 from tests.support.processes import SINK_APP, App, AppResult, AppStarter, killed_at
+from tests.support.randomness import generator
 from tests.support.servers import CACHE_TEMPLATE, ProxiedBroker, small_caches
 from tests.support.waiting import REQUEST_S
 from tools.servers import IgniteCluster, Jars
@@ -41,7 +41,7 @@ class SinkVerdict:
     def write(self, seed: int) -> None:
         """Operations on a few keys, each key in a partition of its own, in this order: tried again without idempotence, one comes late."""
         ordered: dict[str, Any] = {"bootstrap.servers": self.broker.bootstrap, "linger.ms": 5, "enable.idempotence": True}
-        chance, producer = random.Random(seed), Producer(ordered)
+        chance, producer = generator(seed), Producer(ordered)
         for step in range(OPERATIONS):
             key, value = chance.randrange(KEYS), f"{seed}-{step}"
             if chance.random() < 0.3:

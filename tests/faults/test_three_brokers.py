@@ -5,7 +5,6 @@ All tests share one cluster of brokers and one Ignite node; each leaves all brok
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from tests.support import QUICK_JVM
 from tests.support.broker_faults import BrokerFaults
 from tests.support.first_starts import FirstStarts
 from tests.support.processes import App
+from tests.support.randomness import generator
 from tests.support.sink_case import SinkCase
 from tests.support.traffic import TrafficProgram
 from tests.support.waiting import wait_until
@@ -66,7 +66,7 @@ def test_first_starts(brokers: KafkaCluster) -> None:
 def test_a_snapshot_that_starts_without_brokers(brokers: KafkaCluster, ignite: IgniteCluster, tmp_path: Path) -> None:
     """Two of three are away when it starts, leaders move and the controller is killed amid it."""
     copy = make_copy(brokers, ignite, tmp_path)
-    faults = BrokerFaults(brokers, random.Random(6), copy.connector)
+    faults = BrokerFaults(brokers, generator(6), copy.connector)
     brokers.kill(1, 2)
     app = copy.start()
     try:
@@ -98,7 +98,7 @@ def test_a_sink_over_killed_brokers(brokers: KafkaCluster, ignite: IgniteCluster
 
 def test_a_stream_over_killed_brokers(brokers: KafkaCluster, ignite: IgniteCluster, stream: MakeStream, traffic: TrafficProgram) -> None:
     followed = stream(ignite, brokers, KIND)
-    faults = BrokerFaults(brokers, random.Random(7), followed.name)
+    faults = BrokerFaults(brokers, generator(7), followed.name)
     with traffic.start(ignite, followed.writers(f"puts:{KIND}"), seed=31, rate=40) as writers, followed.running() as app:
         brokers.kill(2)  # while it starts
         followed.await_records(app, [KIND])

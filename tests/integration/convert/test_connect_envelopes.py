@@ -22,6 +22,7 @@ from ignite_kafka.convert.to_kafka.schema_json import schema_json
 from tests.support.connect_converters import JSON, ConnectConverters
 from tests.support.connect_data import column, described, exact, raw, schemas, values
 from tests.support.connect_json import longer_in_java
+from tests.support.randomness import examples
 from tools.servers import Jars
 
 FORMATS = ("BASE64", "NUMERIC")
@@ -55,7 +56,7 @@ def test_floats_are_written_as_java_writes_them(connect: ConnectConverters, kind
     assert ours.to_pylist() == [connect.write(JSON, described(schema), exact(row, schema), config("BASE64", enable=enable)) for row in rows]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data(), schemas(), st.sampled_from(FORMATS), st.sampled_from(FLAGS), st.sampled_from(FLAGS))
 def test_what_is_written(
     connect: ConnectConverters, data: st.DataObject, schema: ConnectSchema, decimals: str, enable: bool, defaults: bool
@@ -67,7 +68,7 @@ def test_what_is_written(
         assert our == real or longer_in_java(our, real), row
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data(), schemas(), st.sampled_from(FORMATS), st.sampled_from(FLAGS), st.sampled_from(FLAGS))
 def test_what_is_read(
     connect: ConnectConverters, data: st.DataObject, schema: ConnectSchema, decimals: str, spaced: bool, defaults: bool
@@ -91,7 +92,7 @@ def test_what_is_read(
         assert _as_java(exact(value, read_schema), read_schema) == _as_java(real_value, read_schema), text
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data(), schemas(), st.sampled_from(FORMATS))
 def test_what_is_read_with_one_schema_for_all(
     connect: ConnectConverters, data: st.DataObject, schema: ConnectSchema, decimals: str

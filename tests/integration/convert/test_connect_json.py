@@ -29,6 +29,7 @@ from tests.support.connect_json import (
     same,
     values,
 )
+from tests.support.randomness import examples
 from tools.servers import Jars
 
 FORMATS = ("BASE64", "NUMERIC")
@@ -132,7 +133,7 @@ def test_an_empty_map_has_no_schema_and_is_an_object(connect: ConnectConverters)
     assert text(pa.array([[]], kind), pa.field("", kind), JsonFormat()).to_pylist() == [b"{}"]
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.data(), fields(FLAT), st.sampled_from(FORMATS))
 def test_random_columns(connect: ConnectConverters, data: st.DataObject, field: pa.Field, decimal_format: str) -> None:
     compare(connect, field, data.draw(st.lists(values(field, least=1), max_size=4)), decimal_format)

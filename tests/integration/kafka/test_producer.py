@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import numpy as np
@@ -14,6 +13,7 @@ from ignite_kafka.errors import RecordTooLarge
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.producer import TransactionalProducer
 from ignite_kafka.kafka.records import Records
+from tests.support.randomness import generator
 from tests.support.waiting import REQUEST_S
 from tools.servers import KafkaBroker
 
@@ -28,7 +28,8 @@ def test_a_refused_batch_names_its_cause_and_not_what_became_of_the_queue(
     clients = KafkaClients(kafka.client_config, {"batch.size": 4_000_000, "message.max.bytes": 4_000_000})
     admin = AdminClient({**kafka.client_config})  # its answers come while it lives
     admin.create_topics([NewTopic(topic, 1)])[topic].result(REQUEST_S)
-    values = pa.array([os.urandom(100_000) for _ in range(_COUNT)], pa.binary())
+    noise = generator(1)
+    values = pa.array([noise.randbytes(100_000) for _ in range(_COUNT)], pa.binary())
     times_ms = np.full(_COUNT, 1_700_000_000_000) if times else None
     records = Records(pa.array([b"%d" % row for row in range(_COUNT)], pa.binary()), values, times_ms=times_ms)
     producer = TransactionalProducer(clients, unique("refused"), 60_000)

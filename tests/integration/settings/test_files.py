@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
-import random
 import subprocess
 from pathlib import Path
 
 from ignite_kafka.settings.java_properties import parse
+from tests.support.randomness import generator
 
 JAVA = Path(__file__).parents[2] / "java" / "PropertiesReader.java"
 ALPHABET = ["a", "b", "=", ":", " ", "\t", "\f", "\\", "\\", "\n", "\r", "\r\n", "#", "!", "\\u0041", "\\u00e9", "\\n", "é", "\0"]
@@ -20,7 +20,7 @@ def without_empty_key(entries: dict[str, str]) -> dict[str, str]:
 
 
 def test_random_texts_are_read_as_java_reads_them() -> None:
-    chance = random.Random(20240229)
+    chance = generator(20240229)
     texts = ["".join(chance.choice(ALPHABET) for _ in range(chance.randrange(24))) for _ in range(2_000)]
     lines = "\n".join(base64.b64encode(text.encode("iso-8859-1")).decode() for text in texts)
     done = subprocess.run(["java", "-Xshare:auto", str(JAVA)], input=lines, capture_output=True, text=True, check=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import itertools
-import random
 import subprocess
 from pathlib import Path
 
 from ignite_kafka.settings.java_patterns import compiled
 from ignite_kafka.settings.name_rules import new_name, replacement_parts
+from tests.support.randomness import generator
 
 JAVA = Path(__file__).parents[2] / "java" / "NameReplacer.java"
 
@@ -72,7 +72,7 @@ def test_names_are_those_that_java_makes() -> None:
 
 def test_groups_of_random_expressions_are_those_of_java() -> None:
     """Expressions of a seeded generator, with groups, choices, lazy and greedy repeats."""
-    picks = random.Random(7)
+    picks = generator(7)
 
     def expression(depth: int) -> str:
         if not depth:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any, cast
 
 import pytest
@@ -12,6 +11,7 @@ from ignite_kafka.plan.slots import slot_of
 from ignite_kafka.registry.client import Registry
 from ignite_kafka.registry.schema import AVRO, RegistrySchema
 from tests.support.ignite_bytes import string
+from tests.support.randomness import generator
 from tests.support.registry import config
 from tests.support.sink_connector import Record, Sink, cache_of_short_symbols, expected, trade
 
@@ -163,7 +163,7 @@ def test_many_bad_records_of_a_batch_go_to_the_dead_letters_in_order(sink: Sink)
 def test_a_dead_letter_topic_that_refuses_the_record_stops_the_run(sink: Sink) -> None:
     dead_topic = f"{sink.name}-dead"
     sink.make_topic(dead_topic, 1, **{"max.message.bytes": "2000"})
-    sink.send([trade(1), (b"2", random.Random(3).randbytes(6_000)), trade(3)], partition=0)
+    sink.send([trade(1), (b"2", generator(3).randbytes(6_000)), trade(3)], partition=0)
     with pytest.raises(RecordTooLarge, match=f"{dead_topic}"):
         sink.run(error_handling_policy="DEAD_LETTER", dead_letter_topic=dead_topic)
     assert (sink.group()[0], sink.messages(dead_topic)) == (0, [])

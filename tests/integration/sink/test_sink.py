@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -20,6 +19,7 @@ from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state import status
+from tests.support.randomness import generator
 from tests.support.sink_connector import Record, Running, Sink, expected, trade
 from tests.support.waiting import wait_until
 
@@ -47,7 +47,7 @@ def test_a_later_run_stores_only_new_records(sink: Sink) -> None:
 
 
 def test_the_last_operation_of_a_key_counts(sink: Sink) -> None:
-    chance = random.Random(7)
+    chance = generator(7)
     last: dict[int, Mapping[str, Any] | None] = {}
     records: list[Record] = []
     for step in range(2_000):

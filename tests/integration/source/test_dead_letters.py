@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -27,12 +26,13 @@ from ignite_kafka.state.status import CacheStatus, RunStatus
 from ignite_kafka.verification.connector import VerifyOptions, verify_connector
 from tests.support.bad_entries import NULL_KEY, OF_UNKNOWN_TYPE, long, put_bytes
 from tests.support.ignite_bytes import string
+from tests.support.randomness import generator
 from tests.support.waiting import DEADLINE_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 
 GOOD = 300
 BAD = {1_001: OF_UNKNOWN_TYPE, 1_002: NULL_KEY}
-LARGE = "".join(random.Random(1).choices("0123456789abcdefghijklmnopqrstuvwxyz", k=40_000))  # no codec makes a quarter of it
+LARGE = "".join(generator(1).choices("0123456789abcdefghijklmnopqrstuvwxyz", k=40_000))  # no codec makes a quarter of it
 ALIKE = "x" * 40_000
 LETTERS: dict[str, Any] = {"error_handling_policy": "DEAD_LETTER"}
 

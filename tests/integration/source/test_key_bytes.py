@@ -24,6 +24,7 @@ from ignite_kafka.ignite.types.model import CacheInfo, Page
 from tests.integration.ignite.nodes import OneNodeCluster
 from tests.support.java_programs import compile_java
 from tests.support.key_converters import KEY_CONVERTERS
+from tests.support.randomness import generator
 from tests.support.servers import small_caches
 from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, Jars
@@ -108,7 +109,7 @@ def settled(nodes: IgniteCluster, name: str, number: int, page_bytes: int, pick:
 
 def all_ways(nodes: IgniteCluster, name: str, numbers: tuple[int, ...], seed: int) -> Keys:
     """The keys, which every node gives in the same bytes, in small pages and in large ones."""
-    pick = random.Random(seed)
+    pick = generator(seed)
     ways = [settled(nodes, name, number, size, pick) for number, size in product(numbers, (2_000, 1 << 20))]
     for way in ways[1:]:
         assert way == ways[0]

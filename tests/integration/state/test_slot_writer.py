@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from ignite_kafka.state.configs_writer import ConfigsWriter
 from ignite_kafka.state.open_transaction import TransactionLimits
 from ignite_kafka.state.slot_claim import SlotClaim
 from ignite_kafka.state.slot_writer import SlotWriter
+from tests.support.randomness import generator
 from tests.support.waiting import wait_until
 from tools.servers import KafkaBroker
 
@@ -171,7 +171,7 @@ def test_an_older_attempt_of_a_task_ends_once_a_newer_one_has_written(connector:
 def test_a_record_that_the_topic_refuses_is_named(connector: Connector) -> None:
     connector.take()
     writer = connector.open(0, 1)
-    noise = os.urandom(64_000)  # does not compress: the broker compares the compressed batch
+    noise = generator(1).randbytes(64_000)  # does not compress: the broker compares the compressed batch
     with pytest.raises(RecordTooLarge, match="64001 bytes.*topic " + connector.topic):
         send_and_commit(writer, connector, records(b"small", noise))
     writer.close()

@@ -15,6 +15,7 @@ from ignite_kafka.ignite.types.model import CacheInfo
 from tests.support.ignite_bytes import CACHE, NULL, Types, binary, page, string, timestamp, wrapped
 from tests.support.ignite_keys import DECIMALS, NO_NAN, OF_CODE, TEXTS, UUIDS, hashed
 from tests.support.key_converters import KEY_CONVERTERS
+from tests.support.randomness import examples
 from tests.support.to_ignite_records import GrowingTypes, consumed, record_converter
 
 WHOLE = st.integers(-(10**12), 10**12).map(lambda millis: timestamp(Timestamp(millis // 1000, millis % 1000 * 1_000_000)))
@@ -47,7 +48,7 @@ def enum_types() -> GrowingTypes:
 
 
 @pytest.mark.parametrize("known", [False, True])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data())
 def test_a_key_has_the_bytes_of_the_other_cluster(known: bool, data: st.DataObject) -> None:
     fields = KNOWN if known else CARRIED

@@ -30,6 +30,7 @@ from ignite_kafka.source.stream.unit_reader import WHOLE_BACKLOG
 from ignite_kafka.source.stream.unit_table import UnitTable
 from tests.support.backlog_changes import PARTITIONS, key_bytes
 from tests.support.backlog_simulator import Simulator
+from tests.support.randomness import examples
 
 POLL_MS = 1
 
@@ -163,7 +164,7 @@ def follow(query: Query, steps: list[tuple[str, Any]]) -> None:
     query.settle()
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(steps=st.lists(STEPS, max_size=40))
 def test_the_rows_fold_to_the_cache(steps: list[tuple[str, Any]]) -> None:
     simulator = Simulator()

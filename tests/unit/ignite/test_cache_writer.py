@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import random
 import time
 import uuid
 from typing import Any, cast
@@ -20,6 +19,7 @@ from ignite_kafka.ignite.metadata_replies import Partitions
 from ignite_kafka.ignite.protocol import ThinError
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo
+from tests.support.randomness import generator
 
 FAILED = protocol.FAILED
 SLOW = "slow"
@@ -249,7 +249,7 @@ def sent_keys(node: Node) -> list[int]:
 
 @pytest.mark.parametrize("atomicity", ["ATOMIC", "TRANSACTIONAL"])
 def test_entries_go_in_the_order_of_the_trees_of_a_node(atomicity: str) -> None:
-    numbers = random.Random(1).sample(range(-1_000, 1_000), 300)
+    numbers = generator(1).sample(range(-1_000, 1_000), 300)
     node = Node(partitions=16)
     with CacheWriter(cast(Any, node), CacheInfo("c", 1, atomicity=atomicity), overwrite=True) as entries:
         entries.put(binary(*map(long_key, numbers)), binary(*[b"v"] * 300))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import random
-
 import pyarrow as pa
 import pytest
 
 from ignite_kafka.kafka.record_size import RECORD_OVERHEAD, SizeLimit
 from ignite_kafka.kafka.records import Records, no_records
+from tests.support.randomness import generator
 
-CHAOS = random.Random(4).randbytes(5_000)
+CHAOS = generator(4).randbytes(5_000)
 ALIKE = bytes(5_000)
 RECORDS = Records(pa.array([b"1", b"2", b"3", None], pa.binary()), pa.array([b"x", CHAOS, None, ALIKE], pa.binary()))
 

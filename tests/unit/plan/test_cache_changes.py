@@ -26,6 +26,7 @@ from ignite_kafka.plan.cache_changes import (
     state_of,
     state_to_dict,
 )
+from tests.support.randomness import examples
 
 CACHE = CacheState(7, 32, "PARTITIONED", "ATOMIC")
 STATES = st.builds(
@@ -41,13 +42,13 @@ STATES = st.builds(
 LOOKS = st.dictionaries(st.text(max_size=3), STATES, max_size=5)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(LOOKS)
 def test_no_difference_to_itself(state: dict[str, CacheState]) -> None:
     assert not difference(state, state)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(LOOKS, LOOKS)
 def test_difference_leads_from_one_state_to_the_other(before: dict[str, CacheState], after: dict[str, CacheState]) -> None:
     diff = difference(before, after)
@@ -60,7 +61,7 @@ def test_difference_leads_from_one_state_to_the_other(before: dict[str, CacheSta
     assert difference(before, after).id == diff.id
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(LOOKS, LOOKS)
 def test_difference_and_state_survive_json(before: dict[str, CacheState], after: dict[str, CacheState]) -> None:
     diff = difference(before, after)
@@ -70,7 +71,7 @@ def test_difference_and_state_survive_json(before: dict[str, CacheState], after:
         assert state_of(form) == diff.state
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(LOOKS, LOOKS, st.sets(st.sampled_from(KINDS)))
 def test_only_some_kinds(before: dict[str, CacheState], after: dict[str, CacheState], kinds: set[str]) -> None:
     diff = difference(before, after)
@@ -79,7 +80,7 @@ def test_only_some_kinds(before: dict[str, CacheState], after: dict[str, CacheSt
     assert (some.id, some.state) == (diff.id, diff.state)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(LOOKS, LOOKS)
 def test_whitelist_matches_what_came_or_changed_and_nothing_else(before: dict[str, CacheState], after: dict[str, CacheState]) -> None:
     diff = difference(before, after)

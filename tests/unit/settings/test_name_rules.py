@@ -14,6 +14,7 @@ from ignite_kafka.settings.name_rules import NamedBy, new_name, replacement_part
 from ignite_kafka.settings.patterns import NamePattern
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
+from tests.support.randomness import examples
 
 
 def test_the_first_expression_of_the_whole_name_counts() -> None:
@@ -92,7 +93,7 @@ _PARTS = st.sampled_from(["(a)", "(b*)", "(a|ab)", "(?:a|b)", "(.+?)", "([ab]{1,
 
 
 @given(st.lists(_PARTS, max_size=5).map("".join), st.text("ab-", max_size=8))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_groups_are_those_of_a_backtracking_matcher(expression: str, name: str) -> None:
     ours, python = NamePattern(expression, re.ASCII), re.fullmatch(expression, name, re.ASCII)
     found = ours.groups(name)

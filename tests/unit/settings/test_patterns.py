@@ -12,6 +12,7 @@ from ignite_kafka.errors import SettingsError
 from ignite_kafka.plan import routing
 from ignite_kafka.settings import patterns as name_patterns
 from ignite_kafka.settings.patterns import MAX_LENGTH, MAX_VISITS, NamePattern, _Match
+from tests.support.randomness import examples
 
 _ATOMS = st.sampled_from(["a", "b", "ab", ".", "[ab]", "[^a]", r"\w", r"\b", "^", "$", r"\Z", "-", ""])
 _EXPRESSIONS = st.recursive(
@@ -31,7 +32,7 @@ _EXPRESSIONS = st.recursive(
 
 
 @given(_EXPRESSIONS, st.lists(st.text("abAB-\n", max_size=6), min_size=4, max_size=4))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_an_expression_means_what_it_means_to_python(expression: str, names: list[str]) -> None:
     ours = NamePattern(expression, re.ASCII)
     assert [ours.fullmatch(name) for name in names] == [bool(re.fullmatch(expression, name, re.ASCII)) for name in names]

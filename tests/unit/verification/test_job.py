@@ -24,6 +24,7 @@ from ignite_kafka.verification.fingerprints import ROW, join
 from ignite_kafka.verification.task import Share
 from tests.support.bad_entries import long
 from tests.support.ignite_bytes import binary, number, string
+from tests.support.randomness import examples
 from tests.support.verified_connector import PARTITIONS, Compared, Entry, OneCache, Record, copied
 
 COUNTS = ("entries", "records", "repeated", "missing", "different", "unexpected", "other_bytes")
@@ -62,7 +63,7 @@ def cases(draw: Any) -> Compared:
     return Compared(types, in_cache, in_topic)
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(cases(), st.integers(1, 4), st.integers(1, 5), st.booleans())
 def test_the_job_finds_what_the_comparison_row_by_row_finds(case: Compared, buckets: int, round_suspects: int, thorough: bool) -> None:
     expected = case.row_by_row()
@@ -199,7 +200,7 @@ def test_entries_that_are_too_large_for_the_topic_are_skipped(monkeypatch: pytes
     assert "larger than the producer's message.max.bytes" in found.examples[0]
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_what_a_repair_sends_makes_the_topic_equal(case: Compared) -> None:
     """All but two entries that have one Kafka key."""

@@ -26,6 +26,7 @@ from ignite_kafka.verification.sink import SinkDirection
 from tests.support.bad_entries import long
 from tests.support.ignite_bytes import binary, number, page, string
 from tests.support.local_exchange import LocalExchange
+from tests.support.randomness import examples
 from tests.support.to_ignite_records import GrowingTypes, cache_of, record_converter
 from tests.support.types_log import NAME, TypesLog
 
@@ -110,7 +111,7 @@ def record(at: int, symbol: str | None) -> Record:
 SYMBOLS = st.sampled_from(["a", "b"])
 
 
-@settings(max_examples=80, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(80), suppress_health_check=list(HealthCheck))
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.none() | SYMBOLS), max_size=12),
     st.dictionaries(st.integers(0, 6), st.tuples(SYMBOLS, st.booleans())),

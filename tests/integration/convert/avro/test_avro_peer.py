@@ -25,6 +25,7 @@ from ignite_kafka.convert.to_kafka.connect_json import ConnectJsonSerializer
 from ignite_kafka.convert.to_kafka.json_columns import JsonFormat
 from tests.support.avro_values import array, arrow, mapping, schemas, struct, values
 from tests.support.connect_avro import ConnectAvro
+from tests.support.randomness import examples
 from tools.servers import Jars
 
 T = ConnectType
@@ -142,7 +143,7 @@ def _alike(schema: ConnectSchema, value: Any) -> bool:
     return schema.value_schema is None or all(_alike(schema.value_schema, one) for one in value)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_random_schemas_and_values_equal_the_peers(peer: ConnectAvro, data: st.DataObject) -> None:
     schema = data.draw(schemas())

@@ -21,6 +21,7 @@ from ignite_kafka.convert.connect.schema import arrow_type
 from tests.support.connect_converters import ConnectConverters, Refused
 from tests.support.connect_data import described, exact
 from tests.support.connect_json import column, connect_schema, connect_value, values
+from tests.support.randomness import examples
 from tools.servers import Jars
 
 CLASSES = {name: f"org.apache.kafka.connect.converters.{name.capitalize()}Converter" for name in PRIMITIVES}
@@ -34,7 +35,7 @@ def kafka(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Conn
     java.close()
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data(), st.sampled_from(sorted(PRIMITIVES)))
 def test_written_and_read_as_kafka_does(kafka: ConnectConverters, data: st.DataObject, name: str) -> None:
     primitive = PRIMITIVES[name]
@@ -50,7 +51,7 @@ def test_written_and_read_as_kafka_does(kafka: ConnectConverters, data: st.DataO
     assert [(described(primitive.schema), exact(value, primitive.schema)) for value in back] == wanted
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(sorted(PRIMITIVES)), st.lists(st.binary(max_size=9), min_size=1, max_size=4))
 def test_bytes_that_are_no_value(kafka: ConnectConverters, name: str, items: list[bytes]) -> None:
     found = PrimitiveDeserializer(PRIMITIVES[name]).deserialize(pa.array([b"", *items], pa.binary())[1:], "t")

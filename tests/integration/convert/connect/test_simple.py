@@ -20,6 +20,7 @@ from ignite_kafka.convert.connect.simple import SimpleSerializer
 from tests.support.connect_converters import ConnectConverters
 from tests.support.connect_data import described, exact
 from tests.support.connect_json import column, connect_schema, connect_value
+from tests.support.randomness import examples
 from tools.servers import Jars
 
 SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
@@ -64,7 +65,7 @@ def compare(kafka: ConnectConverters, text: str) -> None:
     assert known(found.value, found.schema, exact) == known(value, found.schema, lambda given, _: given), text
 
 
-@settings(max_examples=1_500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(1_500), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TEXTS | ARRAYS | MAPS)
 @example("16777217.5")
 @example("1.00000017881393421514957253748434595763683319091796875001")

@@ -20,6 +20,7 @@ from ignite_kafka.settings.encodings import CODECS
 from tests.support.connect_converters import ConnectConverters
 from tests.support.connect_data import described
 from tests.support.connect_json import column, connect_schema, connect_value, values
+from tests.support.randomness import examples
 from tools.servers import Jars
 
 CONVERTER = "org.apache.kafka.connect.storage.StringConverter"
@@ -80,7 +81,7 @@ DRAWN = [column("v", kind) for kind in (*PLAIN, pa.date32(), pa.timestamp("ms", 
 DRAWN += [column("v", pa.decimal128(38, scale), "decimal") for scale in (0, 3, 9, 30)]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data(), st.sampled_from(DRAWN))
 def test_random_values(kafka: ConnectConverters, data: st.DataObject, field: pa.Field) -> None:
     compare(kafka, field, data.draw(st.lists(values(field), max_size=4)))
@@ -106,14 +107,14 @@ def test_extreme_floats(kafka: ConnectConverters, kind: pa.DataType, rows: list[
     compare_floats(kafka, kind, rows)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.floats(), max_size=5), st.lists(st.floats(width=32), max_size=5))
 def test_random_floats(kafka: ConnectConverters, doubles: list[float], singles: list[float]) -> None:
     compare_floats(kafka, pa.float64(), doubles)
     compare_floats(kafka, pa.float32(), singles)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(sorted(CODECS)), st.text(st.characters(exclude_categories=["Cs"]), max_size=8), st.binary(max_size=8))
 def test_every_encoding(kafka: ConnectConverters, encoding: str, text: str, data: bytes) -> None:
     """Where Java puts a question mark or U+FFFD, the entry or the record is refused."""

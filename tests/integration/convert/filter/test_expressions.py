@@ -19,6 +19,7 @@ from ignite_kafka.convert.filter.columns import ColumnLookup
 from ignite_kafka.convert.filter.evaluate import check_constants, evaluate
 from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.sql import parse_condition
+from tests.support.randomness import examples
 from tests.support.spark_conditions import (
     ROWS,
     TEXTS,
@@ -154,13 +155,13 @@ def compare(spark: SparkSession, batch: pa.RecordBatch, texts: list[str], *, cou
                 COUNTS["raised"] += 1
 
 
-@settings(ONCE, max_examples=40)
+@settings(ONCE, max_examples=examples(40))
 @given(batch=batches(), texts=st.lists(CONDITIONS, min_size=10, max_size=10))
 def test_expressions_give_sparks_results(spark: SparkSession, batch: pa.RecordBatch, texts: list[str]) -> None:
     compare(spark, batch, texts, count_errors=False)
 
 
-@settings(ONCE, max_examples=40)
+@settings(ONCE, max_examples=examples(40))
 @given(batch=batches(), texts=st.lists(predicates(), min_size=5, max_size=5), failing=FAILING)
 def test_rows_with_an_error_are_those_of_spark(spark: SparkSession, batch: pa.RecordBatch, texts: list[str], failing: str) -> None:
     compare(spark, batch, [*texts, failing], count_errors=True)

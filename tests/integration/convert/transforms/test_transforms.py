@@ -18,6 +18,7 @@ from ignite_kafka.convert.connect import ConnectField, ConnectSchema, ConnectTyp
 from ignite_kafka.convert.connect.schema import date, decimal, time, timestamp
 from ignite_kafka.errors import SettingsError
 from tests.support.connect_transforms import ConnectTransforms, Records, outcomes
+from tests.support.randomness import examples
 from tests.support.transform_cases import CONFIGURATIONS, records
 from tools.servers import Jars
 
@@ -205,7 +206,7 @@ def test_a_field_may_get_the_values_of_one_that_is_left_out(kafka: ConnectTransf
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_random_records_have_the_outcome_of_kafka(kafka: ConnectTransforms, name: str) -> None:
-    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
     @given(records(), CONFIGURATIONS[name])
     def run(given_records: Records, properties: dict[str, str]) -> None:
         compare(kafka, name, properties, given_records)
@@ -231,7 +232,7 @@ FORMATS = (
 )  # fmt: skip
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.integers(-(10**14), 10**14), min_size=50, max_size=50))
 def test_times_are_written_as_simple_date_format_writes_them(kafka: ConnectTransforms, more: list[int]) -> None:
     times = [*TIMES, *(one for one in more if one != -1)]  # -1 is a record without a time

@@ -17,6 +17,7 @@ from airflow_provider_ignite_kafka.hooks.ignite_connection import IgniteConnecti
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint, TlsSettings
 from ignite_kafka.settings.secrets import Secrets, dump
+from tests.support.randomness import examples
 from tests.unit.airflow.bench import looked_up
 
 
@@ -142,7 +143,7 @@ _VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False)
 
 
 # the fixtures stay the same: each example sets the connection anew
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     fields=st.fixed_dictionaries(
         {}, optional=dict.fromkeys(("host", "login", "password", "schema"), _TEXT) | {"port": st.integers() | _TEXT}

@@ -25,6 +25,7 @@ from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchT
 from ignite_kafka.errors import AuthenticationFailed, IgniteUnreachable, SettingsError
 from ignite_kafka.ignite.types.model import CacheInfo
 from ignite_kafka.plan.cache_changes import state_to_dict
+from tests.support.randomness import examples
 from tests.unit.airflow.simulated_caches import AWAY, Poll, Run, Store, caches, fired, names, sensor
 
 
@@ -44,7 +45,7 @@ def test_what_changed_while_ignite_was_away_fires_once(capsys: pytest.CaptureFix
     assert "Caches created: c; destroyed: a" in printed
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(st.sets(st.sampled_from("abc")).map(lambda chosen: caches(*chosen)), min_size=1, max_size=8), st.data())
 def test_restarts_of_the_triggerer_lose_nothing_and_repeat_only_the_last_event(polls: list[Poll], data: st.DataObject) -> None:
     """The triggerer dies after an event and before the state is stored: the event is fired again, with the same id."""

@@ -21,11 +21,12 @@ from ignite_kafka.convert.avro.to_connect import to_connect
 from ignite_kafka.convert.avro.types import parse, to_text
 from ignite_kafka.convert.connect.schema import ConnectSchema, ConnectType, decimal
 from tests.support.avro_values import array, arrow, fastavro_bytes, mapping, schemas, struct, values
+from tests.support.randomness import examples
 
 T = ConnectType
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_what_fastavro_wrote_is_read_equal_in_value_and_schema(data: st.DataObject) -> None:
     schema = data.draw(schemas())
@@ -44,7 +45,7 @@ def test_what_fastavro_wrote_is_read_equal_in_value_and_schema(data: st.DataObje
             assert "string" in str(column.type)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_a_broken_body_costs_its_row_alone(data: st.DataObject) -> None:
     schema = data.draw(schemas())

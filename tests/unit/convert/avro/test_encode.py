@@ -19,6 +19,7 @@ from ignite_kafka.convert.avro.types import to_text
 from ignite_kafka.convert.connect.schema import ConnectField, ConnectSchema, ConnectType, decimal
 from ignite_kafka.errors import UnsupportedType
 from tests.support.avro_values import array, arrow, fastavro_bytes, mapping, schemas, struct, values
+from tests.support.randomness import examples
 
 T = ConnectType
 LONG, TEXT = ConnectSchema(T.INT64), ConnectSchema(T.STRING)
@@ -28,7 +29,7 @@ def _optional(kind: ConnectType) -> ConnectSchema:
     return ConnectSchema(kind, True)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_bytes_equal_those_of_fastavro(data: st.DataObject) -> None:
     schema = data.draw(schemas())

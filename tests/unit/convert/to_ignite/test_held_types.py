@@ -14,6 +14,7 @@ from ignite_kafka.errors import TypeClash
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, QueryEntity, QueryField
+from tests.support.randomness import generator
 from tests.support.to_ignite_records import GrowingTypes, consumed, record_converter
 from tests.support.waiting import DEADLINE_S
 
@@ -147,7 +148,7 @@ class Turns:
     """Lets one of several threads run at a time, and another at each moment of a registration, by chance."""
 
     def __init__(self, seed: int, works: Sequence[Callable[[], None]]) -> None:
-        self._chance, self._now = random.Random(seed), threading.Condition()
+        self._chance, self._now = generator(seed), threading.Condition()
         self._waiting, self._running, self._left = set(range(len(works))), -1, len(works)
         self._threads = [threading.Thread(target=self._run, args=(number, work)) for number, work in enumerate(works)]
         self._local = threading.local()
@@ -191,7 +192,7 @@ def batches(chance: random.Random) -> Iterator[list[bytes]]:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_no_key_is_ever_written_in_two_forms(seed: int) -> None:
-    chance = random.Random(seed)
+    chance = generator(seed)
     types, written, errors = Shared(), defaultdict[bytes, set[bytes]](set), []
 
     def task(given: list[list[bytes]]) -> Callable[[], None]:

@@ -18,6 +18,7 @@ from ignite_kafka.convert.to_ignite.object_types import ObjectTypes
 from ignite_kafka.convert.to_ignite.resolve_types import entry_types
 from ignite_kafka.convert.to_kafka.json_columns import JsonFormat
 from tests.support.ignite_bytes import Types
+from tests.support.randomness import generator
 from tests.support.to_ignite_records import GrowingTypes, cache_of
 
 CLASSES = {
@@ -143,7 +144,7 @@ def test_null_members_that_a_key_type_lacks(more: int, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("seed", range(6))
 def test_batches_of_good_and_bad_records(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    chance = random.Random(seed)
+    chance = generator(seed)
     texts = [chance.choice(RECORDS) if chance.random() < 0.02 * seed else good(chance) for _ in range(700)]
     wanted, refused = by_rows(texts, monkeypatch)
     side = json_reader().read(pa.array(texts, pa.binary()))
@@ -154,7 +155,7 @@ def test_batches_of_good_and_bad_records(seed: int, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("seed", range(4))
 def test_records_with_bytes_changed(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    chance = random.Random(seed)
+    chance = generator(seed)
     texts = []
     for _ in range(300):
         text = bytearray(good(chance))

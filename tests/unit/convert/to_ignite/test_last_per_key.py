@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import random
-
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from ignite_kafka.convert.to_ignite import Entries, last_per_key
 from ignite_kafka.kafka.records import Consumed
+from tests.support.randomness import generator
 
 
 def entries(*operations: tuple[bytes, bytes | None]) -> Entries:
@@ -39,7 +38,7 @@ def test_distinct_keys_and_none_at_all_are_left_as_they_are() -> None:
 
 @pytest.mark.parametrize("overwrite", [True, False])
 def test_a_cache_ends_as_after_one_operation_after_the_other(overwrite: bool) -> None:
-    chance = random.Random(7)
+    chance = generator(7)
     operations = [(bytes([chance.randrange(40)]), chance.choice([None, *(bytes([n]) for n in range(5))])) for _ in range(1000)]
     wanted: dict[bytes, bytes] = {b"\1": b"before"}
     for key, value in operations:

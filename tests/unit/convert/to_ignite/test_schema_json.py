@@ -15,13 +15,14 @@ from ignite_kafka.convert.to_ignite.schema_json import connect_schema
 from ignite_kafka.convert.to_kafka.json_columns import JsonFormat
 from ignite_kafka.convert.to_kafka.schema_json import schema_json
 from tests.support.connect_data import schemas
+from tests.support.randomness import examples
 
 
 def read(text: str) -> ConnectSchema | None:
     return connect_schema(parse(text.encode()))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(schemas())
 def test_what_is_written_is_read(schema: ConnectSchema) -> None:
     for decimals in ("BASE64", "NUMERIC"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -26,6 +25,7 @@ from ignite_kafka.kafka.records import Records
 from ignite_kafka.settings.converters import SCALARS, parse_properties
 from tests.support.converters import converter
 from tests.support.ignite_bytes import CACHE, NULL, Types, binary, boolean, mapping, number, page, string, wrapped
+from tests.support.randomness import generator
 from tests.support.registry import memory_registry
 
 TYPES = Types()
@@ -127,7 +127,7 @@ VALUES = [wrapped(BROKEN_FIELD), wrapped(OF_UNKNOWN_TYPE), NO_NULL_KEYS, long(1)
 
 @pytest.mark.parametrize("seed", range(8))
 def test_narrowing_says_what_each_entry_alone_says(seed: int) -> None:
-    chance, json = random.Random(seed), converter("json")
+    chance, json = generator(seed), converter("json")
     share = chance.choice([0.02, 0.3, 1.0])  # of values of any kind
     pages: list[Page] = []
     for partition in range(chance.randrange(1, 5)):

@@ -26,6 +26,7 @@ from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.type_table import TYPE_NAME
 from tests.support.ignite_bytes import CACHE, NULL, Types, binary, decimal, number, page, string
+from tests.support.randomness import examples, generator
 
 OPTIONAL = {kind: ConnectSchema(kind, True) for kind in ConnectType}
 
@@ -202,10 +203,10 @@ def _object(name: str, kinds: dict[str, int], pick: random.Random, types: Types,
     return data, value, ConnectSchema(ConnectType.STRUCT, True, name, fields=tuple(fields))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, 1 << 32))
 def test_schemas_and_values_of_a_batch_are_those_of_each_entry_alone(seed: int) -> None:
-    pick = random.Random(seed)
+    pick = generator(seed)
     kinds = {name: pick.choice(CODES) for name in NAMES}
     types = Types()
     for name in ("Outer", "Inner"):

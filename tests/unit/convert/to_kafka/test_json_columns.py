@@ -15,6 +15,7 @@ from ignite_kafka.convert.to_kafka.json_columns import JsonFormat, objects, plai
 from ignite_kafka.convert.to_kafka.json_values import json_value
 from ignite_kafka.errors import UnsupportedType
 from tests.support.connect_json import FLAT, TEXT_DECIMAL, Object, arrow, column, expected, fields, parsed, same, values
+from tests.support.randomness import examples
 
 FORMATS = ("BASE64", "NUMERIC")
 
@@ -36,19 +37,19 @@ def check(found: list[pa.Field], rows: list[tuple[Any, ...]], decimal_format: st
             assert same(parsed(json_bytes), expected(row, record, decimal_format)), (json_bytes, row)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(batches(st.sampled_from((*FLAT, TEXT_DECIMAL))), st.sampled_from(FORMATS))
 def test_random_flat_batches_equal_the_reference(batch: tuple[list[pa.Field], list[tuple[Any, ...]]], decimal_format: str) -> None:
     check(*batch, decimal_format)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(batches(fields((*FLAT, TEXT_DECIMAL))), st.sampled_from(FORMATS))
 def test_random_nested_batches_equal_the_reference(batch: tuple[list[pa.Field], list[tuple[Any, ...]]], decimal_format: str) -> None:
     check(*batch, decimal_format)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data(), fields(), st.sampled_from(FORMATS))
 def test_a_column_alone_as_keys_are(data: st.DataObject, field: pa.Field, decimal_format: str) -> None:
     rows = data.draw(st.lists(values(field), max_size=8))

@@ -19,6 +19,7 @@ from ignite_kafka.ignite.types.java_hash import java_hash
 from tests.support.ignite_bytes import CACHE, NULL, Types, binary, enum, page, wrapped
 from tests.support.ignite_keys import any_key, key_types
 from tests.support.key_converters import KEY_CONVERTERS
+from tests.support.randomness import examples
 
 
 def keys_of(name: str, keys: Sequence[bytes], types: Types, pages: int = 1) -> list[bytes]:
@@ -30,7 +31,7 @@ def keys_of(name: str, keys: Sequence[bytes], types: Types, pages: int = 1) -> l
 
 
 @pytest.mark.parametrize("name", KEY_CONVERTERS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(any_key(), min_size=1, max_size=8), st.integers(1, 4), st.integers(0, 9), st.booleans())
 def test_a_key_has_the_bytes_that_it_has_alone(name: str, keys: list[bytes], pages: int, node: int, grown: bool) -> None:
     """Each conversion is that of a new process: it has a converter of its own."""

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ignite_kafka.convert.to_kafka.json_columns import JsonFormat, text
+from tests.support.randomness import examples
 
 NAMES = ["a", "b", "a.b", "null", "x$y", "ä", 'q"', ",", ":", '":null', "a b", "\\", "{", "n\0"]
 TEXTS = (
@@ -50,7 +51,7 @@ def expected(value: Any, kind: pa.DataType) -> Any:
     return dict(value) if pa.types.is_map(kind) else value
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 def test_null_fields_are_left_out_and_nothing_else(data: st.DataObject) -> None:
     kind, values = data.draw(structs())

@@ -30,6 +30,7 @@ from tests.support.converters import converter
 from tests.support.ignite_bytes import CACHE, NULL, Types, binary, collection, decimal, enum, timestamp
 from tests.support.ignite_keys import JSON, SCHEMAS, TURNED_BACK, any_key, hashed, key_of, key_types, kind_of, whole_orders
 from tests.support.key_converters import KEY_CONVERTERS
+from tests.support.randomness import examples
 
 NONE = Types()
 
@@ -210,7 +211,7 @@ def test_decimals_of_many_digits_come_back(form: str, digits: int, scale: int) -
 
 
 @pytest.mark.parametrize("form", KEY_CONVERTERS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(any_key(), min_size=1, max_size=6))
 def test_no_key_is_turned_back_to_another(form: str, keys: list[bytes]) -> None:
     """Whatever the keys of a cache are: a record's key gives the one key it was made of, or none."""
@@ -237,7 +238,7 @@ def test_a_decimal_that_is_read_as_text_comes_back(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", [one for one in KEY_CONVERTERS if one not in ("string", "long", "float")])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.one_of(*TURNED_BACK, whole_orders(), whole_orders()))
 def test_a_key_of_one_kind_comes_back(form: str, key: bytes) -> None:
     made = KEY_CONVERTERS[form]()

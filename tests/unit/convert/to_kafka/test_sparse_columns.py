@@ -28,6 +28,7 @@ from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import BinaryType
 from ignite_kafka.ignite.types.type_table import TYPE_NAME
 from tests.support.ignite_bytes import CACHE, NULL, Types, binary, boolean, collection, decimal, mapping, number, page, string
+from tests.support.randomness import examples
 from tests.support.registry import MemoryClient, memory_registry
 
 TYPES = Types()
@@ -88,7 +89,7 @@ SERIALIZERS: dict[str, Callable[[], Serializer]] = {
 
 
 @pytest.mark.parametrize("name", SERIALIZERS)
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(values=st.lists(wide(), min_size=1, max_size=12))
 def test_the_bytes_are_those_of_a_column_for_each_schema(name: str, values: list[bytes]) -> None:
     made = SERIALIZERS[name]()

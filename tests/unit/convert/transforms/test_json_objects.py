@@ -16,6 +16,7 @@ from ignite_kafka.convert.transforms.catalog import make_transform
 from ignite_kafka.convert.transforms.chain import Step, apply_chain
 from ignite_kafka.convert.transforms.json_objects import JsonObjects, is_split, joined, objects_of
 from tests.support.connect_transforms import Records, outcomes
+from tests.support.randomness import examples
 from tests.support.transform_cases import CONFIGURATIONS, FLAT_MAPS
 
 TEXTS = [b'{"a":1.50,"b":"x"}', None, b'{"b":null}', b"null", b'{"a":[1],"c":true}', b'{"a":2,"c":"\\n"}']
@@ -64,7 +65,7 @@ MODULES = (
 def test_transforms_make_of_columns_what_they_make_of_rows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compares bytes of larger batches; tests/integration/convert/transforms compares with Kafka's own results."""
 
-    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(st.none() | FLAT_MAPS, min_size=1, max_size=12), CONFIGURATIONS[name])
     def run(values: list[Any], properties: dict[str, str]) -> None:
         records = Records(None, [None] * len(values), None, values)

@@ -16,6 +16,7 @@ from ignite_kafka.convert.transforms.chain import apply_chain
 from ignite_kafka.convert.transforms.select_fields import select_step
 from ignite_kafka.sql import parse_columns
 from tests.support.connect_transforms import Records
+from tests.support.randomness import examples
 
 STRUCT = ConnectSchema(
     ConnectType.STRUCT,
@@ -52,7 +53,7 @@ def test_values_without_a_schema_keep_their_numbers_and_the_exact_name_wins() ->
 MAPS = st.dictionaries(st.sampled_from("aAbc"), st.none() | st.integers(-9, 9) | st.text('x\u00e9"', max_size=2))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.none() | MAPS, max_size=8))
 def test_of_columns_are_chosen_the_fields_that_are_chosen_of_rows(values: list[Any]) -> None:
     for select in ("c AS d, A", "B, b AS x"):

@@ -18,6 +18,7 @@ from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.type_table import enum_field, field_of, mark_of, object_field
 from tests.support import ignite_bytes
 from tests.support.ignite_bytes import CACHE, Types, page
+from tests.support.randomness import examples
 from tests.support.value_text import column_form, of_column
 
 TYPES = Types()
@@ -117,7 +118,7 @@ def read(values: pa.BinaryArray) -> tuple[list[Any], list[Any]]:
     return rows, [columns[row] for row in range(len(values))]
 
 
-quick = settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+quick = settings(max_examples=examples(300), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
 
 
 @quick

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 import sys
 import uuid
@@ -15,6 +14,7 @@ from ignite_kafka.ignite.binary import entry_bounds, raw_entries
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import Page
 from tests.support.ignite_bytes import Types, binary, boolean, decimal, number, page, string, uuid_, wrapped, written
+from tests.support.randomness import generator
 
 POINT = Types().add("Point", {"x": codes.LONG, "label": codes.STRING})
 
@@ -105,7 +105,7 @@ def test_objects_are_found_without_a_loop(monkeypatch: pytest.MonkeyPatch) -> No
         raise AssertionError("one by one")
 
     monkeypatch.setattr(sys.modules[entry_bounds.__module__], "_one_by_one", never)
-    rows = random.Random(1).sample(range(1000), 1000)
+    rows = generator(1).sample(range(1000), 1000)
     for key in ("long", "string", "uuid", "object"):
         assert entry_bounds(page([(KEYS[key](row), VALUES["object"](row)) for row in rows])).key_start.size == 1000
     fixed = entry_bounds(page([(KEYS["long"](row), VALUES["long"](row)) for row in rows]))

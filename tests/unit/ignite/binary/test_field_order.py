@@ -38,6 +38,7 @@ from tests.support.ignite_bytes import (
     wrapped,
 )
 from tests.support.ignite_keys import key_of
+from tests.support.randomness import examples, generator
 
 NAMES = [f"Field_{name}" for name in "zyxwvutsab"]
 CODES = [codes.LONG, codes.STRING, codes.DOUBLE, codes.BOOL, codes.OBJECT]
@@ -71,16 +72,16 @@ def types_of(kinds: Mapping[str, Mapping[str, int]], schemas: Sequence[Sequence[
     return types
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.integers(0, 1 << 32), st.sampled_from(["LAZY", "EAGER"]))
 def test_the_bytes_do_not_depend_on_the_node_that_gave_the_metadata(seed: int, policy: str) -> None:
-    pick = random.Random(seed)
+    pick = generator(seed)
     fields = {name: pick.choice(CODES) for name in pick.sample(NAMES, pick.randrange(1, len(NAMES)))}
     simple = dict.fromkeys(NAMES, codes.LONG)
     kinds = {"Key": fields, "Value": fields, "Inner": simple}
     schemas = [pick.sample(list(fields), pick.randrange(len(fields) + 1)) for _ in range(pick.randrange(1, 5))]
     inner = [pick.sample(NAMES, pick.randrange(1, 4)) for _ in range(3)]
-    one, other = (types_of(kinds, schemas + inner, random.Random(seed + n)) for n in range(2))
+    one, other = (types_of(kinds, schemas + inner, generator(seed + n)) for n in range(2))
 
     def an_object(kind: str) -> bytes:
         within = binary(one.known[java_hash("inner")], {name: number(codes.LONG, 7) for name in pick.choice(inner)})
@@ -193,13 +194,13 @@ def test_metadata_is_the_same_from_every_node(seed: int) -> None:
     """What tables, topics of types and readers of JSON see of metadata: fields, schemas and constants in one order."""
     schemas = [["b", "a"], ["d", "a", "b"], ["a", "d", "c"]]
     fields = dict.fromkeys("abcdEf", codes.LONG)
-    given = types_of({"T": fields}, schemas, random.Random(seed)).known[java_hash("t")]
+    given = types_of({"T": fields}, schemas, generator(seed)).known[java_hash("t")]
     fullest = max(schemas[1:], key=schema_id)
     expected = [*fullest, *sorted(set("abcdef") - set(fullest))]
     assert [field.name.lower() for field in given.fields] == expected
     again = read_binary_type(memoryview(b"\1" + binary_type_bytes(given)))
     assert again == given == type_from_json(type_to_json(given))
-    assert type_to_json(given) == type_to_json(types_of({"T": fields}, schemas, random.Random(seed + 99)).known[java_hash("t")])
+    assert type_to_json(given) == type_to_json(types_of({"T": fields}, schemas, generator(seed + 99)).known[java_hash("t")])
     values: dict[int, Any] = {3: "c", 1: "a"}
     assert list(BinaryType(1, "E", is_enum=True, enum_values=values).enum_values) == [1, 3]
 
@@ -208,7 +209,7 @@ def test_a_table_has_one_order_of_columns() -> None:
     fields, schemas = dict.fromkeys("zyx", codes.LONG), [["y", "z"], ["z", "x"]]
     tables = []
     for seed in range(6):
-        types = types_of({"V": fields}, schemas, random.Random(seed))
+        types = types_of({"V": fields}, schemas, generator(seed))
         value = binary(types.known[java_hash("v")], {"y": number(codes.LONG, 1), "z": number(codes.LONG, 2)})
         groups = decode_entries([page([(string("k"), value)])], CACHE, types)
         tables.append(to_batch(groups[0], entries_schema(CACHE, types, groups)))

@@ -15,6 +15,7 @@ from ignite_kafka.ignite.binary.row_values import Date, EnumValue, MapValue, Tim
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import Page
 from tests.support.ignite_bytes import CACHE, NULL, Types, binary, nested_type_ids, number, object_array, page, string, wrapped, written
+from tests.support.randomness import examples
 from tests.support.value_text import column_form, of_column
 
 TYPES = Types()
@@ -82,7 +83,7 @@ def by_rows(pages: list[Page]) -> list[tuple[Any, Any]]:
     return [(column_form(key), column_form(value)) for key, value in decode_rows(pages, CACHE, TYPES)]
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
 @given(st.lists(ENTRIES, min_size=1, max_size=3))
 def test_both_paths_agree_on_any_values(batches: list[list[tuple[bytes, bytes]]]) -> None:
     pages = [page(entries, partition) for partition, entries in enumerate(batches)]
@@ -108,7 +109,7 @@ def broken(draw: st.DrawFn) -> Page:
     return Page(3, sound.rows, memoryview(bytes(data)), True)
 
 
-@settings(max_examples=250, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+@settings(max_examples=examples(250), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
 @given(broken())
 def test_broken_bytes_decode_or_raise_an_error_of_the_tree(one: Page) -> None:
     outcomes: list[Any] = []
@@ -125,7 +126,7 @@ def test_broken_bytes_decode_or_raise_an_error_of_the_tree(one: Page) -> None:
         nested_type_ids([one], TYPES)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.binary(max_size=200), st.integers(0, 5))
 def test_random_bytes_raise_an_error_of_the_tree(data: bytes, rows: int) -> None:
     for read in (by_columns, by_rows):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ignite_kafka.ignite.backlog_units import ASKED
 from tests.support.backlog_changes import PARTITIONS, key_bytes
 from tests.support.backlog_simulator import Simulator
+from tests.support.randomness import examples
 from tests.support.stream_task import Task
 from tests.unit.source.stream.test_stream import BATCH, BATCHED, FAULTS, WRITES, follow
 
@@ -44,7 +45,7 @@ def settled(simulator: Simulator, steps: list[Any], **more: Any) -> Task:
     return task
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(before=st.lists(WRITES, max_size=6), steps=st.lists(st.one_of(WRITES, WRITES, BATCH, FAULTS), max_size=50))
 @example(before=[], steps=[("put", 1), BATCHED, ("put", 0), BATCHED, ("put", 0), BATCHED])
 def test_the_topic_becomes_what_the_filter_keeps(before: list[Any], steps: list[Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,6 +20,7 @@ from ignite_kafka.source.stream.query_sender import slot_of_cache, tasks_of_cach
 from ignite_kafka.state.slot_writer import SlotWriter
 from tests.support.event_log import event_log, ids
 from tests.support.followed_cache import CACHE, NEVER, World, Writer, long
+from tests.support.randomness import generator
 
 
 def test_entries_then_changes() -> None:
@@ -55,7 +55,7 @@ def test_a_load_is_small_and_counts_under_a_rate_limit(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("seed", range(20))
 def test_the_topic_becomes_the_cache_whatever_changes_and_fails(policy: str, seed: int) -> None:
     """Changes at every point of a scan and failed commits lose nothing while the queries are alive."""
-    chance, world = random.Random(seed), World(failover_policy=policy)
+    chance, world = generator(seed), World(failover_policy=policy)
 
     def change() -> None:
         for _ in range(chance.randrange(4)):
@@ -77,7 +77,7 @@ def test_the_topic_becomes_the_cache_whatever_changes_and_fails(policy: str, see
 
 @pytest.mark.parametrize("seed", range(20))
 def test_full_snapshot_makes_up_for_lost_connections(seed: int) -> None:
-    chance, world = random.Random(seed), World()
+    chance, world = generator(seed), World()
 
     def change() -> None:
         world.put(chance.randrange(40), chance.randrange(1_000_000))

@@ -12,6 +12,7 @@ from ignite_kafka.ignite.backlog_units import ASKED, MISSED
 from ignite_kafka.source.stream.unit_reader import WHOLE_BACKLOG
 from tests.support.backlog_changes import PARTITIONS
 from tests.support.backlog_simulator import Simulator
+from tests.support.randomness import examples
 from tests.support.stream_task import Task
 
 KEYS = st.integers(0, 7)
@@ -75,7 +76,7 @@ def settled(simulator: Simulator, steps: list[Any]) -> None:
     assert simulator.steps_back() == []
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(before=st.lists(WRITES, max_size=8), steps=st.lists(st.one_of(WRITES, WRITES, BATCH), max_size=40))
 def test_writes_alone_come_once_and_in_order(before: list[Any], steps: list[Any]) -> None:
     simulator = Simulator()
@@ -83,7 +84,7 @@ def test_writes_alone_come_once_and_in_order(before: list[Any], steps: list[Any]
     settled(simulator, steps)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(before=st.lists(WRITES, max_size=6), steps=st.lists(st.one_of(WRITES, WRITES, BATCH, FAULTS), max_size=50))
 def test_the_topic_becomes_the_cache_whatever_happens(before: list[Any], steps: list[Any]) -> None:
     simulator = Simulator()
@@ -98,7 +99,7 @@ RESTARTS = st.one_of(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(before=st.lists(WRITES, max_size=6), steps=st.lists(st.one_of(WRITES, WRITES, BATCH, RESTARTS), max_size=60))
 @example(before=[], steps=[("put_through", 0), BATCHED, ("put_through", PARTITIONS), BATCHED, ("put_back", 0), ("epoch", 0), BATCHED])
 @example(before=[], steps=[BATCHED, ("put_through", 0), ("fail", "acknowledge"), BATCHED, ("node_joins", 0), BATCHED])
@@ -120,7 +121,7 @@ REMAKES = st.one_of(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(before=st.lists(WRITES, max_size=6), steps=st.lists(st.one_of(WRITES, BATCH, REMAKES), max_size=40))
 @example(before=[], steps=[("remake", 0), ("put", 1), BATCHED])
 @example(before=[("put", 1)], steps=[("meanwhile", ("changed", "remake", 0)), ("meanwhile", ("scan", "put", 1)), BATCHED, BATCHED])

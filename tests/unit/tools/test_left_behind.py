@@ -15,7 +15,7 @@ from tools.servers.jars import CHECKOUT
 
 RUN = """
 import subprocess, sys, time
-from tests.support import left_behind
+from tools.servers import left_behind
 left_behind.watch()
 sleeper = [sys.executable, "-c", "import time; time.sleep(600)"]
 child = "import subprocess, sys; print(subprocess.Popen(sys.argv[1:], start_new_session=True, stdout=subprocess.DEVNULL).pid)"
