@@ -8,31 +8,36 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 # only the very files that are listed there: each has its hash
 PIP_LOCKED = $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes
-TESTS ?= tests/unit tests/integration tests/backlog tests/faults tests/stream
-# last, with nothing beside them: librdkafka's admin client takes whole cores while it waits for a controller that is away
-ALONE := tests/faults/test_three_brokers.py
-# of all tests together; the floor is in pyproject.toml
-COVERAGE := $(if $(filter file,$(origin TESTS)),--cov --cov-report=term:skip-covered --cov-report=html:.work/coverage)
+# some tests only: files, folders or names; all where it is empty
+TESTS ?=
 # unit tests that look at the code and the docs themselves, in seconds
 STRUCTURE := $(addprefix tests/unit/,test_docs.py test_features.py test_folders.py test_imports.py test_public_face.py test_sizes.py tools/test_pages.py)
 # each file that Maven gets must have the checksum that its repository names
 MAVEN := mvn --batch-mode --quiet --strict-checksums -Dstyle.color=never
 # processes that run tests side by side, each with servers of its own; 0: none beside this one
-WORKERS ?= 2
+WORKERS ?= 3
+# how long `make explore` goes on, and the seed of its first round
+MINUTES ?= 20
+# runs of `make hunt`, and the busy processes beside it
+TIMES ?= 50
+LOAD ?= 10
 # rounds of random faults in `make soak`, and the seed of the first; each prints its own
 ROUNDS ?= 3
 SEED ?=
 APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0
 # dates and texts are the same on every machine
 export TZ := UTC
-export PYTHONDONTWRITEBYTECODE := 1
+# each of some hundred processes of a test run would compile the library again
+unexport PYTHONDONTWRITEBYTECODE
 
 LOCK := .work/tools/bin/uv pip compile --quiet --generate-hashes --python-version 3.11 --no-annotate --no-header
 
-.PHONY: help venv jars demo unit test browser soak up down check check-java docs pages format hooks bench lock sbom clean
+.PHONY: help venv jars archives demo unit test test-quick explore hunt setup browser soak up down check check-static check-format check-types check-structure check-java docs pages format hooks bench lock sbom clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)$$/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 19
+
+setup: $(VENV)/.project .work/jars/.complete .work/archives/.complete .work/tools/.complete browser ## all that the tests need; make -j3 gets it side by side
 
 demo: $(VENV)/.project .work/jars/.complete ## real servers, real flights: Ignite → Airflow → Spark → Kafka, verified, in one command
 	@$(PYTHON) -m tools.demo
@@ -43,10 +48,20 @@ unit: $(VENV)/.project ## the unit tests, in a minute or two; needs neither Java
 hooks: $(VENV)/.project ## git hooks that run the quick part of `make check` before each commit
 	@$(VENV)/bin/pre-commit install
 
-test: $(VENV)/.project .work/jars/.complete .work/tools/.complete $(if $(findstring integration,$(TESTS)),browser) ## all tests but the soak, on servers that they start themselves, with coverage, and the oldest set of versions; TESTS=path for some, WORKERS=0 for one after the other
-	@$(PYTHON) -m pytest --numprocesses $(WORKERS) $(COVERAGE) $(if $(COVERAGE),--ignore $(ALONE)) $(TESTS)
-	@$(if $(COVERAGE),$(PYTHON) -m pytest $(ALONE))
-	@$(if $(COVERAGE),$(PYTHON) -m tools.matrix oldest)
+SERVERS := .work/jars/.complete .work/archives/.complete .work/tools/.complete
+BROWSER := $(if $(TESTS),$(if $(findstring integration,$(TESTS)),browser),browser)
+
+test: $(VENV)/.project $(SERVERS) $(BROWSER) ## all tests but the soak, on servers that they start themselves, with coverage, and the oldest set of versions; TESTS=path for some, WORKERS=0 for one after the other
+	@$(PYTHON) -m tools.gate --workers $(WORKERS) $(TESTS)
+
+test-quick: $(VENV)/.project $(SERVERS) ## the unit tests and the main ways on real servers, in about ten minutes
+	@$(PYTHON) -m tools.gate --workers $(WORKERS) --quick
+
+explore: $(VENV)/.project $(SERVERS) ## the random comparisons with fresh seeds and more examples, for MINUTES; SEED for the first round
+	@$(PYTHON) -m tools.gate.explore --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(TESTS)
+
+hunt: $(VENV)/.project $(SERVERS) ## one test, named by TESTS, TIMES times beside LOAD busy processes, until it fails
+	@$(PYTHON) -m tools.gate.hunt --times $(TIMES) --load $(LOAD) $(TESTS)
 
 matrix: $(VENV)/.project .work/tools/.complete ## unit tests of the Airflow part with the oldest and the newest versions, on Python 3.11 to 3.13; SETS=oldest for one
 	@$(PYTHON) -m tools.matrix $(SETS)
@@ -67,11 +82,19 @@ up: $(VENV)/.project .work/jars/.complete ## Ignite, Kafka and Airflow with its 
 down: ## ends what `make up` started; its data and logs stay for the next `make up`
 	@if test -e .work/stack; then $(PYTHON) -m tools.stack down; else echo "nothing is up"; fi
 
-check: $(VENV)/.project check-java docs ## format, lint, types, spelling, the site, and the tests of structure and docs; no servers
+check: check-static check-structure ## format, lint, types, spelling, the site, and the tests of structure and docs; no servers
+
+check-static: check-java docs check-format check-types # without tests; make -j2 is faster
+
+check-format: $(VENV)/.project
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
-	$(VENV)/bin/mypy
 	$(VENV)/bin/codespell .
+
+check-types: $(VENV)/.project
+	$(VENV)/bin/mypy
+
+check-structure: $(VENV)/.project
 	@$(PYTHON) -m pytest --quiet $(STRUCTURE)
 
 docs: $(VENV)/.project ## the site of docs/ in .work/site; warnings are errors
@@ -108,6 +131,11 @@ sbom: .work/tools/.complete ## bills of materials (CycloneDX) of the images' Pyt
 		-DoutputFormat=json -DoutputName=jars.cdx -DoutputDirectory=$(CURDIR)/.work/sbom
 	@ls .work/sbom/*.json
 
+# class data of the JVMs that tests start again and again
+.work/archives/.complete: $(VENV)/.project .work/jars/.complete tools/servers/archives.py
+	@$(PYTHON) -c "from tools.servers.archives import main; main()"
+	@touch $@
+
 .work/tools/.complete: requirements/tools.txt
 	@$(PYTHON3) -m venv .work/tools
 	@.work/tools/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement $<
@@ -124,7 +152,7 @@ $(VENV)/.packages: requirements/build.txt requirements/development.txt
 	@echo "making $(VENV): about 1.2 GB, one to four minutes"
 	@$(PYTHON3) -m venv $(VENV)
 	@$(PIP_LOCKED) --requirement requirements/build.txt # what some packages of the next line are built with
-	@$(PIP_LOCKED) --no-build-isolation --requirement requirements/development.txt
+	@$(PIP_LOCKED) --no-build-isolation --no-compile --requirement requirements/development.txt
 	@touch $@
 
 $(VENV)/.project: $(VENV)/.packages pyproject.toml setup.cfg setup.py
