@@ -85,7 +85,7 @@ def ours(text: str, batch: pa.RecordBatch) -> list[bool | None] | None:
 ACCEPTED = {"tried": 0, "accepted": 0}
 
 
-@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck), print_blob=False)
+@settings(max_examples=examples(150), suppress_health_check=list(HealthCheck), print_blob=False)
 @given(batch=batches(), texts=st.lists(CONDITIONS, min_size=12, max_size=12))
 def test_conditions_give_sparks_results(spark: SparkSession, batch: pa.RecordBatch, texts: list[str]) -> None:
     found = {text: result for text in dict.fromkeys(texts) if (result := ours(text, batch)) is not None}

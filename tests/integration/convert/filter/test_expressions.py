@@ -155,13 +155,13 @@ def compare(spark: SparkSession, batch: pa.RecordBatch, texts: list[str], *, cou
                 COUNTS["raised"] += 1
 
 
-@settings(ONCE, max_examples=examples(40))
+@settings(ONCE, max_examples=examples(100))
 @given(batch=batches(), texts=st.lists(CONDITIONS, min_size=10, max_size=10))
 def test_expressions_give_sparks_results(spark: SparkSession, batch: pa.RecordBatch, texts: list[str]) -> None:
     compare(spark, batch, texts, count_errors=False)
 
 
-@settings(ONCE, max_examples=examples(40))
+@settings(ONCE, max_examples=examples(100))
 @given(batch=batches(), texts=st.lists(predicates(), min_size=5, max_size=5), failing=FAILING)
 def test_rows_with_an_error_are_those_of_spark(spark: SparkSession, batch: pa.RecordBatch, texts: list[str], failing: str) -> None:
     compare(spark, batch, [*texts, failing], count_errors=True)
