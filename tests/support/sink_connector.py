@@ -86,7 +86,7 @@ class Sink:
     @cached_property
     def _producer(self) -> Producer:
         """One for all records: a new one waits half a second for its producer id."""
-        return Producer({"bootstrap.servers": self.kafka.bootstrap, "linger.ms": 5, "enable.idempotence": True})
+        return Producer({"bootstrap.servers": self.kafka.bootstrap, "linger.ms": 5, "enable.idempotence": True, "log_level": 2})
 
     def run(self, **changed: Any) -> RunStatus:
         return run_sink(self.spark, RunRequest(replace(self.settings, **changed), uuid.uuid4().hex))
