@@ -32,7 +32,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 LOCK := .work/tools/bin/uv pip compile --quiet --generate-hashes --python-version 3.11 --no-annotate --no-header
 
-.PHONY: help venv jars archives demo unit test test-quick explore hunt setup browser soak up down check check-static check-format check-types check-structure check-java docs pages format hooks bench lock sbom clean
+.PHONY: help venv jars demo unit test test-quick explore hunt setup browser soak up down check check-static check-format check-types check-structure check-java docs pages format hooks bench lock sbom clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)$$/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 19
