@@ -8,14 +8,12 @@ import shlex
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
+from tests.unit.tools.gate.project import Project
 from tools.gate.__main__ import prepare
 from tools.gate.explore import explore, rounds
-from tools.gate.runner import MARK
-from tools.servers.jars import CHECKOUT
 
 TEST = """
 import os
@@ -31,12 +29,9 @@ def test_passes():
 """
 
 
-def test_a_failure_is_repeated_by_its_command(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(CHECKOUT))
-    monkeypatch.setenv(MARK, "")
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "test_random.py").write_text(TEST)
-    runner = prepare((), 0, tmp_path / "gate", tmp_path)
+def test_a_failure_is_repeated_by_its_command(project: Project, capfd: pytest.CaptureFixture[str]) -> None:
+    project.write("test_random.py", TEST)
+    runner = prepare((), 0, project.root / "gate", project.root)
     assert explore(runner, ("test_random.py",), 0, 2, time.time() + 0.1, 41) == 1
     out = capfd.readouterr().out
     assert "round 1: seed 41, 2 times the examples" in out
@@ -45,7 +40,7 @@ def test_a_failure_is_repeated_by_its_command(tmp_path: Path, capfd: pytest.Capt
     words = shlex.split(again.replace(".venv/bin/python", sys.executable))
     variables = dict(word.split("=", 1) for word in words[: words.index(sys.executable)])
     repeated = subprocess.run(
-        words[len(variables) :], env={**os.environ, **variables}, cwd=tmp_path, capture_output=True, text=True, check=False
+        words[len(variables) :], env={**os.environ, **variables}, cwd=project.root, capture_output=True, text=True, check=False
     )
     assert first in repeated.stdout
     assert out.splitlines()[-1].endswith(": 2 tests ran, 1 failed")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import psutil
 import pytest
 
+from tests.unit.tools.gate.project import Project
 from tools.gate.__main__ import prepare
 from tools.gate.hunt import busy, hunt
-from tools.gate.runner import MARK
-from tools.servers.jars import CHECKOUT
 
 # fails in its third run
 TEST = """
@@ -22,15 +19,12 @@ def test_third():
 """
 
 
-def test_a_hunt_ends_with_the_first_failure(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(CHECKOUT))
-    monkeypatch.setenv(MARK, "")
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "test_rare.py").write_text(TEST)
-    runner = prepare((), 0, tmp_path / "gate", tmp_path)
+def test_a_hunt_ends_with_the_first_failure(project: Project, capfd: pytest.CaptureFixture[str]) -> None:
+    project.write("test_rare.py", TEST)
+    runner = prepare((), 0, project.root / "gate", project.root)
     assert [result.test for result in hunt(runner, ("test_rare.py",), 50)] == ["test_rare.py::test_third"]
-    assert (tmp_path / "runs").read_text() == "..."
-    assert (tmp_path / "gate" / "tmp").exists()
+    assert (project.root / "runs").read_text() == "..."
+    assert (project.root / "gate" / "tmp").exists()
     out = capfd.readouterr().out
     assert "run 2 of 50: passed after " in out
     assert "run 3 of 50: failed after " in out

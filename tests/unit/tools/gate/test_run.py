@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from tests.support.waiting import wait_until
-from tools.gate.__main__ import prepare, run
+from tests.unit.tools.gate.project import Project
 from tools.gate.recorder import EVENTS
 from tools.gate.runner import MARK
 from tools.gate.steps import Step, pytest_step
@@ -31,32 +31,6 @@ CRASHES_ONCE = FAILS_ONCE.replace(
     'assert was_there, "the first failure"', "was_there or __import__('os').kill(__import__('os').getpid(), 11)"
 )
 SERVER, UNIT = "tests/integration/test_server.py", "tests/unit/test_unit.py"
-
-
-class Project:
-    """A checkout with tests of its own."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.write("pytest.ini", "[pytest]\n")  # the root of its tests, though temporary files may be in this checkout
-
-    def write(self, path: str, text: str) -> None:
-        file = self.root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-
-    def run(self, *steps: Step, workers: int = 0, limit_s: float = 600) -> int:
-        plan = [[step] for step in steps] or [[pytest_step("tests", ("tests",), workers)]]
-        runner = prepare(plan, workers, self.root / "gate", self.root)
-        runner.limit_s = limit_s
-        return run(plan, runner)
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.setenv("PYTHONPATH", str(CHECKOUT))
-    monkeypatch.setenv(MARK, "")  # restored with the test
-    return Project(tmp_path)
 
 
 def test_a_test_of_real_servers_that_passes_in_its_second_try_is_flaky(project: Project, capfd: pytest.CaptureFixture[str]) -> None:
