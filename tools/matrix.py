@@ -30,7 +30,7 @@ EXTRAS = ("airflow", "openlineage", "registry")
 # at the versions of constraints.txt: the tests are not what is tested
 TEST_TOOLS = (
     "cryptography", "fastavro", "httpx2", "hypothesis", "jsonschema", "packaging", "pytest", "pytest-cov", "pytest-timeout", "pytest-xdist",
-    "statsd",
+    "setuptools", "statsd",
 )  # fmt: skip
 
 
@@ -72,7 +72,9 @@ class VersionSet:
         python = str(home / "bin" / "python")
         _uv("venv", "--allow-existing", "--no-python-downloads", "--python", interpreter(self.python), str(home))
         _uv("pip", "sync", "--require-hashes", "--python", python, str(self.lock))
-        _uv("pip", "install", "--no-deps", "--python", python, "--editable", str(CHECKOUT))
+        # by pip: uv leaves metadata in spark_apps, where Airflow would find each plugin a second time
+        install = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-build-isolation", "--editable"]
+        subprocess.run([*install, str(CHECKOUT)], check=True)
         print(f"== {self.name}: Python {self.python}, {', '.join(shown(self.lock))}", flush=True)
         command = [python, "-m", "pytest", "--quiet", "-p", "no:cacheprovider", "-p", "tools.gate.recorder", *TESTS]
         return subprocess.run(command, cwd=CHECKOUT, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}).returncode == 0
