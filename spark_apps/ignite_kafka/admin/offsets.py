@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 
 from ..errors import IgniteKafkaError, NotStopped, SettingsError
-from ..kafka.clients import KafkaClients
+from ..kafka.clients import BRIEF_S, KafkaClients
 from ..kafka.producer import ProducerFenced, TransactionalProducer, fenced_by_newer
 from ..kafka.topics import Topics
 from ..plan.slots import Owner, SlotState, UnitKey, UnitOffset, slot_of
@@ -166,6 +166,7 @@ class Hold:
             found = read_connector(self.clients, self.topics, self.prefix, self.connector).connector
             raise fenced_by_newer(self.connector, slot, self.generation, found.generation if found else 0) from cause
         finally:
+            producer.abort_open(BRIEF_S)
             producer.close()
 
     def write(self, producer: TransactionalProducer, slot: int, changes: Mapping[Unit, UnitOffset | None]) -> None:

@@ -91,6 +91,7 @@ class TransactionalProducer:
         self._queue_bytes = queue_bytes
         self._delivery_error: KafkaError | None = None
         self.outcome_unknown = False
+        self._open = False
         self.written: dict[tuple[str, int], int] = {}
         given = {**DEFAULTS, **(settings or {}), **clients.common, **clients.producer}
         config = canonical(given)
@@ -113,6 +114,7 @@ class TransactionalProducer:
     def begin(self) -> None:
         """Begin a transaction."""
         self._call("begin_transaction", "begin_transaction")
+        self._open = True
 
     def produce(
         self,
@@ -215,7 +217,7 @@ class TransactionalProducer:
         self.outcome_unknown = True
         began_at = time.monotonic()
         self._call("commit_transaction", "commit_transaction", self._patience_s)
-        self.outcome_unknown = False
+        self.outcome_unknown = self._open = False
         self.spent = time.monotonic() - began_at >= self._earliest_retry_s
         self._release()
 
@@ -230,7 +232,17 @@ class TransactionalProducer:
     def abort(self, timeout_s: float) -> None:
         """Abort the open transaction."""
         self._call("abort_transaction", "abort_transaction", timeout_s)
+        self._open = False
         self._release()
+
+    def abort_open(self, timeout_s: float) -> None:
+        """Abort a transaction that its caller did not end, for example because of Ctrl-C; readers would wait for its timeout.
+
+        If it cannot be aborted, it ends by its timeout; that error would hide the caller's own and is suppressed.
+        """
+        if self._open and not self.outcome_unknown:
+            with suppress(IgniteKafkaError, ProducerFenced):
+                self.abort(timeout_s)
 
     def _release(self) -> None:
         """Free the values that librdkafka has read in place, once it has no message left."""

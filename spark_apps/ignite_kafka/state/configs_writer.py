@@ -12,7 +12,7 @@ from typing import Any
 from ..common.retry import retry
 from ..errors import OffsetsLost, TopicError
 from ..ignite.cache_configuration import CacheConfiguration
-from ..kafka.clients import REQUEST_TIMEOUT_S, KafkaClients
+from ..kafka.clients import BRIEF_S, REQUEST_TIMEOUT_S, KafkaClients
 from ..kafka.producer import ProducerFenced, TransactionalProducer, fenced_by_newer
 from ..kafka.topic_errors import may_pass
 from ..kafka.topics import COMPACTED, Topics, TopicSpec
@@ -230,8 +230,9 @@ class ConfigsWriter:
         return state.connector.generation if state.connector else 0
 
     def close(self) -> None:
-        """Close the producer."""
+        """Close the producer; a transaction that an interrupt left open is aborted, because all readers of the topic wait for it."""
         if self._producer is not None:
+            self._producer.abort_open(BRIEF_S)
             self._producer.close()
             self._producer = None
 

@@ -18,7 +18,7 @@ from ..errors import Fenced, NotStopped
 from ..ignite.cache_writer import CacheWriter
 from ..ignite.cluster import Cluster
 from ..ignite.types.model import BinaryType, TypeUse
-from ..kafka.clients import KafkaClients
+from ..kafka.clients import BRIEF_S, KafkaClients
 from ..kafka.producer import ProducerFenced, TransactionalProducer
 from ..kafka.records import Records, take_rows
 from ..kafka.topics import Topics
@@ -121,6 +121,8 @@ def send_again(plan: TransferPlan, clients: KafkaClients, cluster: Cluster, cach
         except ProducerFenced as cause:
             remedy = "Wait for its end, then verify again."
             raise Fenced("another repair of the connector has begun", remedy, connector=plan.connector, topic=cache.topic) from cause
+        finally:
+            producer.abort_open(BRIEF_S)
     return sum(map(len, records))
 
 
