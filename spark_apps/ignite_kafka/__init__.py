@@ -23,7 +23,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .convert.filter.user_function import filter_function
+    from .common.user_functions import filter_function, transform_function
     from .datasources import register
     from .errors import Fenced, IgniteKafkaError, OutcomeUnknown, SettingsError
     from .run import run_connector
@@ -42,6 +42,7 @@ __all__ = [
     "filter_function",
     "register",
     "run_connector",
+    "transform_function",
 ]
 
 _MODULES = {
@@ -52,9 +53,10 @@ _MODULES = {
     "SettingsError": ".errors",
     "SinkSettings": ".settings.sink",
     "SourceSettings": ".settings.source",
-    "filter_function": ".convert.filter.user_function",
+    "filter_function": ".common.user_functions",
     "register": ".datasources",
     "run_connector": ".run",
+    "transform_function": ".common.user_functions",
 }
 
 

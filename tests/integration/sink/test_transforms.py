@@ -106,7 +106,8 @@ def test_an_own_transform_is_shipped_with_the_app(sink: Sink, spark: SparkSessio
     module = unique("own").replace("-", "_")
     path = tmp_path / f"{module}.py"
     path.write_text(
-        "import pyarrow as pa\nimport pyarrow.compute as pc\n\n\ndef even(batch):\n"
+        "import pyarrow as pa\nimport pyarrow.compute as pc\nfrom ignite_kafka import transform_function\n\n\n"
+        "@transform_function\ndef even(batch):\n"
         "    keys = batch['key'].cast(pa.string()).cast(pa.int64())\n"
         "    return batch.filter(pc.equal(pc.bit_wise_and(keys, 1), 0))\n"
     )

@@ -96,7 +96,8 @@ def test_an_own_transform_is_shipped_with_the_app_and_dropped_entries_count_as_r
     module = unique("own").replace("-", "_")
     path = tmp_path / f"{module}.py"
     path.write_text(
-        "import pyarrow.compute as pc\n\n\ndef small(batch, most):\n"
+        "import pyarrow.compute as pc\nfrom ignite_kafka import transform_function\n\n\n"
+        "@transform_function\ndef small(batch, most):\n"
         "    return batch.filter(pc.less(pc.struct_field(batch['value'], 'id'), int(most)))\n"
     )
     spark.sparkContext.addPyFile(str(path))

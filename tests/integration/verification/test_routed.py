@@ -100,7 +100,8 @@ def test_topics_that_own_transforms_give(sink: Sink, spark: SparkSession, tmp_pa
     module = unique("own").replace("-", "_")
     path = tmp_path / f"{module}.py"
     path.write_text(
-        "import pyarrow as pa\nimport pyarrow.compute as pc\n\n\ndef by_parity(batch):\n"
+        "import pyarrow as pa\nimport pyarrow.compute as pc\nfrom ignite_kafka import transform_function\n\n\n"
+        "@transform_function\ndef by_parity(batch):\n"
         "    keys = batch['key'].cast(pa.string()).cast(pa.int64())\n"
         "    odd = pc.equal(pc.bit_wise_and(keys, 1), 1)\n"
         "    topics = pc.if_else(odd, pc.binary_join_element_wise(batch['topic'], 'odd', '-'), batch['topic'])\n"

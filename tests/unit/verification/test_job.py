@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ignite_kafka import transform_function
 from ignite_kafka.admin.verify import compare_last
 from ignite_kafka.errors import TransformFailed, UnknownBinaryType, UnsupportedType
 from ignite_kafka.ignite.binary import decode_rows
@@ -287,6 +288,7 @@ def test_what_transforms_refuse_is_skipped_or_ends_the_comparison(monkeypatch: p
         transformed_case("STOP_TASK").job(monkeypatch)
 
 
+@transform_function
 def without_five(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Drop the record of entry 5."""
     return batch.filter(pc.not_equal(batch["value"], "5"))

@@ -43,11 +43,11 @@ def entry_filter_of(where: str, function: str = "", zone: str = "UTC") -> EntryF
     """The filter of a condition and of a function's name; None if both are empty. Raises as :func:`entry_filter`."""
     if not (where or function):
         return None
+    from ...common.user_functions import FILTER, user_function
     from .entries import EntryFilter
-    from .user_function import mask_function
 
     try:
-        return EntryFilter(where, mask_function(function) if function else None, zone)
+        return EntryFilter(where, user_function(function, FILTER, setting="filter") if function else None, zone)
     except SettingsError as error:
         events.emit(events.FILTER_NOT_MADE, **{"reason": error.what, **error.where})
         raise

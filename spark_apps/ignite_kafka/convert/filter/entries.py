@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from ...common.arrays import Mask
 from ...common.redaction import in_message
+from ...common.user_functions import MaskFunction
 from ...errors import IgniteKafkaError, ProgramFault, UnsupportedType
 from ...ignite.binary import EntryGroup, decode_arrays, decode_entries, kept_rows
 from ...ignite.types.model import CacheInfo, Page, TypeSource
@@ -36,7 +37,6 @@ from .declared_types import check_declared
 from .evaluate import check_constants, evaluate
 from .failures import condition_failed
 from .separate import Decided
-from .user_function import MaskFunction
 
 log = logging.getLogger(__name__)
 

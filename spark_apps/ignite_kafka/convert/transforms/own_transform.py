@@ -1,4 +1,4 @@
-"""Transforms of the user's own: a Python function of an Arrow record batch, named ``package.module:function``.
+"""Transforms of the user's own: a function of an Arrow record batch, marked by ``transform_function``, named ``package.module:function``.
 
 The function gets a ``pyarrow.RecordBatch`` of N records, and the transform's other properties as keyword arguments:
 
@@ -20,7 +20,6 @@ optional fields.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -31,6 +30,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...common.exact_decimals import exact_cast
+from ...common.user_functions import TRANSFORM, user_function
 from ...errors import SettingsError
 from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectField, ConnectSchema, ConnectType, arrow_type, date, decimal, time, timestamp
@@ -52,18 +52,9 @@ def own_transform(name: str, properties: Mapping[str, str]) -> OwnTransform:
     """The transform of a function.
 
     :param name: ``package.module:function``.
-    :raises SettingsError: there is no such module or function, or it does not take these properties.
+    :raises SettingsError: there is no such module or function, the function is not marked, or it does not take these properties.
     """
-    module, _, attribute = name.partition(":")
-    remedy = "Name package.module:function, and ship the package with the app: py_files, or installed on driver and executors."
-    try:
-        function = getattr(importlib.import_module(module), attribute, None)
-    except ImportError as error:
-        raise SettingsError(f"module {module} of transform {name} cannot be imported: {error}", remedy, value=name) from error
-    except ValueError as error:  # an empty name
-        raise SettingsError(f"{name} names no module", remedy, value=name) from error
-    if not callable(function):
-        raise SettingsError(f"module {module} has no function {attribute!r}", remedy, value=name)
+    function = user_function(name, TRANSFORM, value=name)
     try:
         inspect.signature(function).bind(None, **properties)
     except TypeError as error:

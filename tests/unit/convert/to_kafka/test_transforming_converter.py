@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from ignite_kafka import transform_function
 from ignite_kafka.convert import Converters
 from ignite_kafka.convert.connect.columns import ConnectColumn
 from ignite_kafka.convert.to_kafka.connect_side import ConnectSide
@@ -203,10 +204,12 @@ def test_own_transforms_drop_and_change_records() -> None:
     assert pairs(records.headers) == [[("size", b"20")], [("size", b"30")]]
 
 
+@transform_function
 def same(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
 
 
+@transform_function
 def large(batch: pa.RecordBatch, least: str) -> pa.RecordBatch:
     """Keep records with a large x, and of their values x alone."""
     x = pc.struct_field(batch["value"], "x")

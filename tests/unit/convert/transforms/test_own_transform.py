@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from ignite_kafka import transform_function
 from ignite_kafka.convert.connect.columns import ConnectColumn
 from ignite_kafka.convert.connect.schema import ConnectField, ConnectSchema, ConnectType, decimal, timestamp
 from ignite_kafka.convert.transforms.batch import NO_TIME, ConnectBatch, Header, Position, Transformed
@@ -138,6 +139,7 @@ def test_what_a_function_may_not_return_is_named(function: Any, message: str) ->
     assert re.search(message, made.bad[0].reason), made.bad[0].reason
 
 
+@transform_function
 def takes(batch: pa.RecordBatch, field: str, least: str = "0") -> pa.RecordBatch:
     return batch
 
@@ -145,10 +147,8 @@ def takes(batch: pa.RecordBatch, field: str, least: str = "0") -> pa.RecordBatch
 @pytest.mark.parametrize(
     ("name", "properties", "message"),
     [
-        ("no_such_module:f", {}, "module no_such_module of transform no_such_module:f cannot be imported"),
-        (":f", {}, "names no module"),
-        (f"{__name__}:no_such", {}, "has no function 'no_such'"),
-        (f"{__name__}:BATCH", {}, "has no function 'BATCH'"),
+        ("no_such_module:f", {}, "transform names no_such_module:f, which cannot be imported here"),
+        ("pydoc:pipepager", {"cmd": "id"}, "transform names pydoc:pipepager, which is no transform function"),
         (f"{__name__}:takes", {}, "cannot be called: missing a required argument: 'field'"),
         (f"{__name__}:takes", {"field": "x", "most": "1"}, "cannot be called: got an unexpected keyword argument 'most'"),
     ],

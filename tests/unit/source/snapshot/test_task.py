@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from ignite_kafka import transform_function
 from ignite_kafka.common.retry import GROWING
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, TopicError
 from ignite_kafka.ignite.types import type_codes as codes
@@ -159,6 +160,7 @@ def test_entries_that_transforms_drop_are_counted_beside_filtered_ones() -> None
     assert (count.entries, count.records, count.bad, count.filtered, count.units) == (4, 2, 1, 1, 1)
 
 
+@transform_function
 def without_two(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Drop the records of value 2."""
     return batch.filter(pc.not_equal(batch["value"], "2"))

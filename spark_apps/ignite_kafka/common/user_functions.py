@@ -1,0 +1,83 @@
+"""Functions of the user, by their names in settings: ``package.module:function``.
+
+Settings are data (docs/security.md): they choose among functions that an author has marked, and call no other.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from ..errors import SettingsError
+
+MaskFunction = Callable[[pa.RecordBatch], Any]
+"""Gets a batch of N rows, and returns N flags: an Arrow array, a numpy array or a list of booleans."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+FILTER, TRANSFORM = "filter", "transform"
+_MARK = "ignite_kafka_functions"  # attribute of a function: what settings may use it for
+
+
+def filter_function(function: F) -> F:
+    """Mark a function that setting ``filter`` may name: it gets an Arrow batch, and returns a boolean for each row (docs/filter.md).
+
+    >>> import ignite_kafka, pyarrow.compute
+    >>> @ignite_kafka.filter_function
+    ... def rich(batch):
+    ...     return pyarrow.compute.greater(batch["price"], 100)
+    """
+    return _marked(function, FILTER)
+
+
+def transform_function(function: F) -> F:
+    """Mark a function that a transform's type may name: it gets and returns an Arrow batch of records (docs/transforms-setup.md).
+
+    >>> import ignite_kafka, pyarrow.compute
+    >>> @ignite_kafka.transform_function
+    ... def large(batch, least):
+    ...     return batch.filter(pyarrow.compute.greater_equal(batch["value"].field("amount"), float(least)))
+    """
+    return _marked(function, TRANSFORM)
+
+
+def _marked(function: F, use: str) -> F:
+    setattr(function, _MARK, (*_marks(function), use))
+    return function
+
+
+def _marks(function: Any) -> tuple[str, ...]:
+    marks = getattr(function, _MARK, ())
+    return marks if isinstance(marks, tuple) else ()
+
+
+def user_function(name: str, use: str, **where: str) -> Callable[..., Any]:
+    """Import the function of a name ``package.module:function``.
+
+    Modules of the standard library are refused before they are imported: some act when they are, and none has a marked function.
+
+    :param use: :data:`FILTER` or :data:`TRANSFORM`.
+    :param where: of the error, such as the setting.
+    :raises SettingsError: it cannot be imported here, or is not marked for this use.
+    """
+    module, _, attribute = name.partition(":")
+    unmarked = SettingsError(
+        f"{use} names {name}, which is no {use} function",
+        f"Put @ignite_kafka.{use}_function above its definition: settings call no other function",
+        **where,
+    )
+    if module.partition(".")[0] in sys.stdlib_module_names:
+        raise unmarked
+    try:
+        function: Any = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, SyntaxError, TypeError, ValueError) as error:
+        what = f"{use} names {name}, which cannot be imported here: {error}"
+        remedy = "Give its module to Spark (--py-files), or install it on the driver and each executor"
+        raise SettingsError(what, remedy, **where) from error
+    if not callable(function) or use not in _marks(function):
+        raise unmarked
+    imported: Callable[..., Any] = function
+    return imported
