@@ -9,6 +9,7 @@ from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.java_patterns import matches_whole
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.settings.transforms import chain_of
 
 _SPECIAL = frozenset("\\.[]{}()*+?^$|")
 _REMEDY = "Choose allowed caches, or ask the author of the Dag to extend allowed_caches."
@@ -18,7 +19,8 @@ def check_allowed_caches(settings: ConnectorSettings, allowed: Sequence[str]) ->
     """Check that no cache outside the author's list can be copied or written.
 
     An item of a source's ``cache_whitelist`` must be in the list as it is, or be a plain name that an expression of the list matches,
-    because no check of two expressions can say which names they share. A sink must name its topics, and the cache of each must match.
+    because no check of two expressions can say which names they share. A sink must name its topics, and the cache of each must match,
+    whatever cache_names, overrides and routers make of the topic's name; transforms by which it depends on the record are refused.
 
     :param allowed: regular expressions (Java's) of whole cache names.
     :raises SettingsError: another cache can be reached; the error names setting, value and list.
@@ -33,8 +35,22 @@ def check_allowed_caches(settings: ConnectorSettings, allowed: Sequence[str]) ->
         if settings.topics_regex:
             raise _refused("which caches topics_regex would reach is not known", "topics_regex", settings.topics_regex, allowed)
         for topic in settings.topics:
-            if not _matches(cache := settings.cache_of(topic).name, allowed):
+            if not _matches(cache := _cache_of(topic, settings, allowed), allowed):
                 raise _refused(f"topic {topic} would be stored in a cache that the Dag does not allow", "topics", cache, allowed)
+
+
+def _cache_of(topic: str, settings: SinkSettings, allowed: Sequence[str]) -> str:
+    """The only cache of a topic's records, as the run names it."""
+    chain = chain_of(settings.of(topic))
+    if not chain:
+        return settings.cache_of(topic).name
+    from ignite_kafka.convert.transforms.steps import routes_each  # loads Arrow, which a run without transforms does not need here
+    from ignite_kafka.sink.planning import cache_of
+
+    if routes_each(chain) or any(one.is_own for one in chain):
+        aliases = ", ".join(one.alias for one in chain)
+        raise _refused(f"transforms may give each record of topic {topic} another cache", "transforms", aliases, allowed)
+    return cache_of(topic, settings).name
 
 
 def _is_plain_name(pattern: str) -> bool:

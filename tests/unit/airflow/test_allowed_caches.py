@@ -14,6 +14,13 @@ from ignite_kafka.settings.source import SourceSettings
 from tests.unit.airflow.bench import Bench, context, operator, rendered, sink
 
 ALLOWED = ["flights.*", "air", r"a\.b"]
+KAFKA = "org.apache.kafka.connect.transforms."
+TO_SALARIES = {"type": f"{KAFKA}RegexRouter", "regex": ".*", "replacement": "salaries"}
+
+
+def transforms(config: dict[str, str]) -> dict[str, Any]:
+    """Settings with one transform."""
+    return {"transforms": ["t"], "transform_config": {"t": config}}
 
 
 @pytest.mark.parametrize("caches", [["flights.*"], ["flights-2024", "flights"], ["air"], [r"a\.b"]])
@@ -41,6 +48,8 @@ def test_all_caches_are_refused() -> None:
         {"topics": ["t-2024"], "topic_prefix": "t-", "cache_prefix": "flights-"},
         {"topics": ["x"], "cache_names": {"x": "flights"}},
         {"topics": ["x"], "overrides": {"x": {"cache": "air"}}},
+        {"topics": ["x"], **transforms({"type": f"{KAFKA}RegexRouter", "regex": "x", "replacement": "air"})},
+        {"topics": ["air"], **transforms({"type": f"{KAFKA}InsertField$Value", "topic.field": "salaries"})},
     ],
 )
 def test_a_sink_writes_to_allowed_caches(settings: dict[str, Any]) -> None:
@@ -55,6 +64,20 @@ def test_a_sink_writes_to_allowed_caches(settings: dict[str, Any]) -> None:
         ({"topics": ["air"], "cache_names": {"air": "salaries"}}, "value salaries"),
         ({"topics": ["air"], "overrides": {"air": {"cache": "salaries"}}}, "value salaries"),
         ({"topics_regex": "air"}, "topics_regex would reach is not known"),
+        ({"topics": ["air"], **transforms(TO_SALARIES)}, "value salaries"),
+        ({"topics": ["air"], "overrides": {"a.*": transforms(TO_SALARIES)}}, "value salaries"),
+        ({"topics": ["t-air"], "topic_prefix": "t-", **transforms({**TO_SALARIES, "replacement": "t-salaries"})}, "value salaries"),
+        ({"topics": ["air"], **transforms({"type": f"{KAFKA}TimestampRouter", "topic.format": "salaries"})}, "give each record .* another"),
+        (
+            {
+                "topics": ["air"],
+                **transforms({**TO_SALARIES, "predicate": "p"}),
+                "predicates": ["p"],
+                "predicate_config": {"p": {"type": f"{KAFKA}predicates.RecordIsTombstone"}},
+            },
+            "give each record .* another",
+        ),
+        ({"topics": ["air"], **transforms({"type": "no_such_module:any"})}, "give each record .* another"),
     ],
 )
 def test_a_sink_is_refused_other_caches(settings: dict[str, Any], message: str) -> None:
