@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -25,17 +25,29 @@ class KafkaCluster:
     """Nodes 1 to ``nodes``. Topics, internal ones included, have a replica per node, at most three, and ``min.insync.replicas`` is 2.
 
     :param directory: of configuration, data and logs; one subfolder per node.
+    :param proxied: of each node the port of a second listener, and the address of the proxy before it, which the listener advertises.
     """
 
-    def __init__(self, directory: Path, *, jars: Jars, nodes: int = 3, options: KafkaOptions | None = None, **named: Any) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        jars: Jars,
+        nodes: int = 3,
+        options: KafkaOptions | None = None,
+        proxied: Sequence[tuple[int, str]] = (),
+        **named: Any,
+    ) -> None:
         given = replace(options or KafkaOptions(heap_mib=256), **named)
         ports = free_ports(nodes * 2)
         voters = ",".join(f"{number + 1}@127.0.0.1:{port}" for number, port in enumerate(ports[nodes:]))
         self.brokers: dict[int, KafkaBroker] = {}
+        self._proxies = [address for _, address in proxied]
         for number in range(nodes):
             settings = {
                 **_replication_settings(nodes),
                 **_node_settings(number + 1, ports[number], ports[nodes + number], voters),
+                **(_proxied_settings(ports[number], ports[nodes + number], *proxied[number]) if proxied else {}),
                 **given.settings,
             }
             mine = replace(given, settings=settings)
@@ -50,8 +62,8 @@ class KafkaCluster:
 
     @property
     def clients(self) -> str:
-        """Addresses of all nodes, for clients."""
-        return self.bootstrap
+        """Addresses of all nodes, for clients: those of the proxies, if there are any."""
+        return ",".join(self._proxies) or self.bootstrap
 
     @property
     def admin(self) -> AdminClient:
@@ -185,6 +197,15 @@ def _node_settings(node: int, port: int, controller_port: int, voters: str) -> M
         "node.id": node,
         "controller.quorum.voters": voters,
         "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
+    }
+
+
+def _proxied_settings(port: int, controller_port: int, proxied_port: int, proxy: str) -> Mapping[str, Any]:
+    own = f"PLAINTEXT://127.0.0.1:{port}"
+    return {
+        "listeners": f"{own},PROXIED://127.0.0.1:{proxied_port},CONTROLLER://127.0.0.1:{controller_port}",
+        "advertised.listeners": f"{own},PROXIED://{proxy}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:PLAINTEXT",
     }
 
 

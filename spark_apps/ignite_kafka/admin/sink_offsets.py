@@ -15,6 +15,7 @@ from confluent_kafka import TopicPartition as TopicPartitionOffset
 from confluent_kafka.admin import OffsetSpec
 
 from ..errors import IgniteKafkaError, SettingsError, TopicError
+from ..kafka.bounded_calls import close_consumer
 from ..kafka.topics import TopicPartition, Topics
 from ..plan.sink_offsets import PartitionKey, PartitionOffset
 from ..plan.slots import slot_of
@@ -151,7 +152,7 @@ def _write(hold: Hold, offsets: Mapping[TopicPartition, int]) -> Moved:
                 producer.send_offsets(committed, group.consumer_group_metadata())
                 producer.commit()
     finally:
-        group.close()
+        close_consumer(group)
     _check(hold, offsets)
     return Moved({place: (before[place], offset) for place, offset in offsets.items()})
 

@@ -19,6 +19,7 @@ from confluent_kafka import TopicPartition as TopicPartitionOffset
 from ..errors import KafkaUnavailable, RecordsLost
 from . import batch_produce as native
 from .batch_consume import NativeQueue, Signal, signal_of
+from .bounded_calls import close_consumer
 from .clients import ErrorMemory, KafkaClients, translate
 from .headers import from_messages
 from .records import Consumed, concat_present
@@ -198,7 +199,7 @@ class RecordReader:
         """Close queue and consumer."""
         if self._queue:
             self._queue.close()
-        self._consumer.close()
+        close_consumer(self._consumer)
 
 
 def consume(consumer: Consumer, count: int, timeout_s: float) -> tuple[list[Consumed], list[Signal]]:

@@ -22,6 +22,7 @@ from ..common.redaction import in_message
 from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable
 from ..settings.client_config import canonical
 from . import batch_produce as native
+from .bounded_calls import CallStuck, bounded, stuck
 from .clients import NO_NEW_TOPICS, QUICK, ErrorMemory, KafkaClients, make_client, translate
 from .headers import Header, pairs
 from .lent_values import LentValues
@@ -52,6 +53,7 @@ DEFAULTS: dict[str, Any] = {
     "retry.backoff.ms": 500,  # see TransactionalProducer.spent
 }
 _MESSAGE_TIMEOUT_MS = 300_000
+_OFFSETS_S = 5.0  # nothing is lost by an early retry: the offsets are sent again, in a new transaction
 _STILL_S = 0.1
 _LAST_REFERENCE = 2  # that of sys.getrefcount itself included
 _EARLIEST_RETRY = 0.8  # of retry.backoff.ms: librdkafka varies it by a fifth
@@ -91,7 +93,7 @@ class TransactionalProducer:
         self._queue_bytes = queue_bytes
         self._delivery_error: KafkaError | None = None
         self.outcome_unknown = False
-        self._open = False
+        self._open = self._stuck = False
         self.written: dict[tuple[str, int], int] = {}
         given = {**DEFAULTS, **(settings or {}), **clients.common, **clients.producer}
         config = canonical(given)
@@ -109,11 +111,11 @@ class TransactionalProducer:
 
     def init(self) -> None:
         """Fence every earlier producer of this id and settle its open transaction."""
-        self._call("init_transactions", "init_transactions", self._init_s)
+        self._call_within(self._init_s, "init_transactions", self._init_s)
 
     def begin(self) -> None:
         """Begin a transaction."""
-        self._call("begin_transaction", "begin_transaction")
+        self._call_within(self._patience_s, "begin_transaction")
         self._open = True
 
     def produce(
@@ -200,8 +202,10 @@ class TransactionalProducer:
         """Add a consumer group's offsets to the open transaction.
 
         :param group_metadata: ``Consumer.consumer_group_metadata()``.
+        :raises KafkaUnavailable: no answer: nothing of the transaction is committed, and the producer must be discarded.
         """
-        self._call("send_offsets_to_transaction", "send_offsets_to_transaction", list(offsets), group_metadata, self._patience_s)
+        timeout_s = min(_OFFSETS_S, self._patience_s)
+        self._call_within(timeout_s, "send_offsets_to_transaction", list(offsets), group_metadata, timeout_s)
 
     def commit(self) -> None:
         """Commit the open transaction.
@@ -216,7 +220,7 @@ class TransactionalProducer:
         self._drain()
         self.outcome_unknown = True
         began_at = time.monotonic()
-        self._call("commit_transaction", "commit_transaction", self._patience_s)
+        self._call_within(self._patience_s, "commit_transaction", self._patience_s)
         self.outcome_unknown = self._open = False
         self.spent = time.monotonic() - began_at >= self._earliest_retry_s
         self._release()
@@ -231,7 +235,7 @@ class TransactionalProducer:
 
     def abort(self, timeout_s: float) -> None:
         """Abort the open transaction."""
-        self._call("abort_transaction", "abort_transaction", timeout_s)
+        self._call_within(timeout_s, "abort_transaction", timeout_s)
         self._open = False
         self._release()
 
@@ -279,6 +283,17 @@ class TransactionalProducer:
             if cause.args[0].code() == KafkaError._INCONSISTENT and self._delivery_error is not None:  # its text only counts the failures
                 error = self._error(KafkaException(self._delivery_error), "sending records")
             raise error from cause
+
+    def _call_within(self, timeout_s: float, method: str, *arguments: object) -> None:
+        """Make a call that librdkafka may not return from; after one, it is asked nothing more."""
+        where = {"transactional_id": self.transactional_id}
+        if self._stuck:
+            raise KafkaUnavailable(f"{method} is not called: an earlier call did not return", **where)
+        try:
+            bounded(lambda: self._call(method, method, *arguments), timeout_s)
+        except CallStuck as cause:
+            self._stuck = True
+            raise stuck(method, cause, **where) from cause
 
     def _refused(self, code: int, records: Records, row: int, topic: str) -> Exception:
         """The error of a record that librdkafka did not queue."""

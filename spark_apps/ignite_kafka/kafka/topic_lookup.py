@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, Resourc
 from ..common.deadline import Clock
 from ..common.retry import retry
 from ..errors import IgniteKafkaError
+from .bounded_calls import answer_of
 from .clients import BRIEF_S, REQUEST_TIMEOUT_S, ErrorMemory, KafkaClients, translate
 from .topic_errors import NOT_ALLOWED, NOT_REFUSED, UNKNOWN_TOPIC, code_of, may_pass, not_known_yet
 
@@ -71,7 +72,7 @@ class TopicLookup:
         found = {}
         for name, future in answers.items():
             try:
-                found[name] = future.result()
+                found[name] = answer_of(future, self._timeout_s, doing, topic=name)
                 self._unknown_since.pop(name, None)
             except KafkaException as cause:
                 if cause.args[0].code() not in UNKNOWN_TOPIC:
@@ -88,7 +89,8 @@ class TopicLookup:
         """
         admin = self._admin
         try:
-            admin.create_topics([NewTopic(name, -1, -1)], validate_only=True, request_timeout=self._timeout_s)[name].result()
+            asked = admin.create_topics([NewTopic(name, -1, -1)], validate_only=True, request_timeout=self._timeout_s)
+            answer_of(asked[name], self._timeout_s, "asking for a topic", topic=name)
         except KafkaException as cause:
             code = cause.args[0].code()
             if code == KafkaError.TOPIC_ALREADY_EXISTS:

@@ -11,6 +11,7 @@ from confluent_kafka import TopicPartition as TopicPartitionOffset
 from confluent_kafka.admin import AclOperation, NewTopic, OffsetSpec, TopicDescription
 
 from ..errors import IgniteKafkaError, KafkaUnavailable, OffsetsLost, TopicError
+from .bounded_calls import CallStuck, answer_of, bounded, close_consumer, stuck
 from .clients import NO_TOPIC, KafkaClients, translate
 from .topic_errors import NOT_REFUSED, UNKNOWN_TOPIC, not_known_yet
 from .topic_lookup import TopicLookup
@@ -103,7 +104,7 @@ class Topics(TopicLookup):
         admin = self._admin  # it must live until its answers have arrived
         for name, future in (admin.create_topics(made, request_timeout=self._timeout_s) if made else {}).items():
             try:
-                future.result()
+                answer_of(future, self._timeout_s, "creating a topic", topic=name)
             except KafkaException as cause:
                 if cause.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
                     continue
@@ -181,7 +182,7 @@ class Topics(TopicLookup):
         found, doing, admin = {}, "reading offsets", self._admin
         for place, future in admin.list_offsets(wanted, isolation_level=isolation, request_timeout=self._timeout_s).items():
             try:
-                found[place.topic, place.partition] = future.result().offset
+                found[place.topic, place.partition] = answer_of(future, self._timeout_s, doing, topic=place.topic).offset
                 self._unknown_since.pop(place.topic, None)
             except KafkaException as cause:
                 if cause.args[0].code() in UNKNOWN_TOPIC and self._is_there(place.topic):
@@ -200,11 +201,13 @@ class Topics(TopicLookup):
         # the admin client's list_consumer_group_offsets does not wait while the group's coordinator loads
         consumer = self._clients.reader(**{"group.id": group})
         try:
-            found = consumer.committed(wanted, self._timeout_s)
+            found = bounded(lambda: consumer.committed(wanted, self._timeout_s), self._timeout_s)
+        except CallStuck as cause:
+            raise stuck("reading a group's offsets", cause, group=group) from cause
         except KafkaException as cause:
             raise translate(cause.args[0], "reading a group's offsets", self._memory, group=group) from cause
         finally:
-            consumer.close()
+            close_consumer(consumer)
         for place in found:
             if place.error is not None:
                 raise translate(place.error, "reading a group's offsets", self._memory, group=group, topic=place.topic)
@@ -270,7 +273,7 @@ def read_to(
                     open_partitions.discard(partition)
             _check_progress(deadline, topic, open_partitions)
     finally:
-        consumer.close()
+        close_consumer(consumer)
 
 
 def _check_progress(deadline: float, topic: str, partitions: set[int]) -> None:

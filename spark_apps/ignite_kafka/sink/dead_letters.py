@@ -12,6 +12,7 @@ from ..convert.filter.entries import EntryFilter
 from ..convert.rules.stage import failed_in_filter, setting_of
 from ..convert.to_ignite import BadRecord, RecordConverter
 from ..errors import KafkaUnavailable, RecordRefused, RecordsOvertaken
+from ..kafka.bounded_calls import close_consumer
 from ..kafka.clients import KafkaClients, translate
 from ..kafka.dead_letters import DeadLetter, context_headers
 from ..kafka.headers import Header
@@ -87,7 +88,7 @@ def _messages(clients: KafkaClients, topic: str, partition: int, offsets: Sequen
             if deadline.expired:
                 raise KafkaUnavailable("bad records could not be read again", topic=topic, partition=partition, offset=position)
     finally:
-        consumer.close()
+        close_consumer(consumer)
     for offset in offsets:
         if offset not in found:
             what = "a record that cannot be stored is not in the topic any more"

@@ -1,0 +1,88 @@
+"""Calls of librdkafka that end when they should, although librdkafka does not return.
+
+librdkafka may wait without limit, whatever time-out it was given: ``send_offsets_to_transaction`` waits for a wake-up that is lost when
+the coordinator's connection breaks (its issues 5456 and 5511). A thread that waits in it cannot be ended. So such a call runs in a thread
+of its own, which is left behind if the call does not return; the client that it was made on must not be used again.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from confluent_kafka import Consumer
+
+from ..errors import KafkaUnavailable
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+GRACE_S = 5.0  # beyond a call's own time-out: it may be late on a busy machine
+_CLOSE_S = 30.0
+
+
+class CallStuck(Exception):
+    """A call did not return. Whether it has had an effect, or will have one, is unknown."""
+
+
+def bounded(call: Callable[[], T], timeout_s: float) -> T:
+    """Return the result of a call, or raise its exception.
+
+    An interrupt is raised after the call, as if the call ran in this thread.
+
+    :param timeout_s: that the call itself was given; it has :data:`GRACE_S` more.
+    :raises CallStuck: it did not return in this time.
+    """
+    outcome: Future[T] = Future()
+    ended = threading.Event()
+
+    def run() -> None:
+        try:
+            outcome.set_result(call())
+        except BaseException as error:  # noqa: BLE001  # raised in the caller's thread
+            outcome.set_exception(error)
+        ended.set()
+
+    deadline = time.monotonic() + timeout_s + GRACE_S
+    try:
+        threading.Thread(target=run, name="librdkafka", daemon=True).start()
+        ended.wait(timeout_s + GRACE_S)
+    except BaseException:
+        ended.wait(max(0.0, deadline - time.monotonic()))
+        raise
+    if not ended.is_set():
+        raise CallStuck(f"no return within {timeout_s + GRACE_S:.0f} s")
+    return outcome.result()
+
+
+def stuck(doing: str, cause: CallStuck, **where: Any) -> KafkaUnavailable:
+    """The error of a call that did not return."""
+    return KafkaUnavailable(
+        f"{doing}: {cause}; librdkafka waits for an answer that does not come",
+        "None: another client is made. If it happens often, check the network between this host and the brokers.",
+        **where,
+    )
+
+
+def answer_of(future: Future[T], timeout_s: float, doing: str, **where: Any) -> T:
+    """Return the answer to a request of an admin client.
+
+    :param timeout_s: that the request was given.
+    :raises KafkaUnavailable: there is neither an answer nor an error after :data:`GRACE_S` more.
+    :raises KafkaException: the request failed.
+    """
+    try:
+        return future.result(timeout_s + GRACE_S)
+    except TimeoutError as cause:
+        raise stuck(doing, CallStuck(f"no answer within {timeout_s + GRACE_S:.0f} s"), **where) from cause
+
+
+def close_consumer(consumer: Consumer) -> None:
+    """Close a consumer. One that does not close stays open: its caller has what it read, and commits nothing by it."""
+    try:
+        bounded(consumer.close, _CLOSE_S)
+    except CallStuck as cause:
+        log.warning("a consumer was left open: %s", cause)

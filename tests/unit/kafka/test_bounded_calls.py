@@ -1,0 +1,139 @@
+"""Calls that do not return end all the same, and what hangs on them goes on with another client."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException, Producer
+
+from ignite_kafka.errors import KafkaUnavailable
+from ignite_kafka.kafka import bounded_calls
+from ignite_kafka.kafka.bounded_calls import CallStuck, answer_of, bounded, close_consumer
+from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.producer import ProducerFenced, TransactionalProducer
+
+SHORT_S = 0.2
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_calls, "GRACE_S", SHORT_S)
+
+
+@pytest.fixture
+def never() -> Iterator[threading.Event]:
+    """What a stuck call waits for; it is set at the end, so that no thread stays."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def test_results_and_exceptions_are_those_of_the_call() -> None:
+    assert bounded(lambda: threading.current_thread() is threading.main_thread(), 60) is False
+    with pytest.raises(KafkaException):
+        bounded(lambda: (_ for _ in ()).throw(KafkaException(KafkaError(KafkaError._TIMED_OUT))), 60)
+
+
+def test_a_call_that_does_not_return_is_left_behind(never: threading.Event) -> None:
+    with pytest.raises(CallStuck, match="no return within"):
+        bounded(never.wait, 0.0)
+
+
+def test_an_interrupt_waits_for_the_call(never: threading.Event) -> None:
+    """Ctrl-C amid a commit: what the call does is done before anybody acts on the interrupt."""
+    done = threading.Event()
+
+    def call() -> None:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        never.wait(SHORT_S)
+        done.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        bounded(call, 60)
+    assert done.is_set()
+
+
+def test_a_request_without_an_answer_is_an_error_that_names_it() -> None:
+    answered: Future[int] = Future()
+    answered.set_result(7)
+    assert answer_of(answered, 0.0, "reading offsets") == 7
+    with pytest.raises(KafkaUnavailable, match=r"reading offsets: no answer within .*topic t"):
+        answer_of(Future(), 0.0, "reading offsets", topic="t")
+
+
+def test_a_consumer_that_does_not_close_is_left_open(
+    never: threading.Event, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Consumer:
+        close = staticmethod(never.wait)
+
+    monkeypatch.setattr(bounded_calls, "_CLOSE_S", 0.0)
+    close_consumer(Consumer())  # type: ignore[arg-type]
+    assert "a consumer was left open: no return within" in caplog.text
+
+
+class Stuck:
+    """A producer of which one method does not return."""
+
+    def __init__(self, method: str, never: threading.Event) -> None:
+        self.method, self.never, self.calls = method, never, list[str]()
+
+    def __call__(self, config: dict[str, Any]) -> Producer:
+        return self  # type: ignore[return-value]
+
+    def __len__(self) -> int:
+        return 0
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*_: Any, **__: Any) -> None:
+            self.calls.append(name)
+            if name == self.method:
+                self.never.wait()
+
+        return call
+
+
+@pytest.mark.parametrize(
+    "method", ["init_transactions", "begin_transaction", "send_offsets_to_transaction", "commit_transaction", "abort_transaction"]
+)
+def test_a_stuck_producer_is_given_up(method: str, never: threading.Event) -> None:
+    client = Stuck(method, never)
+    producer = TransactionalProducer(KafkaClients({"bootstrap.servers": "127.0.0.1:1"}, patience_s=SHORT_S), "c-0", 60_000, client=client)
+    steps = {
+        "init_transactions": producer.init,
+        "begin_transaction": producer.begin,
+        "send_offsets_to_transaction": lambda: producer.send_offsets([], None),
+        "commit_transaction": producer.commit,
+        "abort_transaction": lambda: producer.abort(SHORT_S),
+    }
+    for name, step in steps.items():
+        if name == method:
+            break
+        step()
+    with pytest.raises(KafkaUnavailable, match=f"{method}: no return within .*transactional id c-0"):
+        steps[method]()
+    assert producer.outcome_unknown == (method == "commit_transaction")
+    calls = list(client.calls)
+    with pytest.raises(KafkaUnavailable, match="abort_transaction is not called: an earlier call did not return"):
+        producer.abort(60)
+    producer.abort_open(60)
+    assert client.calls == calls, "librdkafka is asked nothing more"
+    producer.close()
+
+
+def test_an_error_of_a_call_is_no_stuck_one(never: threading.Event) -> None:
+    class Fenced(Stuck):
+        def commit_transaction(self, timeout_s: float) -> None:
+            raise KafkaException(KafkaError(KafkaError._FENCED))
+
+    producer = TransactionalProducer(KafkaClients({"bootstrap.servers": "127.0.0.1:1"}), "c-0", 60_000, client=Fenced("", never))
+    producer.init()
+    producer.begin()
+    with pytest.raises(ProducerFenced):
+        producer.commit()
+    producer.abort(60)
