@@ -1,4 +1,4 @@
-"""Calls that do not return end all the same, and what hangs on them goes on with another client."""
+"""Calls of librdkafka that do not return: each ends with an error after its timeout."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_consumer_that_does_not_close_is_left_open(
 
 
 class Stuck:
-    """A producer of which one method does not return."""
+    """A producer with one method that does not return."""
 
     def __init__(self, method: str, never: threading.Event) -> None:
         self.method, self.never, self.calls = method, never, list[str]()

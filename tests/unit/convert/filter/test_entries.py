@@ -226,7 +226,7 @@ def test_a_function_that_fails_is_named(found: Any, why: str) -> None:
 def test_settings_choose_the_filter_of_each_cache(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     module = ModuleType("acme_filters")
     rich_ones = filter_function(lambda batch: pc.greater(batch["price"], 10))
-    module.__dict__.update(rich=rich_ones)
+    module.__dict__.update(rich=rich_ones, number=1, unmarked=lambda batch: [True])
     monkeypatch.setitem(sys.modules, "acme_filters", module)
     settings = SourceSettings.from_dict({"name": "c", "overrides": {"rich": {"filter": "acme_filters:rich"}, "b.*": {"where": "n = 1"}}})
     filters = Filters(settings)
@@ -235,10 +235,17 @@ def test_settings_choose_the_filter_of_each_cache(monkeypatch: pytest.MonkeyPatc
     rich = filters.of("rich")
     assert rich is not None
     assert rich.of_pages([page(ENTRIES)], CACHE, TYPES)[0].tolist() == [False, True, False, True]
-    with pytest.raises(SettingsError, match="filter names acme_filters:gone, which cannot be imported") as caught:
-        entry_filter(SourceSettings(name="c", filter="acme_filters:gone"), "cache")
-    assert caught.value.where["setting"] == "filter"
-    assert caplog.records[-1].__dict__["event_id"] == events.FILTER_NOT_MADE.id
+    for name, why in (
+        ("acme_filters:number", "no filter function"),
+        ("acme_filters:unmarked", "no filter function"),
+        ("os:system", "no filter function"),
+        ("acme_filters:gone", "cannot be imported"),
+        ("no_such:f", "cannot be"),
+    ):
+        with pytest.raises(SettingsError, match=why) as caught:
+            entry_filter(SourceSettings(name="c", filter=name), "cache")
+        assert caught.value.where["setting"] == "filter"
+        assert caplog.records[-1].__dict__["event_id"] == events.FILTER_NOT_MADE.id
 
 
 @pytest.mark.parametrize(
