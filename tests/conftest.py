@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support import QUICK_JVM, randomness
+from tests.support import PARTITIONS, QUICK_JVM, randomness
 from tests.support.processes import spark_jvm_options
 from tests.support.scheduling import SharedServers
 from tools.servers import IgniteCluster, Jars, KafkaBroker, SchemaRegistry, left_behind
@@ -65,13 +65,13 @@ def jars() -> Jars:
 @pytest.fixture(scope="session")
 def ignite(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IgniteCluster]:
     """A shared node without persistence, not to be killed: ``.address``, ``.addresses``, ``.client()``."""
-    # an empty cache of 1,024 partitions takes 20 MiB; tests make some hundred
     with IgniteCluster(
         tmp_path_factory.mktemp("ignite"),
         jars=jars,
         backlog_mib=1_024,
         data_region_mib=6_144,
         heap_mib=1_024,
+        partitions=PARTITIONS,
         java_options=QUICK_JVM,
     ) as cluster:
         yield cluster

@@ -31,6 +31,7 @@ class IgniteOptions:
     :param authentication: require user and password (first user: ignite, ignite); implies ``persistence``.
     :param data_region_mib: largest size of the default data region.
     :param backlog_mib: largest size of the backlog service's data region; 0: neither region nor service.
+    :param partitions: of each cache; None: Ignite's default, 1,024.
     :param regions: additional data regions, name and largest size in MiB; persistent like the default one.
     :param class_path: additional jars or class folders on the nodes' class path.
     :param java_options: additional Java options, after the defaults.
@@ -44,6 +45,7 @@ class IgniteOptions:
     data_region_mib: int = 512
     heap_mib: int = 512
     backlog_mib: int = 128
+    partitions: int | None = None
     regions: tuple[tuple[str, int], ...] = ()
     class_path: tuple[Path, ...] = ()
     java_options: tuple[str, ...] = ()
@@ -70,6 +72,7 @@ def node_xml(name: str, ports: NodePorts, discovery_ports: Sequence[int], direct
         "communicationSpi": _bean("org.apache.ignite.spi.communication.tcp.TcpCommunicationSpi", {"localPort": ports.communication}),
         "discoverySpi": _discovery(ports.discovery, discovery_ports),
         "dataStorageConfiguration": _storage(options),
+        **_cache_template(options),
         **dict(options.properties),
     }
     return (
@@ -117,6 +120,15 @@ def _storage(options: IgniteOptions) -> str:
         "walSegments": 4,
     }
     return _bean(f"{_CONFIGURATION}.DataStorageConfiguration", storage)
+
+
+def _cache_template(options: IgniteOptions) -> dict[str, object]:
+    if options.partitions is None:
+        return {}
+    affinity = _bean("org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction", {"partitions": options.partitions})
+    # a name that ends in * makes a template, which caches that clients and SQL create follow
+    template = _bean(f"{_CONFIGURATION}.CacheConfiguration", {"name": "*", "affinity": affinity})
+    return {"cacheConfiguration": f"<list>{template}</list>"}
 
 
 def _region(name: str, mib: int, options: IgniteOptions) -> str:

@@ -22,7 +22,7 @@ from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.configs_writer import ConfigsWriter
 from ignite_kafka.state.status import RUNNING, RunStatus, StatusWriter, now_ms
-from tests.support import QUICK_JVM
+from tests.support import PARTITIONS, QUICK_JVM
 from tests.support.airflow_home import ROOT, AirflowHome, use_private_home
 from tools.servers import IgniteCluster, Jars, KafkaBroker
 
@@ -63,7 +63,9 @@ class Secured:
 def secured(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     passwords = f"ignite-{uuid.uuid4().hex}", f"kafka-{uuid.uuid4().hex}"
     with (
-        IgniteCluster(tmp_path_factory.mktemp("secured-ignite"), jars=jars, authentication=True, java_options=QUICK_JVM) as ignite,
+        IgniteCluster(
+            tmp_path_factory.mktemp("secured-ignite"), jars=jars, authentication=True, partitions=PARTITIONS, java_options=QUICK_JVM
+        ) as ignite,
         KafkaBroker(tmp_path_factory.mktemp("secured-kafka"), jars=jars, users={"app": passwords[1]}, java_options=QUICK_JVM) as kafka,
     ):
         with ignite.client() as client:

@@ -16,6 +16,7 @@ from pyignite.datatypes import LongObject
 
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, TopicSpec
+from tests.support import PARTITIONS
 from tests.support.processes import ManagedProcess
 from tests.support.waiting import DEADLINE_S, REQUEST_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
@@ -71,8 +72,8 @@ def test_a_file_of_the_reference_from_dry_run_to_offsets(
     done = json.loads(command("plan", str(file), "--json", "--snapshot-id", "s1").stdout)
     assert done["state"] == "complete"
     assert {cache["cache"]: (cache["units_done"], cache["records_done"]) for cache in done["caches"]} == {
-        f"{name}-empty": (1024, 0),
-        f"{name}-many": (1024, 2_000),
+        f"{name}-empty": (PARTITIONS, 0),
+        f"{name}-many": (PARTITIONS, 2_000),
     }
 
     assert command("verify", str(file)).returncode == 0
@@ -82,7 +83,7 @@ def test_a_file_of_the_reference_from_dry_run_to_offsets(
 
     offsets = command("offsets", "show", name, "--json", "--internal-topic-prefix", name)
     units = [json.loads(line) for line in offsets.stdout.splitlines()]
-    assert len(units) == 2 * 1024
+    assert len(units) == 2 * PARTITIONS
     assert sum(unit["offset"]["snapshot"]["records"] for unit in units) == 2_000
     table = command("offsets", "show", name, "--internal-topic-prefix", name).stdout
     assert [line.split()[0] for line in table.splitlines()[2:]] == [f"{name}-empty", f"{name}-many"]

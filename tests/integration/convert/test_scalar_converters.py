@@ -26,6 +26,7 @@ from ignite_kafka.sink.run import run_sink
 from ignite_kafka.source.planning import make_plan
 from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state import status
+from tests.support import PARTITIONS
 from tests.support.oracle import read_committed
 from tools.servers import IgniteCluster, KafkaBroker
 
@@ -153,7 +154,7 @@ def test_headers_and_keys_and_times_of_fields_and_a_cache_key_from_a_header(cach
     headers = dict(one.headers() or ())
     assert list(headers) == [f"ignite_kafka.{name}" for name in ("connector", "run", "cache", "partition")]
     assert headers["ignite_kafka.cache"] == f"{caches.stem}-quotes".encode()
-    assert int(headers["ignite_kafka.partition"] or "") in range(1024)
+    assert int(headers["ignite_kafka.partition"] or "") in range(PARTITIONS)
     assert caches.verified(settings)
     name = caches.store(
         settings, "quotes", key_converter="string", key_policy="header", key_fields=("ignite_kafka.partition",), process_updates=True

@@ -11,6 +11,7 @@ from ignite_kafka import register
 from ignite_kafka.errors import IgniteKafkaError, SettingsError, SnapshotConflict, UnsupportedType
 from ignite_kafka.kafka.topics import Topics, read_to_end
 from ignite_kafka.state import status
+from tests.support import PARTITIONS
 from tests.support.snapshot_world import ROWS, World
 from tests.support.stream_world import World as StreamWorld
 from tests.support.stream_world import await_that
@@ -40,9 +41,10 @@ def test_a_snapshot_sends_what_spark_sql_keeps(fresh: World, converter: str) -> 
     wanted = keys_by_spark(fresh, "trades", TRADES_WHERE)
     result = fresh.run(where=TRADES_WHERE, cache_whitelist=(f"{fresh.stem}-trades",), value_converter=converter)
     counts = result.caches[f"{fresh.stem}-trades"]
-    assert 0 < len(wanted) < ROWS / 2
+    kept = len(wanted)
+    assert 0 < kept < ROWS / 2
     assert keys_in_topic(fresh, "trades") == wanted
-    assert (counts.entries, counts.records, counts.filtered, counts.units_done) == (len(wanted), len(wanted), ROWS - len(wanted), 1024)
+    assert (counts.entries, counts.records, counts.filtered, counts.units_done) == (kept, kept, ROWS - kept, PARTITIONS)
 
 
 def test_keys_and_plain_values_are_filtered_by_the_overrides_of_their_cache(fresh: World) -> None:
@@ -68,14 +70,14 @@ def test_wholly_filtered_partitions_are_done_and_a_snapshot_of_them_resumes(fres
         fresh.run("s", where="id = 6", cache_whitelist=(name,))
     result = fresh.run("s", where=where, cache_whitelist=(name,))
     assert result.state == status.COMPLETED
-    assert (result.caches[name].records, result.caches[name].units_done) == (2, 1024)
+    assert (result.caches[name].records, result.caches[name].units_done) == (2, PARTITIONS)
     assert keys_in_topic(fresh, "trades") == [5, 1700]
 
 
 def test_a_filter_that_keeps_nothing_completes(fresh: World) -> None:
     name = f"{fresh.stem}-trades"
     counts = fresh.run(where="id < 0", cache_whitelist=(name,), transaction_max_records=50).caches[name]
-    assert (counts.entries, counts.records, counts.filtered, counts.units_done) == (0, 0, ROWS, 1024)
+    assert (counts.entries, counts.records, counts.filtered, counts.units_done) == (0, 0, ROWS, PARTITIONS)
 
 
 def test_a_function_of_the_user_filters(fresh: World) -> None:

@@ -18,6 +18,7 @@ from ignite_kafka.state import status
 from ignite_kafka.state.configs import read_connector
 from ignite_kafka.state.status import RunStatus
 from ignite_kafka.state.types import type_from_json
+from tests.support import PARTITIONS
 from tests.support.snapshot_world import ROWS, World
 from tests.support.waiting import REQUEST_S
 
@@ -28,10 +29,11 @@ def test_every_entry_of_every_cache_arrives_once(fresh: World) -> None:
     counts = {
         name.removeprefix(f"{fresh.stem}-"): (cache.entries, cache.records, cache.units_done) for name, cache in result.caches.items()
     }
-    assert counts == {"trades": (ROWS, ROWS, 1024), "names": (50, 50, 1024), "accounts": (40, 40, 1024), "empty": (0, 0, 1024)}
+    expected = {"trades": ROWS, "names": 50, "accounts": 40, "empty": 0}
+    assert counts == {name: (entries, entries, PARTITIONS) for name, entries in expected.items()}
     found = fresh.verify()
     assert all(cache.equal and not cache.repeated for cache in found.values()), found
-    assert {name: cache.records for name, cache in found.items()} == {"trades": ROWS, "names": 50, "accounts": 40, "empty": 0}
+    assert {name: cache.records for name, cache in found.items()} == expected
 
 
 def test_the_bytes_of_ignite_arrive_with_their_types(fresh: World) -> None:
