@@ -32,15 +32,23 @@ _DRIVER_URL = re.compile(r"CoarseGrainedExecutorBackend .*--driver-url spark://C
 _ERROR_LINE = re.compile(r"^ignite-kafka: (\S+) (.*)$")
 _PROGRESS = re.compile(r"^\S+ \S+ INFO progress ")
 _SHOWN_LINES, _SHOWN_CHARACTERS = 20, 260
+# of a Python process that ended by a signal, with the stacks of its threads, up to what Spark adds (faulthandler)
+_CRASH = re.compile(r"(Fatal Python error: .*?)(?=^\s+at |\Z)", re.MULTILINE | re.DOTALL)
+_CRASH_CHARACTERS = 10_000
 
 
 def output_tail(output: str, *files: Path | str) -> str:
-    """Return the end of an output, short enough for a truncated log: the last progress line only, long lines cut, then the log files."""
+    """Return the end of an output, short enough for a truncated log: the last progress line only, long lines cut, then the log files.
+
+    The stacks of a Python process that crashed come first, wherever they are.
+    """
+    crash = _CRASH.search(output)
     lines = [line for line in output.splitlines() if line.strip()]
     progress = [line for line in lines if _PROGRESS.match(line)]
     kept = [line for line in lines if not _PROGRESS.match(line)][-_SHOWN_LINES:] + progress[-1:]
     shown = [line if len(line) <= _SHOWN_CHARACTERS else f"{line[:_SHOWN_CHARACTERS]} …" for line in kept]
-    return "\n".join([*shown, *(f"see {file}" for file in files)])
+    stacks = [crash[1].rstrip()[:_CRASH_CHARACTERS]] if crash else []
+    return "\n".join([*stacks, *shown, *(f"see {file}" for file in files)])
 
 
 class ManagedProcess:

@@ -19,6 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from .jars import WORK, Jars
+from .zip_bytecode import add_bytecode
 
 FOLDER = WORK / "archives"
 _TIMEOUT_S = 900.0
@@ -127,7 +128,9 @@ _PROGRAMS = {"spark": _run_spark, "ignite": _run_ignite, "kafka": _run_kafka}
 
 
 def main() -> None:
-    """Make all archives, two at a time, and remove those of other jars."""
+    """Make all archives, two at a time, and remove those of other jars; add bytecode to PySpark's zips."""
+    for zipped in (_jars("spark").parent / "python" / "lib").glob("*.zip"):
+        add_bytecode(zipped)
     with ThreadPoolExecutor(2) as pool:
         for name, made in [(name, pool.submit(make, name)) for name in _PROGRAMS]:
             try:
