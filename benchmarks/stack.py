@@ -36,6 +36,8 @@ class Sizes:
     :param puts: puts of two writers in a round; ``put_alls``: the same in batches.
     :param changes: changes in a round of *Streams without the backlog service*.
     :param watched_s: seconds for which records of a stream are read.
+    :param partitions: of each cache; None: Ignite's default.
+    :param java_options: of Ignite's node and of the broker.
     :param caches: simulated caches of 1,024 partitions each, for planning; ``idle_caches``: real ones that are polled, each number in turn.
     """
 
@@ -56,6 +58,8 @@ class Sizes:
     memory: tuple[int, int] = (400_000, 2_000_000)
     caches: int = 1_000
     idle_caches: tuple[int, ...] = (1, 10, 100)
+    partitions: int | None = None
+    java_options: tuple[str, ...] = ()
     region_mib: int = 5_120
     backlog_mib: int = 1_024
     shared: bool = False
@@ -81,6 +85,8 @@ QUICK = Sizes(
     memory=(500, 2_500),
     caches=2,
     idle_caches=(1, 2),
+    partitions=64,
+    java_options=("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
     region_mib=512,
     backlog_mib=128,
 )
@@ -94,9 +100,15 @@ class Stack:
         self._jars = Jars.of_checkout()
         self._exit = ExitStack()
         self._shared: dict[str, Contender] = {}
-        node = IgniteOptions(data_region_mib=sizes.region_mib, backlog_mib=sizes.backlog_mib, heap_mib=1024)
+        node = IgniteOptions(
+            data_region_mib=sizes.region_mib,
+            backlog_mib=sizes.backlog_mib,
+            heap_mib=1024,
+            partitions=sizes.partitions,
+            java_options=sizes.java_options,
+        )
         self.ignite = IgniteCluster(work / "ignite", jars=self._jars, options=node)
-        self.kafka = KafkaBroker(work / "kafka", jars=self._jars, heap_mib=1024)
+        self.kafka = KafkaBroker(work / "kafka", jars=self._jars, heap_mib=1024, java_options=sizes.java_options)
 
     def __enter__(self) -> Self:
         with ExitStack() as starting:
