@@ -7,7 +7,7 @@ PYTHON3 ?= python3
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 # only the very files that are listed there: each has its hash
-PIP_LOCKED = $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes
+UV_LOCKED = .work/tools/bin/uv pip install --quiet --no-progress --python $(PYTHON) --no-deps --require-hashes
 # some tests only: files, folders or names; all where it is empty
 TESTS ?=
 # unit tests that look at the code and the docs themselves, in seconds
@@ -147,12 +147,12 @@ clean: ## removes all that the other commands made
 	rm -rf target backlog-service/target tools/jars/*/target
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
-$(VENV)/.packages: requirements/build.txt requirements/development.txt
+$(VENV)/.packages: requirements/build.txt requirements/development.txt .work/tools/.complete
 	@$(PYTHON3) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON3=/path/to/it" >&2; exit 1; }
-	@echo "making $(VENV): about 1.2 GB, one to four minutes"
+	@echo "making $(VENV): about 1.2 GB, one to three minutes"
 	@$(PYTHON3) -m venv $(VENV)
-	@$(PIP_LOCKED) --requirement requirements/build.txt # what some packages of the next line are built with
-	@$(PIP_LOCKED) --no-build-isolation --no-compile --requirement requirements/development.txt
+	@$(UV_LOCKED) --requirement requirements/build.txt # what some packages of the next line are built with
+	@$(UV_LOCKED) --no-build-isolation --requirement requirements/development.txt
 	@touch $@
 
 $(VENV)/.project: $(VENV)/.packages pyproject.toml setup.cfg setup.py
