@@ -137,6 +137,7 @@ sbom: .work/tools/.complete ## bills of materials (CycloneDX) of the images' Pyt
 	@touch $@
 
 .work/tools/.complete: requirements/tools.txt
+	@$(PYTHON3) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON3=/path/to/it" >&2; exit 1; }
 	@$(PYTHON3) -m venv .work/tools
 	@.work/tools/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement $<
 	@touch $@
@@ -148,7 +149,6 @@ clean: ## removes all that the other commands made
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 $(VENV)/.packages: requirements/build.txt requirements/development.txt .work/tools/.complete
-	@$(PYTHON3) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON3=/path/to/it" >&2; exit 1; }
 	@echo "making $(VENV): about 1.2 GB, one to three minutes"
 	@$(PYTHON3) -m venv $(VENV)
 	@$(UV_LOCKED) --requirement requirements/build.txt # what some packages of the next line are built with

@@ -12,9 +12,9 @@ from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.types.model import CacheInfo, Page
-from tests.support.java_programs import SOURCES, compile_java
+from tests.support.java_programs import IGNITE_CLIENT_JVM, SOURCES, compile_java
 from tools.servers import IgniteCluster, Jars
-from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command
+from tools.servers.jars import java_command
 
 SOURCE = SOURCES / "WriteTypes.java"
 PREFIX = "json_"
@@ -34,7 +34,7 @@ def java_caches(ignite: IgniteCluster, jars: Jars, classes: Path) -> Iterator[Ca
     """Write the caches and yield a reader of one cache, by its name without the prefix."""
     compile_java([SOURCE], jars.ignite, classes)
     arguments = [ignite.address, PREFIX, str(classes / "expected.txt")]
-    options = [*IGNITE_JAVA_OPTIONS, "-Duser.timezone=UTC"]
+    options = [*IGNITE_CLIENT_JVM, "-Duser.timezone=UTC"]
     subprocess.run(java_command("WriteTypes", arguments, [classes, jars.ignite], options), check=True, capture_output=True)
     with Cluster(IgniteEndpoint(ignite.addresses)) as cluster:
         yield lambda name: read(cluster, PREFIX + name)

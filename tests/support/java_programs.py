@@ -10,8 +10,11 @@ from typing import Any
 
 from tests.support import QUICK_JVM
 from tests.support.waiting import DEADLINE_S
+from tools.servers.jars import IGNITE_JAVA_OPTIONS
 
 SOURCES = Path(__file__).parents[1] / "java"
+# options of programs with a client of Ignite
+IGNITE_CLIENT_JVM = (*QUICK_JVM, *IGNITE_JAVA_OPTIONS)
 
 
 def compile_java(sources: Sequence[Path], jars: Path, target: Path) -> None:

@@ -17,10 +17,10 @@ from ignite_kafka.sink.run import run_sink
 from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state import status
 from ignite_kafka.state.status import RunStatus
-from tests.support.java_programs import SOURCES, compile_java
+from tests.support.java_programs import IGNITE_CLIENT_JVM, SOURCES, compile_java
 from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, Jars, KafkaBroker
-from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command
+from tools.servers.jars import java_command
 
 READ = SOURCES / "ReadTypes.java"
 
@@ -84,7 +84,7 @@ def read_by_java(cluster: IgniteCluster, jars: Jars, classes: Path, caches: Sequ
     """Lines of ReadTypes: cache, key, value, and whether get finds the key."""
     if not (classes / "ReadTypes.class").exists():
         compile_java([READ], jars.ignite, classes)
-    options = [*IGNITE_JAVA_OPTIONS, "-Duser.timezone=UTC"]
+    options = [*IGNITE_CLIENT_JVM, "-Duser.timezone=UTC"]
     command = java_command("ReadTypes", [cluster.address, "compact", "read", *caches], [classes, jars.ignite], options)
     return set(subprocess.run(command, check=True, timeout=DEADLINE_S, stdout=subprocess.PIPE, encoding="utf-8").stdout.splitlines())
 

@@ -28,9 +28,9 @@ from airflow.providers.common.sql.sensors.sql import SqlSensor
 from airflow_provider_ignite_kafka import dbapi
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from tests.support import QUICK_JVM
-from tests.support.java_programs import SOURCES, compile_java
+from tests.support.java_programs import IGNITE_CLIENT_JVM, SOURCES, compile_java
 from tools.servers import IgniteCluster, Jars
-from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command
+from tools.servers.jars import java_command
 
 TABLE = """
 CREATE TABLE t (id INT PRIMARY KEY, ti TINYINT, si SMALLINT, i INT, bi BIGINT, r REAL, d DOUBLE, de DECIMAL(60, 10), b BOOLEAN, c CHAR(5),
@@ -89,7 +89,7 @@ def java(node: IgniteCluster, jars: Jars, zone: str, tmp_path_factory: pytest.Te
     compile_java([SOURCES / "ReadTypes.java"], jars.ignite, classes)
 
     def ask(query: str) -> list[list[str]]:
-        options = [*IGNITE_JAVA_OPTIONS, f"-Duser.timezone={zone}"]
+        options = [*IGNITE_CLIENT_JVM, f"-Duser.timezone={zone}"]
         command = java_command("ReadTypes", [node.address, "compact", "sql", "SQL_PUBLIC_T", query], [classes, jars.ignite], options)
         done = subprocess.run(command, check=True, capture_output=True, text=True, encoding="utf-8")
         return [[value.partition("=")[2] for value in line.split("\t")] for line in done.stdout.splitlines()]

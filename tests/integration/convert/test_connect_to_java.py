@@ -22,10 +22,10 @@ from ignite_kafka.ignite.schema import get_or_create_cache, register_type
 from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryType, QueryEntity, QueryField
 from tests.support.connect_records import BOOLEAN, BYTES, DOUBLE, FLOAT, INT8, INT16, INT32, INT64, STRING, Value, converted, struct
-from tests.support.java_programs import compile_java
+from tests.support.java_programs import IGNITE_CLIENT_JVM, compile_java
 from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, Jars
-from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command
+from tools.servers.jars import java_command
 
 SOURCES = [Path(__file__).parents[2] / "java" / name for name in ("WriteTypes.java", "ReadTypes.java")]
 POINT = struct("WriteTypes$Point", x=INT32, label=STRING)
@@ -54,7 +54,7 @@ class Sunk:
 
     def java(self, *arguments: str, zone: str = "UTC") -> list[list[str]]:
         """The lines of ReadTypes in a time zone, cut at tabs."""
-        options = [*IGNITE_JAVA_OPTIONS, f"-Duser.timezone={zone}"]
+        options = [*IGNITE_CLIENT_JVM, f"-Duser.timezone={zone}"]
         command = java_command("ReadTypes", [self._ignite.address, "compact", *arguments], [self._classes, self._jars.ignite], options)
         done = subprocess.run(command, check=True, timeout=DEADLINE_S, stdout=subprocess.PIPE, encoding="utf-8")
         return [line.split("\t") for line in done.stdout.splitlines()]

@@ -22,11 +22,11 @@ from ignite_kafka.ignite.types.model import CacheInfo, Page
 from tests.support.converters import converter
 from tests.support.ignite_bytes import nested_type_ids
 from tests.support.ignite_keys import key_of
-from tests.support.java_programs import compile_java
+from tests.support.java_programs import IGNITE_CLIENT_JVM, compile_java
 from tests.support.value_text import column_form, of_column, of_java, of_row
 from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, Jars
-from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command
+from tools.servers.jars import java_command
 
 SOURCE = Path(__file__).parents[2] / "java" / "WriteTypes.java"
 READABLE = [
@@ -93,7 +93,7 @@ def written(request: pytest.FixtureRequest, ignite: IgniteCluster, jars: Jars, c
     prefix = f"types-{request.param}-"
     lines = classes / f"{request.param}.txt"
     arguments: list[str | Path] = [ignite.address, prefix, lines, *(["full"] if request.param == "full" else [])]
-    subprocess.run(java_command("WriteTypes", arguments, [classes, jars.ignite], IGNITE_JAVA_OPTIONS), check=True, timeout=DEADLINE_S)
+    subprocess.run(java_command("WriteTypes", arguments, [classes, jars.ignite], IGNITE_CLIENT_JVM), check=True, timeout=DEADLINE_S)
     with Cluster(IgniteEndpoint(addresses=ignite.addresses), IgniteCredentials()) as cluster:
         found = Written(cluster, prefix)
         for line in lines.read_text(encoding="utf-8").splitlines():

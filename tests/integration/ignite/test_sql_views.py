@@ -15,10 +15,10 @@ from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.schema import get_or_create_cache
 from ignite_kafka.ignite.sql_views import with_present_tables
 from ignite_kafka.ignite.types.model import QueryField
-from tests.support.java_programs import compile_java
+from tests.support.java_programs import IGNITE_CLIENT_JVM, compile_java
 from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, Jars
-from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command
+from tools.servers.jars import java_command
 
 Java = Callable[..., list[str]]
 
@@ -30,7 +30,7 @@ def java(jars: Jars, tmp_path_factory: pytest.TempPathFactory, ignite: IgniteClu
     compile_java([Path(__file__).parents[2] / "java" / "Caches.java"], jars.ignite, classes)
 
     def run(*arguments: str) -> list[str]:
-        command = java_command("Caches", [ignite.address, *arguments], [classes, jars.ignite], IGNITE_JAVA_OPTIONS)
+        command = java_command("Caches", [ignite.address, *arguments], [classes, jars.ignite], IGNITE_CLIENT_JVM)
         return subprocess.run(command, check=True, timeout=DEADLINE_S, stdout=subprocess.PIPE, encoding="utf-8").stdout.splitlines()
 
     return run

@@ -22,11 +22,11 @@ from ignite_kafka.ignite.schema import get_or_create_cache, query_entity, regist
 from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo
 from ignite_kafka.ignite.types.type_table import enum_field, field_of, object_field
-from tests.support.java_programs import compile_java
+from tests.support.java_programs import IGNITE_CLIENT_JVM, compile_java
 from tests.support.value_text import of_java, of_row
 from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, Jars
-from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command
+from tools.servers.jars import java_command
 
 SOURCES = [Path(__file__).parents[2] / "java" / name for name in ("WriteTypes.java", "ReadTypes.java")]
 Java = Callable[..., list[str]]
@@ -52,7 +52,7 @@ def java(jars: Jars, pair: IgniteCluster, tmp_path_factory: pytest.TempPathFacto
     compile_java(SOURCES, jars.ignite, target)
 
     def run(*arguments: str, footer: str = "compact") -> list[str]:
-        options = [*IGNITE_JAVA_OPTIONS, "-Duser.timezone=UTC"]
+        options = [*IGNITE_CLIENT_JVM, "-Duser.timezone=UTC"]
         command = java_command("ReadTypes", [pair.address, footer, *arguments], [target, jars.ignite], options)
         return subprocess.run(command, check=True, timeout=DEADLINE_S, stdout=subprocess.PIPE, encoding="utf-8").stdout.splitlines()
 

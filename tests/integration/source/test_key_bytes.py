@@ -21,13 +21,13 @@ from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import CacheInfo, Page
 from tests.integration.ignite.nodes import OneNodeCluster
-from tests.support.java_programs import compile_java
+from tests.support.java_programs import IGNITE_CLIENT_JVM, compile_java
 from tests.support.key_converters import KEY_CONVERTERS
 from tests.support.randomness import generator
 from tests.support.servers import small_caches
 from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, Jars
-from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command
+from tools.servers.jars import java_command
 
 NODES, COUNT = 3, 12
 PAGE_BYTES = 2_000, 1 << 20
@@ -46,7 +46,7 @@ class Writer:
 
     def write(self, node: int, cache: int, first: int) -> None:
         arguments: list[str | Path] = [self.nodes.addresses[node], f"small-keys-{cache}", str(cache), str(first), str(COUNT)]
-        command = java_command("WriteKeys", arguments, [self._classes, self._jars.ignite], IGNITE_JAVA_OPTIONS)
+        command = java_command("WriteKeys", arguments, [self._classes, self._jars.ignite], IGNITE_CLIENT_JVM)
         subprocess.run(command, check=True, timeout=DEADLINE_S)
 
 
