@@ -23,6 +23,7 @@ QUICK = (
 # the floor is judged by a step of its own: a flaky test would hide it in pytest's exit code
 _COVERAGE = ("--cov", "--cov-report=", "--cov-fail-under=0")
 MATRIX = "oldest versions"
+_START_S = 6.0  # until the processes of pytest have collected their tests
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def expected_seconds(step: Step, workers: int, by_file: Mapping[str, float]) -> 
     if not step.tests:
         return by_file.get(step.name, 0.0)
     paths = tuple(_path(test) for test in step.tests)
-    return sum(seconds for file, seconds in by_file.items() if file.startswith(paths)) / max(workers, 1)
+    return _START_S + sum(seconds for file, seconds in by_file.items() if file.startswith(paths)) / max(workers, 1)
 
 
 def _path(test: str) -> str:

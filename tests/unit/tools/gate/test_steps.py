@@ -14,10 +14,10 @@ def test_paths_of_steps_exist() -> None:
 
 def test_a_step_is_expected_to_take_what_its_files_took() -> None:
     seconds = {"tests/unit/test_a.py": 2.0, "tests/unit/test_b.py": 4.0, "tests/faults/test_c.py": 30.0, MATRIX: 100.0}
-    assert expected_seconds(pytest_step("tests", ("tests/unit",), 3), 3, seconds) == 2.0
-    assert expected_seconds(pytest_step("tests", ("tests/unit/test_b.py::test_x",), 0), 0, seconds) == 4.0
+    assert expected_seconds(pytest_step("tests", ("tests/unit",), 3), 3, seconds) == 6.0 + 2.0
+    assert expected_seconds(pytest_step("tests", ("tests/unit/test_b.py::test_x",), 0), 0, seconds) == 6.0 + 4.0
     (tests, oldest), _ = all_steps(2)
-    assert (expected_seconds(tests, 2, seconds), expected_seconds(oldest, 2, seconds)) == (18.0, 100.0)
+    assert (expected_seconds(tests, 2, seconds), expected_seconds(oldest, 2, seconds)) == (6.0 + 18.0, 100.0)
 
 
 def test_seconds_are_added_up_by_file() -> None:
