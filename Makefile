@@ -148,7 +148,7 @@ clean: ## removes all that the other commands made
 	rm -rf target backlog-service/target tools/jars/*/target
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
-$(VENV)/.packages: requirements/build.txt requirements/development.txt .work/tools/.complete
+$(VENV)/.packages: requirements/build.txt requirements/development.txt | .work/tools/.complete
 	@echo "making $(VENV): about 1.2 GB, one to three minutes"
 	@$(PYTHON3) -m venv $(VENV)
 	@$(UV_LOCKED) --requirement requirements/build.txt # what some packages of the next line are built with
