@@ -11,10 +11,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
+from contextlib import suppress
 from typing import Any, TypeVar
 
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, KafkaException
+from confluent_kafka.admin import AdminClient
 
 from ..errors import KafkaUnavailable
 
@@ -22,6 +24,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 GRACE_S = 5.0  # beyond a call's own time-out: it may be late on a busy machine
 _CLOSE_S = 30.0
+_REFRESH_S = 1.0  # an answer takes milliseconds: after this the broker that was asked may be dead
 
 
 class CallStuck(Exception):
@@ -67,17 +70,37 @@ def stuck(doing: str, cause: CallStuck, **where: Any) -> KafkaUnavailable:
     )
 
 
-def answer_of(future: Future[T], timeout_s: float, doing: str, **where: Any) -> T:
-    """Return the answer to a request of an admin client.
+def await_answer(future: Future[Any], admin: AdminClient, timeout_s: float, doing: str, **where: Any) -> None:
+    """Wait until a request of an admin client is answered or has failed.
 
+    An admin client asks the broker that its metadata name as the controller. If that broker is dead, librdkafka 2.16 asks it again and
+    again, with a whole core, until it is back. So the metadata are read anew, from any broker, each second until the answer is there.
+
+    :param admin: the client of the request.
     :param timeout_s: that the request was given.
     :raises KafkaUnavailable: there is neither an answer nor an error after :data:`GRACE_S` more.
+    """
+    deadline = time.monotonic() + timeout_s + GRACE_S
+    while not wait([future], min(_REFRESH_S, max(0.0, deadline - time.monotonic()))).done:
+        if time.monotonic() >= deadline:
+            raise stuck(doing, CallStuck(f"no answer within {timeout_s + GRACE_S:.0f} s"), **where)
+        _refresh(admin)
+
+
+def answer_of(future: Future[T], admin: AdminClient, timeout_s: float, doing: str, **where: Any) -> T:
+    """Return the answer to a request of an admin client; see :func:`await_answer`.
+
+    :raises KafkaUnavailable: there is none.
     :raises KafkaException: the request failed.
     """
-    try:
-        return future.result(timeout_s + GRACE_S)
-    except TimeoutError as cause:
-        raise stuck(doing, CallStuck(f"no answer within {timeout_s + GRACE_S:.0f} s"), **where) from cause
+    await_answer(future, admin, timeout_s, doing, **where)
+    return future.result()
+
+
+def _refresh(admin: AdminClient) -> None:
+    """Have a client read the metadata of the cluster. That no broker answers is no error: the request itself tells it."""
+    with suppress(KafkaException, CallStuck):
+        bounded(lambda: admin.list_topics(timeout=_REFRESH_S), _REFRESH_S)
 
 
 def close_consumer(consumer: Consumer) -> None:

@@ -34,7 +34,7 @@ _LEADER_MOVED = {
 
 
 def code_of(answer: Future[Any]) -> int | None:
-    """Error code of an answer, None if it succeeded; waits for the answer."""
+    """Error code of an answer that is there, None if it succeeded."""
     error = answer.exception()
     return error.args[0].code() if isinstance(error, KafkaException) else None
 

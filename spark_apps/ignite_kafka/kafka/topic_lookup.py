@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, Resourc
 from ..common.deadline import Clock
 from ..common.retry import retry
 from ..errors import IgniteKafkaError
-from .bounded_calls import answer_of
+from .bounded_calls import answer_of, await_answer
 from .clients import BRIEF_S, REQUEST_TIMEOUT_S, ErrorMemory, KafkaClients, translate
 from .topic_errors import NOT_ALLOWED, NOT_REFUSED, UNKNOWN_TOPIC, code_of, may_pass, not_known_yet
 
@@ -44,7 +44,7 @@ class TopicLookup:
     def _describe(self, names: list[str], permissions: bool) -> dict[str, TopicDescription]:
         admin, wanted = self._admin, TopicCollection(names)
         answers = admin.describe_topics(wanted, include_authorized_operations=permissions, request_timeout=self._timeout_s)
-        found = self._answers(answers, "describing a topic")
+        found = self._answers(answers, admin, "describing a topic")
         for name, topic in found.items():
             if not topic.partitions:
                 raise not_known_yet(name, "describing a topic", KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE)))
@@ -54,17 +54,19 @@ class TopicLookup:
         """Settings by topic; empty without permission to describe them. A topic deleted meanwhile is left out."""
         if not names:
             return {}
-        admin = self._admin
+        admin, doing = self._admin, "describing a topic's settings"
         resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
         wanted = admin.describe_configs(resources, request_timeout=self._timeout_s)
         answers = {resource.name: future for resource, future in wanted.items()}
+        for name in names:
+            await_answer(answers[name], admin, self._timeout_s, doing, topic=name)
         hidden = {name for name in names if code_of(answers[name]) in NOT_ALLOWED}
-        shown = self._answers({name: answers[name] for name in names if name not in hidden}, "describing a topic's settings")
+        shown = self._answers({name: answers[name] for name in names if name not in hidden}, admin, doing)
         return {name: {} for name in hidden} | {
             name: {entry.name: entry.value for entry in settings.values()} for name, settings in shown.items()
         }
 
-    def _answers(self, answers: Mapping[str, Future[Any]], doing: str) -> dict[str, Any]:
+    def _answers(self, answers: Mapping[str, Future[Any]], admin: AdminClient, doing: str) -> dict[str, Any]:
         """Answers by topic, without topics that do not exist.
 
         :raises KafkaUnavailable: among others, if a topic exists but the broker does not know it yet.
@@ -72,7 +74,7 @@ class TopicLookup:
         found = {}
         for name, future in answers.items():
             try:
-                found[name] = answer_of(future, self._timeout_s, doing, topic=name)
+                found[name] = answer_of(future, admin, self._timeout_s, doing, topic=name)
                 self._unknown_since.pop(name, None)
             except KafkaException as cause:
                 if cause.args[0].code() not in UNKNOWN_TOPIC:
@@ -90,7 +92,7 @@ class TopicLookup:
         admin = self._admin
         try:
             asked = admin.create_topics([NewTopic(name, -1, -1)], validate_only=True, request_timeout=self._timeout_s)
-            answer_of(asked[name], self._timeout_s, "asking for a topic", topic=name)
+            answer_of(asked[name], admin, self._timeout_s, "asking for a topic", topic=name)
         except KafkaException as cause:
             code = cause.args[0].code()
             if code == KafkaError.TOPIC_ALREADY_EXISTS:

@@ -104,7 +104,7 @@ class Topics(TopicLookup):
         admin = self._admin  # it must live until its answers have arrived
         for name, future in (admin.create_topics(made, request_timeout=self._timeout_s) if made else {}).items():
             try:
-                answer_of(future, self._timeout_s, "creating a topic", topic=name)
+                answer_of(future, admin, self._timeout_s, "creating a topic", topic=name)
             except KafkaException as cause:
                 if cause.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
                     continue
@@ -182,7 +182,7 @@ class Topics(TopicLookup):
         found, doing, admin = {}, "reading offsets", self._admin
         for place, future in admin.list_offsets(wanted, isolation_level=isolation, request_timeout=self._timeout_s).items():
             try:
-                found[place.topic, place.partition] = answer_of(future, self._timeout_s, doing, topic=place.topic).offset
+                found[place.topic, place.partition] = answer_of(future, admin, self._timeout_s, doing, topic=place.topic).offset
                 self._unknown_since.pop(place.topic, None)
             except KafkaException as cause:
                 if cause.args[0].code() in UNKNOWN_TOPIC and self._is_there(place.topic):

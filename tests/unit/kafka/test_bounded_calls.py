@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import Any
 
@@ -58,12 +58,40 @@ def test_an_interrupt_waits_for_the_call(never: threading.Event) -> None:
     assert done.is_set()
 
 
-def test_a_request_without_an_answer_is_an_error_that_names_it() -> None:
-    answered: Future[int] = Future()
-    answered.set_result(7)
-    assert answer_of(answered, 0.0, "reading offsets") == 7
-    with pytest.raises(KafkaUnavailable, match=r"reading offsets: no answer within .*topic t"):
-        answer_of(Future(), 0.0, "reading offsets", topic="t")
+class Admin:
+    """An admin client whose requests for metadata answer another request, fail, or do not return."""
+
+    def __init__(self, lists: Callable[[], Any]) -> None:
+        self.lists, self.asked = lists, 0
+
+    def list_topics(self, timeout: float) -> Any:
+        self.asked += 1
+        return self.lists()
+
+
+def unknown() -> None:
+    raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+
+def test_a_request_without_an_answer_is_an_error_that_names_it(never: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_calls, "_REFRESH_S", 0.01)
+    for lists in (unknown, never.wait, lambda: None):
+        admin = Admin(lists)
+        with pytest.raises(KafkaUnavailable, match=r"reading offsets: no answer within .*topic t"):
+            answer_of(Future(), admin, 0.0, "reading offsets", topic="t")  # type: ignore[arg-type]
+        assert admin.asked
+
+
+def test_metadata_are_read_anew_until_the_answer_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The broker that was asked may be dead: only other metadata make librdkafka ask another one."""
+    monkeypatch.setattr(bounded_calls, "_REFRESH_S", 0.01)
+    answer: Future[int] = Future()
+    assert answer_of(answer, Admin(lambda: answer.set_result(7)), 60, "reading offsets") == 7  # type: ignore[arg-type]
+    failed: Future[int] = Future()
+    refused = KafkaException(KafkaError(KafkaError.INVALID_PARTITIONS))
+    with pytest.raises(KafkaException) as raised:
+        answer_of(failed, Admin(lambda: failed.set_exception(refused)), 60, "reading offsets")  # type: ignore[arg-type]
+    assert raised.value is refused
 
 
 def test_a_consumer_that_does_not_close_is_left_open(
