@@ -59,7 +59,7 @@ def replacement_parts(pattern: str, replacement: str) -> tuple[str | int, ...]:
         elif character == "$":
             group, at = _group(replacement, at, expression.group_numbers, expression.group_count)
             if group in expression.unclear:
-                why = "it is in a lookahead, a lookbehind or a repeat within a repeat, or a repeated part of the expression may be empty"
+                why = "it is in a lookahead, in a lookbehind or within a repeated part, or a repeated part of the expression may be empty"
                 raise ValueError(f"group {group} is not supported: {why}")
             parts.append(group)
         else:

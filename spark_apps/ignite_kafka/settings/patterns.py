@@ -9,7 +9,7 @@ refused: back references, possessive quantifiers, atomic groups and conditions o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from re import _compiler, _constants, _parser  # type: ignore[attr-defined]
@@ -20,6 +20,10 @@ MAX_STEPS = 5_000
 MAX_VISITS = 1_000_000  # about a second
 _ONE_CHARACTER = {_constants.LITERAL, _constants.NOT_LITERAL, _constants.ANY, _constants.IN}
 _REPEATS = {_constants.MAX_REPEAT, _constants.MIN_REPEAT}
+_COUNTED = re.compile(r"\{[01](?:,1)?\}")  # Java loops over a part that is repeated at most once by a count, but not by a question mark
+_WRAPPED = re.compile(
+    r"\(\?:(?:\s|#.*\n)*\("
+)  # (?:(a))* is no group that is repeated itself, but the parser returns what it returns for (a)*
 _LOOKS = {_constants.ASSERT, _constants.ASSERT_NOT}
 _REFUSED = {
     _constants.GROUPREF: "a back reference",
@@ -70,8 +74,8 @@ class NamePattern:
     """A compiled expression.
 
     ``group_count`` is the number of its groups, ``group_numbers`` the number of each named one, and ``unclear`` the groups whose text
-    :meth:`groups` does not find as Java does: groups in lookaheads, lookbehinds and repeats within repeats, and all groups if a repeated
-    part may be empty.
+    :meth:`groups` does not find as Java does: groups in lookaheads and lookbehinds, groups within a repeated part (a group that is repeated
+    itself is found), and all groups if a repeated part may be empty.
 
     :raises re.error: it is no regular expression.
     :raises ValueError: it is too large, or has a refused part.
@@ -89,6 +93,7 @@ class NamePattern:
             self.unclear: set[int] = set()
             self._compiled: set[int] = set()  # groups of the part that is being compiled
             self._repeats = 0  # repeats around it
+            self._counted, self._wrapped = _COUNTED.search(expression) is not None, _WRAPPED.search(expression) is not None
             self._entry = self._sequence(parsed, 0, parsed.state.flags)
         except RecursionError:
             raise ValueError("its groups are nested too deeply") from None
@@ -181,7 +186,9 @@ class NamePattern:
             least, most, items = argument
             if items.getwidth()[0] == 0 and most > 1:
                 self.unclear.update(range(1, self.group_count + 1))  # how often it matches nothing decides what the others match
-            with self._unclear_groups(self._repeats > 0), self._inside_repeat():
+            # when Java goes back from an iteration, it restores the group that is repeated, but not the groups within it
+            loops, nested = most > 1 or self._counted, self._repeats > 0
+            with self._unclear_groups(nested or loops, set() if nested or self._wrapped else _itself(items)), self._inside_repeat():
                 return self._repeat(least, most, items, behind, flags, lazy=operation is _constants.MIN_REPEAT)
         if operation in _LOOKS:
             direction, items = argument
@@ -190,11 +197,11 @@ class NamePattern:
         raise ValueError(f"it has {_REFUSED.get(operation, f'a part {operation}')}, which is not supported")
 
     @contextmanager
-    def _unclear_groups(self, unclear: bool = True) -> Iterator[None]:
-        """Note the groups that are compiled inside as unclear."""
+    def _unclear_groups(self, unclear: bool = True, but: Set[int] = frozenset()) -> Iterator[None]:
+        """Note the groups that are compiled inside as unclear, but some."""
         before, self._compiled = self._compiled, set()
         yield
-        self.unclear |= self._compiled if unclear else set()
+        self.unclear |= self._compiled - but if unclear else set()
         self._compiled |= before
 
     @contextmanager
@@ -246,3 +253,9 @@ class NamePattern:
             compiled: re.Pattern[str] = _compiler.compile(_parser.SubPattern(state, [(operation, argument)]), flags)
             self._tests[key] = lambda match, position: compiled.match(match.text, position)
         return self._tests[key]
+
+
+def _itself(items: Any) -> Set[int]:
+    """The group that is the whole repeated part."""
+    (operation, argument), *others = items
+    return {argument[0]} if operation is _constants.SUBPATTERN and not others else set()

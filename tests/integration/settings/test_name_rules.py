@@ -9,19 +9,20 @@ from pathlib import Path
 
 from ignite_kafka.settings.java_patterns import compiled
 from ignite_kafka.settings.name_rules import new_name, replacement_parts
-from tests.support.randomness import generator
+from tests.support.randomness import examples, generator
 
 JAVA = Path(__file__).parents[2] / "java" / "NameReplacer.java"
 
 PATTERNS = [
-    r"(.*)", r"(.*)-(.*)", r"(.*?)-(.*)", r"(a|ab)(c|bcd)?(d*)", r"(?<first>[^-]+)-(?<second>.+)", r"(?:(a)|b)*", r"(a)?b?.*",
-    r"(?:(a)b?)+", r"(a{1,2}){1,2}.*", r"((a)(b))(.*)", r"([a-c]+?)(b*)(.*)", r"(a|b)(a|b)(a|b)?(a|b)?(-)?(a)?(b)?(a)?(b)?(a)?(b)?(.*)",
-    r"(\w+?)_(?i:(X))", r"(?=a)(.+)", r"(?:a(-))*(.*)", r"(.+)(?<!b)", r"", r"x(y)?", r"(a+|a+b)(b?)(b?)",
+    r"(.*)", r"(.*)-(.*)", r"(.*?)-(.*)", r"(a|ab)(c|bcd)?(d*)", r"(?<first>[^-]+)-(?<second>.+)", r"(?:a|b)*(-)?(.*)", r"(a)?b?.*",
+    r"((..)*(.[ab]))(.*)", r"(a(-)?)(b(-(.))?)?.*", r"(a{1,2}){1,2}.*", r"((a)(b))(.*)", r"([a-c]+?)(b*)(.*)", r"(a|b)(a|b)(a|b)?(a|b)?(-)?(a)?(b)?(a)?(b)?(a)?(b)?(.*)",
+    r"(\w+?)_(?i:(X))", r"(?=a)(.+)", r"(.+)(?<!b)", r"", r"x(y)?", r"(a+|a+b)(b?)(b?)",
 ]  # fmt: skip
 REPLACEMENTS = [
     "$0", "$1", "t.$1", "${first}", r"\$1", r"\\$1", "$12", "$1$2", "$3-$2-$1", "", "x", "$", "a$", "\\", "${first", "$x", "$9",
     "${1}", "$10x",
 ]  # fmt: skip
+REPEATS = ["?", "*", "+", "*?", "{1,2}", "{0,1}"]
 NAMES = [
     "a-b",
     "ab",
@@ -79,11 +80,17 @@ def test_groups_of_random_expressions_are_those_of_java() -> None:
             return picks.choice(["a", "b", "ab", "[ab]", "-", "."])
         one, two = expression(depth - 1), expression(depth - 1)
         return picks.choice(
-            [one + two, f"({one})", f"(?:{one}|{two})", f"({one}|{two})", f"({one}){picks.choice(['?', '*', '+', '*?', '{1,2}'])}"]
+            [
+                one + two,
+                f"({one})",
+                f"(?:{one}|{two})",
+                f"({one}|{two})",
+                *(f"{group}{one}){picks.choice(REPEATS)}" for group in ("(", "(?:")),
+            ]
         )
 
     triples: list[tuple[str, str, str]] = []
-    while len(triples) < 3_000:
+    while len(triples) < examples(7_500):
         pattern = f"({expression(picks.randrange(4))})(.*)"
         name = "".join(picks.choice("ab-") for _ in range(picks.randrange(7)))
         known = compiled(pattern)

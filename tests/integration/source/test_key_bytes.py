@@ -31,6 +31,7 @@ from tools.servers.jars import java_command
 
 NODES, COUNT = 3, 12
 PAGE_BYTES = 2_000, 1 << 20
+BATCHES = 1, 6, 30, 90  # pages
 SIMPLE, OBJECTS = 9, 5  # keys of a number: simple ones, which are equal in all caches, and those of the cache's own types
 SOURCE = Path(__file__).parents[2] / "java" / "WriteKeys.java"
 CONVERTERS = [name for name in KEY_CONVERTERS if name not in ("string", "long", "float")]
@@ -76,7 +77,7 @@ def keys_of(name: str, cluster: Cluster, info: CacheInfo, pages: list[Page], pic
     pick.shuffle(pages)
     found: Keys = {}
     while pages:
-        batch = [pages.pop() for _ in range(min(len(pages), pick.randrange(1, 9)))]
+        batch = [pages.pop() for _ in range(min(len(pages), pick.choice(BATCHES)))]
         records = KEY_CONVERTERS[name]().convert(batch, info, cluster, topic="t", in_order=True)
         raw = [key for page in batch for key, _ in raw_entries(page, info.name)]
         found |= dict(zip(raw, records.keys.to_pylist(), strict=True))

@@ -39,6 +39,10 @@ def test_the_first_expression_of_the_whole_name_counts() -> None:
         ("(?=(a)).*", "$1", "group 1 is not supported"),
         ("(a|b)(?:b*)*", "$1", "group 1 is not supported"),
         ("(?:(a)*b)*", "$1", "group 1 is not supported"),
+        ("(((.))*(.[ab]))(.*)", "$3", "group 3 is not supported"),  # with -b-- Java gives -, the dash of an iteration that was undone
+        ("(?:(a)|b)+", "$1", "group 1 is not supported"),
+        ("(?:(.))+(?:([ab]|-)){1,2}", "$2", "group 2 is not supported"),
+        ("((a)b){0,1}", "$2", "group 2 is not supported"),
     ],
 )
 def test_a_reference_to_no_group_is_refused(pattern: str, replacement: str, reason: str) -> None:
