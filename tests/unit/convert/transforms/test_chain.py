@@ -72,7 +72,7 @@ HEAVY = "(?:(?!.*a{0,500}x).)*"  # a lookahead of hundreds of steps at each char
 LONG = "a" * 249
 
 
-def test_records_of_a_topic_that_a_predicate_cannot_match_fail_alone() -> None:
+def test_records_of_a_topic_that_a_predicate_cannot_match_fail_alone(few_visits: None) -> None:
     records = Records(None, [None] * 4, ConnectSchema(ConnectType.STRING, True), ["1", "x", None, "300"], topics=["b", LONG])
     step = Step("drop", make_transform("Filter", {}, sink=True), make_predicate("TopicNameMatches", {"pattern": HEAVY}), negate=True)
     made = apply_chain(records.batch(), [step])
@@ -83,7 +83,7 @@ def test_records_of_a_topic_that_a_predicate_cannot_match_fail_alone() -> None:
     assert rows(made) == [[0, 2]]
 
 
-def test_records_of_a_topic_that_a_router_cannot_match_fail_alone() -> None:
+def test_records_of_a_topic_that_a_router_cannot_match_fail_alone(few_visits: None) -> None:
     records = Records(None, [None] * 4, ConnectSchema(ConnectType.STRING, True), ["1", "x", None, "300"], topics=["b", LONG])
     made = apply_chain(records.batch(), [Step("route", make_transform("RegexRouter", {"regex": HEAVY, "replacement": "c"}, sink=True))])
     assert [(one.row, one.transform) for one in made.bad] == [(1, "route"), (3, "route")]

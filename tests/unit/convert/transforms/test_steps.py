@@ -149,7 +149,7 @@ def test_predicates_ask_for_values_and_headers() -> None:
 
 
 @pytest.mark.parametrize("by_predicate", [True, False])
-def test_an_expression_that_takes_too_many_steps_with_a_topic_is_refused_at_plan_time(by_predicate: bool) -> None:
+def test_an_expression_that_takes_too_many_steps_with_a_topic_is_refused_at_plan_time(by_predicate: bool, few_visits: None) -> None:
     heavy, topic = "((?:(?!.*a{0,500}x).)*)", "a" * 249
     config = {"route": {**ROUTE, **({"predicate": "p"} if by_predicate else {"regex": heavy})}}
     predicates = {"p": {"type": f"{KAFKA}predicates.TopicNameMatches", "pattern": heavy}} if by_predicate else None

@@ -1,0 +1,13 @@
+"""What tests of transforms share."""
+
+from __future__ import annotations
+
+import pytest
+
+from ignite_kafka.settings import patterns
+
+
+@pytest.fixture
+def few_visits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit of a match's steps is reached soon: a million of them take seconds under coverage."""
+    monkeypatch.setattr(patterns, "MAX_VISITS", 20_000)
