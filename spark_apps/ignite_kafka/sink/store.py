@@ -9,12 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from ..convert.connect_converters import deserializer
 from ..convert.filter import Filters
 from ..convert.rules.stage import Stage, policy_of
-from ..convert.to_ignite import BadRecord, ClusterTypes, Entries, RecordConverter, last_per_key
+from ..convert.to_ignite import BadRecord, ClusterTypes, Entries, RecordConverter, concat_entries, last_per_key, merge_rows
 from ..errors import EntriesRefused, RecordRefused, SettingsError
 from ..ignite.cache_writer import CacheWriter
 from ..ignite.cluster import Cluster
@@ -40,6 +39,8 @@ if TYPE_CHECKING:
 SinkKey = str | tuple[str, str]
 """The source of a cache's records: a topic or, with transforms or select, a pair of original and new topic."""
 Part = tuple[SinkKey, Entries]
+CachePart = tuple[str, Entries]
+"""The name of a cache and entries for it."""
 
 
 @dataclass
@@ -74,38 +75,40 @@ class Store:
         self._carried = CarriedTypes(ClusterTypes(cluster), TypesTopic(clients, plan.settings.carried_types_topic))
         self._filters = Filters(plan.settings)
         self._overwrite = plan.settings.process_updates
-        self._sinks: dict[SinkKey, tuple[RecordConverter, CacheWriter]] = {}
+        self._converters: dict[SinkKey, RecordConverter] = {}
+        self._writers: dict[str, CacheWriter] = {}  # by cache: transforms may give one cache several topics
         self._transforms: dict[str, TransformingReader | None] = {}
 
     def store(self, batch: Sequence[Consumed]) -> Stored:
         """Convert the batch while the nodes store the one before, wait for that, and send this one; :meth:`flush` waits for it.
 
-        Records of one key are of one partition, or have no order. So one operation a key and topic is kept: the last one, or the first
+        Records of one key are of one partition, or have no order. So one operation a key and cache is kept: the last one, or the first
         where entries are not overwritten.
 
         :param batch: records of several partitions.
         :raises EntriesRefused: a cache refuses an entry of this batch, or of the one before.
         :raises ProgramFault: the conversion failed by a fault of this program.
         """
-        stored, by_sink = Stored(), defaultdict(list)
+        stored, by_cache = Stored(), defaultdict(list)
         self._carried.new_batch()
         for consumed in batch:
-            parts, bad = self._filter(consumed, *self._convert(consumed), stored)
+            converted, bad = self._filter(consumed, *self._convert(consumed), stored)
+            parts = self._by_cache(converted)
             if self._in_order:
                 parts, bad = self._put_in_order(parts, bad)
             parts = self._apply_error_policy(consumed, parts, bad, stored)
             stored.entries[consumed.topic, consumed.partition] = sum(len(entries) for _, entries in parts)
-            for key, entries in parts:
-                by_sink[key].append(entries)
+            for cache, entries in parts:
+                by_cache[cache].append(entries)
         if self._in_order:
             return stored
-        kept = [(self._sinks[key][1], last_per_key(_concat_entries(parts), overwrite=self._overwrite)) for key, parts in by_sink.items()]
+        kept = [(self._writers[cache], last_per_key(concat_entries(parts), overwrite=self._overwrite)) for cache, parts in by_cache.items()]
         self.flush()
         for writer, entries in kept:
             _write(writer, entries)
         return stored
 
-    def converted(self, consumed: Consumed, leave_out: Collection[str] = ()) -> tuple[list[tuple[str, Entries]], list[BadRecord]]:
+    def converted(self, consumed: Consumed, leave_out: Collection[str] = ()) -> tuple[list[CachePart], list[BadRecord]]:
         """The entries that :meth:`store` would put or remove, each with the name of its cache, and the bad records; for comparisons.
 
         Nothing is stored, and caches in `leave_out` are not created.
@@ -116,7 +119,7 @@ class Store:
         """
         self._carried.new_batch()
         parts, bad = self._filter(consumed, *self._convert(consumed, leave_out), Stored())
-        return [(self._sinks[key][0].cache.name, entries) for key, entries in parts], bad
+        return self._by_cache(parts), bad
 
     def caches_of(self, consumed: Consumed) -> Counter[str]:
         """Number of records for each cache, without records that transforms refuse or drop.
@@ -131,7 +134,7 @@ class Store:
 
     def flush(self) -> None:
         """Wait until all batches are in the caches."""
-        for _, writer in self._sinks.values():
+        for writer in self._writers.values():
             writer.flush()
 
     @property
@@ -163,7 +166,7 @@ class Store:
             return parts, bad
         found, kept, filtered = list(bad), [], 0
         for key, entries in parts:
-            left = kept_entries(replace(entries, bad=()), consumed, entry_filter, self._sinks[key][0].cache, self._carried)
+            left = kept_entries(replace(entries, bad=()), consumed, entry_filter, self._converters[key].cache, self._carried)
             filtered += len(entries) - len(left) - len(left.bad)
             found += left.bad
             kept.append((key, left))
@@ -196,22 +199,30 @@ class Store:
     def _entries(self, key: SinkKey, consumed: Consumed) -> Entries:
         """Entries of records, by the types that the source has described meanwhile, if records introduce some."""
         while True:
-            converter, writer = self._sink(key)
+            converter = self._converter(key)
             try:
                 return _converted(converter, consumed)
             except TypesGrown:
-                self._sinks[key] = self._converter(key, converter.cache), writer
+                self._converters[key] = self._new_converter(key, converter.cache)
 
-    def _sink(self, key: SinkKey) -> tuple[RecordConverter, CacheWriter]:
-        if key not in self._sinks:
+    def _by_cache(self, parts: Sequence[Part]) -> list[CachePart]:
+        """The entries of each cache in the order of their records: a key's records may come by several topics that transforms make."""
+        by_cache: dict[str, list[Entries]] = defaultdict(list)
+        for key, entries in parts:
+            by_cache[self._converters[key].cache.name].append(entries)
+        return [(cache, merge_rows(of_cache)) for cache, of_cache in by_cache.items()]
+
+    def _converter(self, key: SinkKey) -> RecordConverter:
+        if key not in self._converters:
             cache = self._cache(key)
-            writer = CacheWriter(self._cluster, cache, overwrite=self._overwrite)
-            self._sinks[key] = self._converter(key, cache), writer
+            if cache.name not in self._writers:
+                self._writers[cache.name] = CacheWriter(self._cluster, cache, overwrite=self._overwrite)
+            self._converters[key] = self._new_converter(key, cache)
         elif self._settings.streams:  # else the source has seen everything that is read before the first record was
-            converter, writer = self._sinks[key]
+            converter = self._converters[key]
             if converter.uses is not None and self._carried.register_used(_read_from(key)) != converter.uses:
-                self._sinks[key] = self._converter(key, converter.cache), writer
-        return self._sinks[key]
+                self._converters[key] = self._new_converter(key, converter.cache)
+        return self._converters[key]
 
     def _cache(self, key: SinkKey) -> CacheInfo:
         """The cache of a topic's records; that of a topic which transforms make is created if it is missing."""
@@ -228,20 +239,20 @@ class Store:
             raise SettingsError("a topic's name leaves none for its cache", remedy, topic=topic, named_by=named.rule)
         return named.name
 
-    def _converter(self, key: SinkKey, cache: CacheInfo) -> RecordConverter:
+    def _new_converter(self, key: SinkKey, cache: CacheInfo) -> RecordConverter:
         topic = _read_from(key)
         uses, rules = self._carried.register_used(topic), inbound_rules(self._settings.of(topic))
         reader = None if isinstance(key, str) else self._reader(topic)
         makes = deserializer if reader is None else reader.deserializers
         return RecordConverter(cache, self._carried, rules, self._carried, deserializers=makes, topic=topic, uses=uses)
 
-    def _put_in_order(self, parts: Sequence[Part], bad: Sequence[BadRecord]) -> tuple[list[Part], list[BadRecord]]:
+    def _put_in_order(self, parts: Sequence[CachePart], bad: Sequence[BadRecord]) -> tuple[list[CachePart], list[BadRecord]]:
         """Put the entries of each cache in order; returns them without the refused ones, and the bad records with these."""
         found, done = list(bad), []
-        for key, entries in parts:
-            refused = self._put_part(self._sinks[key][1], entries, found)
+        for cache, entries in parts:
+            refused = self._put_part(self._writers[cache], entries, found)
             found = sorted([*found, *refused], key=lambda record: record.row)
-            done.append((key, entries.without(refused)))
+            done.append((cache, entries.without(refused)))
         return done, found
 
     def _put_part(self, writer: CacheWriter, entries: Entries, known: Sequence[BadRecord]) -> list[BadRecord]:
@@ -266,7 +277,7 @@ class Store:
             at, size = at + len(part), size * 2
         return bad
 
-    def _apply_error_policy(self, consumed: Consumed, parts: list[Part], bad: Sequence[BadRecord], stored: Stored) -> list[Part]:
+    def _apply_error_policy(self, consumed: Consumed, parts: list[CachePart], bad: Sequence[BadRecord], stored: Stored) -> list[CachePart]:
         """The entries to store; bad records are noted in `stored`."""
         stopping = self._stopping(bad)
         skipped = bad if stopping is None else [record for record in bad if record.row < stopping.row]
@@ -278,7 +289,7 @@ class Store:
             return parts
         stored.stopped[consumed.topic, consumed.partition] = reported(consumed, stopping)
         stored.stopping.append((consumed, (stopping,)))
-        return [(key, entries.part(0, int(np.searchsorted(entries.rows, stopping.row)))) for key, entries in parts]
+        return [(cache, entries.part(0, int(np.searchsorted(entries.rows, stopping.row)))) for cache, entries in parts]
 
     def _stopping(self, bad: Sequence[BadRecord]) -> BadRecord | None:
         """The first bad record for which the error policy is to stop."""
@@ -289,7 +300,7 @@ class Store:
 
         :raises OutcomeUnknown: a request got no reply.
         """
-        for _, writer in self._sinks.values():
+        for writer in self._writers.values():
             writer.close()
 
 
@@ -323,10 +334,3 @@ def _refusal(writer: CacheWriter, entries: Entries) -> EntriesRefused | None:
             writer.flush()
         return error
     return None
-
-
-def _concat_entries(parts: Sequence[Entries]) -> Entries:
-    if len(parts) == 1:
-        return parts[0]
-    keys, values = pa.concat_arrays([part.keys for part in parts]), pa.concat_arrays([part.values for part in parts])
-    return replace(parts[0], rows=np.arange(len(keys)), keys=keys, values=values, bad=())

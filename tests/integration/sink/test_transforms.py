@@ -66,6 +66,18 @@ def test_caches_of_topics_by_time_are_created_with_their_first_records(sink: Sin
         assert sink.cache not in client.get_cache_names()
 
 
+def test_topics_by_time_of_one_cache_keep_the_order_of_a_key(sink: Sink) -> None:
+    """Updates whose times go back and forth between two days are routed to two topics, which one cache stands for."""
+    producer = Producer({"bootstrap.servers": sink.kafka.bootstrap})
+    for number in range(2_000):
+        key, value = trade(number % 20)
+        value = (value or b"").replace(b'"symbol"', f'"seq": {number}, "symbol"'.encode())
+        producer.produce(sink.topic, value, key, number % 20 % 2, timestamp=NEW_YEAR_MS + number * 7 % 2 * DAY_MS)
+    assert producer.flush(REQUEST_S) == 0
+    sink.run(**chain(day=BY_DAY), cache_names={f"{sink.topic}-.*": sink.cache}, batch_size=100)
+    assert {key: value["seq"] for key, value in sink.entries().items()} == {key: 1_980 + key for key in range(20)}
+
+
 def test_a_stream_creates_the_cache_of_a_day_when_it_comes(sink: Sink) -> None:
     send_on(sink, 0, 1)
     with Running(sink, **chain(day=BY_DAY, mask=MASK)) as running:

@@ -44,7 +44,7 @@ def store_that_fails(error: Exception, policy: str) -> Store:
     dead_letter_topic = "dead" if policy == "DEAD_LETTER" else ""
     settings = SinkSettings(name="c", topics=("topic",), error_handling_policy=policy, dead_letter_topic=dead_letter_topic)
     store = Store(SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),)), cast(Any, None), cast(Any, None))
-    store._sinks["topic"] = cast(Any, (Failing(error), None))
+    store._converters["topic"] = cast(Any, Failing(error))
     return store
 
 
@@ -149,7 +149,7 @@ def test_a_stream_takes_the_class_that_the_source_saw_later(monkeypatch: pytest.
 
 
 KAFKA = "org.apache.kafka.connect.transforms."
-BY_DAY = {
+BY_DAY: dict[str, Any] = {
     "transforms": "day,mask",
     "transform_config": {
         "day": {"type": f"{KAFKA}TimestampRouter", "timestamp.format": "yyyyMMdd"},
@@ -237,6 +237,35 @@ def test_the_filter_sees_the_entries_that_transforms_make_and_the_record_that_wa
     assert (stored.entries, stored.filtered) == ({("topic", 3): 3}, {("topic", 3): 1})
     assert [[bad.row for bad in records] for _, records in stored.skipped] == [[3]]
     assert (store.needs_times, store.needs_headers) == (True, False)
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+def test_the_last_record_of_a_key_counts_whatever_topics_its_records_are_routed_to(monkeypatch: pytest.MonkeyPatch, in_order: bool) -> None:
+    """A record whose time is late goes by the topic of an earlier day to the same cache."""
+    day = {"transforms": "day", "transform_config": {"day": BY_DAY["transform_config"]["day"]}}
+    store, caches = routed_store(monkeypatch, cache_names={"topic-.*": "orders"}, process_updates=True, **day)
+    store._in_order = in_order
+    put: list[tuple[bytes, bytes]] = []
+
+    def writer(_: Any, cache: CacheInfo, **__: Any) -> Any:
+        assert cache.name == "orders"
+        return SimpleNamespace(
+            put=lambda keys, values: put.extend(zip(keys.to_pylist(), values.to_pylist(), strict=True)),
+            remove=lambda keys: put.extend((key, NULL) for key in keys.to_pylist()),
+            flush=lambda: None,
+        )
+
+    monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", writer)
+    values = [b'{"n":1}', b'{"n":2}', b'{"n":3}', b'{"n":4}', None, b'{"n":5}']
+    given = consumed(values, [b"1", b"1", b"1", b"2", b"2", b"3"])
+    given = replace(given, times_ms=np.array([0, 86_400_000, 0, 86_400_000, 0, 86_400_000]))
+    ((cache, compared),), bad = store.converted(given)
+    assert (cache, compared.rows.tolist(), bad) == ("orders", [0, 1, 2, 3, 4, 5], [])
+    store.store([given])
+    cache_now = dict(put)
+    assert cache_now.pop(number(codes.LONG, 2)) == NULL
+    found = converter("json").convert([page(list(cache_now.items()))], CACHE, caches.types, in_order=True)
+    assert [json.loads(value)["n"] for value in found.values.to_pylist()] == [3, 5]
 
 
 def test_what_is_compared_is_by_cache_in_the_order_of_the_records(monkeypatch: pytest.MonkeyPatch) -> None:

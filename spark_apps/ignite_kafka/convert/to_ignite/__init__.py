@@ -7,7 +7,7 @@ from ..rules.stage import Stage
 from .cluster_types import ClusterTypes
 from .conversion_rules import ConversionRules, SideRules
 from .entries import BadRecord, Entries, EntryTypes, Types
-from .last_per_key import last_per_key
+from .last_per_key import concat_entries, last_per_key, merge_rows
 from .record_converter import RecordConverter
 
 __all__ = [
@@ -20,5 +20,7 @@ __all__ = [
     "SideRules",
     "Stage",
     "Types",
+    "concat_entries",
     "last_per_key",
+    "merge_rows",
 ]

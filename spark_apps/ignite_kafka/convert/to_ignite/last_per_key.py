@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -30,6 +31,23 @@ def last_per_key(entries: Entries, *, overwrite: bool) -> Entries:
     else:
         keep[code[::-1]] = rows[::-1]
     return _take_rows(entries, np.sort(keep))
+
+
+def concat_entries(parts: Sequence[Entries]) -> Entries:
+    """Entries of several batches, one batch after the other, with new rows and without bad records."""
+    if len(parts) == 1:
+        return parts[0]
+    keys, values = pa.concat_arrays([part.keys for part in parts]), pa.concat_arrays([part.values for part in parts])
+    return Entries(np.arange(len(keys)), keys, values)
+
+
+def merge_rows(parts: Sequence[Entries]) -> Entries:
+    """Entries of several parts of one batch, in the order of their rows and without bad records."""
+    if len(parts) == 1:
+        return parts[0]
+    rows = np.concatenate([part.rows for part in parts])
+    order = np.argsort(rows)
+    return replace(_take_rows(concat_entries(parts), order), rows=rows[order])
 
 
 def _take_rows(entries: Entries, rows: np.ndarray) -> Entries:
