@@ -6,8 +6,9 @@ import http.client
 import io
 import json
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 from typing import Any
@@ -89,16 +90,23 @@ def memory_registry(client: MemoryClient | None = None, **options: Any) -> Regis
     return Registry(config("http://127.0.0.1:8081", **options), lambda _config: made)  # type: ignore[arg-type,return-value]
 
 
-@contextmanager
-def gate(url: str, allowed: str) -> Iterator[str]:
+def gate(url: str, allowed: str) -> AbstractContextManager[str]:
     """A proxy that passes on only what has this Authorization header; gives its URL."""
+    unauthorized = 401, b'{"error_code": 401, "message": "Unauthorized"}'
+    return gateway(url, lambda headers: None if headers.get("Authorization") == allowed else unauthorized)
+
+
+@contextmanager
+def gateway(url: str, own_answer: Callable[[Message], tuple[int, bytes] | None]) -> Iterator[str]:
+    """A proxy that answers a request itself, with a status and a body, or passes it on (None); gives its URL."""
     parts = urlsplit(url)
 
     class Handler(BaseHTTPRequestHandler):
         def _pass(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            if self.headers.get("Authorization") != allowed:
-                self._answer(401, b'{"error_code": 401, "message": "Unauthorized"}')
+            own = own_answer(self.headers)
+            if own is not None:
+                self._answer(*own)
                 return
             connection = http.client.HTTPConnection(parts.netloc, timeout=30)
             kept = {name: value for name, value in self.headers.items() if name.lower() in ("content-type", "accept")}

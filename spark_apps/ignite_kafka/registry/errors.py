@@ -9,6 +9,8 @@ from typing import Any
 
 from ..errors import IgniteKafkaError, RegistryError, RegistryUnavailable
 
+NOT_FOUND = frozenset({40401, 40402, 40403})
+"""Error codes of a registry that has no such subject, version or schema."""
 _TRANSIENT = frozenset({408, 429})  # and 5xx
 _LONGEST = 600  # characters of a registry's message: some have whole schemas
 _URL = "Check that the URL is that of a schema registry, with the path of its API if it has one, such as /apis/ccompat/v7."
@@ -57,9 +59,10 @@ def _refused(doing: str, status: int, code: int | None, message: str, where: Map
     text = f"{doing} failed: {message[:_LONGEST].rstrip('.')}"
     if status in _TRANSIENT or status >= 500:
         return RegistryUnavailable(text, "Check the log of the registry.", **where)
-    if status == 404 and code in (None, -1):
-        remedy = _URL
-    elif status == 404 and doing.startswith("looking"):
+    if status == 404 and code not in NOT_FOUND:
+        # a gateway answers so while the registry behind it restarts: this says nothing about the schema
+        return RegistryUnavailable(text, f"{_URL} A gateway before the registry answers so while the registry is down.", **where)
+    if status == 404 and doing.startswith("looking"):
         remedy = _NOT_REGISTERED
     else:
         remedy = _REMEDIES.get(status, _URL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -27,7 +28,7 @@ from ignite_kafka.sink.run import run_sink
 from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state import status
 from ignite_kafka.state.status import RunStatus
-from tests.support.registry import gate
+from tests.support.registry import gate, gateway
 from tests.support.tcp_proxy import TcpProxy
 from tests.support.waiting import DEADLINE_S, wait_until
 from tools.entries import make_cache, put
@@ -116,6 +117,26 @@ def test_a_run_waits_for_its_registry(side: str, world: World, schema_registry: 
     if side == "source":
         assert world.store(schema_registry.url).state == status.COMPLETED
     assert entries(ignite, f"{world.name}-copy") == {number: f"s{number}" for number in range(ROWS)}
+
+
+def test_a_gateway_that_does_not_find_the_registry_makes_no_bad_records(
+    world: World, schema_registry: SchemaRegistry, ignite: IgniteCluster
+) -> None:
+    """Each process meets answers 404 of the gateway before the registry's; the error policy would skip bad records and commit."""
+    assert world.send(schema_registry.url).state == status.COMPLETED
+    asked = itertools.count()
+
+    def away(_: object) -> tuple[int, bytes] | None:
+        return (404, b"default backend - 404") if next(asked) % 4 else None
+
+    lenient = replace(world, settings={**world.settings, "error_handling_policy": "LOG_ONLY"})
+    with gateway(schema_registry.url, away) as url:
+        next(asked)
+        result = lenient.store(url)
+    counts = result.caches[f"{world.name}-copy"]
+    assert (result.state, counts.records, counts.bad) == (status.COMPLETED, ROWS, 0)
+    assert next(asked) > 4
+    assert len(entries(ignite, f"{world.name}-copy")) == ROWS
 
 
 def test_tasks_of_a_source_have_the_ids_that_its_driver_has_got(

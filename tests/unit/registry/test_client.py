@@ -198,7 +198,6 @@ def test_one_that_stays_away_is_an_error_that_a_retry_may_mend(make: Any, time: 
         (401, 401, "who", "Check user and password"),
         (403, 403, "no", "Grant the user"),
         (404, 40403, "gone", "that of the registry where it was registered"),
-        (404, -1, "<html>", "with the path of its API"),
         (302, -1, "elsewhere", "Check that the URL"),
     ],
 )
@@ -211,6 +210,16 @@ def test_a_refusal_is_final_and_asked_once(make: Any, status: int, code: int, me
     assert raised.value.where["subject"] == "t-value"
     assert raised.value.where["registry"] == URL
     assert len(client.requests) == 1
+
+
+@pytest.mark.parametrize("code", [None, -1, 404])
+def test_a_404_that_is_not_the_registrys_own_is_waited_for(make: Any, code: Any) -> None:
+    """A gateway answers so while the registry restarts: as a refusal it would make every record of an Avro topic a bad one."""
+    made, client = make(SchemaRegistryError(404, code, "default backend - 404"))
+    with pytest.raises(RegistryUnavailable, match="default backend") as raised:
+        made.schema(7)
+    assert "with the path of its API" in raised.value.remedy
+    assert len(client.requests) > 1
 
 
 def test_a_schema_that_is_not_registered_has_its_own_remedy(make: Any) -> None:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from ...common.arrays import Int64Array, RowIndex
 from ...errors import RegistryError, UnsupportedType
 from ...ignite.binary.byte_columns import data_of, offsets_of
+from ...registry.errors import NOT_FOUND
 from ...registry.schema import AVRO, RegistrySchema
 from ..connect.columns import ConnectColumn, ConnectPart, Deserialized
 from ..connect.schema import ConnectSchema
@@ -22,8 +23,6 @@ from .references import References, parse_with_references
 from .serializer import MAGIC, PREFIX
 from .to_connect import to_connect
 from .types import AvroType
-
-_NO_SUCH_ID = 404
 
 
 class Schemas(References, Protocol):
@@ -75,7 +74,7 @@ class AvroDeserializer:
         except UnsupportedType as error:
             form = f"Avro of schema id {id}: {error}"
         except RegistryError as error:
-            if error.where.get("status") != _NO_SUCH_ID:
+            if error.where.get("code") not in NOT_FOUND:
                 raise
             return f"the registry has no schema of id {id}: {error}"  # not kept: it may be registered there later
         self._forms[id] = form

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from ...errors import RegistryError
 from ...registry.client import Registry
+from ...registry.errors import NOT_FOUND
 from ...registry.schema import JSON, RegistrySchema
 from ...settings.converters import JSON_SCHEMA
 from ..connect import ConnectColumn, ConnectPart, ConnectSchema, Deserialized
@@ -28,7 +29,6 @@ from .json_schema_types import SchemaReader
 from .json_values import Refused
 
 _BINARY = pa.binary()
-_UNKNOWN_ID = 40403
 _HEADER = 5  # bytes: 0x00 and the id
 _MOST_BYTES = 2**31 - 1
 _CLOSE, _NOTHING = pa.scalar(b"}", _BINARY), pa.scalar(b"", _BINARY)
@@ -104,7 +104,7 @@ class JsonSchemaDeserializer:
                 raise Refused(f"its schema {text} is of type {registered.type}: use the converter of that type")
             schema = SchemaReader(parse(registered.text.encode()), self._referenced(registered), required=self._required).schema()
         except RegistryError as error:
-            if error.where.get("code") != _UNKNOWN_ID:  # nothing that a record has to do with
+            if error.where.get("code") not in NOT_FOUND:  # nothing that a record has to do with
                 raise
             raise Refused(str(error)) from error
         if not has_listed(schema):

@@ -43,7 +43,8 @@ class Registry:
     def schema(self, id: int, subject: str | None = None) -> RegistrySchema:
         self.asked.append(id)
         if id not in self._schemas:
-            raise RegistryError("reading a schema failed", id=id, status=401 if id == REFUSED else 404)
+            status, code = (401, None) if id == REFUSED else (404, 40403)
+            raise RegistryError("reading a schema failed", id=id, status=status, code=code)
         return self._schemas[id]
 
     def referenced(self, reference: Reference) -> RegistrySchema:
