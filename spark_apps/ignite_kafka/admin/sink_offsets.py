@@ -145,10 +145,10 @@ def _write(hold: Hold, offsets: Mapping[TopicPartition, int]) -> Moved:
                 known = hold.topics.group_offsets(hold.group, of_slot)
                 before |= {place: known[place][0] if place in known else _copied(state.by_topic.get(place)) for place in of_slot}
                 producer.begin()
+                topic = hold.offsets_topic(slot)
                 for place, copy in of_slot.items():
-                    key = PartitionKey(hold.connector, *place).to_json()
-                    producer.produce(hold.offsets_topic(slot), key, copy.to_json(), slot, FORMAT_HEADERS)
-                committed = [TopicPartitionOffset(*place, copy.offset, copy.metadata) for place, copy in of_slot.items()]
+                    producer.produce(topic, PartitionKey(hold.connector, *place).to_json(), copy.to_json(), slot, FORMAT_HEADERS)
+                committed = [TopicPartitionOffset(*place, copy.offset, copy.metadata(topic)) for place, copy in of_slot.items()]
                 producer.send_offsets(committed, group.consumer_group_metadata())
                 producer.commit()
     finally:

@@ -10,7 +10,8 @@ key (JSON)                                                  value (JSON)
 =========================================================== =======================================================================
 
 The key is the layout of sink offsets in Kafka Connect's REST interface (KIP-875). The metadata of the group's offset is
-``{"topic_id":"…"}``: an offset is void for a new topic of that name.
+``{"topic_id":"…","offsets_topic":"…"}``: an offset is void for a new topic of that name, and of use to the connector of that offsets topic
+alone.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..errors import RecordsLost, TopicError
+from ..errors import RecordsLost, SettingsError, TopicError
 from ..settings.sink import EARLIEST, LATEST, NONE
 
 SKIP_REMEDY = f"Records are lost. To skip them set auto_offset_reset to {EARLIEST} or {LATEST}, or set the group's offsets."
@@ -58,20 +59,49 @@ class PartitionOffset:
         value = json.loads(data)
         return PartitionOffset(value["kafka_offset"], value["topic_id"], value["generation"])
 
-    @property
-    def metadata(self) -> str:
-        """Metadata of the group's offset."""
-        return json.dumps({"topic_id": self.topic_id}, separators=(",", ":"))
+    def metadata(self, offsets_topic: str) -> str:
+        """Metadata of the group's offset.
+
+        :param offsets_topic: of the connector that commits it.
+        """
+        return json.dumps({"topic_id": self.topic_id, "offsets_topic": offsets_topic}, separators=(",", ":"))
 
     @staticmethod
     def of_group(offset: int, metadata: str | None) -> PartitionOffset:
         """An offset of the group; metadata of another form gives an empty topic id."""
-        try:
-            value = json.loads(metadata or "{}")
-        except ValueError:
-            value = {}
-        topic_id = value.get("topic_id", "") if isinstance(value, Mapping) else ""
-        return PartitionOffset(offset, topic_id if isinstance(topic_id, str) else "")
+        return PartitionOffset(offset, _text_in(metadata, "topic_id"))
+
+
+def check_group(group: str, offsets_topic: str, committed: Mapping[tuple[str, int], tuple[int, str | None]]) -> None:
+    """Make sure that no other connector commits the offsets of a group: each would skip what the other has read.
+
+    :param offsets_topic: that of this connector.
+    :param committed: offset and metadata by topic and partition. Metadata of another program name no connector.
+    :raises SettingsError: another connector does.
+    """
+    for (topic, partition), (offset, metadata) in committed.items():
+        other = _text_in(metadata, "offsets_topic")
+        if other not in ("", offsets_topic):
+            raise SettingsError(
+                f"another connector commits the offsets of consumer group {group}: its offsets topic is {other}, and this one's is "
+                f"{offsets_topic}",
+                "Give this connector another name or consumer_group. If it replaces the other one, stop that for good, and set the offsets "
+                f"anew: kafka-consumer-groups --group {group} --reset-offsets --to-current --all-topics --execute.",
+                group=group,
+                topic=topic,
+                partition=partition,
+                offset=offset,
+            )
+
+
+def _text_in(metadata: str | None, name: str) -> str:
+    """A text of the metadata of a group's offset; empty if it is missing, or the metadata are of another form."""
+    try:
+        value = json.loads(metadata or "{}")
+    except (ValueError, RecursionError):
+        return ""
+    found = value.get(name, "") if isinstance(value, Mapping) else ""
+    return found if isinstance(found, str) else ""
 
 
 @dataclass(frozen=True)

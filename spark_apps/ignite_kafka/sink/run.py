@@ -30,7 +30,8 @@ from ..state.status import CacheStatus, RunStatus, TaskProgress
 from ..state.types import TypesTopic
 from .caches import ensure_caches
 from .carried_types import CarriedTypes
-from .planning import make_plan, with_batch_bytes, with_begins
+from .planning import make_plan, partitions_of, with_batch_bytes, with_begins
+from .start_offsets import own_group_offsets
 from .task import sink_slots
 
 log = logging.getLogger(__name__)
@@ -61,6 +62,7 @@ class SinkRun(EpochRun[SinkSettings]):
             raise SettingsError("the connector is paused", remedy, connector=settings.name)
         slots = parallelism.slots(settings, state, parallelism.cores(self._spark))
         chosen = self._retry(lambda: make_plan(settings, self._topics, slots))
+        self._retry(lambda: own_group_offsets(partitions_of(chosen.topics), settings, self._topics))  # before anything is claimed
         self._carried = TypesTopic(self._clients, settings.carried_types_topic)
         self._ensure_caches(chosen)
         plan = self._retry(lambda: self._with_dead_letter_topic(chosen))

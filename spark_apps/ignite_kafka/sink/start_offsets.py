@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from confluent_kafka.admin import OffsetSpec
 
 from ..kafka.topics import TopicPartition, Topics
-from ..plan.sink_offsets import Log, PartitionOffset, Start, start_of
+from ..plan.sink_offsets import Log, PartitionOffset, Start, check_group, start_of
 from ..plan.sink_plan import TopicPlan
 from ..settings.sink import SinkSettings
+from ..state.configs import offsets_topic
 
 
 @dataclass(frozen=True)
@@ -26,17 +27,30 @@ class Starts:
     reset: dict[TopicPartition, Start] = field(default_factory=dict)
 
 
+def own_group_offsets(
+    places: Iterable[TopicPartition], settings: SinkSettings, topics: Topics
+) -> dict[TopicPartition, tuple[int, str | None]]:
+    """Committed offset and metadata of the connector's group, by partition; partitions without an offset are left out.
+
+    :raises SettingsError: another connector commits the group's offsets.
+    """
+    committed = topics.group_offsets(settings.group_id, places)
+    check_group(settings.group_id, offsets_topic(settings.internal_topic_prefix, settings.name), committed)
+    return committed
+
+
 def resolve_starts(
     plans: Mapping[TopicPartition, TopicPlan], settings: SinkSettings, topics: Topics, copies: Mapping[TopicPartition, PartitionOffset]
 ) -> Starts:
     """Find the start offset of each partition.
 
     :param copies: the offsets topic's copies of the group's offsets.
+    :raises SettingsError: another connector commits the group's offsets.
     :raises TopicError: a topic was deleted, or made again since it was read.
     :raises RecordsLost: the next record is gone, and auto_offset_reset is none.
     """
     first, end = (topics.offsets(plans, spec) for spec in (OffsetSpec.earliest(), OffsetSpec.latest()))
-    group = topics.group_offsets(settings.group_id, plans)
+    group = own_group_offsets(plans, settings, topics)
     starts = Starts()
     for place, topic in plans.items():
         log = Log(topic.topic_id, first[place], end[place])

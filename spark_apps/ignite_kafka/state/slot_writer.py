@@ -224,7 +224,8 @@ class SlotWriter:
         for place, offset in offsets.items():
             key = PartitionKey(self._claim.connector, *place).to_json()
             self._producer.produce(self._claim.offsets_topic, key, offset.to_json(), self._claim.slot, FORMAT_HEADERS)
-        committed = [TopicPartitionOffset(*place, offset.offset, offset.metadata) for place, offset in offsets.items()]
+        metadata = {place: offset.metadata(self._claim.offsets_topic) for place, offset in offsets.items()}
+        committed = [TopicPartitionOffset(*place, offset.offset, metadata[place]) for place, offset in offsets.items()]
         self._producer.send_offsets(committed, group_metadata)
 
     def _produce(self, topic: str, key: bytes, value: bytes, partition: int) -> None:

@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 
 from ignite_kafka.admin.sink_offsets import move
-from ignite_kafka.errors import RecordsLost, TopicError
+from ignite_kafka.errors import RecordsLost, SettingsError, TopicError
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.settings.secrets import Secrets
 from tests.support.processes import alive
@@ -35,6 +35,25 @@ def test_group_offsets_of_another_program_are_used(sink: Sink) -> None:
     assert sink.run().caches[sink.cache].records == 10
     sink.alter_group(0, 5)
     assert sink.run().caches[sink.cache].records == 25
+
+
+@pytest.mark.parametrize("same", ["name", "consumer_group"])
+def test_two_connectors_do_not_share_a_group(sink: Sink, same: str) -> None:
+    """Before this was refused, the second run stored nothing, and its state was COMPLETED."""
+    sink.send([trade(number) for number in range(30)])
+    sink.run()
+    own = {"internal_topic_prefix": f"other-{sink.name}", "cache_prefix": f"{sink.cache}-other"}
+    if same == "consumer_group":
+        own |= {"name": f"{sink.name}-other", "consumer_group": f"connect-{sink.name}"}
+    with pytest.raises(SettingsError, match=f"another connector commits the offsets of consumer group connect-{sink.name}"):
+        sink.run(**own)
+    assert not [topic for topic in sink.admin.list_topics(timeout=REQUEST_S).topics if topic.startswith(f"other-{sink.name}-offsets")]
+    sink.alter_group(0, 4)  # kafka-consumer-groups takes the group over, with no metadata
+    sink.alter_group(1, 10)
+    sink.alter_group(2, 10)
+    assert sink.run(**own).caches[f"{sink.cache}-other"].records == 6
+    with pytest.raises(SettingsError, match="another connector commits"):
+        sink.run()
 
 
 def test_a_sink_that_is_reset_stores_its_topic_again(sink: Sink) -> None:

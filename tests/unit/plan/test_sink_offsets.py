@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from ignite_kafka.errors import RecordsLost, TopicError
-from ignite_kafka.plan.sink_offsets import Log, PartitionKey, PartitionOffset, Start, start_of
+from ignite_kafka.errors import RecordsLost, SettingsError, TopicError
+from ignite_kafka.plan.sink_offsets import Log, PartitionKey, PartitionOffset, Start, check_group, start_of
 from ignite_kafka.plan.slots import Owner, SlotKey, SlotState, UnitKey, UnitOffset, parse_key
 
 LOG = Log("now", 10, 50)
@@ -22,10 +22,23 @@ def test_the_layout_is_that_of_connect_s_rest_interface() -> None:
     assert PartitionOffset.from_json(offset.to_json()) == offset
 
 
+FOREIGN = (None, "", "a note", "[1]", '{"topic_id":7,"offsets_topic":[]}', "{}", "[" * 4_000)
+
+
 def test_metadata_tells_the_topic_and_another_program_s_does_not() -> None:
-    assert PartitionOffset.of_group(5, PartitionOffset(5, "id").metadata) == PartitionOffset(5, "id")
-    for foreign in (None, "", "a note", "[1]", '{"topic_id":7}', "{}"):
+    assert PartitionOffset.of_group(5, PartitionOffset(5, "id").metadata("o")) == PartitionOffset(5, "id")
+    for foreign in FOREIGN:
         assert PartitionOffset.of_group(5, foreign) == PartitionOffset(5)
+
+
+def test_a_group_has_the_offsets_of_one_connector() -> None:
+    ours, theirs = (PartitionOffset(5, "id").metadata(f"{prefix}-offsets-c") for prefix in ("a", "b"))
+    for free in (ours, *FOREIGN, '{"topic_id":"id"}'):
+        check_group("g", "a-offsets-c", {("t", 0): (5, ours), ("t", 1): (7, free)})
+    with pytest.raises(SettingsError, match="its offsets topic is b-offsets-c, and this one's is a-offsets-c") as raised:
+        check_group("g", "a-offsets-c", {("t", 0): (5, ours), ("t", 1): (7, theirs)})
+    assert raised.value.where == {"group": "g", "topic": "t", "partition": 1, "offset": 7}
+    assert "kafka-consumer-groups --group g --reset-offsets --to-current" in raised.value.remedy
 
 
 def test_records_of_all_kinds_fold_beside_each_other() -> None:

@@ -91,22 +91,15 @@ def test_a_filter_leaves_entries_out_before_they_are_put(monkeypatch: pytest.Mon
     monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", caches.writer)
     monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: caches.types)
     monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: log.topic)
+    where = "n >= 2 OR _offset = 100"
     settings = SinkSettings(
-        name="c",
-        topics=("topic",),
-        types_topic=NAME,
-        where="n >= 2 OR _offset = 100",
-        error_handling_policy="LOG_ONLY",
-        process_updates=True,
+        name="c", topics=("topic",), types_topic=NAME, where=where, error_handling_policy="LOG_ONLY", process_updates=True
     )
     store = Store(SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),)), cast(Any, caches), cast(Any, None))
     values: list[bytes | None] = [b'{"n":0,"s":"a"}', b'{"n":1}', b'{"n":', b'{"n":2}', b'{"n":3,"s":"b"}']
     stored = store.store([consumed(values)])
-    assert [json.loads(converter("json").convert([page([entry])], CACHE, caches.types).values[0].as_py())["n"] for entry in caches.put] == [
-        0,
-        2,
-        3,
-    ]
+    found = [converter("json").convert([page([entry])], CACHE, caches.types).values[0].as_py() for entry in caches.put]
+    assert [json.loads(value)["n"] for value in found] == [0, 2, 3]
     assert (stored.entries, stored.filtered) == ({("topic", 3): 3}, {("topic", 3): 1})
     assert [[bad.row for bad in records] for _, records in stored.skipped] == [[2]]
     assert not store.needs_times
