@@ -48,6 +48,7 @@ from ..kafka.headers import headers_of
 from ..kafka.records import Records, gather
 from ..kafka.topics import Topics, TopicSpec
 from ..plan.slots import Owner
+from ..settings.topic_names import check_data_topic
 from ..state.configs_writer import ConfigsWriter
 from ..state.open_slots import SlotOpener
 from ..state.open_transaction import TransactionLimits
@@ -83,6 +84,7 @@ class WriteOptions(KafkaOptions):
         :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
         values = KAFKA_WRITE.read(options)
+        check_data_topic("topic", values["topic"] or "", values["internal_topic_prefix"])
         connection = kafka_connection(options, KAFKA_WRITE, values)
         return WriteOptions(
             *connection,
@@ -216,7 +218,7 @@ class KafkaTxWriter(DataSourceArrowWriter):
                 return Written(partition, 0)
             count = 0
             for batch in iterator:
-                for topic, records in _by_topic(batch, options.topic, self._typed):
+                for topic, records in _by_topic(batch, options.topic, options.prefix, self._typed):
                     writer.send(topic, None, records, self._topic_id(topics, topic))
                     count += len(records)
             writer.unit_done(UNIT, partition, "", options.write_id, count)
@@ -226,9 +228,10 @@ class KafkaTxWriter(DataSourceArrowWriter):
             writer.close()
 
 
-def _by_topic(batch: pa.RecordBatch, topic: str | None, typed: Mapping[str, ColumnWriter]) -> Iterator[tuple[str, Records]]:
+def _by_topic(batch: pa.RecordBatch, topic: str | None, prefix: str, typed: Mapping[str, ColumnWriter]) -> Iterator[tuple[str, Records]]:
     """The records of a batch by topic, in the order of the rows.
 
+    :param prefix: of internal topics, which no row may name.
     :param typed: writers of typed columns.
     """
     table = pa.table(batch)
@@ -240,6 +243,7 @@ def _by_topic(batch: pa.RecordBatch, topic: str | None, typed: Mapping[str, Colu
     for name, rows in groups:
         if name is None:
             raise SettingsError("a row has no topic", "Fill the column topic, or give the option topic.", setting="topic")
+        check_data_topic("topic", name, prefix)
         values = _bytes(rows, "value", name, typed)
         keys = _bytes(rows, "key", name, typed) if "key" in rows.column_names else pa.nulls(len(rows), pa.binary())
         yield name, Records(keys, values, headers=_headers(rows), times_ms=_times_ms(rows))

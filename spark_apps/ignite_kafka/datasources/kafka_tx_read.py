@@ -16,6 +16,7 @@ from ..kafka.consumer import BatchLimits, RecordReader
 from ..kafka.headers import HEADERS
 from ..kafka.records import Consumed
 from ..kafka.topics import TopicPartition, Topics
+from ..settings.topic_names import check_data_topic
 from .frame_schemas import schema_of
 from .option_tables import KAFKA_READ
 from .options import KafkaOptions, kafka_connection
@@ -58,6 +59,7 @@ class ReadOptions(KafkaOptions):
         :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
         values = KAFKA_READ.read(options)
+        check_data_topic("topic", values["topic"])
         connection = kafka_connection(options, KAFKA_READ, values)
         return ReadOptions(
             *connection,

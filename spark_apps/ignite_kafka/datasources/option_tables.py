@@ -15,6 +15,7 @@ from ..settings.fields import BOOLEAN, TEXT, TEXTS, SettingType, choice, text_li
 from ..settings.secrets import is_secret
 from ..settings.source import SourceSettings
 from ..settings.suggestions import nearest
+from ..settings.topic_names import DEFAULT_PREFIX
 from ..settings.transport_security import ALLOW
 
 KAFKA_PREFIX = "kafka."
@@ -216,7 +217,7 @@ KAFKA_WRITE = OptionTable(
             "1,000 ids are remembered. None: each call is another write",
         ),
         "slots": Option(whole_number(1, 10_000), "Transactional ids; the DataFrame may not have more partitions", 16),
-        "internal_topic_prefix": Option(TEXT, "Prefix of the internal topics' names", "ignite-kafka"),
+        "internal_topic_prefix": Option(TEXT, "Prefix of the internal topics' names", DEFAULT_PREFIX),
         "transaction_timeout_ms": Option(
             whole_number(1_000, 86_400_000), "Time after which the broker aborts an open transaction", 600_000
         ),

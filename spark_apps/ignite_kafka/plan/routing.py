@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from ..errors import SettingsError
 from ..settings.java_patterns import matches_whole, pattern_remedy
 from ..settings.name_rules import NamedBy
-from ..settings.topic_names import ALLOWED, is_internal_topic, is_topic_name
+from ..settings.topic_names import ALLOWED, DEFAULT_PREFIX, is_internal_topic, is_topic_name
 
 NAMED_BY = "overrides, topic_names, topic_prefix"
 INTERNAL_CACHES = re.compile(r"ignite-sys-.*|ignite-internal-.*")
@@ -40,7 +40,7 @@ def select(
     return sorted(cache for cache in caches if not is_backlog(cache, backlog_cache_name) and matches(cache, whitelist, blacklist))
 
 
-def routes(caches: Iterable[str], topic_of: Callable[[str], NamedBy], internal_topic_prefix: str = "ignite-kafka") -> dict[str, str]:
+def routes(caches: Iterable[str], topic_of: Callable[[str], NamedBy], internal_topic_prefix: str = DEFAULT_PREFIX) -> dict[str, str]:
     """The topic of each cache.
 
     :param topic_of: name of a cache's topic.
@@ -66,7 +66,7 @@ def routes(caches: Iterable[str], topic_of: Callable[[str], NamedBy], internal_t
     return result
 
 
-def check_topic(cache: str, topic: NamedBy, internal_topic_prefix: str = "ignite-kafka") -> None:
+def check_topic(cache: str, topic: NamedBy, internal_topic_prefix: str = DEFAULT_PREFIX) -> None:
     """Check the name of a topic for a cache's records.
 
     :raises SettingsError: it is not valid, or internal.

@@ -24,6 +24,7 @@ from .findings import Findings
 from .overrides import OVERRIDES, NamedSettings
 from .start_warnings import warnings_of
 from .topic_groups import COPIES
+from .topic_names import DEFAULT_PREFIX, check_data_topic
 from .transforms import PROPERTIES_BY_ALIAS, check_transforms
 
 T = TypeVar("T")
@@ -180,7 +181,7 @@ class ConnectorSettings(NamedSettings):
         "Replication factor of topics that the connector creates, internal ones included; -1: the broker's default (KIP-158)",
         overridable=True,
     )
-    internal_topic_prefix: str = setting("ignite-kafka", NAME, "Prefix of the names of internal topics")
+    internal_topic_prefix: str = setting(DEFAULT_PREFIX, NAME, "Prefix of the names of internal topics")
 
     allow_insecure_connections: bool = setting(
         False,
@@ -271,6 +272,8 @@ class ConnectorSettings(NamedSettings):
                 if self.conversion_error_policy:
                     reason += f" and conversion_error_policy is {self.conversion_error_policy}"
                 raise self.wrong("dead_letter_topic", reason, "Set both: policy DEAD_LETTER and the topic, or none of them")
+        with found.check("dead_letter_topic"):
+            check_data_topic("dead_letter_topic", self.dead_letter_topic, self.internal_topic_prefix)
 
     def parsed_text(self, name: str, parse: Callable[[str], T]) -> T | None:
         """The result of parsing a Spark SQL setting; None if it is empty.

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+from ..errors import SettingsError
+
+DEFAULT_PREFIX = "ignite-kafka"
 _INTERNAL_TOPICS = ("configs", "offsets", "status", "types")
 _BROKER_TOPICS = frozenset({"__cluster_metadata", "__consumer_offsets", "__share_group_state", "__transaction_state"})
 TOPIC_CHARACTERS = r"[a-zA-Z0-9._-]{1,249}"
@@ -22,6 +25,17 @@ def types_topic(internal_topic_prefix: str) -> str:
 
 
 def is_internal_topic(topic: str, internal_topic_prefix: str) -> bool:
-    """Whether a topic is an internal topic of connectors or brokers."""
-    own = (f"{internal_topic_prefix}-{name}" for name in _INTERNAL_TOPICS)
-    return topic in _BROKER_TOPICS or any(topic == name or topic.startswith(f"{name}-") for name in own)
+    """Whether a topic is an internal topic of brokers, or of connectors with this prefix or with the default one."""
+    names = (f"{prefix}-{name}" for prefix in {internal_topic_prefix, DEFAULT_PREFIX} for name in _INTERNAL_TOPICS)
+    return topic in _BROKER_TOPICS or any(topic == name or topic.startswith(f"{name}-") for name in names)
+
+
+def check_data_topic(setting: str, topic: str, internal_topic_prefix: str = DEFAULT_PREFIX) -> None:
+    """Make sure that a topic is not an internal one: its records control connectors, and some hold secrets of backlogs.
+
+    :param setting: the setting or option that names the topic.
+    :raises SettingsError: it is internal.
+    """
+    if is_internal_topic(topic, internal_topic_prefix):
+        what = f"{setting} names an internal topic of {'brokers' if topic in _BROKER_TOPICS else 'connectors'}"
+        raise SettingsError(what, "Choose another topic", setting=setting, topic=topic)

@@ -116,7 +116,9 @@ def test_internal_topics_are_no_data_topics(topic: str) -> None:
         routes([topic], topic_prefix="ignite-kafka-")
     with pytest.raises(SettingsError, match="internal topic"):
         routes(["x"], topic_names={"x": f"ignite-kafka-{topic}"})
-    assert routes([topic], "other", topic_prefix="ignite-kafka-") == {topic: f"ignite-kafka-{topic}"}
+    with pytest.raises(SettingsError, match="internal topic"):  # of connectors with the default prefix
+        routes([topic], "other", topic_prefix="ignite-kafka-")
+    assert routes([topic], topic_prefix="other-") == {topic: f"other-{topic}"}
 
 
 def test_topics_of_the_broker_are_no_data_topics() -> None:
