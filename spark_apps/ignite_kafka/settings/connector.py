@@ -272,7 +272,6 @@ class ConnectorSettings(NamedSettings):
                 if self.conversion_error_policy:
                     reason += f" and conversion_error_policy is {self.conversion_error_policy}"
                 raise self.wrong("dead_letter_topic", reason, "Set both: policy DEAD_LETTER and the topic, or none of them")
-        with found.check("dead_letter_topic"):
             check_data_topic("dead_letter_topic", self.dead_letter_topic, self.internal_topic_prefix)
 
     def parsed_text(self, name: str, parse: Callable[[str], T]) -> T | None:
