@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import struct
+import time
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 import numpy as np
 
+from ignite_kafka.common.deadline import Clock
 from ignite_kafka.errors import IgniteUnreachable, KafkaUnavailable
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.continuous_query import CacheEvents, ContinuousQueries
@@ -35,7 +38,8 @@ def long(value: int) -> bytes:
 class World:
     """A cluster with one cache, its queries, and the topic of a connector."""
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, clock: Clock = time.monotonic, **settings: Any) -> None:
+        self.clock = clock
         named: dict[str, Any] = {
             "name": "c",
             "ignite_addresses": ("a:1",),
@@ -63,7 +67,7 @@ class World:
         self.sender = self.new_sender()
 
     def new_follower(self, gap: str = "") -> QueryFollower:
-        return QueryFollower(self.plan, [CACHE], self.limiter, gap, self.begin, self.scan)
+        return QueryFollower(self.plan, [CACHE], self.limiter, gap, self.begin, self.scan, lambda: self.clock())
 
     def new_sender(self) -> QuerySender:
         return QuerySender(self.plan, [CACHE], cast(Cluster, self), self.counts, lambda slot: cast(SlotWriter, Writer(self)))
@@ -116,6 +120,11 @@ class World:
             self.sender.close()
             self.sender = self.new_sender()
 
+    def drain(self) -> None:
+        """Do what a task does when its epoch ends; an error ends it."""
+        with suppress(KafkaUnavailable, IgniteUnreachable):
+            self.follower.drain(cast(Cluster, self), self.sender)
+
     def settle(self) -> None:
         """Make steps without faults until everything is sent."""
         self.meanwhile, self.fails = NEVER, lambda: False
@@ -142,7 +151,8 @@ class Queries:
     def __init__(self, world: World) -> None:
         self._world = world
         self.events: list[CacheEvents] = []
-        self.lost = self.ended = False
+        self.lost = self.asked_to_end = False
+        self.silent = False  # the node does not answer
         self.doubtful: list[str] = []
         self.begun_again: list[str] = []
 
@@ -159,8 +169,13 @@ class Queries:
         self.begun_again.append(cache)
 
     def end(self) -> None:
-        self.ended = True
+        self.asked_to_end = True
         self._world.alive = []
+
+    @property
+    def ended(self) -> bool:
+        """Whether the changes that were sent before the end are read."""
+        return self.asked_to_end and not self.events and not self.silent
 
     def close(self) -> None:
         self.lost = True

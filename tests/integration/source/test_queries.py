@@ -107,6 +107,19 @@ def test_policy_none_begins_from_now_and_reports_what_it_may_miss(world: World, 
     assert sum(value == b'"v7"' for _, value in world.records("a")) == 1
 
 
+def test_a_stop_sends_all_that_was_collected_although_the_task_is_behind(world: World) -> None:
+    """Sending it takes more than the 20 s after which a stop left the rest out."""
+    slow: dict[str, Any] = {"failover_policy": "NONE", "filter": "tests.support.filters:slowly", "batch_bytes": 1 << 14}
+    with world.running(**slow) as run:
+        await_that(world.snapshot_complete, "the end of the load", run)
+        await_change(world, run, 1_000)
+        world.put("a", {key: f"{key:0900d}" for key in range(5_000)})
+        ended = run.stop()
+        assert seen(run, CHANGES_MISSING.id) == 0
+    assert ended.state == status.STOPPED
+    assert world.verified("a").equal
+
+
 def test_full_snapshot_sends_all_again_after_each_gap(world: World, nodes: IgniteCluster) -> None:
     world.put("a", {key: f"v{key}" for key in range(200)})
     with world.running() as run:

@@ -7,13 +7,14 @@ which no query was active, policy NONE reports the gap and FULL_SNAPSHOT sends t
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from itertools import groupby
 
 from ... import events
-from ...common.deadline import Deadline, Interval
+from ...common.deadline import Clock, Deadline, Interval
 from ...ignite.cluster import Cluster
 from ...ignite.connection import ThinConnection
 from ...ignite.continuous_query import CacheEvents, ContinuousQueries
@@ -31,7 +32,7 @@ Scan = Callable[..., Generator[Page, None, None]]
 
 _WAIT_S = 0.5  # longest wait for a change before the end of the epoch is checked
 _NODES_S = 1.0
-_DRAIN_S = 20.0
+_SILENT_S = 20.0  # a node that sends nothing for so long, neither changes nor the end of its queries, is given up
 _FIRST_PARTITIONS = 16  # read at once while their size is unknown
 
 
@@ -58,9 +59,11 @@ class QueryFollower:
         gap: str = "",
         begin: BeginQueries = begin_queries,
         scan: Scan = scan_partitions,
+        clock: Clock = time.monotonic,
     ) -> None:
         self._plan, self._settings, self._limiter, self._begin_queries, self._scan = plan, plan.settings, limiter, begin, scan
         self._caches = {cache.name: cache for cache in caches}
+        self._clock = clock
         self._wait_s = min(self._settings.poll_interval_ms / 1000, _WAIT_S)
         self._queries: ContinuousQueries | None = None
         self._gap = gap
@@ -68,7 +71,8 @@ class QueryFollower:
         self._to_load: dict[str, list[int]] = {}
         self._size = LoadSize(self._settings.batch_bytes, limiter.batch_records, _FIRST_PARTITIONS)
         self._nodes: frozenset[uuid.UUID] = frozenset()
-        self._node_checks = Interval(_NODES_S)
+        self._node_checks = Interval(_NODES_S, clock)
+        self._drained = False
 
     @property
     def all_loaded(self) -> bool:
@@ -113,6 +117,9 @@ class QueryFollower:
         assert self._queries is not None
         for name in self._queries.check(self._settings.ignite_request_timeout_ms / 1000):
             self._begin_again(sender, name)
+        self._check_nodes(cluster)
+
+    def _check_nodes(self, cluster: Cluster) -> None:
         if self._node_checks.due():
             before, self._nodes = self._nodes, cluster.nodes()
             if before - self._nodes:
@@ -130,7 +137,7 @@ class QueryFollower:
     def _read(self, wait_s: float) -> None:
         """Read changes until a batch is full, an interval has passed, or none is left; wait at most `wait_s` seconds for the first."""
         assert self._queries is not None
-        due, over, most = Deadline.after(wait_s), Deadline.after(self._wait_s), self._limiter.batch_records
+        due, over, most = self._after(wait_s), self._after(self._wait_s), self._limiter.batch_records
         held = sum(len(one.page.data) for one in self._unsent)
         rows = sum(one.page.rows for one in self._unsent)
         while held < self._settings.batch_bytes and (most is None or rows < most):
@@ -174,18 +181,36 @@ class QueryFollower:
         if not partitions:
             del self._to_load[name]
 
-    def drain(self, sender: QuerySender) -> None:
-        """Send the changes that the nodes have collected, and end the queries."""
+    def drain(self, cluster: Cluster, sender: QuerySender) -> None:
+        """Send the changes that the nodes have collected, and end the queries. It takes as long as changes arrive."""
         assert self._queries is not None
-        due, collected = Deadline.after(_DRAIN_S), Deadline.after(2 * self._wait_s)
-        while not (collected.expired or due.expired):
+        collected = self._after(2 * self._wait_s)  # other nodes send at intervals
+        while not collected.expired:
             self._read(collected.remaining())
+            self._check_nodes(cluster)
             self._send_unsent(sender)
         self._queries.end()
-        while not (self._queries.ended or due.expired):
+        silent = self._after(_SILENT_S)
+        while not (self._queries.ended or silent.expired):
             self._read(self._wait_s)
-            self._send_unsent(sender)
+            self._check_nodes(cluster)
+            if self._unsent:
+                self._send_unsent(sender)
+                silent = self._after(_SILENT_S)
         self._send_unsent(sender)
+        self._drained = self._queries.ended
+
+    def report_unsent(self) -> None:
+        """Report the caches if the epoch is over and changes that the nodes had collected are not sent, or a gap is not reported yet.
+
+        With policy FULL_SNAPSHOT the next start sends the caches again.
+        """
+        begun = self._queries is not None
+        if not self._drained and (begun or self._gap) and self._settings.failover_policy == "NONE":
+            self._after_gap(self._gap or "the run ended before all changes that the nodes had collected were sent", self._caches)
+
+    def _after(self, seconds: float) -> Deadline:
+        return Deadline.after(seconds, self._clock)
 
     def close(self) -> None:
         """Close the connection of the queries."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ...errors import IgniteKafkaError
 from ...kafka.topics import Topics
 from ...plan.source_plan import TransferPlan
 from ...runtime.clients import ignite_cluster
@@ -49,6 +50,12 @@ class QueryTask(SendingTask):
         finally:
             self._follower.close()
 
+    def _attempts(self) -> IgniteKafkaError | None:
+        error = super()._attempts()
+        if error is None:  # else the next start reports the gap
+            self._follower.report_unsent()
+        return error
+
     def _results(self) -> list[SlotResult]:
         self._loaded = self._follower.all_loaded
         return super()._results()
@@ -63,4 +70,4 @@ class QueryTask(SendingTask):
                     self._follower.step(cluster, sender)
                     self.progressed()
                     self._report(loaded=self._follower.all_loaded)
-                self._follower.drain(sender)
+                self._follower.drain(cluster, sender)

@@ -19,6 +19,7 @@ from ignite_kafka.source.stream.batch import page_of_states
 from ignite_kafka.source.stream.query_sender import slot_of_cache, tasks_of_caches
 from ignite_kafka.state.slot_writer import SlotWriter
 from tests.support.event_log import event_log, ids
+from tests.support.fake_time import FakeTime
 from tests.support.followed_cache import CACHE, NEVER, World, Writer, long
 from tests.support.randomness import generator
 
@@ -210,14 +211,61 @@ def test_a_steady_flow_of_changes_is_sent_at_each_interval(monkeypatch: pytest.M
     assert world.topic
 
 
-def test_the_end_sends_what_has_arrived() -> None:
-    world = World()
+def test_the_end_sends_what_has_arrived_however_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before, what was not sent after 20 seconds was left out without a word."""
+    clock = FakeTime()
+    world = World(clock, failover_policy="NONE")
     world.settle()
-    queries = world.alive[0]
-    world.put(1, 1)
-    world.follower.drain(world.sender)
+    queries, read = world.alive[0], world.alive[0].read
+
+    def slowly(wait_s: float) -> CacheEvents | None:
+        clock.sleep(15.0)
+        return read(wait_s)
+
+    monkeypatch.setattr(queries, "read", slowly)
+    for key in range(40):
+        world.put(key, key)
+    with event_log() as emitted:
+        world.drain()
+        world.follower.report_unsent()
     assert queries.ended
     assert world.folded == world.expected
+    assert ids(emitted) == []
+
+
+@pytest.mark.parametrize("fault", ["lost", "silent", "left"])
+def test_changes_that_the_end_does_not_send_are_reported(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    clock = FakeTime()
+    world = World(clock, failover_policy="NONE")
+    world.put(1, 1)
+    world.settle()
+    queries, read = world.alive[0], world.alive[0].read
+    world.put(1, 2)
+
+    def later(wait_s: float) -> CacheEvents | None:
+        clock.sleep(wait_s + 1.0)
+        return read(wait_s)
+
+    monkeypatch.setattr(queries, "read", later)
+    if fault == "lost":
+        queries.lost = True
+    elif fault == "silent":
+        queries.silent = True
+    else:
+        world.members.discard("one")
+    with event_log() as emitted:
+        world.drain()
+        world.follower.report_unsent()
+    assert ids(emitted) == [CHANGES_MISSING.id]
+
+
+def test_a_gap_before_a_stop_that_came_first_is_reported() -> None:
+    """The cluster was away from the start of the epoch to its end."""
+    world = World(failover_policy="NONE")
+    world.follower = world.new_follower("the stream was interrupted")
+    with event_log() as emitted:
+        world.follower.report_unsent()
+    assert ids(emitted) == [CHANGES_MISSING.id]
 
 
 def test_slots_with_caches_are_shared_by_tasks() -> None:
