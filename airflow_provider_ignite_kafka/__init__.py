@@ -111,7 +111,7 @@ def _options() -> dict[str, Any]:
         ),
         "allow_insecure_connections": _option(
             "Allow connections of sensors, triggers and all connectors to other hosts that send credentials without TLS or do not verify "
-            "the TLS certificate. A connector's setting of the same name allows it for that connector.",
+            "the TLS certificate. A connector's setting of the same name does so for connections without credentials only.",
             "True",
             "False",
             kind="boolean",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from airflow_provider_ignite_kafka.followed_run import FollowedRun
 from airflow_provider_ignite_kafka.hooks.kafka_config import kafka_config
-from airflow_provider_ignite_kafka.options import INSECURE_REMEDY, allow_insecure_connections
+from airflow_provider_ignite_kafka.options import allow_insecure_connections
 from airflow_provider_ignite_kafka.run_monitor import KafkaRunRecords, RunMonitor
 from airflow_provider_ignite_kafka.spark.request import Connections, mask_secrets, resolve_secrets
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
@@ -21,7 +21,7 @@ def connection_clients(
     """Clients of an Airflow connection.
 
     :param own: settings of clients that the connection overrides.
-    :param allow_insecure: whether the connector's settings accept an unprotected connection.
+    :param allow_insecure: whether the connector's settings accept an unprotected connection; that does not cover credentials.
     :raises SettingsError: the file cannot be read, or lacks what only the connection has, or the connection is not protected.
     """
     config = kafka_config(kafka_conn_id)
@@ -30,7 +30,7 @@ def connection_clients(
     given = {one_name(name) for name in config.plain}
     kept = {name: value for name, value in (own or {}).items() if one_name(name) not in given}
     common = {**kept, **config.plain, **resolve_secrets(secrets_file, connections).kafka}
-    check(kafka_weaknesses(common), allow_insecure or allow_insecure_connections(), INSECURE_REMEDY)
+    check(kafka_weaknesses(common), allow_insecure, allow_insecure_connections())
     return KafkaClients(common, config.producer, config.consumer)
 
 

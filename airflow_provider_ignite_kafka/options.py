@@ -8,16 +8,21 @@ from airflow.providers.common.compat.sdk import conf
 
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings.client_properties import OAUTH_CALLBACK
+from ignite_kafka.settings.permissions import Permissions
 from ignite_kafka.settings.transport_security import ALLOW
 
 SECTION = "ignite_kafka"
-INSECURE_REMEDY = f"set option {ALLOW} of section [{SECTION}] in Airflow's configuration, or the setting of that name for one connector"
 _ALLOWED = "allowed_kafka_options"
 
 
 def allow_insecure_connections() -> bool:
     """Whether connections to other hosts may be unprotected; see :mod:`ignite_kafka.settings.transport_security`."""
     return bool(conf.getboolean(SECTION, ALLOW, fallback=False))
+
+
+def permissions() -> Permissions:
+    """What an administrator allows beyond connections, secrets files and settings; the error of :func:`allowed_kafka_options`."""
+    return Permissions(allowed_kafka_options(), allow_insecure_connections())
 
 
 def allowed_kafka_options() -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from airflow.providers.common.compat.sdk import BaseHook, mask_secret
 
 from airflow_provider_ignite_kafka.hooks.unused_secrets import report_unused_secrets
-from airflow_provider_ignite_kafka.options import INSECURE_REMEDY, allow_insecure_connections, allowed_kafka_options
+from airflow_provider_ignite_kafka.options import allow_insecure_connections, permissions
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint, TlsSettings
 from ignite_kafka.settings import secrets
@@ -93,7 +93,7 @@ class IgniteConnection:
         if secrets_file:
             credentials = _credentials_of(secrets_file)
             _report_unused(self.credentials, credentials, secrets_file)
-        check(ignite_weaknesses(self.endpoint, credentials), allow_insecure_connections(), INSECURE_REMEDY)
+        check(ignite_weaknesses(self.endpoint, credentials), by_settings=False, permitted=allow_insecure_connections())
         return credentials
 
 
@@ -104,7 +104,7 @@ def _report_unused(given: IgniteCredentials, used: IgniteCredentials, secrets_fi
 
 
 def _credentials_of(secrets_file: str) -> IgniteCredentials:
-    credentials = secrets.load(secrets_file, allowed_kafka_options()).ignite
+    credentials = secrets.load(secrets_file, permissions()).ignite
     for secret in (credentials.password, credentials.key_password):
         if secret:
             mask_secret(secret)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import BaseOperator
@@ -10,7 +11,7 @@ from airflow.providers.common.compat.sdk import BaseOperator
 from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID
 from airflow_provider_ignite_kafka.parse_check import check_settings, is_mapped
 from airflow_provider_ignite_kafka.spark import run_result
-from airflow_provider_ignite_kafka.spark.request import Connections, merge_settings, resolve_secrets
+from airflow_provider_ignite_kafka.spark.request import Connections, MountedSecurity, merge_settings, resolve_secrets
 from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.settings.connector import ConnectorSettings
@@ -74,8 +75,9 @@ class BacklogCleanupOperator(TypedTemplates, BaseOperator):
 
         try:
             connections = Connections.of(self.ignite_conn_id, self.kafka_conn_id)
-            settings = merge_settings(self.settings or {}, SourceSettings, connections, {"name": self.connector})
             secrets = resolve_secrets(self.secrets_file, connections)
+            mounted = MountedSecurity.of(Path(self.secrets_file) if self.secrets_file else None, secrets)
+            settings = merge_settings(self.settings or {}, SourceSettings, connections, {"name": self.connector}, mounted=mounted)
             cleaned = backlog.cleanup(settings, secrets, force=self._forced())
         except IgniteKafkaError as error:
             raise run_result.error_to_exception(error) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from airflow_provider_ignite_kafka.hooks.kafka_config import kafka_config
-from airflow_provider_ignite_kafka.options import INSECURE_REMEDY, allow_insecure_connections
+from airflow_provider_ignite_kafka.options import allow_insecure_connections
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
 from airflow_provider_ignite_kafka.spark.request import Connections, mask_secrets, merge_settings, resolve_secrets
 from ignite_kafka.errors import SettingsError
@@ -37,7 +37,7 @@ def kafka_clients(cluster: MonitoredCluster) -> KafkaClients:
     connections = Connections(IgniteEndpoint(), IgniteCredentials(), config, {})
     mask_secrets(connections.secrets)
     common = {**config.plain, **resolve_secrets(cluster.secrets_file, connections).kafka}
-    check(kafka_weaknesses(common), allow_insecure_connections(), INSECURE_REMEDY)
+    check(kafka_weaknesses(common), by_settings=False, permitted=allow_insecure_connections())
     return KafkaClients(common, config.producer, config.consumer, patience_s=_PATIENCE_S)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +14,7 @@ from airflow_provider_ignite_kafka.hooks.ignite_connection import IgniteConnecti
 from airflow_provider_ignite_kafka.hooks.kafka_config import KafkaConfig, kafka_config
 from airflow_provider_ignite_kafka.hooks.registry import registry_config
 from airflow_provider_ignite_kafka.hooks.unused_secrets import report_unused_secrets
-from airflow_provider_ignite_kafka.options import INSECURE_REMEDY, allow_insecure_connections, allowed_kafka_options
+from airflow_provider_ignite_kafka.options import allow_insecure_connections, permissions
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.events import CONFIG_CHANGED, emit
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
@@ -24,9 +24,11 @@ from ignite_kafka.settings.client_config import one_name
 from ignite_kafka.settings.client_properties import kept_from_settings, security_names
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.files import LoadedSettings
+from ignite_kafka.settings.permissions import NONE, Permissions
+from ignite_kafka.settings.registry_login import check_registry
 from ignite_kafka.settings.registry_properties import USER_INFO
 from ignite_kafka.settings.secrets import Secrets, is_secret
-from ignite_kafka.settings.transport_security import ALLOW, check, ignite_weaknesses, kafka_weaknesses
+from ignite_kafka.settings.transport_security import ALLOW, check_ignite, check_kafka
 
 S = TypeVar("S", bound=ConnectorSettings)
 _BOOTSTRAP, _KAFKA_CONFIG = "bootstrap.servers", "kafka_config"
@@ -41,8 +43,7 @@ class Request:
 
     :param snapshot_id: id of the snapshot, whose entries are sent once; None if the run is no snapshot.
     :param secrets_file: a mounted file; None: secrets, if any, are shipped.
-    :param allowed_kafka_options: properties of Kafka clients that an administrator allows although they act on the host; see
-        :mod:`.options`.
+    :param permissions: what an administrator allows; see :mod:`.options`.
     """
 
     settings: ConnectorSettings
@@ -50,7 +51,7 @@ class Request:
     snapshot_id: str | None
     secrets: Secrets
     secrets_file: Path | None = None
-    allowed_kafka_options: tuple[str, ...] = ()
+    permissions: Permissions = NONE
 
     @property
     def ships_secrets(self) -> bool:
@@ -67,7 +68,8 @@ class Request:
             "run_id": self.run_id,
             "snapshot_id": self.snapshot_id,
             "settings": self.settings.to_dict(),
-            "allowed_kafka_options": list(self.allowed_kafka_options),
+            "allowed_kafka_options": list(self.permissions.kafka_options),
+            "allow_insecure_connections": self.permissions.insecure_connections,
         }
         path.write_text(json.dumps(content))
         return path
@@ -108,7 +110,7 @@ class Connections:
     @property
     def secrets(self) -> Secrets:
         """The secrets of the connections."""
-        return Secrets(self.credentials, self.kafka.secrets, self.registry)
+        return Secrets(self.credentials, self.kafka.secrets, self.registry, allow_insecure_connections())
 
 
 def build_request(
@@ -126,14 +128,52 @@ def build_request(
 
     :param settings, direction, arguments: see :func:`merge_settings`.
     :param default_connector: name of the connector if the settings have none.
-    :raises SettingsError: a setting is unknown, contradictory or out of range; nothing was started.
+    :raises SettingsError: a setting is unknown, contradictory or out of range, or weakens or redirects a connection that another person
+        is responsible for; nothing was started.
     """
-    merged = merge_settings(settings, direction, connections, arguments or {}, default_connector)
-    allowed = allowed_kafka_options()
     secrets = resolve_secrets(secrets_file, connections)
-    check(kafka_weaknesses({**merged.kafka_common, **secrets.kafka}), merged.allow_insecure_connections, INSECURE_REMEDY)
-    check(ignite_weaknesses(merged.ignite_endpoint, secrets.ignite), merged.allow_insecure_connections, INSECURE_REMEDY)
-    return Request(merged, run_id, snapshot_id, secrets, secrets_file, allowed)
+    mounted = MountedSecurity.of(secrets_file, secrets)
+    merged = merge_settings(settings, direction, connections, arguments or {}, default_connector, mounted)
+    check_kafka(merged, secrets)
+    check_ignite(merged, secrets)
+    check_registry(merged, secrets)
+    return Request(merged, run_id, snapshot_id, secrets, secrets_file, permissions())
+
+
+@dataclass(frozen=True)
+class MountedSecurity:
+    """Whether a mounted secrets file decides about the security of Kafka clients.
+
+    :param file: its path; None: there is none.
+    :param names: its properties of security; None: the worker does not have the file, so it may have any.
+    """
+
+    file: Path | None = None
+    names: tuple[str, ...] | None = ()
+
+    @staticmethod
+    def of(file: Path | None, secrets: Secrets) -> MountedSecurity:
+        """The security of a file whose content are these secrets, if this worker has it."""
+        readable = file is not None and Path(file).is_file()
+        names = tuple(security_names(secrets.kafka)) if readable else None
+        return MountedSecurity() if file is None else MountedSecurity(Path(file), names)
+
+    def check(self, own: Sequence[str], origin: str | None) -> None:
+        """Refuse security of the settings beside that of the file: settings could send its credentials to whoever they trust.
+
+        :param own: properties of security in the settings.
+        :raises SettingsError: there are both, or the content of the file is not known here.
+        """
+        if not own or self.file is None or self.names == ():
+            return
+        holds = f"it has {self.names[0]}" if self.names else "this worker does not have the file, and cannot see what it holds"
+        raise SettingsError(
+            f"{own[0]} is in kafka_config, and the secrets file decides about security: {holds}",
+            "Set it in the kafka part of the secrets file, or in the Airflow connection",
+            setting=f"{_KAFKA_CONFIG}.{own[0]}",
+            set_in=origin,
+            file=self.file,
+        )
 
 
 def _check_all_mounted(connection: KafkaConfig, mounted: Secrets, path: Path) -> None:
@@ -154,28 +194,28 @@ def merge_settings(
     connections: Connections,
     arguments: Mapping[str, Any],
     default_connector: str = "",
+    mounted: MountedSecurity = MountedSecurity(),
 ) -> S:
     """Merge settings; operator arguments override settings, and addresses from the Airflow connections override both.
 
-    Settings fill in what the connections lack: timeouts, and keys of ``kafka_config``; security keys only if the connection has none.
+    Settings fill in what the connections lack: timeouts, and keys of ``kafka_config``; security keys only if neither the connection nor
+    the secrets file has any.
     Event 15001 reports each setting that a connection overrides with another value. ``producer_override`` and ``consumer_override`` of the
     settings override the connection.
 
     :param settings: settings by name, or the path of a ``.properties`` or ``.json`` file.
     :param direction: SourceSettings or SinkSettings.
     :param arguments: values by the setting's name; None: not given.
+    :param mounted: what the mounted secrets file says of security.
     :raises SettingsError: a setting is unknown, contradictory or out of range.
     """
     wanted = _with_arguments(_loaded(settings, direction), arguments, default_connector)
     kafka = dict(connections.kafka.plain)
     overrides = {**_ignite_settings(connections), "bootstrap_servers": kafka.pop(_BOOTSTRAP)}
-    own = {
-        name: direction.parsed(name, wanted.values[name], wanted.origin)
-        for name in (*overrides, _KAFKA_CONFIG, *_OVERRIDES)
-        if name in wanted.values
-    }
+    possible = (*overrides, _KAFKA_CONFIG, *_OVERRIDES)
+    own = {name: direction.parsed(name, wanted.values[name], wanted.origin) for name in possible if name in wanted.values}
     own_kafka = own.pop(_KAFKA_CONFIG, {})
-    _check_own_security(own_kafka, connections.kafka, wanted.origin.get(_KAFKA_CONFIG))
+    _check_own_security(own_kafka, connections.kafka, mounted, wanted.origin.get(_KAFKA_CONFIG))
     overrides[_KAFKA_CONFIG] = _override(own_kafka, kafka)
     for name, of_connection in zip(_OVERRIDES, (connections.kafka.producer, connections.kafka.consumer), strict=True):
         own_override = own.pop(name, {})
@@ -204,8 +244,8 @@ def _with_arguments(given: LoadedSettings, arguments: Mapping[str, Any], default
     return wanted.with_values({ALLOW: True}, "Airflow's configuration") if allow_insecure_connections() else wanted
 
 
-def _check_own_security(own: Mapping[str, str], connection: KafkaConfig, origin: str | None) -> None:
-    """Refuse security keys in the settings if the connection has any."""
+def _check_own_security(own: Mapping[str, str], connection: KafkaConfig, mounted: MountedSecurity, origin: str | None) -> None:
+    """Refuse security keys in the settings if the connection or the secrets file has any."""
     ours, theirs = security_names(map(one_name, own)), security_names([*connection.plain, *connection.secrets])
     if ours and theirs:
         raise SettingsError(
@@ -214,6 +254,7 @@ def _check_own_security(own: Mapping[str, str], connection: KafkaConfig, origin:
             setting=f"{_KAFKA_CONFIG}.{ours[0]}",
             set_in=origin,
         )
+    mounted.check(ours, origin)
 
 
 def _override(base: Mapping[str, str], override: Mapping[str, str]) -> dict[str, str]:
@@ -237,7 +278,7 @@ def resolve_secrets(secrets_file: str | Path | None, connections: Connections) -
     if not secrets_file:
         return connections.secrets
     secrets_file = Path(secrets_file)
-    mounted = secret_files.load(secrets_file, allowed_kafka_options()) if secrets_file.is_file() else None
+    mounted = secret_files.load(secrets_file, permissions()) if secrets_file.is_file() else None
     if mounted is not None:
         mask_secrets(mounted)
         _check_all_mounted(connections.kafka, mounted, secrets_file)

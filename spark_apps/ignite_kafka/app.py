@@ -28,6 +28,7 @@ from .errors import IgniteKafkaError, SettingsError
 from .runtime import logs
 from .settings import secrets
 from .settings.connector import ConnectorSettings
+from .settings.permissions import NONE, Permissions
 from .settings.secrets import Secrets
 from .settings.secrets_file import SecretsFile, SecretsSource, ShippedSecrets
 
@@ -54,9 +55,9 @@ def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSes
         request = AppRequest.load(arguments.request, direction)
         set_log_values(request.settings.log_values)
         stop = stop_on_sigterm(request.settings)
-        preflight(request.settings, arguments.read_secrets(request.allowed_kafka_options), request.run_id, request.snapshot_id)
+        preflight(request.settings, arguments.read_secrets(request.permissions), request.run_id, request.snapshot_id)
         with app_session(request.settings.name) as spark:
-            secrets_file = find_secrets(spark, arguments, request.allowed_kafka_options)
+            secrets_file = find_secrets(spark, arguments, request.permissions)
             run(spark, RunRequest(request.settings, request.run_id, request.snapshot_id, secrets_file, show_progress, stop))
 
     return exit_code_of(work)
@@ -114,15 +115,15 @@ class Arguments:
         given = parser.parse_args(argv)
         return Arguments(given.request, given.secrets, given.mounted_secrets, given.ship_secrets_unprotected)
 
-    def read_secrets(self, allowed: tuple[str, ...] = ()) -> Secrets:
+    def read_secrets(self, permissions: Permissions = NONE) -> Secrets:
         """Read the secrets before the Spark session exists.
 
-        :param allowed: see :attr:`AppRequest.allowed_kafka_options`.
+        :param permissions: see :class:`AppRequest`.
         :raises SettingsError: see :func:`~ignite_kafka.settings.secrets.load`.
         """
         if self.mounted_secrets:
-            return secrets.load(self.mounted_secrets, allowed)
-        return _given_secrets(self.secrets, allowed) if self.secrets else Secrets()
+            return secrets.load(self.mounted_secrets, permissions)
+        return _given_secrets(self.secrets, permissions) if self.secrets else Secrets()
 
 
 @dataclass(frozen=True)
@@ -131,13 +132,13 @@ class AppRequest(Generic[S]):
 
     :param run_id: key of the status record.
     :param snapshot_id: see :class:`~ignite_kafka.runtime.connector_run.RunRequest`.
-    :param allowed_kafka_options: allowed properties of :data:`.client_properties.HOST_ACCESS`, each ``name=value``.
+    :param permissions: of the administrator of Airflow, or of whoever runs the command.
     """
 
     settings: S
     run_id: str
     snapshot_id: str | None
-    allowed_kafka_options: tuple[str, ...] = ()
+    permissions: Permissions = NONE
 
     @staticmethod
     def load(path: str, direction: type[S]) -> AppRequest[S]:
@@ -153,7 +154,8 @@ class AppRequest(Generic[S]):
                 f"the request cannot be read: {cause!r}", "Give --request a file with the form that the operator writes.", file=path
             ) from cause
         named = {"name": data["connector"], **settings} if "connector" in data else settings
-        return AppRequest(direction.from_dict(named), run_id, data.get("snapshot_id"), tuple(data.get("allowed_kafka_options", ())))
+        permissions = Permissions(tuple(data.get("allowed_kafka_options", ())), data.get("allow_insecure_connections") is True)
+        return AppRequest(direction.from_dict(named), run_id, data.get("snapshot_id"), permissions)
 
 
 def local_file(path: str) -> str:
@@ -164,17 +166,17 @@ def local_file(path: str) -> str:
     return str(shipped) if shipped.exists() else path
 
 
-def find_secrets(spark: SparkSession, arguments: Arguments, allowed: tuple[str, ...] = ()) -> SecretsSource | None:
+def find_secrets(spark: SparkSession, arguments: Arguments, permissions: Permissions = NONE) -> SecretsSource | None:
     """Source of the secrets for driver and executors; None without secrets.
 
-    :param allowed: see :attr:`AppRequest.allowed_kafka_options`.
+    :param permissions: see :class:`AppRequest`.
     :raises SettingsError: the file cannot be used, or Spark would send it to anyone who reaches the driver's port.
     """
     if arguments.mounted_secrets:
-        return SecretsFile(arguments.mounted_secrets, allowed)
+        return SecretsFile(arguments.mounted_secrets, permissions)
     if arguments.secrets:
         _check_shipping(spark, arguments.unprotected)
-        return ShippedSecrets(_given_secrets(arguments.secrets, allowed))
+        return ShippedSecrets(_given_secrets(arguments.secrets, permissions))
     return None
 
 
@@ -196,12 +198,12 @@ def _check_shipping(spark: SparkSession, unprotected: bool) -> None:
         events.emit(events.SECRETS_EXPOSED, reason="neither spark.network.crypto.enabled nor spark.ssl.rpc.enabled is true")
 
 
-def _given_secrets(path: str, allowed: tuple[str, ...]) -> Secrets:
+def _given_secrets(path: str, permissions: Permissions) -> Secrets:
     """Read the caller's file, which must be private; a copy by a cluster manager, with the mode of its umask, is made private first."""
     found = local_file(path)
     if found != path and os.stat(found).st_uid == os.geteuid():
         secrets.restrict(found)
-    return secrets.load(found, allowed)
+    return secrets.load(found, permissions)
 
 
 def stop_on_sigterm(settings: ConnectorSettings) -> threading.Event:

@@ -11,6 +11,7 @@ from .common.new_id import new_id
 from .common.redaction import set_log_values
 from .runtime.connector_run import RunRequest
 from .settings.connector import ConnectorSettings
+from .settings.permissions import Permissions
 from .settings.secrets_file import SecretsFile
 from .settings.sink import SinkSettings
 from .settings.source import SourceSettings
@@ -29,6 +30,7 @@ def run_connector(
     run_id: str | None = None,
     snapshot_id: str | None = None,
     secrets_file: str | None = None,
+    allow_insecure_connections: bool = False,
     stop: threading.Event | None = None,
 ) -> RunStatus:
     """Run a connector to its end: Ignite to Kafka for source settings, Kafka to Ignite for sink settings.
@@ -36,6 +38,7 @@ def run_connector(
     :param run_id: key of the run's record in the status topic; None: derived from the time.
     :param snapshot_id: of a source; each snapshot id is sent once. None continues the last unfinished snapshot, or begins one.
     :param secrets_file: path of a secrets file on the driver and every executor; None: there are no secrets.
+    :param allow_insecure_connections: whether the credentials of the secrets file may be sent over connections that are not protected.
     :param stop: set it to end a continuous run after the current batch.
     :returns: the run's last record; its state is COMPLETED, or STOPPED after a request to stop.
     :raises SettingsError: a setting or the secrets file is wrong; nothing was copied.
@@ -45,7 +48,7 @@ def run_connector(
     """
     run_id = run_id or new_id()
     set_log_values(settings.log_values)
-    secrets = None if secrets_file is None else SecretsFile(secrets_file)
+    secrets = None if secrets_file is None else SecretsFile(secrets_file, Permissions((), allow_insecure_connections))
     return run_request(spark, RunRequest(settings, run_id, snapshot_id, secrets, stop=stop or threading.Event()))
 
 

@@ -63,7 +63,7 @@ def _end(*_: object) -> NoReturn:
 def _verify(arguments: Arguments, request: AppRequest[ConnectorSettings], options: VerifyOptions) -> VerifyResult:
     from .verification.connector import check_connector, verify_connector
 
-    settings, hidden, lines = request.settings, arguments.read_secrets(request.allowed_kafka_options), Interval(_LINE_S)
+    settings, hidden, lines = request.settings, arguments.read_secrets(request.permissions), Interval(_LINE_S)
 
     def show(what: str, done: int, count: int) -> None:
         if lines.due():
@@ -71,5 +71,5 @@ def _verify(arguments: Arguments, request: AppRequest[ConnectorSettings], option
 
     check_connector(settings, hidden, options)
     with app_session(settings.name) as spark:
-        secrets = find_secrets(spark, arguments, request.allowed_kafka_options)
+        secrets = find_secrets(spark, arguments, request.permissions)
         return verify_connector(spark, settings, hidden, secrets, options, show)

@@ -28,9 +28,10 @@ from ignite_kafka.settings.registry_properties import URL
 def config(
     url: str, properties: dict[str, str] | None = None, secrets: dict[str, str] | None = None, side: str = "value", **options: Any
 ) -> RegistryConfig:
-    """Configuration of the registry at a URL, as settings and a secrets file give it."""
-    known = parse_properties(f"{side}_converter_config", "avro", {URL: url, **(properties or {})})
-    return config_of(side, known, secrets or {}, {}, **options)
+    """Configuration of the registry at a URL, as settings and a secrets file give it. Beside secrets the file has the URL."""
+    here = {} if secrets else {URL: url}
+    known = parse_properties(f"{side}_converter_config", "avro", {**here, **(properties or {})})
+    return config_of(side, known, {URL: url, **secrets} if secrets else {}, {}, **options)
 
 
 def record(*fields: str, name: str = "Person", defaults: bool = False) -> RegistrySchema:

@@ -16,7 +16,7 @@ from ..errors import SettingsError
 from ..settings import secrets
 from ..settings.connector_files import BrokenConnector, ConnectorFolder, DeclaredConnector, read_folder
 from ..settings.secrets import Secrets
-from .given import check_conversion
+from .given import check_conversion, permissions_of
 from .tables import table
 
 Command = Callable[[argparse.Namespace], int]
@@ -108,7 +108,7 @@ def apply(arguments: argparse.Namespace) -> int:
 def _given(arguments: argparse.Namespace) -> tuple[ConnectorFolder, dict[str, Any], Secrets]:
     given = {"bootstrap_servers": arguments.kafka, "ignite_addresses": arguments.ignite}
     values = {name: value for name, value in given.items() if value is not None}
-    hidden = secrets.load(Path(arguments.secrets), tuple(arguments.allow_kafka_option)) if arguments.secrets else Secrets()
+    hidden = secrets.load(Path(arguments.secrets), permissions_of(arguments)) if arguments.secrets else Secrets()
     folder = read_folder(arguments.file)
     set_log_values(all(one.settings().log_values for one in folder.connectors))
     return folder, values, hidden

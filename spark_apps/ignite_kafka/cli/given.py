@@ -13,8 +13,10 @@ from ..errors import NotAvailableYet, SettingsError
 from ..settings import files as properties
 from ..settings import secrets
 from ..settings.connector import ConnectorSettings
+from ..settings.permissions import Permissions
 from ..settings.secrets import Secrets
 from ..settings.source import SourceSettings
+from ..settings.transport_security import ALLOW
 
 _COMMAND_LINE = "the command line"
 
@@ -48,13 +50,20 @@ def _read_settings(arguments: argparse.Namespace) -> ConnectorSettings:
         "bootstrap_servers": arguments.kafka,
         "internal_topic_prefix": getattr(arguments, "internal_topic_prefix", None),
     }
+    if arguments.allow_insecure_connections:
+        given[ALLOW] = True
     return loaded.with_values({name: value for name, value in given.items() if value is not None}, _COMMAND_LINE).settings()
 
 
 def secrets_of(arguments: argparse.Namespace) -> Secrets:
     """The secrets file's content; without one, none."""
     path = arguments.secrets or getattr(arguments, "mounted_secrets", None)
-    return secrets.load(Path(path), tuple(arguments.allow_kafka_option)) if path else Secrets()
+    return secrets.load(Path(path), permissions_of(arguments)) if path else Secrets()
+
+
+def permissions_of(arguments: argparse.Namespace) -> Permissions:
+    """What the command's arguments allow beyond settings and secrets file."""
+    return Permissions(tuple(arguments.allow_kafka_option), arguments.allow_insecure_connections)
 
 
 def check_conversion(settings: ConnectorSettings) -> None:

@@ -23,6 +23,7 @@ from ..runtime.interrupts import interrupts_raised
 from ..runtime.java import require_java
 from ..runtime.library_zip import zip_library
 from ..settings.connector import ConnectorSettings
+from ..settings.permissions import NONE, Permissions
 from ..state.status import RunStatus
 
 _LOCAL = "local[*,4]"  # all cores; as many attempts per task as on a cluster
@@ -37,14 +38,14 @@ def run_locally(
     secrets: str | None = None,
     mounted_secrets: str | None = None,
     ship_secrets_unprotected: bool = False,
-    allowed_kafka_options: tuple[str, ...] = (),
+    permissions: Permissions = NONE,
     stop: threading.Event | None = None,
 ) -> RunStatus:
     """Run a connector.
 
     :param master: Spark master; None: that of Spark's configuration, else ``local[*,4]``.
     :param ship_secrets_unprotected: send ``secrets`` to executors although Spark does not authenticate.
-    :param allowed_kafka_options: allowed properties in the secrets file that act on the host, each ``name=value``.
+    :param permissions: of whoever runs the command.
     :param stop: set it to end a stream after the current batch.
     :param run_id: key of the status record; None: derived from the time.
     :raises SettingsError: Java is missing.
@@ -53,9 +54,9 @@ def run_locally(
     require_java()
     run_id = run_id or f"cli-{new_id()}"
     arguments = Arguments("", secrets, mounted_secrets, ship_secrets_unprotected)
-    preflight(settings, arguments.read_secrets(allowed_kafka_options), run_id, snapshot_id)
+    preflight(settings, arguments.read_secrets(permissions), run_id, snapshot_id)
     with interrupts_raised(), local_session(settings.name, master) as spark:
-        secrets_file = find_secrets(spark, arguments, allowed_kafka_options)
+        secrets_file = find_secrets(spark, arguments, permissions)
         request = RunRequest(settings, run_id, snapshot_id, secrets_file, show_progress, stop or threading.Event())
         return run_request(spark, request)
 

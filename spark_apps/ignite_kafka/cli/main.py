@@ -18,11 +18,12 @@ from typing import Any
 from ..errors import IgniteKafkaError, Interrupted, SettingsError
 from ..runtime import logs
 from ..runtime.spark_conf import require_pyspark
+from ..settings.registry_login import check_registry
 from ..settings.sink import SinkSettings
 from ..settings.transport_security import check_ignite, check_kafka
 from . import folder, render
 from .arguments import Parser, command_after_interrupt, whole
-from .given import check_conversion, of_source, secrets_of, settings_of
+from .given import check_conversion, of_source, permissions_of, secrets_of, settings_of
 from .migrate import add_connectors, add_migrate, run_all, validate_all
 from .replicate import add_replicate, replicate
 from .settings_table import settings_table, shown_settings
@@ -165,6 +166,10 @@ def _add_common(added: argparse.ArgumentParser, command: Callable[[argparse.Name
         "--allow-kafka-option", action="append", default=[], metavar="NAME=VALUE",
         help="allow a Kafka property of the secrets file that loads code, runs a command, or sends or writes files",
     )  # fmt: skip
+    added.add_argument(
+        "--allow-insecure-connections", action="store_true",
+        help="send the credentials of the secrets file also over connections without TLS, or with TLS that does not verify the other side",
+    )  # fmt: skip
     added.set_defaults(command=command)
     return added
 
@@ -177,6 +182,7 @@ def validate(arguments: argparse.Namespace) -> int:
     check_conversion(settings)
     check_kafka(settings, hidden)
     check_ignite(settings, hidden)
+    check_registry(settings, hidden)
     settings.emit_warnings()
     print(settings_table(settings))
     others = len(settings.known()) - len(shown_settings(settings))
@@ -213,7 +219,7 @@ def run(arguments: argparse.Namespace) -> int:
         secrets=arguments.secrets,
         mounted_secrets=arguments.mounted_secrets,
         ship_secrets_unprotected=arguments.ship_secrets_unprotected,
-        allowed_kafka_options=tuple(arguments.allow_kafka_option),
+        permissions=permissions_of(arguments),
         stop=stop_on_sigterm(settings),
     )
     print(ended.to_json().decode() if arguments.json else run_table(ended))

@@ -27,7 +27,7 @@ from ..settings import secrets
 from ..settings.findings import Findings
 from ..settings.secrets import Secrets
 from .arguments import Parser
-from .given import check_conversion
+from .given import check_conversion, permissions_of
 from .replicate import Part, run_together
 
 _THIS = (sys.executable, "-m", "ignite_kafka.cli")
@@ -102,7 +102,7 @@ def run_all(arguments: argparse.Namespace) -> int:
     """Run the connectors of a worker's file and connectors' files, each in a process of its own, until all have ended."""
     if arguments.run_id or arguments.snapshot_id or arguments.mounted_secrets:
         raise SettingsError("--run-id, --snapshot-id and --mounted-secrets are of one connector", "Give one settings file")
-    given = secrets.load(Path(arguments.secrets), tuple(arguments.allow_kafka_option)) if arguments.secrets else Secrets()
+    given = secrets.load(Path(arguments.secrets), permissions_of(arguments)) if arguments.secrets else Secrets()
     with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as work:
         done = _migrated(arguments, Path(work))
         _show(done)
@@ -131,6 +131,7 @@ def _command(arguments: argparse.Namespace, files: RunFiles) -> tuple[str, ...]:
     options = {"--master": arguments.master, "--kafka": arguments.kafka, "--secrets": files.secrets}
     given = [str(part) for name, value in options.items() if value for part in (name, value)]
     allowed = [part for one in arguments.allow_kafka_option for part in ("--allow-kafka-option", one)]
+    allowed += ["--allow-insecure-connections"] if arguments.allow_insecure_connections else []
     unprotected = ["--ship-secrets-unprotected"] if arguments.ship_secrets_unprotected else []
     quiet = ["--quiet"] if arguments.quiet else []
     return (*_THIS, *quiet, "run", str(files.settings), *given, *allowed, *unprotected)

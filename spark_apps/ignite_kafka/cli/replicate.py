@@ -25,6 +25,7 @@ from ..runtime import logs
 from ..settings import files, secrets
 from ..settings.both_directions import load_both
 from ..settings.connector import ConnectorSettings
+from ..settings.permissions import Permissions
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
 from ..settings.source import SourceSettings
@@ -47,6 +48,8 @@ def add_replicate(commands: Any) -> None:
     added.add_argument("--master", help="Spark master of both (default: that of spark-defaults.conf, else local[*,4])")
     added.add_argument("--secrets", metavar="FILE", help="JSON file with secrets of the source")
     added.add_argument("--sink-secrets", metavar="FILE", help="JSON file with secrets of the sink (default: those of the source)")
+    insecure = "send the credentials of both also over connections without TLS, or with TLS that does not verify the other side"
+    added.add_argument("--allow-insecure-connections", action="store_true", help=insecure)
     added.set_defaults(command=replicate)
 
 
@@ -54,10 +57,13 @@ def replicate(arguments: argparse.Namespace) -> int:
     """Run a source and a sink until both end; the exit code is that of the first to fail."""
     source, sink = settings_of_both(Path(arguments.source), Path(arguments.sink) if arguments.sink else None)
     sink_secrets = arguments.sink_secrets or arguments.secrets
-    lag = Lag(source, _read(arguments.secrets), sink, _read(sink_secrets), Interval(sink.progress_interval_ms / 1000))
+    permissions = Permissions((), arguments.allow_insecure_connections)
+    every = Interval(sink.progress_interval_ms / 1000)
+    lag = Lag(source, _read(arguments.secrets, permissions), sink, _read(sink_secrets, permissions), every)
     _ensure_types_topic(source, lag.source_secrets)
     with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as folder:
         given = ["--master", arguments.master] if arguments.master else []
+        given += ["--allow-insecure-connections"] if arguments.allow_insecure_connections else []
         quiet = ["--quiet"] if arguments.quiet else []
         parts = [
             Part("source", (*_THIS, *quiet, "run", _written(source, folder), *given, *_secrets(arguments.secrets))),
@@ -120,8 +126,8 @@ def _secrets(file: str | None) -> tuple[str, ...]:
     return ("--secrets", file) if file else ()
 
 
-def _read(file: str | None) -> Secrets:
-    return secrets.load(Path(file)) if file else Secrets()
+def _read(file: str | None, permissions: Permissions) -> Secrets:
+    return secrets.load(Path(file), permissions) if file else Secrets()
 
 
 @dataclass(frozen=True)

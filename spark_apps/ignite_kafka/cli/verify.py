@@ -12,6 +12,7 @@ from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
 from .arguments import whole
+from .given import permissions_of
 from .progress_bar import ProgressBar
 from .tables import table
 
@@ -75,7 +76,7 @@ def verify_locally(settings: ConnectorSettings, secrets: Secrets, arguments: arg
     check_connector(settings, secrets, options)
     bar = ProgressBar(sys.stderr, quiet=arguments.quiet)
     with interrupts_raised(), local_session(settings.name, arguments.master) as spark:
-        source = find_secrets(spark, given, tuple(arguments.allow_kafka_option))
+        source = find_secrets(spark, given, permissions_of(arguments))
         try:
             found = verify_connector(spark, settings, secrets, source, options, bar.show)
         finally:

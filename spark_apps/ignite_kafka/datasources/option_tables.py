@@ -11,7 +11,7 @@ from ..ignite.endpoint import MAX_FRAME_BYTES
 from ..settings.client_properties import CONSUMER, PRODUCER
 from ..settings.converters import CLASSES
 from ..settings.converters import NAMES as CONVERTERS
-from ..settings.fields import BOOLEAN, TEXT, TEXTS, SettingType, choice, text_like, whole_number
+from ..settings.fields import BOOLEAN, LINE, TEXTS, SettingType, choice, text_like, whole_number
 from ..settings.secrets import is_secret
 from ..settings.source import SourceSettings
 from ..settings.suggestions import nearest
@@ -110,16 +110,21 @@ def refuse_secrets(options: Mapping[str, str]) -> None:
 
 
 _NAMES = text_like(r".+", "a name")
-_SECRETS_FILE = Option(TEXT, "Secrets file under this path on the driver and on every executor; none: no credentials")
-_INSECURE = Option(BOOLEAN, SourceSettings.known()[ALLOW].help, False)
+_SECRETS_FILE = Option(LINE, "Secrets file under this path on the driver and on every executor; none: no credentials")
+_INSECURE = Option(
+    BOOLEAN,
+    "Connect to other hosts also where credentials travel without TLS or TLS does not verify the other side; event 15185 reports each such "
+    "connection. Off by default, because anyone on the network path could read the credentials or impersonate the cluster",
+    False,
+)
 _IGNITE: Mapping[str, Option] = {
     "addresses": Option(TEXTS, "host:port of the nodes' client connectors, separated by commas", ("127.0.0.1:10800",)),
     "secrets_file": _SECRETS_FILE,
     "max_frame_bytes": Option(whole_number(1 << 20, 2_147_483_647), "Maximum size of a node's reply in bytes", MAX_FRAME_BYTES),
     "tls": Option(BOOLEAN, "Use TLS", False),
-    "tls_ca_file": Option(TEXT, "PEM file with the authorities to trust; none: the system's"),
-    "tls_cert_file": Option(TEXT, "PEM file with the client's certificate"),
-    "tls_key_file": Option(TEXT, "PEM file with the client's key; none: it is in tls_cert_file"),
+    "tls_ca_file": Option(LINE, "PEM file with the authorities to trust; none: the system's"),
+    "tls_cert_file": Option(LINE, "PEM file with the client's certificate"),
+    "tls_key_file": Option(LINE, "PEM file with the client's key; none: it is in tls_cert_file"),
     "tls_verify": Option(BOOLEAN, "Verify the node's certificate", True),
     "tls_check_hostname": Option(BOOLEAN, "Require a certificate for the node's host name", True),
     ALLOW: _INSECURE,
@@ -171,10 +176,10 @@ IGNITE_WRITE = OptionTable(
         ),
         "backups": Option(whole_number(0, 1_000), "Backups of a cache that is created; none: the cluster's default"),
         "key_type": Option(
-            TEXT, "Binary type of the keys of a cache without query entity; with several query entities, chooses one; none: `<cache>.Key`"
+            LINE, "Binary type of the keys of a cache without query entity; with several query entities, chooses one; none: `<cache>.Key`"
         ),
         "value_type": Option(
-            TEXT,
+            LINE,
             "Binary type of the values of a cache without query entity; with several query entities, chooses one; none: `<cache>.Value`",
         ),
         **_IGNITE,
@@ -186,7 +191,7 @@ KAFKA_READ = OptionTable(
     {
         "topic": Option(_NAMES, "Topic to read", required=True),
         "starting_offsets": Option(
-            TEXT,
+            LINE,
             'First offset by partition as JSON, such as `{"0": 120}`; other partitions, or with earliest all, begin at their first record',
             "earliest",
         ),
@@ -209,15 +214,15 @@ KAFKA_WRITE = OptionTable(
         "name": Option(
             _NAMES, "Connector name: transactional ids are `<name>-<slot>`, offsets are in `<prefix>-offsets-<name>`", required=True
         ),
-        "topic": Option(TEXT, "Topic of every row; none: the column `topic` names the topic of each row. A missing topic is created"),
+        "topic": Option(LINE, "Topic of every row; none: the column `topic` names the topic of each row. A missing topic is created"),
         "write_id": Option(
-            TEXT,
+            LINE,
             "A write that is repeated under its id sends nothing twice, also over driver restarts, if the DataFrame and its partitions are "
             "the same. It is refused if it was unfinished when another write of the name began, or if its `topic` was deleted. The last "
             "1,000 ids are remembered. None: each call is another write",
         ),
         "slots": Option(whole_number(1, 10_000), "Transactional ids; the DataFrame may not have more partitions", 16),
-        "internal_topic_prefix": Option(TEXT, "Prefix of the internal topics' names", DEFAULT_PREFIX),
+        "internal_topic_prefix": Option(LINE, "Prefix of the internal topics' names", DEFAULT_PREFIX),
         "transaction_timeout_ms": Option(
             whole_number(1_000, 86_400_000), "Time after which the broker aborts an open transaction", 600_000
         ),

@@ -51,7 +51,7 @@ class IgniteOptions:
         :raises SettingsError: the connection is not protected, and that is not allowed.
         """
         credentials = SecretsFile(self.secrets_file).load().ignite if self.secrets_file else IgniteCredentials()
-        check(ignite_weaknesses(self.endpoint, credentials), self.allow_insecure)
+        check(ignite_weaknesses(self.endpoint, credentials), self.allow_insecure, self.allow_insecure)
         return Cluster(self.endpoint, credentials)
 
 
@@ -79,7 +79,7 @@ class KafkaOptions:
         :raises SettingsError: the connection is not protected, and that is not allowed.
         """
         config = {**self.kafka, **self.secrets().kafka}
-        check(kafka_weaknesses(config), self.allow_insecure)
+        check(kafka_weaknesses(config), self.allow_insecure, self.allow_insecure)
         return KafkaClients(config)
 
     def secrets(self) -> Secrets:

@@ -56,14 +56,14 @@ class SideConverterOptions:
     def provide(self) -> None:
         """Make the converter's schema registry, if it has one, known to this process.
 
-        :raises SettingsError: its URL or a credential is missing, or the connection is not protected.
+        :raises SettingsError: its URL or a credential is missing, the connection is not protected, or options decide where a login is
+            sent.
         """
         if self.connection is not None and converters.uses_registry(self.name):
             secrets, insecure = self.connection.secrets(), self.connection.allow_insecure
             kafka = canonical({**self.connection.kafka, **secrets.kafka})
-            keep(
-                self.side, self.properties, config_of(self.side, self.properties, secrets.registry_of(self.side), kafka, insecure=insecure)
-            )
+            of_side, option = secrets.registry_of(self.side), f"{self.side}.converter"
+            keep(self.side, self.properties, config_of(self.side, self.properties, of_side, kafka, insecure=insecure, setting=option))
 
 
 def converter_options(

@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 
 from ..errors import AuthenticationFailed, IgniteKafkaError, KafkaUnavailable, RecordTooLarge, SettingsError, TopicError
 from ..settings.client_config import canonical
-from ..settings.client_properties import OAUTH_CALLBACK
+from ..settings.client_properties import OAUTH_CALLBACK, refuse_control_characters
 from .oauth_tokens import TokenMaker, with_token_function
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ _CHECK_TLS = (
     "Check that ssl.ca.location or ssl.ca.pem of the Kafka connection has the authority of the broker's certificate, that this certificate "
     "names the host in bootstrap_servers, and that the broker accepts the client's certificate, if it wants one."
 )
+_CORRECT = "Correct the named setting, in kafka_config, an override, the Kafka connection or the secrets file."
 _FORBIDDEN = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED,
@@ -115,10 +116,16 @@ def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, 
 def make_client(kind: Callable[[dict[str, Any]], C], config: Mapping[str, Any]) -> C:
     """Create a client of librdkafka, which then checks its settings and reads the files that they name.
 
-    :raises SettingsError: librdkafka refuses a setting; its reason names the setting. Or ``oauth_cb`` names no function.
+    :raises SettingsError: librdkafka refuses a setting; its reason names the setting. Or a setting has a control character, or
+        ``oauth_cb`` names no function.
     :raises AuthenticationFailed: the function that makes tokens made none.
     :raises KafkaUnavailable: the machine lacks a resource of the client, such as threads.
     """
+    for name, value in config.items():
+        try:
+            refuse_control_characters(name, value if isinstance(value, str) else "")
+        except ValueError as cause:
+            raise SettingsError(f"a Kafka client is refused: {cause}", _CORRECT) from None
     settings = with_token_function(canonical(config))
     tokens = settings.get(OAUTH_CALLBACK)
     try:
@@ -132,7 +139,7 @@ def make_client(kind: Callable[[dict[str, Any]], C], config: Mapping[str, Any]) 
         if error.code() == KafkaError._INVALID_ARG:
             raise SettingsError(
                 f"librdkafka refuses the settings of a Kafka client: {error.str().strip()}",
-                "Correct the named setting, in kafka_config, an override, the Kafka connection or the secrets file.",
+                _CORRECT,
                 bootstrap_servers=config.get("bootstrap.servers"),
             ) from cause
         raise translate(error, "creating a Kafka client", bootstrap_servers=config.get("bootstrap.servers")) from cause

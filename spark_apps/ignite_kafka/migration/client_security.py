@@ -11,6 +11,7 @@ from ..settings.client_config import one_name
 from ..settings.client_properties import CREDENTIAL_TARGETS, OAUTH_CALLBACK
 from ..settings.findings import Findings
 from ..settings.key_table import CLIENT_CONVERTED
+from ..settings.registry_login import has_login
 from ..settings.secrets import is_secret
 from . import jaas, key_stores
 
@@ -209,10 +210,13 @@ def _registry_stores(keys: Keys, side: str, target: Path) -> None:
 
 
 def _extract_registry(keys: Keys) -> None:
-    """Credentials of the schema registry; of each side's own, also within the URL."""
-    for key in list(keys.given):
-        side, middle, rest = key.partition(".converter.")
-        if side in ("key", "value") and middle:
-            name = registry_properties.canonical(rest)
-            if name in registry_properties.SECRETS or (name == registry_properties.URL and "@" in str(keys.given[key])):
-                keys.registry[f"{side}.converter.{name}"] = keys.take(key, IN_SECRETS.format(key))
+    """Login of the schema registry, of each side's own; with it goes what decides where the login is sent, which no setting may do."""
+    for side in ("key", "value"):
+        prefix = f"{side}.converter."
+        found = {key: registry_properties.canonical(key.removeprefix(prefix)) for key in keys.given if key.startswith(prefix)}
+        texts = {name: str(keys.given[key]) for key, name in found.items()}
+        own = {name.removeprefix(prefix): value for name, value in keys.registry.items() if name.startswith(prefix)}
+        together = registry_properties.ADDRESSES if has_login({**texts, **own}) else frozenset()
+        for key, name in found.items():
+            if name in registry_properties.SECRETS or name in together:
+                keys.registry[prefix + name] = keys.take(key, IN_SECRETS.format(key))

@@ -13,6 +13,7 @@ from ..settings import registry_properties as names
 from ..settings.client_config import canonical
 from ..settings.connector import ConnectorSettings
 from ..settings.converters import parse_property
+from ..settings.registry_login import refuse_addresses
 from ..settings.secrets import Secrets
 from ..settings.transport_security import check, registry_weaknesses
 from .schema import SubjectNames
@@ -59,12 +60,21 @@ def registry_config(settings: ConnectorSettings, secrets: Secrets, side: str) ->
     """Configuration for keys or values.
 
     :param side: ``key`` or ``value``.
-    :raises SettingsError: a URL or a credential is missing, or a connection is not protected.
+    :raises SettingsError: a URL or a credential is missing, a connection is not protected, or settings decide where a login is sent.
     """
     kafka = canonical({**settings.kafka_common, **secrets.kafka})
     retry_s = settings.retry_timeout_ms / 1000
-    insecure = settings.allow_insecure_connections
-    return config_of(side, settings.converter_properties(side), secrets.registry_of(side), kafka, retry_s=retry_s, insecure=insecure)
+    setting = f"{side}_converter_config"
+    return config_of(
+        side,
+        settings.converter_properties(side),
+        secrets.registry_of(side),
+        kafka,
+        retry_s=retry_s,
+        insecure=secrets.insecure,
+        setting=setting,
+        set_in=settings.origin.get(setting),
+    )
 
 
 def config_of(
@@ -75,14 +85,20 @@ def config_of(
     *,
     retry_s: float = 300.0,
     insecure: bool = False,
+    setting: str = "",
+    set_in: str | None = None,
 ) -> RegistryConfig:
     """Configuration from a converter's properties, see :func:`registry_config`, which has the errors.
 
     :param properties: canonical values of every property of the converter.
     :param secrets: properties from the secrets file, which override those.
     :param kafka: properties of the Kafka connection, with secrets.
+    :param insecure: whether credentials may be sent over connections that are not protected.
+    :param setting: the setting or option with ``properties``, for messages; empty: that of a connector.
+    :param set_in: where it was set, for messages.
     """
-    setting = f"{side}_converter_config"
+    setting = setting or f"{side}_converter_config"
+    refuse_addresses(properties, secrets, setting, set_in)
     own, url_info = dict(secrets), ""
     known = {name: properties[name] for name in names.PROPERTIES}
     if names.URL in own:
@@ -93,7 +109,7 @@ def config_of(
         remedy = "Set it, or put it into the part registry of the secrets file"
         raise SettingsError(f"the {side} converter has no schema registry", remedy, setting=f"{setting}.{names.URL}")
     login = _login(known, own, url_info, kafka, setting)
-    check(registry_weaknesses(known, bool(login)), insecure)
+    check(registry_weaknesses(known, bool(login)), False, insecure)
     client = {"url": ",".join(known[names.URL]), **login, **_tls(known, own), **_network(known)}
     subjects = SubjectNames(known[f"{side}.subject.name.strategy"], side)
     return RegistryConfig(known[names.URL], MappingProxyType(known), subjects, client, retry_s)

@@ -22,12 +22,15 @@ V = TypeVar("V")
 
 _lock = threading.Lock()
 _Key = tuple[str, str]
+Learned = tuple[tuple[str, ...], tuple[KnownId, ...]]
+"""URLs of a registry, and ids that it gave. Converters of equal properties may have different registries, whose URLs the secrets have."""
+
 _configs: dict[_Key, RegistryConfig] = {}
-_learned: dict[_Key, tuple[KnownId, ...]] = {}
+_learned: dict[_Key, Learned] = {}
 _MOST = 64
 
-Ids = Mapping[_Key, tuple[KnownId, ...]]
-"""Schema ids by the registry of a side, as returned by :func:`known_ids`."""
+Ids = Mapping[_Key, Learned]
+"""Schema ids by the properties of a side's converter, as returned by :func:`known_ids`."""
 
 
 def provide(settings: ConnectorSettings, secrets: Secrets) -> None:
@@ -46,14 +49,14 @@ def known_ids(settings: ConnectorSettings) -> Ids:
     keys = {_key(side, one.converter_properties(side)) for one, side in _sides(settings)}
     with _lock:
         configs = {key: _configs[key] for key in keys if key in _configs}
-    return {key: known for key, config in configs.items() if (known := registry(config).known())}
+    return {key: (config.urls, known) for key, config in configs.items() if (known := registry(config).known())}
 
 
 def learn_ids(ids: Ids) -> None:
     """Store another process's schema ids in this process's registries, including those created later."""
     with _lock:
-        for key, known in ids.items():
-            _put(_learned, key, known)
+        for key, learned in ids.items():
+            _put(_learned, key, learned)
 
 
 def _sides(settings: ConnectorSettings) -> Iterator[tuple[ConnectorSettings, str]]:
@@ -85,12 +88,13 @@ def registry_of(side: str, properties: Mapping[str, Any]) -> Registry:
     :raises SettingsError: nothing in this process has named a registry with these properties.
     """
     with _lock:
-        config, learned = _configs.get(key := _key(side, properties)), _learned.get(key, ())
+        config, (urls, learned) = _configs.get(key := _key(side, properties)), _learned.get(key, ((), ()))
     if config is None:
         what = f"the {side} converter needs a schema registry, and its credentials are not known here"
         raise SettingsError(what, "Use the converter in a connector or in data source kafka-tx", setting=f"{side}_converter")
     found = registry(config)
-    found.learn(learned)
+    if urls == config.urls:  # an id of another registry names another schema
+        found.learn(learned)
     return found
 
 

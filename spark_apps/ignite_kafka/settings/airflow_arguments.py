@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..errors import SettingsError
-from .fields import BOOLEAN, MAPPING, TEXT, TEXTS, SettingType, whole_number
+from .fields import BOOLEAN, LINE, MAPPING, TEXT, TEXTS, SettingType, whole_number
 from .suggestions import did_you_mean
 
 
@@ -23,11 +23,11 @@ def _moment(value: object) -> datetime:
 _MOMENT = SettingType("string", "a date, or a time by ISO 8601", _moment)
 DAG: Mapping[str, SettingType] = MappingProxyType(
     {
-        "schedule": TEXT,
+        "schedule": LINE,
         "start_date": _MOMENT,
         "catchup": BOOLEAN,
         "description": TEXT,
-        "dag_display_name": TEXT,
+        "dag_display_name": LINE,
         "tags": TEXTS,
         "max_active_runs": whole_number(1),
     }
@@ -38,24 +38,24 @@ TASK: Mapping[str, SettingType] = MappingProxyType(
         "retries": whole_number(0),
         "retry_delay_s": whole_number(0),
         "execution_timeout_s": whole_number(1),
-        "owner": TEXT,
-        "pool": TEXT,
+        "owner": LINE,
+        "pool": LINE,
         "pool_slots": whole_number(1),
         "priority_weight": whole_number(0),
-        "queue": TEXT,
-        "ignite_conn_id": TEXT,
-        "kafka_conn_id": TEXT,
-        "registry_conn_id": TEXT,
-        "conn_id": TEXT,
-        "secrets_file": TEXT,
+        "queue": LINE,
+        "ignite_conn_id": LINE,
+        "kafka_conn_id": LINE,
+        "registry_conn_id": LINE,
+        "conn_id": LINE,
+        "secrets_file": LINE,
         "ship_secrets_unprotected": BOOLEAN,
         "conf": MAPPING,
         "num_executors": whole_number(1),
         "executor_cores": whole_number(1),
-        "executor_memory": TEXT,
+        "executor_memory": LINE,
         "total_executor_cores": whole_number(1),
-        "driver_memory": TEXT,
-        "application": TEXT,
+        "driver_memory": LINE,
+        "application": LINE,
         "stop_timeout_ms": whole_number(0),
     }
 )

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .client_properties import COMMON, CONSUMER, PRODUCER, is_security, kept_from_settings
+from .client_properties import COMMON, CONSUMER, PRODUCER, is_security, kept_from_settings, refuse_control_characters
 from .fields import MAPPING, SettingType
 from .key_table import CLIENT_CONVERTED
 from .secrets import is_secret
@@ -93,7 +93,8 @@ def librdkafka_settings(given: Mapping[str, str], known: frozenset[str], *, over
 
     :param known: names of this type of client: COMMON, PRODUCER or CONSUMER.
     :param override: whether they override the settings of all clients for one type of client.
-    :raises ValueError: a name is unknown or belongs elsewhere, or a value would break exactly-once delivery. No value is shown.
+    :raises ValueError: a name is unknown or belongs elsewhere, a name or value has a control character, or a value would break
+        exactly-once delivery. No value is shown.
     """
     result: dict[str, str] = {}
     wrong: list[str] = []
@@ -108,6 +109,7 @@ def librdkafka_settings(given: Mapping[str, str], known: frozenset[str], *, over
 
 
 def _add(result: dict[str, str], name: str, value: str, known: frozenset[str], *, override: bool) -> None:
+    refuse_control_characters(name, value)
     target, value = _renamed(name, value)
     if is_secret(name):
         converted = "; ignite-kafka migrate converts it" if name in CLIENT_CONVERTED else ""

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from ..errors import SettingsError
+from .control_characters import refuse_in_line, refuse_in_lines
 from .suggestions import did_you_mean
 
 HOST_ACCESS: Mapping[str, str] = {
@@ -136,15 +137,33 @@ def kept_from_settings(name: str, value: str) -> str | None:
     return host_access(name, value) or CREDENTIAL_TARGETS.get(name)
 
 
+def refuse_control_characters(name: str, value: str) -> None:
+    """Refuse what librdkafka reads otherwise than the checks of this package: for it NUL ends a text.
+
+    :raises ValueError: the name or the value has a control character; PEM texts may have ends of lines. The value is not shown.
+    """
+    try:
+        refuse_in_line(name)
+        (refuse_in_lines if name.endswith(".pem") else refuse_in_line)(value)
+    except ValueError as error:
+        shown = "".join(character if character.isprintable() else "?" for character in name)
+        raise ValueError(f"{shown} cannot be set: {error}, which librdkafka does not read as it is written") from None
+
+
 def check_trusted(config: Mapping[str, str], allowed: Collection[str], **where: Any) -> None:
     """Check the properties of a connection or of a secrets file.
 
     :param allowed: properties that an administrator allows, each ``name=value``.
     :param where: the connection or file, for the error.
-    :raises SettingsError: a name is unknown to librdkafka, or a property acts on the host and is not allowed. No value is shown.
+    :raises SettingsError: a name is unknown to librdkafka, a name or value has a control character, or a property acts on the host and is
+        not allowed. No value is shown.
     """
     known = PRODUCER | CONSUMER | {OAUTH_CALLBACK}
     for name, value in config.items():
+        try:
+            refuse_control_characters(name, value)
+        except ValueError as error:
+            raise SettingsError(str(error), "Remove the character", **where) from None
         if name not in known:
             hint = did_you_mean(name, known)
             raise SettingsError("no property of librdkafka has this name", hint or "Leave it out", setting=name, **where)

@@ -19,7 +19,7 @@ from . import converters
 from .base import setting
 from .client_config import CLIENT_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from .error_policies import DEAD_LETTER, POLICY, POLICY_OR_NONE, STOP
-from .fields import BOOLEAN, BROKERS, MAPPING, TEXT, TEXTS, TIME_ZONE, Setting, choice, text_like, whole_number
+from .fields import BOOLEAN, BROKERS, LINE, MAPPING, TEXT, TEXTS, TIME_ZONE, Setting, choice, text_like, whole_number
 from .findings import Findings
 from .overrides import OVERRIDES, NamedSettings
 from .start_warnings import warnings_of
@@ -53,7 +53,7 @@ class ConnectorSettings(NamedSettings):
 
     # What is copied
     cache_filter: str = setting(
-        "", TEXT, "Filter of entries, a Java class", reference="cacheFilter", unsupported=None, fixed_in_snapshot=True, overridable=True,
+        "", LINE, "Filter of entries, a Java class", reference="cacheFilter", unsupported=None, fixed_in_snapshot=True, overridable=True,
         instead="Write its condition in Spark SQL (where), or name a Python function (filter): no Java class runs in Python workers",
     )  # fmt: skip
     where: str = setting(
@@ -158,13 +158,13 @@ class ConnectorSettings(NamedSettings):
         "twice the largest page_bytes, because a page exceeds its target size where entries differ in size",
     )  # fmt: skip
     ignite_tls_enabled: bool = setting(False, BOOLEAN, "Use TLS for connections to Ignite")
-    ignite_tls_ca_file: str = setting("", TEXT, "PEM file of the trusted certificate authorities; empty: those of the system")
-    ignite_tls_cert_file: str = setting("", TEXT, "PEM file of the client's certificate")
-    ignite_tls_key_file: str = setting("", TEXT, "PEM file of the client's private key; empty: the key is in ignite_tls_cert_file")
+    ignite_tls_ca_file: str = setting("", LINE, "PEM file of the trusted certificate authorities; empty: those of the system")
+    ignite_tls_cert_file: str = setting("", LINE, "PEM file of the client's certificate")
+    ignite_tls_key_file: str = setting("", LINE, "PEM file of the client's private key; empty: the key is in ignite_tls_cert_file")
     ignite_tls_verify: bool = setting(True, BOOLEAN, "Verify the node's certificate")
     ignite_tls_check_hostname: bool = setting(True, BOOLEAN, "Require that the node's certificate names its host")
     ignite_cfg: str = setting(
-        "", TEXT, "Spring XML file of a node", reference="igniteCfg",
+        "", LINE, "Spring XML file of a node", reference="igniteCfg",
         no_effect_because="the connector starts no node and reaches the cluster through ignite_addresses",
     )  # fmt: skip
 
@@ -186,8 +186,9 @@ class ConnectorSettings(NamedSettings):
     allow_insecure_connections: bool = setting(
         False,
         BOOLEAN,
-        "Connect to other hosts also where credentials travel without TLS or TLS does not verify the other side; event 15185 reports each "
-        "such connection. Off by default, because anyone on the network path could read the credentials or impersonate the cluster",
+        "Connect to other hosts also where TLS does not verify the other side, if no credential is sent; event 15185 reports each such "
+        "connection. Off by default, because anyone on the network path could impersonate the cluster. Credentials need more: "
+        "--allow-insecure-connections, or the option of this name in Airflow's configuration",
     )
 
     # Errors

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from .control_characters import refuse_in_line, refuse_in_lines
+
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
 _COMMA = re.compile(r"\s*,\s*")
 # protocol://host:port, as Kafka's listeners are written, is allowed too
@@ -70,6 +72,14 @@ def _text(value: object) -> str:
     return value
 
 
+def _lines(value: object) -> str:
+    return refuse_in_lines(_text(value))
+
+
+def _line(value: object) -> str:
+    return refuse_in_line(_text(value))
+
+
 def _boolean(value: object) -> bool:
     if isinstance(value, bool):
         return value
@@ -87,10 +97,11 @@ def _whole_number(value: object) -> int:
 
 
 def _texts(value: object) -> tuple[str, ...]:
+    """Names or expressions; ends of lines around a comma are blanks."""
     if isinstance(value, str):
-        return tuple(_COMMA.split(value.strip())) if value.strip() else ()
+        value = _COMMA.split(value.strip()) if value.strip() else ()
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
-        return tuple(value)
+        return tuple(map(refuse_in_line, value))
     raise ValueError("it is not a list of texts")
 
 
@@ -104,7 +115,7 @@ def _plain(value: object) -> str:
 
 def _brokers(value: object) -> str:
     """Addresses for librdkafka, without the blanks that Java's clients allow around a comma."""
-    addresses = _COMMA.split(_text(value).strip())
+    addresses = [refuse_in_line(address) for address in _COMMA.split(_text(value).strip())]
     for address in addresses:
         found = _BROKER.fullmatch(address)
         if not found:
@@ -118,7 +129,7 @@ def _brokers(value: object) -> str:
 
 def _mapping(value: object) -> dict[str, str]:
     if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
-        return {name: _plain(item) for name, item in value.items()}
+        return {refuse_in_line(name): _plain(item) for name, item in value.items()}
     raise ValueError("it is not a mapping of names to texts")
 
 
@@ -144,7 +155,7 @@ def json_object(value: object) -> object:
 def _rules(value: object) -> dict[str, str]:
     value = json_object(value)
     if isinstance(value, Mapping) and all(isinstance(text, str) for pair in value.items() for text in pair):
-        return dict(value)
+        return {refuse_in_line(pattern): refuse_in_line(text) for pattern, text in value.items()}
     raise ValueError("it is not a mapping of expressions to texts")
 
 
@@ -159,7 +170,9 @@ def _time_zone(value: object) -> str:
     return text
 
 
-TEXT = SettingType("string", "any text", _text)
+ANY_TEXT = SettingType("string", "any text", _text)
+TEXT = SettingType("string", "any text without control characters, but tabs and ends of lines", _lines)
+LINE = SettingType("string", "one line of text", _line)
 TIME_ZONE = SettingType("string", "a time zone of the IANA database, such as Europe/Berlin", _time_zone)
 BROKERS = SettingType("string", "host:port of one broker or more, with commas between", _brokers)
 BOOLEAN = SettingType("boolean", "true or false", _boolean)
@@ -175,9 +188,9 @@ def text_like(pattern: str, allowed: str) -> SettingType:
     compiled = re.compile(pattern)
 
     def parse(value: object) -> str:
-        if not compiled.fullmatch(_text(value)):
+        if not compiled.fullmatch(_line(value)):
             raise ValueError("it has another form")
-        return _text(value)
+        return _line(value)
 
     return SettingType("string", allowed, parse, schema={"pattern": f"^(?:{pattern})$"})
 

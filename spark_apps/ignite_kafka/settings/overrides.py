@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from ..errors import IgniteKafkaError, SettingsError
 from . import java_patterns
 from .base import Settings
+from .control_characters import refuse_in_line
 from .fields import SettingType, json_object
 from .findings import Findings
 from .name_rules import NamedBy, new_name, replacement_parts
@@ -26,7 +27,10 @@ def _overrides(value: object) -> dict[str, dict[str, Any]]:
     value = json_object(value)
     if not isinstance(value, Mapping) or not all(isinstance(name, str) and isinstance(given, Mapping) for name, given in value.items()):
         raise ValueError("it is not a mapping of regular expressions to mappings of settings")
-    return {name: {key: list(item) if isinstance(item, tuple) else item for key, item in given.items()} for name, given in value.items()}
+    return {
+        refuse_in_line(name): {key: list(item) if isinstance(item, tuple) else item for key, item in given.items()}
+        for name, given in value.items()
+    }
 
 
 OVERRIDES = SettingType(

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
+from .control_characters import refuse_in_line
 from .converter_property import Property
-from .fields import BOOLEAN, TEXT, SettingType, choice, whole_number
+from .fields import BOOLEAN, LINE, SettingType, choice, text_like, whole_number
 
 PREFIX = "schema.registry."
 URL, USER_INFO, USER_INFO_SOURCE = "schema.registry.url", "basic.auth.user.info", "basic.auth.credentials.source"
@@ -22,6 +23,17 @@ KEY_PASSWORD, STORE_PASSWORD = "schema.registry.ssl.key.password", "schema.regis
 TRUST_PASSWORD = "schema.registry.ssl.truststore.password"
 SECRETS = (USER_INFO, TOKEN, CLIENT_SECRET, KEY_PASSWORD, STORE_PASSWORD, TRUST_PASSWORD)
 """Properties that no setting may hold: they are in the part ``registry`` of the secrets file."""
+ADDRESSES = frozenset(
+    {
+        URL, USER_INFO_SOURCE, TOKEN_SOURCE, ISSUER_URL, "proxy.host", "proxy.port",
+        *(f"{PREFIX}ssl.{name}" for name in (
+            "truststore.location", "truststore.type", "truststore.certificates", "keystore.location", "keystore.type",
+            "keystore.certificate.chain", "endpoint.identification.algorithm",
+        )),
+    }
+)  # fmt: skip
+"""Properties that decide which login is sent, to which address, and how that address is verified. Not in settings beside a login, see
+:mod:`.registry_login`."""
 
 _CLASSES, _CONTEXTS = "io.confluent.kafka.serializers.subject.", "io.confluent.kafka.serializers.context."
 _STRATEGIES = ("TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy")
@@ -34,7 +46,7 @@ _RETRIES = "the setting retry_timeout_ms bounds the retries, with growing waits"
 
 def _urls(value: object) -> tuple[str, ...]:
     """Addresses, without blanks and trailing slashes."""
-    texts = value.split(",") if isinstance(value, str) else value
+    texts = refuse_in_line(value).split(",") if isinstance(value, str) else value
     if not isinstance(texts, (list, tuple)):
         raise ValueError("it is not text")
     found = tuple(text.strip().rstrip("/") for text in texts if text.strip())
@@ -67,6 +79,7 @@ def _metadata(value: object) -> Mapping[str, str]:
 
 _STRATEGY = choice(*_STRATEGIES, aliases={_CLASSES + name: name for name in _STRATEGIES})
 _URLS = SettingType("list", "http:// or https:// URLs with commas between", _urls, shown=False)
+_HOST = text_like(r"[A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\]", "a host's name or address, IPv6 in brackets")
 _METADATA = SettingType("mapping", "name=value with commas between, or a JSON object of texts", _metadata)
 
 _SCHEMAS: Mapping[str, Property] = {
@@ -107,7 +120,7 @@ _SCHEMAS: Mapping[str, Property] = {
         BOOLEAN, False, "Write ids into headers", refused=None, remedy="Leave it out: the id is the first five bytes of keys and values"
     ),
     "schema.format": Property(
-        TEXT, "", "Form in which the registry gives schemas", refused=None, remedy="Leave it out: schemas are read as they were registered"
+        LINE, "", "Form in which the registry gives schemas", refused=None, remedy="Leave it out: schemas are read as they were registered"
     ),
     "schema.reflection": Property(BOOLEAN, False, "Schemas of Java classes", ignored="no Java object is written or read"),
     "rule.service.loader.enable": Property(BOOLEAN, True, "Load rules from the class path", ignored="rules of the registry are Java code"),
@@ -131,20 +144,20 @@ _CLIENT: Mapping[str, Property] = {
         refused=("CUSTOM",),
         remedy="A class of Java cannot be loaded: use STATIC_TOKEN or OAUTHBEARER",
     ),
-    ISSUER_URL: Property(TEXT, "", "URL of the OAuth issuer's token endpoint"),
-    "bearer.auth.client.id": Property(TEXT, "", "Client id at the OAuth issuer"),
-    "bearer.auth.scope": Property(TEXT, "", "Scope asked for at the OAuth issuer"),
-    "bearer.auth.logical.cluster": Property(TEXT, "", "Logical cluster in Confluent Cloud, sent as the header target-sr-cluster"),
-    "bearer.auth.identity.pool.id": Property(TEXT, "", "Identity pool in Confluent Cloud"),
+    ISSUER_URL: Property(LINE, "", "URL of the OAuth issuer's token endpoint"),
+    "bearer.auth.client.id": Property(LINE, "", "Client id at the OAuth issuer"),
+    "bearer.auth.scope": Property(LINE, "", "Scope asked for at the OAuth issuer"),
+    "bearer.auth.logical.cluster": Property(LINE, "", "Logical cluster in Confluent Cloud, sent as the header target-sr-cluster"),
+    "bearer.auth.identity.pool.id": Property(LINE, "", "Identity pool in Confluent Cloud"),
     "bearer.auth.cache.expiry.buffer.seconds": Property(
         _NUMBER, 300, "Time before its end at which a token is renewed", ignored="a token is renewed after four fifths of its life"
     ),
-    "bearer.auth.scope.claim.name": Property(TEXT, "scope", "Claim of the token", ignored="the registry reads the token"),
-    "bearer.auth.sub.claim.name": Property(TEXT, "sub", "Claim of the token", ignored="the registry reads the token"),
+    "bearer.auth.scope.claim.name": Property(LINE, "scope", "Claim of the token", ignored="the registry reads the token"),
+    "bearer.auth.sub.claim.name": Property(LINE, "sub", "Claim of the token", ignored="the registry reads the token"),
     "bearer.auth.custom.provider.class": Property(
-        TEXT, "", "Class that gives tokens", refused=None, remedy="A class of Java cannot be loaded: use STATIC_TOKEN or OAUTHBEARER"
+        LINE, "", "Class that gives tokens", refused=None, remedy="A class of Java cannot be loaded: use STATIC_TOKEN or OAUTHBEARER"
     ),
-    "proxy.host": Property(TEXT, "", "Host of an HTTP proxy in front of the registry"),
+    "proxy.host": Property(_HOST, "", "Host of an HTTP proxy in front of the registry"),
     "proxy.port": Property(whole_number(-1, 65_535), -1, "Port of the HTTP proxy"),
     "http.connect.timeout.ms": Property(whole_number(1, 2_147_483_647), 60_000, "Timeout of a connection, in milliseconds"),
     "http.read.timeout.ms": Property(whole_number(1, 2_147_483_647), 60_000, "Timeout of an answer, in milliseconds"),
@@ -156,8 +169,8 @@ _TLS_TEXTS = (
     "secure.random.implementation", "engine.factory.class",
 )  # fmt: skip
 _TLS: Mapping[str, Property] = {
-    "ssl.truststore.location": Property(TEXT, "", "PEM file of the trusted certificate authorities; empty: those of Python's certifi"),
-    "ssl.keystore.location": Property(TEXT, "", "PEM file of the client's certificate and private key"),
+    "ssl.truststore.location": Property(LINE, "", "PEM file of the trusted certificate authorities; empty: those of Python's certifi"),
+    "ssl.keystore.location": Property(LINE, "", "PEM file of the client's certificate and private key"),
     **{
         f"ssl.{store}.type": Property(choice("JKS", "PKCS12", "PEM"), "", "Form of the store", refused=("JKS", "PKCS12"), remedy=_PEM)
         for store in ("truststore", "keystore")
@@ -166,10 +179,10 @@ _TLS: Mapping[str, Property] = {
         choice("https", ""), "https", "Check that the certificate names the host", refused=("",), remedy="Use a certificate of its host"
     ),
     **{
-        f"ssl.{name}": Property(TEXT, "", "TLS as text", refused=None, remedy="Write it into a PEM file and name that in the .location")
+        f"ssl.{name}": Property(LINE, "", "TLS as text", refused=None, remedy="Write it into a PEM file and name that in the .location")
         for name in ("keystore.key", "keystore.certificate.chain", "truststore.certificates")
     },
-    **{f"ssl.{name}": Property(TEXT, "", "Choice of Java's TLS", ignored=_NOT_HERE) for name in _TLS_TEXTS},
+    **{f"ssl.{name}": Property(LINE, "", "Choice of Java's TLS", ignored=_NOT_HERE) for name in _TLS_TEXTS},
 }
 PROPERTIES: Mapping[str, Property] = MappingProxyType(
     {**_SCHEMAS, **_CLIENT, **{f"{PREFIX}{name}": property for name, property in _TLS.items()}}

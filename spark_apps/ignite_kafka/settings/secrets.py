@@ -11,7 +11,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from ..errors import SettingsError
 from ..ignite.endpoint import IgniteCredentials
 from . import registry_properties
 from .client_properties import check_trusted, kept_from_settings
+from .permissions import NONE, Permissions
 
 _SECRET = re.compile(
     r"(?i)passw|secret|credential|token|jaas|private|passphrase|\.pem$|_pem$|basic\.auth\.user\.info|user_info|keystore\.key$"
@@ -50,11 +51,13 @@ class Secrets:
     :param kafka: by librdkafka's names, such as ``sasl.password``.
     :param registry: properties of the schema registry by Confluent's names, also such as settings may hold; for one side with the prefix
         ``key.converter.`` or ``value.converter.``.
+    :param insecure: whether they may be sent over connections that are not protected, see :class:`.permissions.Permissions`.
     """
 
     ignite: IgniteCredentials = field(default_factory=IgniteCredentials)
     kafka: Mapping[str, str] = field(default_factory=dict)
     registry: Mapping[str, str] = field(default_factory=dict)
+    insecure: bool = field(default=False, compare=False)
 
     def __repr__(self) -> str:
         kafka, registry = dict.fromkeys(self.kafka, "***"), dict.fromkeys(self.registry, "***")
@@ -79,10 +82,9 @@ def split_kafka(config: Mapping[str, str]) -> tuple[dict[str, str], dict[str, st
     return {name: value for name, value in config.items() if name not in hidden}, hidden
 
 
-def load(path: str | Path, allowed: Collection[str] = ()) -> Secrets:
+def load(path: str | Path, permissions: Permissions = NONE) -> Secrets:
     """Read a secrets file.
 
-    :param allowed: allowed Kafka properties that act on the host, each ``name=value``; see :mod:`.client_properties`.
     :raises SettingsError: the file cannot be read, others can read it, or it has another form. The message never shows its content.
     """
     path = Path(path)
@@ -92,10 +94,10 @@ def load(path: str | Path, allowed: Collection[str] = ()) -> Secrets:
             content = file.read()
     except OSError as error:
         raise SettingsError(f"the secrets file cannot be read: {error.strerror}", "Check its path and owner", file=path) from error
-    return from_json(content, path, allowed)
+    return from_json(content, path, permissions)
 
 
-def from_json(content: bytes | str, origin: str | Path = "secrets", allowed: Collection[str] = ()) -> Secrets:
+def from_json(content: bytes | str, origin: str | Path = "secrets", permissions: Permissions = NONE) -> Secrets:
     """Read secrets from JSON text; the same errors as :func:`load`."""
     try:
         data = json.loads(content)
@@ -116,8 +118,9 @@ def from_json(content: bytes | str, origin: str | Path = "secrets", allowed: Col
                 raise SettingsError("a secret is not text", _FORM, name=f"{part}.{name}", file=origin)
         if part not in known:
             raise SettingsError("the secrets have an unknown part", _FORM, name=part, file=origin)
-    check_trusted(data.get("kafka", {}), allowed, file=origin)
-    return Secrets(IgniteCredentials(**data.get("ignite", {})), data.get("kafka", {}), data.get("registry", {}))
+    check_trusted(data.get("kafka", {}), permissions.kafka_options, file=origin)
+    ignite = IgniteCredentials(**data.get("ignite", {}))
+    return Secrets(ignite, data.get("kafka", {}), data.get("registry", {}), permissions.insecure_connections)
 
 
 def to_dict(secrets: Secrets) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from . import secrets
+from .permissions import NONE, Permissions
 from .secrets import Secrets
 
 
@@ -12,18 +13,18 @@ from .secrets import Secrets
 class SecretsFile:
     """A file on the driver and on every executor. This object holds no secret.
 
-    :param allowed: allowed Kafka properties in it that act on the host, each ``name=value``.
+    :param permissions: what the content may do beyond its names.
     """
 
     path: str
-    allowed: tuple[str, ...] = ()
+    permissions: Permissions = NONE
 
     def load(self) -> Secrets:
         """Read the file.
 
         :raises SettingsError: the file is missing, has another form, or others can read it.
         """
-        return secrets.load(self.path, self.allowed)
+        return secrets.load(self.path, self.permissions)
 
 
 @dataclass(frozen=True)

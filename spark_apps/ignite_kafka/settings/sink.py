@@ -15,7 +15,7 @@ from . import topic_names
 from .base import setting
 from .connector import PREFIX, TIME, ConnectorSettings
 from .converters import FIELDLESS
-from .fields import BOOLEAN, MAPPING, RULES, TEXT, TEXTS, SettingType, choice, text_like, whole_number
+from .fields import BOOLEAN, LINE, MAPPING, RULES, TEXTS, SettingType, choice, text_like, whole_number
 from .findings import Findings
 from .name_rules import NamedBy
 from .start_warnings import CONTINUOUS
@@ -47,17 +47,17 @@ class SinkSettings(ConnectorSettings):
 
     # What is read
     topics: tuple[str, ...] = setting((), TEXTS, "Topics to read; give either topics or topics_regex")
-    topics_regex: str = setting("", TEXT, "Regular expression of whole topic names: matching topics are read, also those created later")
+    topics_regex: str = setting("", LINE, "Regular expression of whole topic names: matching topics are read, also those created later")
     auto_offset_reset: str = setting(
         NONE, choice(NONE, EARLIEST, LATEST),
         "Action if the next record has been deleted from the topic. none: stop the run; earliest, latest: skip what is lost. The first "
         "start reads from the topics' ends with latest, else from their beginnings",
     )  # fmt: skip
     consumer_group: str = setting(
-        "", TEXT, "Consumer group of the offsets, as consumer.override.group.id of Kafka Connect; empty: connect-<name>"
+        "", LINE, "Consumer group of the offsets, as consumer.override.group.id of Kafka Connect; empty: connect-<name>"
     )
     types_topic: str = setting(
-        "", TEXT,
+        "", LINE,
         "Topic in which a source describes its caches and their types; empty: <internal_topic_prefix>-types, which a source with the same "
         "prefix writes",
     )  # fmt: skip
@@ -66,7 +66,7 @@ class SinkSettings(ConnectorSettings):
     topic_prefix: str = setting(
         "ignite-", PREFIX, "Prefix removed from a topic's name; cache_prefix and the rest are the cache's name", reference="topicPrefix"
     )
-    cache_prefix: str = setting("", TEXT, "Prefix of cache names", reference="cachePrefix")
+    cache_prefix: str = setting("", LINE, "Prefix of cache names", reference="cachePrefix")
     cache_names: Mapping[str, str] = setting(
         {}, RULES,
         "Cache names by regular expressions (Java's) of whole topic names: the first that matches gives the cache, with $1 and ${name} as "
@@ -96,7 +96,7 @@ class SinkSettings(ConnectorSettings):
         "by these settings and the cluster's defaults", overridable=True,
     )  # fmt: skip
     cache_template: str = setting(
-        "", TEXT,
+        "", LINE,
         "Existing cache used as a template: new caches copy its mode, atomicity, backups and query entity. {name} in it stands for the "
         "new cache's name without prefix", overridable=True,
     )  # fmt: skip
@@ -108,11 +108,11 @@ class SinkSettings(ConnectorSettings):
         "Number of backups of new caches; -1: that of the template, without one 0",
         overridable=True,
     )
-    cache_region: str = setting("", TEXT, "Data region of new caches; empty: the nodes' default region", overridable=True)
+    cache_region: str = setting("", LINE, "Data region of new caches; empty: the nodes' default region", overridable=True)
     cache_key_type: str = setting(
-        "", TEXT, "SQL key type of new caches: a Java class such as java.lang.Long, or a binary type", overridable=True
+        "", LINE, "SQL key type of new caches: a Java class such as java.lang.Long, or a binary type", overridable=True
     )
-    cache_value_type: str = setting("", TEXT, "SQL value type of new caches; needed for typed columns in SQL", overridable=True)
+    cache_value_type: str = setting("", LINE, "SQL value type of new caches; needed for typed columns in SQL", overridable=True)
     cache_fields: Mapping[str, str] = setting(
         {},
         MAPPING,

@@ -12,7 +12,7 @@ from . import topic_names
 from .base import setting
 from .connector import PREFIX, TIME, ConnectorSettings
 from .converters import BYTES, IGNITE_BINARY, uses_registry
-from .fields import BOOLEAN, MAPPING, RULES, TEXT, TEXTS, choice, text_like, whole_number
+from .fields import BOOLEAN, LINE, MAPPING, RULES, TEXTS, choice, text_like, whole_number
 from .findings import Findings
 from .name_rules import NamedBy
 from .overrides import values_of
@@ -83,7 +83,7 @@ class SourceSettings(ConnectorSettings):
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     record_timestamp_field: str = setting(
-        "", TEXT,
+        "", LINE,
         "Field of the value that is the record's timestamp: a date, a timestamp, or milliseconds since 1970 as long. Empty: the time of "
         "sending",
         fixed_in_snapshot=True, overridable=True,
@@ -96,7 +96,7 @@ class SourceSettings(ConnectorSettings):
         fixed_in_snapshot=True,
     )  # fmt: skip
     cluster_name: str = setting(
-        "", TEXT, "Name of the Ignite cluster for header cluster of provenance_headers: Ignite tells clients none", fixed_in_snapshot=True
+        "", LINE, "Name of the Ignite cluster for header cluster of provenance_headers: Ignite tells clients none", fixed_in_snapshot=True
     )
     coinciding_keys: str = setting(
         "EVENT", choice("EVENT", "REFUSE"),
@@ -192,10 +192,10 @@ class SourceSettings(ConnectorSettings):
         reference="backlogFlushFreq", no_effect_because=STREAM,
     )  # fmt: skip
     backlog_memory_region_name: str = setting(
-        "kafka-connect", TEXT, "Data region of the backlog cache", reference="backlogMemoryRegionName", no_effect_because=STREAM
+        "kafka-connect", LINE, "Data region of the backlog cache", reference="backlogMemoryRegionName", no_effect_because=STREAM
     )
     backlog_service_name: str = setting(
-        "kafka-connect-backlog-service", TEXT, "Name of the backlog service", reference="backlogServiceName",
+        "kafka-connect-backlog-service", LINE, "Name of the backlog service", reference="backlogServiceName",
         no_effect_because=STREAM,
     )  # fmt: skip
 

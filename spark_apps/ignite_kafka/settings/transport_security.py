@@ -14,12 +14,17 @@ from ..events import INSECURE_CONNECTION, emit
 from ..ignite.endpoint import IgniteCredentials, IgniteEndpoint, split_address
 from . import registry_properties
 from .client_config import canonical
+from .client_properties import SECRETS
 from .secrets import Secrets
 
 if TYPE_CHECKING:
     from .connector import ConnectorSettings
 
 ALLOW = "allow_insecure_connections"
+_PERMIT = (
+    f"accept it with --allow-insecure-connections on the command line, by option {ALLOW} of section [ignite_kafka] in Airflow's "
+    f"configuration, or by the argument or data source option {ALLOW} in a program; the setting of that name does not cover credentials"
+)
 _TOKEN_URL = "sasl.oauthbearer.token.endpoint.url"
 _SAFE_MECHANISMS = {"GSSAPI"}  # Kerberos sends no reusable credential
 
@@ -29,10 +34,12 @@ class Weakness:
     """A weakness of a connection.
 
     :param setting: the setting that causes it.
+    :param credentials: whether a credential is sent over the connection.
     """
 
     reason: str
     setting: str
+    credentials: bool = True
 
 
 def kafka_weaknesses(config: Mapping[str, Any]) -> Iterator[Weakness]:
@@ -43,10 +50,11 @@ def kafka_weaknesses(config: Mapping[str, Any]) -> Iterator[Weakness]:
     if remote and protocol == "sasl_plaintext" and mechanism not in _SAFE_MECHANISMS:
         yield Weakness(f"credentials are sent to Kafka at {remote} without TLS", "security.protocol")
     if remote and protocol in ("ssl", "sasl_ssl"):
+        login = protocol == "sasl_ssl" or not SECRETS.isdisjoint(config)
         if config.get("enable.ssl.certificate.verification") == "false":
-            yield Weakness(f"the certificate of Kafka at {remote} is not verified", "enable.ssl.certificate.verification")
+            yield Weakness(f"the certificate of Kafka at {remote} is not verified", "enable.ssl.certificate.verification", login)
         elif config.get("ssl.endpoint.identification.algorithm") == "none":
-            yield Weakness(f"the host name of Kafka at {remote} is not verified", "ssl.endpoint.identification.algorithm")
+            yield Weakness(f"the host name of Kafka at {remote} is not verified", "ssl.endpoint.identification.algorithm", login)
     token_url = str(config.get(_TOKEN_URL, "")).strip()
     url = urlsplit(token_url if "://" in token_url else f"http://{token_url}")  # as libcurl reads it
     if url.scheme == "http" and (host := _remote([url.netloc.rpartition("@")[2]])):
@@ -58,12 +66,13 @@ def ignite_weaknesses(endpoint: IgniteEndpoint, credentials: IgniteCredentials) 
     remote, tls = _remote(endpoint.addresses), endpoint.tls
     if not remote:
         return
+    login = bool(credentials.username or credentials.password or credentials.key_password)
     if not tls.enabled and (credentials.username or credentials.password):
         yield Weakness(f"user and password are sent to Ignite at {remote} without TLS", "ignite_tls_enabled")
     if tls.enabled and not tls.verify:
-        yield Weakness(f"the certificate of Ignite at {remote} is not verified", "ignite_tls_verify")
+        yield Weakness(f"the certificate of Ignite at {remote} is not verified", "ignite_tls_verify", login)
     elif tls.enabled and not tls.check_hostname:
-        yield Weakness(f"the host name of Ignite at {remote} is not verified", "ignite_tls_check_hostname")
+        yield Weakness(f"the host name of Ignite at {remote} is not verified", "ignite_tls_check_hostname", login)
 
 
 def registry_weaknesses(properties: Mapping[str, Any], credentials: bool) -> Iterator[Weakness]:
@@ -72,33 +81,37 @@ def registry_weaknesses(properties: Mapping[str, Any], credentials: bool) -> Ite
     :param properties: canonical values, see :mod:`.registry_properties`.
     :param credentials: whether it sends user and password or a token.
     """
-    plain = [urlsplit(url).netloc for url in properties[registry_properties.URL] if url.startswith("http://")]
+    urls = [urlsplit(url) for url in properties[registry_properties.URL]]
+    plain = [url.netloc for url in urls if url.scheme == "http"]
     if credentials and (host := _remote(plain)):
         yield Weakness(f"credentials are sent to the schema registry at {host} without TLS", registry_properties.URL)
+    elif credentials and plain and (host := _remote([properties["proxy.host"]])):  # a proxy of https:// passes TLS on
+        yield Weakness(f"credentials are sent to the proxy {host} of the schema registry without TLS", "proxy.host")
     issuer = urlsplit(properties[registry_properties.ISSUER_URL])
-    if issuer.scheme == "http" and (host := _remote([issuer.netloc])):
+    if issuer.scheme == "http" and (host := _remote([issuer.netloc.rpartition("@")[2]])):
         yield Weakness(f"the client secret is sent to {host} without TLS", registry_properties.ISSUER_URL)
 
 
 def check_kafka(settings: ConnectorSettings, secrets: Secrets) -> None:
     """Check a connector's Kafka clients, see :func:`check`."""
-    check(kafka_weaknesses({**settings.kafka_common, **secrets.kafka}), settings.allow_insecure_connections)
+    check(kafka_weaknesses({**settings.kafka_common, **secrets.kafka}), settings.allow_insecure_connections, secrets.insecure)
 
 
 def check_ignite(settings: ConnectorSettings, secrets: Secrets) -> None:
     """Check a connector's connections to Ignite, see :func:`check`."""
-    check(ignite_weaknesses(settings.ignite_endpoint, secrets.ignite), settings.allow_insecure_connections)
+    check(ignite_weaknesses(settings.ignite_endpoint, secrets.ignite), settings.allow_insecure_connections, secrets.insecure)
 
 
-def check(weaknesses: Iterable[Weakness], allowed: bool, how: str = f"set {ALLOW} to true") -> None:
+def check(weaknesses: Iterable[Weakness], by_settings: bool, permitted: bool) -> None:
     """Refuse weaknesses, or report each by event 15185, once per process, if they are accepted.
 
-    :param allowed: whether insecure connections are accepted.
-    :param how: how to accept them, for the message.
+    :param by_settings: whether settings accept them. That does not count where a credential is sent: credentials are not the settings'.
+    :param permitted: whether an administrator of Airflow, whoever runs the command, or the author of the program accepts them.
     :raises SettingsError: there is a weakness, and it is not accepted.
     """
     for weakness in weaknesses:
-        if not allowed:
+        if not (permitted or (by_settings and not weakness.credentials)):
+            how = _PERMIT if weakness.credentials else f"set {ALLOW} to true"
             remedy = f"Use TLS that verifies the other side; or, where the network between is trusted, {how}"
             raise SettingsError(f"a connection is not protected: {weakness.reason}", remedy, setting=weakness.setting)
         _report(weakness)
@@ -123,4 +136,4 @@ def _is_loopback(address: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return host.lower() in ("localhost", "localhost.localdomain") or host.lower().endswith(".localhost")
+        return host.lower() == "localhost"  # a resolver may take any other name, such as a.localhost, to another host

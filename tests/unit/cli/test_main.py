@@ -19,6 +19,7 @@ from ignite_kafka.cli import main as cli
 from ignite_kafka.cli.tables import table
 from ignite_kafka.cli.views import CachePreview, PlanView, StatusView
 from ignite_kafka.ignite.endpoint import IgniteCredentials
+from ignite_kafka.settings.permissions import Permissions
 from ignite_kafka.settings.secrets import Secrets, dump
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.configs import ConnectorState
@@ -233,7 +234,7 @@ def test_run_hands_its_arguments_on(file: str, monkeypatch: pytest.MonkeyPatch, 
     stop = seen.pop("stop")
     assert isinstance(stop, threading.Event)
     assert not stop.is_set()
-    assert (seen.pop("allowed_kafka_options"), seen.pop("ship_secrets_unprotected")) == ((), False)
+    assert (seen.pop("permissions"), seen.pop("ship_secrets_unprotected")) == (Permissions(), False)
     assert seen == {"master": "local[2]", "snapshot_id": "s1", "run_id": "r", "secrets": None, "mounted_secrets": "/m"}
     assert "snapshot s1 is complete after 2.5 s" in capsys.readouterr().out
 

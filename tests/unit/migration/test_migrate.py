@@ -141,7 +141,11 @@ def test_confluent_flavoured_files(folder: Path) -> None:
     assert source.producer_override == {"compression.type": "lz4", "message.max.bytes": "5242880"}
     registry = secrets.load(folder / "out" / "gridgain-flights.secrets.json").registry
     user = VARIABLES["CONNECT_REGISTRY_USER"]
-    assert registry == {f"{side}.converter.basic.auth.user.info": user for side in ("key", "value")}
+    urls = "https://registry-1.example.com:8081,https://registry-2.example.com:8081"
+    login = {"basic.auth.user.info": user, "basic.auth.credentials.source": "USER_INFO", "schema.registry.url": urls}
+    assert registry == {f"{side}.converter.{name}": value for side in ("key", "value") for name, value in login.items()}
+    rest = {"enhanced.avro.schema.support": "true", "connect.meta.data": "false"}
+    assert source.value_converter_config == rest  # what decides where a login is sent stays beside the login
     sink = migrated(folder, "distributed.properties", "confluent-sink.json")
     assert isinstance(sink, SinkSettings)
     assert (sink.key_converter, sink.value_converter) == ("string", "json-schema")

@@ -9,7 +9,7 @@ import pytest
 from ignite_kafka.errors import IgniteKafkaError, NotAvailableYet, SettingsError, UnsupportedType
 from ignite_kafka.registry.config import config_of
 from ignite_kafka.registry.schema import SubjectNames
-from ignite_kafka.settings import registry_properties
+from ignite_kafka.settings import registry_properties as names
 from ignite_kafka.settings.converters import parse_properties
 from ignite_kafka.settings.secrets import Secrets, from_json, is_secret, to_dict
 from tests.support.registry import config
@@ -61,8 +61,9 @@ def test_the_client_waits_and_retries_by_our_settings() -> None:
     ],
 )  # fmt: skip
 def test_a_property_reaches_the_client(properties: dict[str, str], secrets: dict[str, str], given: dict[str, Any]) -> None:
-    known = parse_properties("value_converter_config", "avro", {"schema.registry.url": URL, **properties})
-    client = config_of("value", known, secrets, SASL).client
+    known = parse_properties("value_converter_config", "avro", {})
+    of_file = {"schema.registry.url": URL, **{names.canonical(name): value for name, value in properties.items()}, **secrets}
+    client = config_of("value", known, of_file, SASL).client
     assert {name: client[name] for name in given} == given
     assert ("basic.auth.user.info" in client) == ("basic.auth.user.info" in given)
 
@@ -74,7 +75,7 @@ def test_the_issuer_of_the_kafka_connection_is_inherited() -> None:
         "sasl.oauthbearer.client.secret": "s",
     }
     given = {"schema.registry.url": URL, "bearer.auth.credentials.source": "SASL_OAUTHBEARER_INHERIT"}
-    client = config_of("value", parse_properties("value_converter_config", "avro", given), {}, kafka).client
+    client = config_of("value", parse_properties("value_converter_config", "avro", {}), given, kafka).client
     assert client["bearer.auth.issuer.endpoint.url"] == "https://issuer/token"
     assert client["bearer.auth.client.secret"] == "s"
     assert client["bearer.auth.credentials.source"] == "OAUTHBEARER"
@@ -109,7 +110,7 @@ def test_a_property_that_cannot_be_followed_is_refused(properties: dict[str, str
 
 
 def test_what_is_ignored_says_why() -> None:
-    ignored = {name for name, one in registry_properties.PROPERTIES.items() if one.ignored}
+    ignored = {name for name, one in names.PROPERTIES.items() if one.ignored}
     assert {"max.retries", "latest.cache.size", "url.randomize", "schema.registry.ssl.protocol"} <= ignored
     assert parse_properties("value_converter_config", "avro", {"max.retries": "5"})["max.retries"] == 5
 
@@ -125,12 +126,14 @@ def test_what_is_ignored_says_why() -> None:
         ({"schema.registry.url": "http://registry"}, {"basic.auth.user.info": "u:p"}, "credentials are sent to .* registry without TLS"),
         ({"schema.registry.url": URL, **ISSUER, "bearer.auth.issuer.endpoint.url": "http://issuer"},
          {"bearer.auth.client.secret": "s"}, "the client secret is sent to issuer without TLS"),
+        ({"schema.registry.url": "http://127.0.0.1:8081", "proxy.host": "gate", "proxy.port": "80"},
+         {"basic.auth.user.info": "u:p"}, "credentials are sent to the proxy gate of the schema registry without TLS"),
+        ({"schema.registry.url": "HTTP://registry"}, {"basic.auth.user.info": "u:p"}, "sent to .* registry at registry without TLS"),
     ],
 )  # fmt: skip
 def test_what_is_missing_or_not_protected_is_refused(properties: dict[str, str], secrets: dict[str, str], message: str) -> None:
-    known = parse_properties("value_converter_config", "avro", properties)
     with pytest.raises(SettingsError, match=message):
-        config_of("value", known, secrets, {})
+        config_of("value", parse_properties("value_converter_config", "avro", {}), {**properties, **secrets}, {})
 
 
 def test_a_connection_without_tls_may_be_accepted_and_loopback_needs_none() -> None:
@@ -138,6 +141,10 @@ def test_a_connection_without_tls_may_be_accepted_and_loopback_needs_none() -> N
     assert config("http://registry", secrets=secrets, insecure=True).client["basic.auth.user.info"] == "u:p"
     assert config("http://127.0.0.1:8081", secrets=secrets).urls == ("http://127.0.0.1:8081",)
     assert config("http://registry").urls == ("http://registry",)  # without credentials
+    for url, host in (("https://registry", "gate"), ("http://127.0.0.1:8081", "localhost")):  # TLS through the proxy; a proxy on loopback
+        made = config(url, secrets={**secrets, "proxy.host": host, "proxy.port": "80"})
+        assert made.client["proxy"] == f"http://{host}:80"
+    assert config("http://127.0.0.1:8081", {"proxy.host": "gate", "proxy.port": "80"}).client["proxy"] == "http://gate:80"
 
 
 def test_nothing_shows_a_secret() -> None:

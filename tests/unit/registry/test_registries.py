@@ -12,11 +12,12 @@ from ignite_kafka.convert.connect.schema import arrow_type, decimal
 from ignite_kafka.convert.connect_converters import deserializer, serializer
 from ignite_kafka.convert.to_ignite.conversion_rules import SideRules
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.registry.registries import provide, registry_of
+from ignite_kafka.registry.registries import known_ids, learn_ids, provide, registry_of
+from ignite_kafka.registry.schema import KnownId, Registered
 from ignite_kafka.runtime.clients import kafka_clients
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
-from tests.support.registry import MemoryClient
+from tests.support.registry import MemoryClient, record
 
 URL = "http://127.0.0.1:8081"
 
@@ -27,13 +28,13 @@ def settings(**properties: str) -> SourceSettings:
 
 
 def test_making_clients_makes_the_registry_known() -> None:
-    made = settings(schema_registry_url=URL)
-    kafka_clients(made, Secrets(registry={"basic.auth.user.info": "u:p"}))
+    made, url = settings(), {"schema.registry.url": URL}
+    kafka_clients(made, Secrets(registry={**url, "basic.auth.user.info": "u:p"}))
     found = registry_of("value", made.converter_properties("value"))
     assert found.config.urls == (URL,)
     assert found.config.client["basic.auth.user.info"] == "u:p"
     assert registry_of("value", made.converter_properties("value")) is found
-    provide(made, Secrets(registry={"basic.auth.user.info": "u:new"}))
+    provide(made, Secrets(registry={**url, "basic.auth.user.info": "u:new"}))
     assert registry_of("value", made.converter_properties("value")).config.client["basic.auth.user.info"] == "u:new"
 
 
@@ -41,6 +42,18 @@ def test_a_url_may_be_in_the_secrets_alone() -> None:
     made = settings(normalize_schemas="true")
     provide(made, Secrets(registry={"schema.registry.url": URL}))
     assert registry_of("value", made.converter_properties("value")).config.urls == (URL,)
+
+
+def test_ids_of_another_registry_are_not_used_although_the_settings_are_equal() -> None:
+    made, properties = settings(normalize_schemas="true"), settings(normalize_schemas="true").converter_properties("value")
+    subject, schema = "people-value", record("id")
+    provide(made, Secrets(registry={"schema.registry.url": URL}))
+    learn_ids({("value", repr(sorted(properties.items()))): ((URL,), (KnownId(subject, schema, Registered(7, schema)),))})
+    assert registry_of("value", properties).registered(subject, schema).id == 7
+    assert known_ids(made)["value", repr(sorted(properties.items()))][0] == (URL,)
+    provide(made, Secrets(registry={"schema.registry.url": "http://127.0.0.1:8084"}))
+    assert registry_of("value", properties).known() == ()
+    assert known_ids(made) == {}
 
 
 def test_without_a_url_no_clients_are_made() -> None:

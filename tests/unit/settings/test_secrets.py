@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,7 +14,9 @@ import pytest
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.ignite.endpoint import IgniteCredentials
 from ignite_kafka.settings import secrets
+from ignite_kafka.settings.permissions import Permissions
 from ignite_kafka.settings.secrets import Secrets
+from ignite_kafka.settings.secrets_file import SecretsFile
 
 FULL = Secrets(IgniteCredentials("ann", "hunter2", "hunter3"), {"sasl.password": "hunter4"})
 
@@ -131,8 +134,26 @@ def test_what_acts_on_the_host_must_be_allowed(tmp_path: Path) -> None:
     content = '{"kafka": {"plugin.library.paths": "/opt/plugin.so"}}'
     for allowed in ((), ("plugin.library.paths=/opt/other.so",), ("plugin.library.paths",)):
         with pytest.raises(SettingsError, match=r"plugin\.library\.paths loads native code, and this value is not allowed"):
-            secrets.from_json(content, allowed=allowed)
-    assert secrets.from_json(content, allowed=("plugin.library.paths=/opt/plugin.so",)).kafka == {"plugin.library.paths": "/opt/plugin.so"}
+            secrets.from_json(content, permissions=Permissions(allowed))
+    allowing = Permissions(("plugin.library.paths=/opt/plugin.so",))
+    assert secrets.from_json(content, permissions=allowing).kafka == {"plugin.library.paths": "/opt/plugin.so"}
+
+
+def test_a_control_character_in_a_kafka_property_is_refused_unseen() -> None:
+    for name, value in (("security.protocol", "sasl_plaintext\0"), ("sasl.password\0", "hunter2"), ("sasl.password", "hunter2\n")):
+        with pytest.raises(SettingsError, match="control character U\\+000") as caught:
+            secrets.from_json(json.dumps({"kafka": {name: value}}))
+        assert "hunter2" not in str(caught.value)
+    assert secrets.from_json(json.dumps({"kafka": {"ssl.key.pem": "-----BEGIN\nx\n"}})).kafka
+
+
+def test_permissions_travel_with_secrets_and_are_not_in_the_file(tmp_path: Path) -> None:
+    secrets.dump(replace(FULL, insecure=True), path := tmp_path / "secrets.json")
+    assert not secrets.load(path).insecure
+    assert secrets.load(path, Permissions(insecure_connections=True)).insecure
+    with pytest.raises(SettingsError, match=r"unknown part .*insecure"):
+        secrets.from_json('{"insecure": {}}')
+    assert SecretsFile(str(path), Permissions(insecure_connections=True)).load().insecure
 
 
 def test_a_missing_file(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ ANN, NOBODY = IgniteCredentials("ann", "hunter2"), IgniteCredentials()
 SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanisms": "PLAIN", "sasl.password": "hunter2"}
 OIDC = {"security.protocol": "SASL_SSL", "sasl.oauthbearer.method": "oidc"}
 TOKEN = "sasl.oauthbearer.token.endpoint.url"
-LOOPBACK = ["127.0.0.1:9092", "localhost:9092", "[::1]:9092", "127.8.0.1", "LOCALHOST", "SASL_PLAINTEXT://localhost:9092", "a.localhost:1"]
+LOOPBACK = ["127.0.0.1:9092", "localhost:9092", "[::1]:9092", "127.8.0.1", "LOCALHOST", "SASL_PLAINTEXT://localhost:9092"]
 
 
 def kafka(**config: str) -> list[str]:
@@ -151,8 +151,30 @@ def test_what_is_accepted_is_said_once() -> None:
     transport._report.cache_clear()
     before = events.counts().get(15185, 0)
     for _ in range(3):
-        kafka_clients(settings(allow_insecure_connections=True), Secrets(kafka=SASL))
+        kafka_clients(settings(), Secrets(kafka=SASL, insecure=True))
     assert events.counts()[15185] == before + 1
+
+
+def test_settings_accept_only_what_sends_no_credential() -> None:
+    weak = {"security.protocol": "SSL", "enable.ssl.certificate.verification": "false"}
+    accepting = settings(allow_insecure_connections=True, kafka_config=weak)
+    kafka_clients(accepting, Secrets())
+    for secret in ({"sasl.password": "hunter2", "security.protocol": "SASL_SSL"}, {"ssl.key.password": "hunter2"}, SASL):
+        with pytest.raises(SettingsError, match=r"a connection is not protected.*setting of that name does not cover credentials"):
+            kafka_clients(accepting, Secrets(kafka=secret))
+        kafka_clients(accepting, Secrets(kafka=secret, insecure=True))
+    unverified = settings(allow_insecure_connections=True, ignite_tls_enabled=True, ignite_tls_verify=False)
+    transport.check_ignite(unverified, Secrets())
+    for login in (ANN, IgniteCredentials(key_password="hunter2")):
+        with pytest.raises(SettingsError, match="the certificate of Ignite at node:10800 is not verified"):
+            transport.check_ignite(unverified, Secrets(login))
+        transport.check_ignite(unverified, Secrets(login, insecure=True))
+
+
+@pytest.mark.parametrize("host", ["a.localhost", "localhost.localdomain", "localhost.corp", "localhost."])
+def test_only_localhost_itself_is_loopback_by_name(host: str) -> None:
+    assert kafka(**{"bootstrap.servers": f"{host}:1"}, **SASL) == ["security.protocol"]
+    assert ignite(f"{host}:10800") == ["ignite_tls_enabled"]
 
 
 def test_no_value_is_not_the_choice_none() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...common.redaction import in_message
 from ...errors import SettingsError
-from ...settings.fields import BOOLEAN, TEXT, TEXTS, SettingType
+from ...settings.fields import ANY_TEXT, BOOLEAN, TEXTS, SettingType
 from ...settings.suggestions import did_you_mean
 
 REQUIRED = object()
@@ -27,7 +27,7 @@ class Property:
     :param once: an item of the list that is given twice counts once.
     """
 
-    type: SettingType = TEXT
+    type: SettingType = ANY_TEXT
     default: Any = REQUIRED
     not_empty: bool = False
     once: bool = False

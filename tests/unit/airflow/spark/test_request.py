@@ -213,8 +213,11 @@ def test_a_password_is_not_sent_in_the_clear(bench: Bench, monkeypatch: pytest.M
     monkeypatch.delenv("AIRFLOW__IGNITE_KAFKA__ALLOW_INSECURE_CONNECTIONS")
     with pytest.raises(AirflowFailException, match=r"password are sent to Ignite at node:10800 without TLS.*section \[ignite_kafka\]"):
         sink().execute(context())
-    sink({"allow_insecure_connections": True}).execute(context())
-    assert bench.seen["request"]["settings"]["allow_insecure_connections"] is True
+    with pytest.raises(AirflowFailException, match="the setting of that name does not cover credentials"):
+        sink({"allow_insecure_connections": True}).execute(context())
+    monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__ALLOW_INSECURE_CONNECTIONS", "True")
+    sink().execute(context())
+    assert bench.seen["request"]["allow_insecure_connections"] is True
 
 
 def test_security_in_settings_is_accepted_if_the_connection_has_none(bench: Bench, connect: Any) -> None:

@@ -1,0 +1,20 @@
+"""What an administrator of Airflow, or whoever runs a command, allows beyond what connections, secrets files and settings may do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Permissions:
+    """Permissions of a process. No setting grants one.
+
+    :param kafka_options: allowed Kafka properties that act on the host, each ``name=value``; see :mod:`.client_properties`.
+    :param insecure_connections: whether credentials may be sent over connections that are not protected; see :mod:`.transport_security`.
+    """
+
+    kafka_options: tuple[str, ...] = ()
+    insecure_connections: bool = False
+
+
+NONE = Permissions()

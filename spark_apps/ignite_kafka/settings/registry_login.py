@@ -1,0 +1,65 @@
+"""The address of a schema registry that gets a login comes from where the login comes from, and never from settings.
+
+Whoever writes settings chooses what is copied, not where credentials go. The client of a registry sends its login to the URL, through the
+proxy and to the token issuer that its properties name, and trusts the authorities that they name. So beside a login these properties are
+read from the Airflow connection or from the secrets file alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import SettingsError
+from . import registry_properties as names
+from .connector import ConnectorSettings
+from .converters import uses_registry
+from .secrets import Secrets
+
+REMEDY = (
+    "Leave it out, and put it into the part registry of the secrets file, or into the Airflow connection of the registry: the URL as its "
+    "host, other properties in its extra"
+)
+_INHERITING = "SASL_INHERIT"
+_LOGINS = frozenset(names.SECRETS) - {names.TRUST_PASSWORD}
+
+
+def has_login(given: Mapping[str, Any]) -> bool:
+    """Whether a client with these properties sends a login or a client's certificate, or inherits the login of Kafka.
+
+    :param given: properties by canonical names, as texts; other values than texts have no login.
+    """
+    key_store = names.PREFIX + "ssl.keystore.location"
+    return (
+        bool(_LOGINS & {name for name, value in given.items() if value})
+        or "@" in str(given.get(names.URL, ""))
+        or bool(given.get(key_store))
+        or str(given.get(names.USER_INFO_SOURCE, "")).strip() == _INHERITING
+        or bool(given.get(names.TOKEN_SOURCE))
+    )
+
+
+def check_registry(settings: ConnectorSettings, secrets: Secrets) -> None:
+    """Check each converter of a connector, those of its overrides too, see :func:`refuse_addresses`."""
+    for one in settings.variants:
+        for side in ("key", "value"):
+            if uses_registry(getattr(one, f"{side}_converter")):
+                setting = f"{side}_converter_config"
+                refuse_addresses(one.converter_properties(side), secrets.registry_of(side), setting, one.origin.get(setting))
+
+
+def refuse_addresses(properties: Mapping[str, Any], secrets: Mapping[str, str], setting: str, set_in: str | None = None) -> None:
+    """Refuse settings that choose where a login is sent, or which one.
+
+    :param properties: canonical values of every property of the converter, from settings or from options of a data source.
+    :param secrets: properties of the Airflow connection or the secrets file, by canonical names.
+    :param setting: the setting or option that holds ``properties``, for the message.
+    :param set_in: where it was set, for the message.
+    :raises SettingsError: there is a login, and the settings have such a property. No value is shown.
+    """
+    given = sorted(name for name in names.ADDRESSES if properties[name] != names.PROPERTIES[name].default)
+    chosen = {name: properties[name] for name in (names.USER_INFO_SOURCE, names.TOKEN_SOURCE)}
+    if not given or not (has_login(secrets) or has_login({**chosen, **secrets})):
+        return
+    what = f"{' and '.join(given)} would decide where the login of the schema registry is sent, and no setting may do that"
+    raise SettingsError(what, REMEDY, setting=f"{setting}.{given[0]}", set_in=set_in)
