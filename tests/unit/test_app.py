@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,12 +11,14 @@ from typing import Any
 import pytest
 
 from ignite_kafka import events
-from ignite_kafka.app import Arguments, find_secrets
+from ignite_kafka.app import AppRequest, Arguments, find_secrets
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.ignite.endpoint import IgniteCredentials
 from ignite_kafka.settings import secrets
+from ignite_kafka.settings.permissions import Permissions
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.secrets_file import SecretsFile
+from ignite_kafka.settings.source import SourceSettings
 
 FULL = Secrets(IgniteCredentials("ann", "hunter2"), {"sasl.password": "hunter3"})
 AUTHENTICATED = {"spark.authenticate": "true"}
@@ -70,6 +73,22 @@ def test_a_mounted_file_is_read_where_it_is(file: Path) -> None:
     found = find_secrets(spark("spark://m:7077"), Arguments("r", mounted_secrets=str(file)))
     assert found == SecretsFile(str(file))
     assert found.load() == FULL
+
+
+def test_permissions_of_a_request_reach_the_secrets_of_tasks(file: Path, tmp_path: Path) -> None:
+    content = {"connector": "c", "run_id": "r", "settings": {}, "allowed_kafka_options": ["ssl.providers=legacy"]}
+    (path := tmp_path / "request.json").write_text(json.dumps(content))
+    assert AppRequest.load(str(path), SourceSettings).permissions == Permissions(("ssl.providers=legacy",))
+    path.write_text(json.dumps({**content, "allow_insecure_connections": True}))
+    permissions = AppRequest.load(str(path), SourceSettings).permissions
+    assert permissions == Permissions(("ssl.providers=legacy",), insecure_connections=True)
+    for arguments in (Arguments("r", secrets=str(file)), Arguments("r", mounted_secrets=str(file))):
+        assert arguments.read_secrets(permissions).insecure
+        found = find_secrets(spark("local[2]"), arguments, permissions)
+        assert found is not None
+        assert pickle.loads(pickle.dumps(found)).load().insecure
+        path.write_text(json.dumps({**content, "settings": {"allow_insecure_connections": True}}))
+        assert not arguments.read_secrets(AppRequest.load(str(path), SourceSettings).permissions).insecure
 
 
 def test_without_secrets_there_is_nothing_to_ship() -> None:

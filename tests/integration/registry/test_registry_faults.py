@@ -66,7 +66,8 @@ class World:
         return run_sink(self.spark, RunRequest(settings, uuid.uuid4().hex, None, self.secrets))
 
     def _common(self, url: str, side: str) -> dict[str, Any]:
-        config = {"schema.registry.url": url, "http.read.timeout.ms": "1000"}
+        here = {} if self.secrets else {"schema.registry.url": url}  # the address of a login is beside the login
+        config = {**here, "http.read.timeout.ms": "1000"}
         return {**self.settings, "internal_topic_prefix": f"in-{self.name}-{side}", "value_converter_config": config}
 
 
@@ -164,7 +165,7 @@ def asked_again(proxy: TcpProxy, ended: Future[RunStatus]) -> None:
 
 def test_a_wrong_password_ends_a_run_by_name(world: World, schema_registry: SchemaRegistry, ignite: IgniteCluster) -> None:
     with gate(schema_registry.url, RIGHT) as url:
-        wrong, right = (replace(world, secrets=secrets(word)) for word in ("wr0ng", "s3cret"))
+        wrong, right = (replace(world, secrets=secrets(url, word)) for word in ("wr0ng", "s3cret"))
         for refused, accepted in ((wrong.send, right.send), (wrong.store, right.store)):
             with pytest.raises(RegistryError, match="Check user and password") as raised:
                 refused(url)
@@ -174,5 +175,5 @@ def test_a_wrong_password_ends_a_run_by_name(world: World, schema_registry: Sche
     assert len(entries(ignite, f"{world.name}-copy")) == ROWS
 
 
-def secrets(password: str) -> ShippedSecrets:
-    return ShippedSecrets(Secrets(registry={"basic.auth.user.info": f"ann:{password}"}))
+def secrets(url: str, password: str) -> ShippedSecrets:
+    return ShippedSecrets(Secrets(registry={"schema.registry.url": url, "basic.auth.user.info": f"ann:{password}"}))

@@ -214,6 +214,28 @@ def test_the_exit_code_is_the_error_s(
     assert last_line(capsys.readouterr().err) == f"ignite-kafka: {type(error).__name__} {error}"
 
 
+def test_credentials_need_permission_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, hidden = tmp_path / "c.properties", tmp_path / "s"
+    file.write_text("name=c\ncacheWhitelist=flights\nignite_addresses=node:10800\nallow_insecure_connections=true\n")
+    dump(Secrets(IgniteCredentials("ann", "hunter2")), hidden)
+    given = ["validate", str(file), "--secrets", str(hidden)]
+    assert cli.main(given) == 2
+    assert "without TLS" in (shown := last_line(capsys.readouterr().err))
+    assert "--allow-insecure-connections" in shown
+    assert cli.main([*given, "--allow-insecure-connections"]) == 0
+
+
+def test_validate_refuses_the_address_of_a_registry_beside_its_login(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, hidden = tmp_path / "c.properties", tmp_path / "s"
+    file.write_text("name=c\ncacheWhitelist=flights\nvalue.converter=avro\nvalue.converter.schema.registry.url=https://registry\n")
+    dump(Secrets(registry={"basic.auth.user.info": "ann:hunter2"}), hidden)
+    assert cli.main(["validate", str(file)]) == 0
+    assert cli.main(["validate", str(file), "--secrets", str(hidden)]) == 2
+    shown = last_line(capsys.readouterr().err)
+    assert "schema.registry.url would decide where the login of the schema registry is sent" in shown
+    assert "c.properties, line 4" in shown
+
+
 def test_run_hands_its_arguments_on(file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     seen: dict[str, object] = {}
 

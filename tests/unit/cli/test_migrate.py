@@ -62,6 +62,12 @@ def test_several_connectors_run_side_by_side(folder: Path, started: list[dict[st
         assert PASSWORD not in " ".join(one["arguments"])
 
 
+def test_the_permissions_of_the_command_are_those_of_each_run(folder: Path, started: list[dict[str, Any]]) -> None:
+    given = [str(folder / name) for name in ("standalone.properties", "tutorial-source.properties")]
+    assert cli.main(["run", *given, "--allow-insecure-connections", "--allow-kafka-option", "ssl.providers=legacy"]) == 0
+    assert started[0]["arguments"] == ["--allow-kafka-option", "ssl.providers=legacy", "--allow-insecure-connections"]
+
+
 def test_a_connector_without_secrets_gets_none(folder: Path, started: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["run", str(folder / "standalone.properties"), str(folder / "tutorial-source.properties"), "--ignite", "i:1"]) == 0
     (one,) = started
