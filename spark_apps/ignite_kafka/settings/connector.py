@@ -1,7 +1,6 @@
 """Settings of both directions.
 
-Names are the reference's in snake_case, with units where it has none; defaults are the reference's. docs/settings.md is generated from
-the classes.
+Names and defaults are the reference's, names in snake_case and with units. docs/settings.md is generated from the classes.
 """
 
 from __future__ import annotations
