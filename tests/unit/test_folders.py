@@ -32,6 +32,7 @@ COVERED_BY = {
         "convert.filter.arithmetic convert.filter.casts convert.filter.failures convert.filter.functions"
     ),
     "unit/convert/filter/test_entries.py": ("convert.filter.columns convert.filter.declared_types convert.filter.separate"),
+    "unit/settings/test_files.py": "settings.ignite_addresses",
     "unit/sink/test_store.py": "sink.program_faults",
     "unit/sql/test_parser.py": "sql.literals sql.syntax sql.tokens",
     "integration/convert/transforms/test_transforms.py": (

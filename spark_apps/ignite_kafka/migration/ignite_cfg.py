@@ -18,6 +18,7 @@ from ..ignite.endpoint import DEFAULT_PORT
 NAME = "igniteCfg"
 _STORES = ("keyStoreFilePath", "keyStorePassword", "trustStoreFilePath", "trustStorePassword")
 _EXPRESSIONS = ("${", "#{")
+_SHORT = "{http://www.springframework.org/schema/p}"
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class NodeFile:
     :param stores: properties of ``SslContextFactory`` by name.
     :param regions: names of data regions.
     :param skipped: what is no literal.
+    :param finder: class of the IP finder; empty if the file names none.
     """
 
     addresses: tuple[str, ...] = ()
@@ -39,6 +41,7 @@ class NodeFile:
     password: str = ""
     regions: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
+    finder: str = ""
 
 
 def read(path: str, set_in: str | None = None) -> NodeFile:
@@ -60,7 +63,14 @@ def read(path: str, set_in: str | None = None) -> NodeFile:
         raise SettingsError(f"the node's file is no XML: {error}", remedy, **where) from error
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
+        if element.tag == "bean":
+            element.extend([_property_of(name, value) for name, value in element.items() if name.startswith(_SHORT)])
     return _Reader(root).read()
+
+
+def _property_of(name: str, value: str) -> Element:
+    """The property that an attribute ``p:name="value"`` is short for."""
+    return Element("property", {"name": name.removeprefix(_SHORT), "value": value})
 
 
 class _Reader:
@@ -84,6 +94,7 @@ class _Reader:
             password,
             tuple(filter(None, regions)),
             tuple(self._skipped),
+            next((name for bean in self._root.iter("bean") if (name := bean.get("class", "")).endswith("IpFinder")), ""),
         )
 
     def _beans(self, ending: str) -> Iterator[Element]:
@@ -98,9 +109,10 @@ class _Reader:
         return "" if found is None else self._literal(name, found.get("value") or found.findtext("value") or "")
 
     def _texts(self, name: str) -> list[str]:
-        """Literal values in the list of each property of a name."""
-        found = [value.text or "" for one in self._root.iter("property") if one.get("name") == name for value in one.iter("value")]
-        return [text for one in found if (text := self._literal(name, one))]
+        """Literal values of each property of a name: those of its list, or those between commas in its attribute."""
+        named = [one for one in self._root.iter("property") if one.get("name") == name]
+        found = [text for one in named for text in (one.get("value", "").split(","), [value.text or "" for value in one.iter("value")])]
+        return [text for texts in found for one in texts if (text := self._literal(name, one))]
 
     def _credentials(self) -> tuple[str, str]:
         bean = self._bean("SecurityCredentials")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..errors import SettingsError
 from . import ignite_cfg, key_stores
 from .client_security import Keys
 from .ignite_cfg import NodeFile
@@ -31,6 +32,8 @@ def extract(keys: Keys, folder: Path, name: str, addresses: str | None) -> list[
     if not read:
         return []
     (found,) = read
+    with keys.errors.check():
+        _check_addresses(path, found, keys)
     warnings = _warnings(path, found, given=_ADDRESSES in keys.given)
     if found.addresses and _ADDRESSES not in keys.given:
         keys.put(_ADDRESSES, ",".join(found.addresses), ignite_cfg.NAME)
@@ -41,10 +44,24 @@ def extract(keys: Keys, folder: Path, name: str, addresses: str | None) -> list[
     return warnings
 
 
+def _check_addresses(path: str, found: NodeFile, keys: Keys) -> None:
+    """Refuse a file without addresses: the default address would be that of another cluster.
+
+    :raises SettingsError: neither the file nor anything else names an address.
+    """
+    if not found.addresses and _ADDRESSES not in keys.given:
+        finder = f", and its IP finder is {found.finder}" if found.finder else ""
+        raise SettingsError(
+            f"the node's file names no address{finder}",
+            "Give the client connectors' addresses: --ignite host:10800,… or the setting ignite_addresses",
+            setting=ignite_cfg.NAME,
+            file=path,
+            set_in=keys.origin.get(ignite_cfg.NAME),
+        )
+
+
 def _warnings(path: str, found: NodeFile, *, given: bool) -> list[str]:
     warnings = []
-    if not found.addresses and not given:
-        warnings.append(f"{path} names no address: set ignite_addresses to the client connectors, or give --ignite")
     if found.addresses and not given and found.port_assumed:
         warnings.append(f"{path} has addresses of discovery, and no port of the client connector: 10800, its default, is assumed")
     if found.skipped:

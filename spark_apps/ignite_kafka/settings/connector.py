@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from ..events import Event
-from ..ignite.endpoint import MAX_FRAME_BYTES, IgniteEndpoint, TlsSettings, split_address
+from ..ignite.endpoint import MAX_FRAME_BYTES, IgniteEndpoint, TlsSettings
 from ..sql.parser import parse_columns, parse_condition
 from ..sql.tokens import Refused
-from . import converters
+from . import converters, ignite_addresses
 from .base import setting
 from .client_config import CLIENT_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from .error_policies import DEAD_LETTER, POLICY, POLICY_OR_NONE, STOP
@@ -183,12 +183,11 @@ class ConnectorSettings(NamedSettings):
     internal_topic_prefix: str = setting(DEFAULT_PREFIX, NAME, "Prefix of the names of internal topics")
 
     allow_insecure_connections: bool = setting(
-        False,
-        BOOLEAN,
+        False, BOOLEAN,
         "Connect to other hosts also where TLS does not verify the other side, if no credential is sent; event 15185 reports each such "
         "connection. Off by default, because anyone on the network path could impersonate the cluster. Credentials need more: "
         "--allow-insecure-connections, or the option of this name in Airflow's configuration",
-    )
+    )  # fmt: skip
 
     # Errors
     error_handling_policy: str = setting(
@@ -256,7 +255,9 @@ class ConnectorSettings(NamedSettings):
             self.parsed_text("select", parse_columns)
         check_transforms(self, found)
         with found.check("ignite_addresses"):
-            self._check_addresses()
+            given = "ignite_addresses" in self.origin or self.ignite_addresses != self.defaults()["ignite_addresses"]
+            if wrong := ignite_addresses.why_wrong(self.ignite_addresses, self.ignite_cfg, given=given):
+                raise self.wrong("ignite_addresses", *wrong)
         for name in _TLS_FILES:
             with found.check(name, "ignite_tls_enabled"):
                 if getattr(self, name) and not self.ignite_tls_enabled:
@@ -339,12 +340,3 @@ class ConnectorSettings(NamedSettings):
         if "decimal.format" in found:
             found["decimal.format"] = found["decimal.format"] or self.decimal_format
         return found
-
-    def _check_addresses(self) -> None:
-        if not self.ignite_addresses:
-            raise self.wrong("ignite_addresses", "it is empty")
-        for address in self.ignite_addresses:
-            try:
-                split_address(address)
-            except ValueError as error:
-                raise self.wrong("ignite_addresses", str(error)) from error

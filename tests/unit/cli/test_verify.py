@@ -33,7 +33,9 @@ def source(tmp_path: Path) -> str:
 @pytest.fixture
 def sink(tmp_path: Path) -> str:
     path = tmp_path / "sink.properties"
-    path.write_text("name=s\nconnector.class=org.gridgain.kafka.sink.IgniteSinkConnector\nigniteCfg=server.xml\ntopics=t\n")
+    path.write_text(
+        "name=s\nconnector.class=org.gridgain.kafka.sink.IgniteSinkConnector\nigniteCfg=server.xml\nignite_addresses=n:1\ntopics=t\n"
+    )
     return str(path)
 
 

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from ignite_kafka.cli import main as cli
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.migration.ignite_cfg import read
+from ignite_kafka.settings.files import load
 from tests.support.connect_files import FILES
 
 
@@ -30,6 +32,45 @@ def test_everything_that_is_literal_is_read() -> None:
     assert (found.username, found.password) == ("connect", "hunter2-ignite")
     assert found.regions == ("kafka-connect",)
     assert found.skipped == ("addresses",)
+
+
+_BEANS = """<beans xmlns="http://www.springframework.org/schema/beans" xmlns:p="http://www.springframework.org/schema/p">
+<bean class="org.apache.ignite.configuration.IgniteConfiguration"><property name="discoverySpi">
+<bean class="org.apache.ignite.spi.discovery.tcp.TcpDiscoverySpi"><property name="ipFinder">{}</property></bean>
+</property></bean></beans>"""
+_FINDER = "org.apache.ignite.spi.discovery.tcp.ipfinder"
+_VM = f"{_FINDER}.vm.TcpDiscoveryVmIpFinder"
+_TWO = "node-1:47500..47509,node-2"
+
+
+@pytest.mark.parametrize(
+    "finder",
+    [
+        f'<bean class="{_VM}"><property name="addresses" value="{_TWO}"/></bean>',
+        f'<bean class="{_VM}" p:addresses="{_TWO}"/>',
+        f'<bean class="{_VM}"><property name="addresses"><list><value>node-1:47500</value><value>node-2</value></list></property></bean>',
+    ],
+)
+def test_addresses_are_read_however_they_are_written(finder: str, tmp_path: Path) -> None:
+    path = tmp_path / "i.xml"
+    path.write_text(_BEANS.format(finder))
+    assert (read(str(path)).addresses, read(str(path)).finder) == (("node-1:10800", "node-2:10800"), _VM)
+
+
+def test_a_file_without_addresses_is_an_error_unless_they_are_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The default address may be that of another cluster."""
+    kubernetes = f"{_FINDER}.kubernetes.TcpDiscoveryKubernetesIpFinder"
+    path, connector = tmp_path / "i.xml", tmp_path / "shop.properties"
+    (tmp_path / "out").mkdir()
+    path.write_text(_BEANS.format(f'<bean class="{kubernetes}"><property name="namespace" value="shop"/></bean>'))
+    connector.write_text(f"name=shop\nconnector.class=org.gridgain.kafka.source.IgniteSourceConnector\nigniteCfg={path}\n")
+    migrate = ["migrate", str(connector), "--output", str(tmp_path / "out")]
+    for command in (migrate, ["validate", str(connector)], ["plan", str(connector)]):
+        assert cli.main(command) != 0
+        assert "--ignite" in capsys.readouterr().err
+    assert not (tmp_path / "out" / "shop.properties").exists()
+    assert cli.main([*migrate, "--ignite", "node-1:10800"]) == 0
+    assert load(tmp_path / "out" / "shop.properties").settings().ignite_addresses == ("node-1:10800",)
 
 
 @pytest.mark.parametrize(

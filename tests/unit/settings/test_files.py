@@ -74,6 +74,7 @@ name=gridgain-quickstart-source
 connector.class=org.gridgain.kafka.source.IgniteSourceConnector
 tasks.max=2
 igniteCfg=/opt/ignite/server.xml
+ignite_addresses=n:1
 topicPrefix=quickstart-
 cacheWhitelist=SQL_PUBLIC_.*,\\
     Person
@@ -91,6 +92,7 @@ def test_a_file_of_the_reference_loads_as_it_is() -> None:
         name="gridgain-quickstart-source",
         tasks_max=2,
         ignite_cfg="/opt/ignite/server.xml",
+        ignite_addresses=("n:1",),
         topic_prefix="quickstart-",
         cache_whitelist=("SQL_PUBLIC_.*", "Person"),
         cache_blacklist=(".*_TMP",),
@@ -98,8 +100,8 @@ def test_a_file_of_the_reference_loads_as_it_is() -> None:
         batch_size=5_000,
         enum_policy="ORDINAL",
     )
-    assert settings.origin["cache_whitelist"] == "c.properties, line 8"
-    assert settings.origin["cache_blacklist"] == "c.properties, line 10"
+    assert settings.origin["cache_whitelist"] == "c.properties, line 9"
+    assert settings.origin["cache_blacklist"] == "c.properties, line 11"
 
 
 def test_names_of_kafka_connect() -> None:
@@ -138,6 +140,7 @@ connector.class=org.gridgain.kafka.sink.IgniteSinkConnector
 tasks.max=2
 topics=ignite-a,ignite-b
 igniteCfg=/opt/ignite/server.xml
+ignite_addresses=n:1
 cachePrefix=copy-
 topicPrefix=ignite-
 shallProcessUpdates=true
@@ -154,12 +157,21 @@ def sink(text: str) -> SinkSettings:
     return properties.from_properties(text.encode(), "s.properties").settings_of(SinkSettings)
 
 
+def test_a_nodes_file_is_no_reason_for_the_default_address() -> None:
+    """There may be another cluster."""
+    for text, read_ in ((REFERENCE_FILE, load), (SINK_FILE, sink)):
+        with pytest.raises(SettingsError, match=r"the nodes of /opt/ignite/server\.xml are not those of its default") as raised:
+            read_(text.replace("ignite_addresses=n:1\n", ""))
+        assert "--ignite" in raised.value.remedy
+
+
 def test_a_sink_file_of_the_reference_loads_as_it_is() -> None:
     assert sink(SINK_FILE) == SinkSettings(
         name="gridgain-quickstart-sink",
         tasks_max=2,
         topics=("ignite-a", "ignite-b"),
         ignite_cfg="/opt/ignite/server.xml",
+        ignite_addresses=("n:1",),
         cache_prefix="copy-",
         process_updates=True,
         key_policy="value",

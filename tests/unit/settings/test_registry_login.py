@@ -148,7 +148,7 @@ def test_a_login_of_the_other_side_is_none_of_this_side(tmp_path: Path) -> None:
     check_registry(of_settings(tmp_path, CONVERTER, HERS), secrets)
 
 
-@pytest.mark.parametrize("name", names.ADDRESSES)
+@pytest.mark.parametrize("name", sorted(names.ADDRESSES))
 def test_each_address_is_refused(name: str) -> None:
     properties: dict[str, Any] = parse_properties("value_converter_config", "avro", {})
     with pytest.raises(SettingsError, match=f"^{name} would decide where") as caught:
@@ -156,7 +156,7 @@ def test_each_address_is_refused(name: str) -> None:
     assert caught.value.where == {"setting": f"value_converter_config.{name}", "set_in": "c.yaml, line 3"}
 
 
-@pytest.mark.parametrize("name", names.SECRETS)
+@pytest.mark.parametrize("name", sorted(names.SECRETS))
 def test_each_secret_is_a_login_but_the_password_of_a_trust_store(name: str) -> None:
     assert has_login({name: "x"}) is (name != names.TRUST_PASSWORD)
     assert not has_login({name: ""})

@@ -29,7 +29,7 @@ def test_settings_without_effect_are_noticed() -> None:
         "enable_schema_cache": True,
         "max_records_per_second": 9,
     }
-    assert {name for id_, name in noticed(build(**no_effect)) if id_ == 15001} == set(no_effect)
+    assert {name for id_, name in noticed(build(ignite_addresses="n:1", **no_effect)) if id_ == 15001} == set(no_effect)
 
 
 def test_properties_of_converters_without_effect_are_noticed() -> None:

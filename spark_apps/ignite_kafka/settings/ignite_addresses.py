@@ -1,0 +1,24 @@
+"""Check of the addresses of Ignite nodes in settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..ignite.endpoint import split_address
+
+
+def why_wrong(addresses: Sequence[str], node_file: str, *, given: bool) -> tuple[str, ...]:
+    """Why addresses cannot be used, and a remedy where there is a special one; empty if they can.
+
+    :param node_file: ``ignite_cfg``, the file of a node; its cluster is not that of the default address.
+    :param given: whether the settings give addresses, or these are the default.
+    """
+    if node_file and not given:
+        remedy = "Set it, or give --ignite; `ignite-kafka migrate` takes the addresses of some such files"
+        return f"it is not given, and the nodes of {node_file} are not those of its default", remedy
+    for address in addresses:
+        try:
+            split_address(address)
+        except ValueError as error:
+            return (str(error),)
+    return () if addresses else ("it is empty",)
