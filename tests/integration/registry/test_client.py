@@ -173,9 +173,9 @@ def test_user_and_password_are_sent_and_a_wrong_one_is_refused(connect: Connect,
 def test_a_token_is_sent(connect: Connect, schema_registry: SchemaRegistry, unique: Unique) -> None:
     with gate(schema_registry.url, "Bearer t0ken") as url:
         given = {"bearer.auth.credentials.source": "STATIC_TOKEN"}
-        assert connect(url, given, {"bearer.auth.token": "t0ken"}).registered(unique("t"), record("id")).id > 0
+        assert connect(url, secrets={**given, "bearer.auth.token": "t0ken"}).registered(unique("t"), record("id")).id > 0
         with pytest.raises(RegistryError, match="or the token"):
-            connect(url, given, {"bearer.auth.token": "other"}).registered(unique("t"), record("id"))
+            connect(url, secrets={**given, "bearer.auth.token": "other"}).registered(unique("t"), record("id"))
 
 
 def test_the_next_url_is_used_when_one_does_not_answer(connect: Connect, schema_registry: SchemaRegistry, unique: Unique) -> None:
