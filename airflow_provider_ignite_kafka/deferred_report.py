@@ -40,8 +40,9 @@ class DeferredReport:
 
     def progressed(self, status: RunStatus) -> None:
         """Report a status record of the run."""
-        if status.spark_ui and status.spark_ui != self._spark_ui and self._task is not None:
-            self._spark_ui = status.spark_ui
+        url = links.spark_url(status.spark_ui)
+        if url and url != self._spark_ui and self._task is not None:
+            self._spark_ui = url
             self._push_spark_ui()
         if enabled() and not status.already_complete:
             self._export(status)

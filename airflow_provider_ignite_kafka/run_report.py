@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ignite_kafka.state.status import RunStatus
 
 _LAG_EVERY_S = 30.0
-_APPLICATION = re.compile(r"Spark application \S+, web UI (https?://\S+)$")  # of ignite_kafka.app
+_APPLICATION = re.compile(r"Spark application \S+, web UI (\S+)$")  # of ignite_kafka.app
 
 
 class RunReport:
@@ -51,7 +51,7 @@ class RunReport:
 
     def progressed(self, status: RunStatus) -> None:
         """Report a status record of the run that goes on."""
-        if not self._spark_ui and status.spark_ui:
+        if not self._spark_ui:
             self._push_spark_ui(status.spark_ui)
         # a task that found its run already begun continues for a killed one, which has exported what was copied until then
         self._export(status, counted=status.started_ms < self._made_ms, lag=self._lag_due.due())
@@ -86,6 +86,7 @@ class RunReport:
         if lag:
             self._metrics.lag(status.connector, read_lag(self.request, status))
 
-    def _push_spark_ui(self, url: str) -> None:
-        self._spark_ui = url
-        links.push(self._context, links.SparkLink, url)
+    def _push_spark_ui(self, reported: str) -> None:
+        self._spark_ui = links.spark_url(reported)
+        if self._spark_ui:
+            links.push(self._context, links.SparkLink, self._spark_ui)

@@ -6,9 +6,10 @@ and Airflow itself asks for links only when a task ends.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from airflow.providers.common.compat.sdk import BaseOperatorLink, XCom, conf
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from airflow.sdk.types import TaskInstanceKey
 
 _PAGE = "/ignite-kafka/connections/{kafka_conn_id}/connectors/{connector}"
+_VISIBLE = re.compile(r"[!-~]+")  # ASCII without blanks and control characters, which browsers drop
+_MOST_URL = 2_000
 
 
 class _PushedLink(BaseOperatorLink):
@@ -55,6 +58,19 @@ class ConnectorLink(_PushedLink):
 
     name = "Connector"
     key = "_link_ignite_kafka_connector"
+
+
+def spark_url(text: str) -> str:
+    """The URL of Spark's web UI that a run reports, or an empty text if it is no URL of http or https.
+
+    The text is data: of a record in the status topic, or of a line that the app has printed.
+    """
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
+    except ValueError:
+        return ""
+    return text if usable and len(text) <= _MOST_URL and _VISIBLE.fullmatch(text) else ""
 
 
 def push(context: Context, link: type[_PushedLink], url: str) -> None:

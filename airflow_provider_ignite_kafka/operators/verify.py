@@ -17,6 +17,7 @@ from airflow_provider_ignite_kafka.parse_check import check_settings, is_mapped
 from airflow_provider_ignite_kafka.spark import run_result
 from airflow_provider_ignite_kafka.spark.request import Request
 from airflow_provider_ignite_kafka.templates import TypedTemplates
+from ignite_kafka.common import typed_json
 from ignite_kafka.errors import NotAvailableYet, SettingsError
 from ignite_kafka.settings.fields import BOOLEAN
 from ignite_kafka.verify_app import DIRECTIONS, RESULT_LINE
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
 RESULT_KEY = "verified"
+_COUNTS = ("missing", "different", "unexpected", "skipped", "repaired")
 
 
 class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
@@ -126,8 +128,7 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
             if ended.exit_code:
                 raise run_result.to_exception(None, ended)
             raise AirflowException("The app ended without a result. A retry compares again.")
-        result: dict[str, Any] = json.loads(lines[-1])
-        return result
+        return _result_of(lines[-1])
 
     def _request(self) -> Request:
         if self.direction not in DIRECTIONS:
@@ -157,7 +158,25 @@ def _keep(line: str, lines: list[str]) -> None:
         lines.append(line.removeprefix(RESULT_LINE))
 
 
+def _result_of(text: str) -> dict[str, Any]:
+    """The result in the app's result line.
+
+    :raises AirflowException: it has another form, for example because other output is mixed with it.
+    """
+    try:
+        result = typed_json.json_object(typed_json.loads(text))
+        for cache in map(typed_json.json_object, typed_json.array(result.get("caches"))):
+            missing = [name for name in ("equal", "cache", "topic", "entries", "records", *_COUNTS) if name not in cache]
+            if missing:
+                raise ValueError(f"{missing[0]} is missing")
+            for one in typed_json.array(cache.get("differences", [])):
+                typed_json.text(typed_json.json_object(one).get("text"))
+        return result
+    except ValueError as error:
+        raise AirflowException(f"The result that the app printed cannot be read: {error}. A retry compares again.") from error
+
+
 def _line(cache: Mapping[str, Any]) -> str:
     """The counts of a cache in one line."""
-    counts = ", ".join(f"{name} {cache[name]}" for name in ("missing", "different", "unexpected", "skipped", "repaired"))
+    counts = ", ".join(f"{name} {cache[name]}" for name in _COUNTS)
     return f"{cache['cache']} and {cache['topic']}: {cache['entries']} entries, {cache['records']} records, {counts}"

@@ -17,6 +17,7 @@ from airflow.api_fastapi.logging.decorators import action_logging
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
+from markupsafe import Markup
 
 from airflow_provider_ignite_kafka.plugins import views
 from airflow_provider_ignite_kafka.plugins.access import (
@@ -32,7 +33,7 @@ from airflow_provider_ignite_kafka.plugins.actions import ACTIONS, perform
 from airflow_provider_ignite_kafka.plugins.background import Background
 from airflow_provider_ignite_kafka.plugins.html import connector_path, render
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster, monitored_clusters
-from airflow_provider_ignite_kafka.plugins.reading import ClusterReading, has_backlog, read_cluster
+from airflow_provider_ignite_kafka.plugins.reading import ClusterReading, has_backlog, read_cluster, unexpected
 from ignite_kafka.errors import IgniteKafkaError
 
 log = logging.getLogger(__name__)
@@ -71,8 +72,25 @@ def create_page(read: Read = read_cluster) -> FastAPI:
 async def show_list(request: Request) -> Response:
     """The connectors of all monitored clusters."""
     readings = await asyncio.gather(*(_reading(request, cluster) for cluster in monitored_clusters()))
-    found = [(reading, views.rows(reading), reading.error and views.Problem.of(reading.error)) for reading in readings]
+    found = [(reading, _rendered_rows(request, reading), reading.error and views.Problem.of(reading.error)) for reading in readings]
     return _html(request, "list.html", clusters=found)
+
+
+def _rendered_rows(request: Request, reading: ClusterReading) -> list[Markup]:
+    """The HTML of a cluster's rows; a connector that cannot be shown has a row that says so."""
+    root = request.scope.get("root_path", "")
+
+    def rendered(row: views.ConnectorRow) -> Markup:
+        return Markup(render("row.html", root, row=row))  # the template has escaped it
+
+    found = []
+    for row in views.rows(reading):
+        try:
+            found.append(rendered(row))
+        except Exception as error:
+            log.exception("The row of connector %r cannot be shown.", row.name)
+            found.append(rendered(views.unreadable_row(reading, row.name, unexpected(error))))
+    return found
 
 
 async def show_connector(
@@ -112,11 +130,17 @@ async def _connector(request: Request, key: tuple[str, str, str], allowed: bool,
     reading = await _reading(request, cluster)
     if reading.error is not None:
         return _html(request, "unavailable.html", cluster=cluster, name=name, problem=views.Problem.of(reading.error), **more)
-    page = views.page(reading, name)
-    if page is None:
-        raise HTTPException(404, f"There is no connector {name!r} in this cluster.")
-    content = {"page": page, "cluster": cluster, "may_act": allowed, "token": token, "backlog": has_backlog(page.connector), **more}
-    return _html(request, "connector.html", status=status, **content)
+    try:
+        page = views.page(reading, name)
+        if page is None:
+            raise HTTPException(404, f"There is no connector {name!r} in this cluster.")
+        content = {"page": page, "cluster": cluster, "may_act": allowed, "token": token, "backlog": has_backlog(page.connector), **more}
+        return _html(request, "connector.html", status=status, **content)
+    except HTTPException:
+        raise
+    except Exception as error:
+        log.exception("The page of connector %r cannot be shown.", name)
+        return _html(request, "unavailable.html", cluster=cluster, name=name, problem=views.Problem.of(unexpected(error)))
 
 
 async def _reading(request: Request, cluster: MonitoredCluster) -> ClusterReading:
@@ -125,6 +149,9 @@ async def _reading(request: Request, cluster: MonitoredCluster) -> ClusterReadin
         reading: ClusterReading = await background.shared(cluster.key, partial(request.app.state.read, cluster), _READ_LIMIT_S)
     except IgniteKafkaError as error:
         return ClusterReading(cluster, error=error)
+    except Exception as error:
+        log.exception("The connectors of connection %r cannot be read.", cluster.kafka_conn_id)
+        return ClusterReading(cluster, error=unexpected(error))
     return reading
 
 

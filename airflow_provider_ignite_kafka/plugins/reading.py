@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ from ignite_kafka.errors import BacklogMissing, BacklogRefused, IgniteKafkaError
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.settings.sink import group_of
 
+log = logging.getLogger(__name__)
 _CONNECT_S = 4.0
 
 
@@ -34,7 +36,10 @@ class ClusterReading:
 
 
 def read_cluster(cluster: MonitoredCluster) -> ClusterReading:
-    """Read all connectors of a cluster, with the lag of those that are active or have a backlog."""
+    """Read all connectors of a cluster, with the lag of those that are active or have a backlog.
+
+    An error of one connector's lag is its own, whatever it is: records of a connector must not hide the others.
+    """
     try:
         clients = kafka_clients(cluster)
         clients.check(_CONNECT_S)
@@ -63,7 +68,15 @@ def read_cluster(cluster: MonitoredCluster) -> ClusterReading:
         except IgniteKafkaError as error:
             errors[name] = error
             unreachable = error if connector.direction == SOURCE else unreachable
+        except Exception as error:
+            log.exception("The lag of connector %r cannot be read.", name)
+            errors[name] = unexpected(error)
     return ClusterReading(cluster, connectors, lags, None, errors)
+
+
+def unexpected(error: Exception) -> IgniteKafkaError:
+    """What the page shows of an error that no class of this program describes."""
+    return IgniteKafkaError(f"an internal error: {type(error).__name__}", "The log of the API server has its cause. Report it.")
 
 
 def has_backlog(connector: ConnectorOverview) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
-from airflow_provider_ignite_kafka.plugins.reading import ClusterReading
+from airflow_provider_ignite_kafka.plugins.reading import ClusterReading, unexpected
 from airflow_provider_ignite_kafka.plugins.task_links import TaskOfRun
 from ignite_kafka.admin.overview import ConnectorOverview
 from ignite_kafka.admin.timeline import TimedEvent, timeline
@@ -15,6 +16,7 @@ from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.state.status import CacheStatus, RunStatus
 from ignite_kafka.state.target_state import RUNNING
 
+log = logging.getLogger(__name__)
 NEVER_REPORTED = "STARTING"
 UNREADABLE = "UNREADABLE"
 _RUNS, _EVENTS = 20, 20
@@ -100,8 +102,22 @@ class ConnectorPage:
 
 def rows(reading: ClusterReading) -> list[ConnectorRow]:
     """A row for each connector: those with a problem first, then active ones, then by name."""
-    found = [_row(reading, connector) for connector in reading.connectors.values()]
+    found = [_guarded_row(reading, connector) for connector in reading.connectors.values()]
     return sorted(found, key=lambda row: (row.problem is None and row.silent_s is None, not row.active, row.name))
+
+
+def _guarded_row(reading: ClusterReading, connector: ConnectorOverview) -> ConnectorRow:
+    try:
+        return _row(reading, connector)
+    except Exception as error:  # a connector must not hide the others, whatever its records hold
+        log.exception("The records of connector %r cannot be shown.", connector.name)
+        return unreadable_row(reading, connector.name, unexpected(error))
+
+
+def unreadable_row(reading: ClusterReading, name: str, error: IgniteKafkaError) -> ConnectorRow:
+    """The row of a connector whose records cannot be shown."""
+    problem = Problem.of(error)
+    return ConnectorRow(reading.cluster, name, "", UNREADABLE, RUNNING, False, None, None, 0, 0, None, None, problem, None)
 
 
 def page(reading: ClusterReading, name: str) -> ConnectorPage | None:

@@ -44,7 +44,10 @@ class IgniteKafkaError(Exception):
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> IgniteKafkaError:
-        """The error that ``to_dict`` described; an unknown type becomes the base class."""
+        """The error that ``to_dict`` described; an unknown type becomes the base class.
+
+        :raises ValueError: type, what and remedy are no texts, or where is no object of texts, numbers and booleans.
+        """
         return _rebuild(data)
 
 
@@ -244,5 +247,12 @@ def _subclasses(root: type[IgniteKafkaError]) -> dict[str, type[IgniteKafkaError
 
 
 def _rebuild(data: dict[str, Any]) -> IgniteKafkaError:
-    kind = _subclasses(IgniteKafkaError).get(data.get("type", ""), IgniteKafkaError)
-    return kind(data.get("what", json.dumps(data)), data.get("remedy", ""), **data.get("where", {}))
+    name, remedy, where = data.get("type", ""), data.get("remedy", ""), data.get("where", {})
+    what = data["what"] if "what" in data else json.dumps(data)
+    if not all(isinstance(one, str) for one in (name, what, remedy)):
+        raise ValueError("type, what and remedy of an error are texts")
+    if not isinstance(where, dict) or not all(isinstance(value, str | int | float) for value in where.values()):
+        raise ValueError("where of an error has texts, numbers and booleans")
+    error = _subclasses(IgniteKafkaError).get(name, IgniteKafkaError)(what, remedy)
+    error.where = dict(where)  # its names may be those of parameters
+    return error

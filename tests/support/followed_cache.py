@@ -18,13 +18,13 @@ from ignite_kafka.ignite.types.model import CacheInfo, Page
 from ignite_kafka.kafka.records import Records
 from ignite_kafka.plan.slots import SlotState, UnitKey, UnitOffset
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
-from ignite_kafka.runtime.counts import CacheCount
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.stream.batch import page_of_states
 from ignite_kafka.source.stream.query_follower import QueryFollower
 from ignite_kafka.source.stream.query_sender import QuerySender, slot_of_cache
 from ignite_kafka.source.stream.rate_limit import RateLimiter
 from ignite_kafka.state.slot_writer import SlotWriter
+from ignite_kafka.state.status import CacheCount
 
 INFO = CacheInfo("c", 1, 8)
 CACHE = CachePlan("c", 1, "t", 8, 2)

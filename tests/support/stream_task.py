@@ -17,7 +17,6 @@ from ignite_kafka.kafka.records import Records
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.plan.slots import UnitKey, UnitOffset
 from ignite_kafka.plan.source_plan import TransferPlan
-from ignite_kafka.runtime.counts import CacheCount
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.stream.backlog_client import BacklogClient
 from ignite_kafka.source.stream.backlog_reader import BacklogReader
@@ -28,6 +27,7 @@ from ignite_kafka.source.stream.task import BatchRunner
 from ignite_kafka.source.stream.topic_scan import MOST_HELD
 from ignite_kafka.source.stream.unit_table import UnitTable
 from ignite_kafka.state.slot_writer import SlotWriter
+from ignite_kafka.state.status import CacheCount
 from tests.support.backlog_changes import CACHE, SLOTS
 from tests.support.backlog_simulator import Simulator
 

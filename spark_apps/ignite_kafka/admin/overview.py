@@ -12,8 +12,8 @@ from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics, read_to_end
 from ..state.configs import ConnectorFold, ConnectorState, configs_topic
-from ..state.internal_records import InternalRecord
-from ..state.status import RunStatus, run_of, status_topic
+from ..state.internal_records import InternalRecord, written_ms
+from ..state.status import RunStatus, run_id_of, run_of, status_topic
 from ..state.target_state import target_of
 from .target_state import NewestRun
 
@@ -129,7 +129,7 @@ class _Configs:
         if record.kind == "target":
             state = target_of(record.name, record)
             if state is not None:
-                self.targets[record.name] = TargetRequest(state, message.timestamp()[1])
+                self.targets[record.name] = TargetRequest(state, written_ms(message))
             return
         try:
             self.folds.setdefault(record.name, ConnectorFold(record.name)).add(record)
@@ -145,13 +145,14 @@ class _Statuses:
         self.reports: dict[tuple[str, str], deque[Report]] = {}
 
     def add(self, record: InternalRecord, message: Message) -> None:
-        if record.kind != "run" or len(record.rest) != 1:
+        run_id = run_id_of(record)
+        if run_id is None:
             return
-        run_id, run = record.rest[0], run_of(record)
+        run = run_of(record)
         runs = self.runs.setdefault(record.name, {})
         if run is not None or record.value is None:
             runs.pop(run_id, None)  # the newest record comes last
             self.reports.pop((record.name, run_id), None) if run is None else None
         if run is not None:
             runs[run_id] = run
-            self.reports.setdefault((record.name, run_id), deque(maxlen=_REPORTS)).append(Report(message.timestamp()[1], run))
+            self.reports.setdefault((record.name, run_id), deque(maxlen=_REPORTS)).append(Report(written_ms(message), run))

@@ -16,10 +16,10 @@ alone.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..common.typed_json import dumps, integer, json_object, loads, text
 from ..errors import RecordsLost, SettingsError, TopicError
 from ..settings.sink import EARLIEST, LATEST, NONE
 
@@ -37,7 +37,7 @@ class PartitionKey:
     def to_json(self) -> bytes:
         """Bytes of the record."""
         source = {"kafka_topic": self.topic, "kafka_partition": self.partition}
-        return json.dumps([self.connector, source], separators=(",", ":")).encode()
+        return dumps([self.connector, source])
 
 
 @dataclass(frozen=True)
@@ -51,20 +51,23 @@ class PartitionOffset:
     def to_json(self) -> bytes:
         """Bytes of the record."""
         value = {"kafka_offset": self.offset, "topic_id": self.topic_id, "generation": self.generation}
-        return json.dumps(value, separators=(",", ":")).encode()
+        return dumps(value)
 
     @staticmethod
     def from_json(data: bytes) -> PartitionOffset:
-        """Read what :meth:`to_json` wrote."""
-        value = json.loads(data)
-        return PartitionOffset(value["kafka_offset"], value["topic_id"], value["generation"])
+        """Read what :meth:`to_json` wrote.
+
+        :raises ValueError: the record has another form.
+        """
+        value = json_object(loads(data))
+        return PartitionOffset(integer(value.get("kafka_offset"), 0), text(value.get("topic_id")), integer(value.get("generation")))
 
     def metadata(self, offsets_topic: str) -> str:
         """Metadata of the group's offset.
 
         :param offsets_topic: of the connector that commits it.
         """
-        return json.dumps({"topic_id": self.topic_id, "offsets_topic": offsets_topic}, separators=(",", ":"))
+        return dumps({"topic_id": self.topic_id, "offsets_topic": offsets_topic}).decode()
 
     @staticmethod
     def of_group(offset: int, metadata: str | None) -> PartitionOffset:
@@ -97,11 +100,9 @@ def check_group(group: str, offsets_topic: str, committed: Mapping[tuple[str, in
 def _text_in(metadata: str | None, name: str) -> str:
     """A text of the metadata of a group's offset; empty if it is missing, or the metadata are of another form."""
     try:
-        value = json.loads(metadata or "{}")
-    except (ValueError, RecursionError):
+        return text(json_object(loads(metadata or "{}")).get(name, ""))
+    except ValueError:
         return ""
-    found = value.get(name, "") if isinstance(value, Mapping) else ""
-    return found if isinstance(found, str) else ""
 
 
 @dataclass(frozen=True)

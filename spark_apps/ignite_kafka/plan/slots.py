@@ -21,15 +21,18 @@ in :mod:`~ignite_kafka.plan.sink_offsets`.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from zlib import crc32
 
+from ..common.typed_json import array, boolean, dumps, integer, json_object, loads, text
 from ..errors import OffsetsLost
 from ..ignite.types.key_kind import UNKNOWN_KIND, KeyKind
 from .sink_offsets import PartitionKey, PartitionOffset
+
+_SHOWN_BYTES = 200  # of a record that cannot be read
+_MOST_NUMBER = (1 << 31) - 1
 
 
 def slot_of(cache: str, partition: int, slots: int) -> int:
@@ -91,24 +94,55 @@ class UnitOffset:
             value["topology"] = self.topology
         if self.topic_id:
             value["topic_id"] = self.topic_id
-        return json.dumps(value, separators=(",", ":")).encode()
+        return dumps(value)
 
     @staticmethod
     def from_json(data: bytes) -> UnitOffset:
-        """Read what :meth:`to_json` wrote."""
-        value = json.loads(data)
-        snapshot = value["snapshot"] or {"id": None, "done": False, "records": 0}
-        high = value["ranges"][-1][1] if value["ranges"] else -1
+        """Read what :meth:`to_json` wrote.
+
+        :raises ValueError: the record has another form.
+        """
+        value = json_object(loads(data))
+        snapshot = json_object(value.get("snapshot") or _NO_SNAPSHOT)
+        ranges = array(value.get("ranges"))
+        high = integer(_pair(ranges[-1])[1]) if ranges else -1
         # a slot may hold a hundred thousand units of one snapshot, so equal texts share memory
-        incarnation, snapshot_id = sys.intern(value["incarnation"]), snapshot["id"] and sys.intern(snapshot["id"])
-        counts = snapshot["done"], snapshot["records"]
-        reconcile = (value["sweep"][0], value["sweep"][1]) if "sweep" in value else None
-        key_kinds, topology = tuple(map(tuple, value.get("key_kinds", ()))), value.get("topology", -1)
-        recent, topic_id = value.get("recent", ""), sys.intern(value.get("topic_id", ""))
-        bad, dropped = snapshot.get("bad", 0), snapshot.get("dropped", 0)
+        incarnation, snapshot_id = sys.intern(text(value.get("incarnation"))), snapshot.get("id")
         return UnitOffset(
-            value["generation"], incarnation, snapshot_id, *counts, high, recent, reconcile, key_kinds, topology, bad, topic_id, dropped
+            integer(value.get("generation")),
+            incarnation,
+            None if snapshot_id is None else sys.intern(text(snapshot_id)),
+            boolean(snapshot.get("done")),
+            _count(snapshot.get("records")),
+            high,
+            text(value.get("recent", "")),
+            _position(value["sweep"]) if "sweep" in value else None,
+            tuple(tuple(map(integer, array(kind))) for kind in array(value.get("key_kinds", []))),
+            integer(value.get("topology", -1)),
+            _count(snapshot.get("bad", 0)),
+            sys.intern(text(value.get("topic_id", ""))),
+            _count(snapshot.get("dropped", 0)),
         )
+
+
+_NO_SNAPSHOT = {"id": None, "done": False, "records": 0}
+_MOST_COUNT = 1 << 40  # entries of a unit; the sum of many units is written into a status, whose numbers have 64 bits
+
+
+def _count(value: object) -> int:
+    return integer(value, 0, _MOST_COUNT)
+
+
+def _pair(value: object) -> list[object]:
+    items = array(value)
+    if len(items) != 2:
+        raise ValueError("it is no pair")
+    return items
+
+
+def _position(value: object) -> tuple[int, int]:
+    partition, offset = _pair(value)
+    return integer(partition), integer(offset)
 
 
 def kinds_of_keys(offsets: Iterable[UnitOffset]) -> set[KeyKind]:
@@ -129,7 +163,7 @@ class UnitKey:
 
     def to_json(self) -> bytes:
         """Bytes of the record."""
-        return json.dumps([self.connector, {"cache": self.cache, "partition": self.partition}], separators=(",", ":")).encode()
+        return dumps([self.connector, {"cache": self.cache, "partition": self.partition}])
 
 
 @dataclass(frozen=True)
@@ -141,7 +175,7 @@ class SlotKey:
 
     def to_json(self) -> bytes:
         """Bytes of the record."""
-        return json.dumps([self.connector, {"slot": self.slot}], separators=(",", ":")).encode()
+        return dumps([self.connector, {"slot": self.slot}])
 
 
 @dataclass(frozen=True, order=True)
@@ -155,13 +189,16 @@ class Owner:
     def to_json(self) -> bytes:
         """Bytes of the record."""
         value = {"generation": self.generation, "epoch": self.epoch, "attempt": self.attempt}
-        return json.dumps(value, separators=(",", ":")).encode()
+        return dumps(value)
 
     @staticmethod
     def from_json(data: bytes) -> Owner:
-        """Read what :meth:`to_json` wrote."""
-        value = json.loads(data)
-        return Owner(value["generation"], epoch=value.get("epoch", 0), attempt=value["attempt"])
+        """Read what :meth:`to_json` wrote.
+
+        :raises ValueError: the record has another form.
+        """
+        value = json_object(loads(data))
+        return Owner(integer(value.get("generation")), epoch=integer(value.get("epoch", 0)), attempt=integer(value.get("attempt")))
 
 
 def parse_key(data: bytes) -> UnitKey | SlotKey | PartitionKey:
@@ -170,12 +207,21 @@ def parse_key(data: bytes) -> UnitKey | SlotKey | PartitionKey:
     :raises OffsetsLost: the bytes are no key of this layout.
     """
     try:
-        connector, source = json.loads(data)
+        first, second = array(loads(data))
+        connector, source = text(first), json_object(second)
         if "kafka_topic" in source:
-            return PartitionKey(connector, source["kafka_topic"], source["kafka_partition"])
-        return SlotKey(connector, source["slot"]) if "slot" in source else UnitKey(connector, source["cache"], source["partition"])
-    except (ValueError, KeyError, TypeError) as cause:
-        raise OffsetsLost(f"a key of the offsets topic cannot be read: {data!r}", "Was the topic written by another program?") from cause
+            return PartitionKey(connector, text(source["kafka_topic"]), _number(source.get("kafka_partition")))
+        if "slot" in source:
+            return SlotKey(connector, _number(source["slot"]))
+        return UnitKey(connector, text(source.get("cache")), _number(source.get("partition")))
+    except ValueError as cause:
+        what = f"a key of the offsets topic cannot be read: {data[:_SHOWN_BYTES]!r}"
+        raise OffsetsLost(what, "Was the topic written by another program?") from cause
+
+
+def _number(value: object) -> int:
+    """The number of a slot or partition."""
+    return integer(value, 0, _MOST_NUMBER)
 
 
 @dataclass
@@ -201,9 +247,9 @@ class SlotState:
         parsed = parse_key(key)
         try:
             self._apply(parsed, value)
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as cause:
+        except ValueError as cause:
             if not isinstance(parsed, UnitKey):
-                raise OffsetsLost(f"a value of the offsets topic cannot be read: {value!r}") from cause
+                raise OffsetsLost(f"a value of the offsets topic cannot be read: {(value or b'')[:_SHOWN_BYTES]!r}") from cause
             self.by_cache.get(parsed.cache, {}).pop(parsed.partition, None)
             self.unreadable.add((parsed.cache, parsed.partition))
 

@@ -6,43 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ..errors import IgniteKafkaError
-from ..state.status import CacheStatus, TaskProgress
-
-
-@dataclass
-class CacheCount:
-    """Counts of one slot and cache.
-
-    ``entries``, ``units`` and ``bad`` of a snapshot include those committed by an earlier attempt; of a stream, counts are of one epoch.
-
-    :param entries: entries read; of a sink, stored or removed.
-    :param records: records sent; of a sink, read.
-    :param bytes: size of keys and values.
-    :param started: time of the first read, in seconds since 1970; 0.0 if there was nothing to do.
-    :param ended: time of the last commit, likewise.
-    :param bad: entries or records that were skipped or became dead letters.
-    :param filtered: entries or records that the filter left out, of this run; `entries` does not include them.
-    """
-
-    entries: int = 0
-    records: int = 0
-    bytes: int = 0
-    units: int = 0
-    started: float = 0.0
-    ended: float = 0.0
-    bad: int = 0
-    filtered: int = 0
-
-    def add(self, more: CacheCount) -> None:
-        """Add other counts to these."""
-        self.entries += more.entries
-        self.records += more.records
-        self.bytes += more.bytes
-        self.units += more.units
-        self.bad += more.bad
-        self.filtered += more.filtered
-        self.started = min(self.started, more.started) if self.started and more.started else self.started or more.started
-        self.ended = max(self.ended, more.ended)
+from ..state.status import CacheCount, CacheStatus, TaskProgress
 
 
 @dataclass
@@ -67,7 +31,7 @@ Counts = Mapping[str, CacheCount]
 
 def counts_of(progress: TaskProgress) -> Counts:
     """Counts in a task's progress report."""
-    return {name: CacheCount(**count) for name, count in progress.caches.items()}
+    return progress.caches
 
 
 def add_counts(before: Mapping[str, CacheStatus], counts: Iterable[Counts]) -> dict[str, CacheStatus]:

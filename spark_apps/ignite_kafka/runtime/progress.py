@@ -15,7 +15,7 @@ from ..kafka.topics import Topics
 from ..plan.source_plan import RunPlan
 from ..state.configs import configs_topic, connector_generation
 from ..state.internal_records import InternalRecord
-from ..state.status import TaskProgress, progress_of, status_topic
+from ..state.status import TaskProgress, progress_of, slot_of_progress, status_topic
 from ..state.target_state import target_of
 
 
@@ -59,11 +59,12 @@ class RunFollower:
                 (self._task_record if message.topic() == self._status else self._control_record)(record)
 
     def _task_record(self, record: InternalRecord) -> None:
-        if (record.kind, record.name, len(record.rest)) != ("progress", self._run_plan.connector, 1):
+        slot = slot_of_progress(record)
+        if slot is None or record.name != self._run_plan.connector:
             return
         progress = progress_of(record)
         if progress is not None and progress.generation == self._run_plan.generation:
-            self.tasks[record.rest[0]] = progress
+            self.tasks[slot] = progress
 
     def _control_record(self, record: InternalRecord) -> None:
         mine, theirs = self._run_plan.generation, connector_generation(self._run_plan.connector, record)

@@ -77,8 +77,7 @@ class TaskLoop(ABC):
         """
         if not self._reports.due() and not at_once:
             return
-        caches = {name: vars(count) for name, count in sum_counts(slots).items()}
-        progress = TaskProgress(self._run_plan.generation, self._epoch.number, loaded, caches)
+        progress = TaskProgress(self._run_plan.generation, self._epoch.number, loaded, sum_counts(slots))
         self._services.status.progress(self._run_plan.connector, min(self._slots), progress)
 
     def run(self) -> list[SlotResult]:

@@ -25,13 +25,14 @@ from ..plan.sink_offsets import SKIP_REMEDY
 from ..plan.sink_plan import SinkPlan
 from ..plan.slots import Owner
 from ..runtime.clients import ignite_cluster, slot_clients
-from ..runtime.counts import CacheCount, SlotResult
+from ..runtime.counts import SlotResult
 from ..runtime.epoch import Epoch, EpochEnd
 from ..runtime.memory import tune_allocation
 from ..runtime.task_loop import TaskLoop, TaskServices
 from ..settings.error_policies import DEAD_LETTER
 from ..settings.secrets import Secrets
 from ..settings.sink import NONE
+from ..state.status import CacheCount
 from .dead_letters import dead_letters
 from .slots import SinkSlots
 from .store import Store, Stored

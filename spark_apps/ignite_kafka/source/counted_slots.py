@@ -12,9 +12,9 @@ from ..ignite.cluster import Cluster
 from ..ignite.types.key_kind import KeyKind
 from ..ignite.types.model import CacheInfo, Page
 from ..plan.source_plan import CachePlan, TransferPlan
-from ..runtime.counts import CacheCount
 from ..state.open_slots import OpenSlots
 from ..state.slot_writer import SlotWriter
+from ..state.status import CacheCount
 from .entry_sender import EntrySender, Sent
 
 Counts = Mapping[int, Mapping[str, CacheCount]]

@@ -12,30 +12,26 @@ They are by topic, not by cache: connectors of several clusters may share the ty
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
-from dataclasses import asdict, fields
-from typing import Any, TypeVar
+from dataclasses import asdict
 
-from ..ignite.cache_configuration import AdvancedSettings, CacheConfiguration
-from ..ignite.types.model import QueryEntity, QueryField, QueryIndex, TypeUse
-
-T = TypeVar("T")
+from ..common.typed_json import dumps, integer, json_object, loads, read_as
+from ..ignite.cache_configuration import CacheConfiguration
+from ..ignite.types.model import TypeUse
 
 
 def cache_key(topic: str) -> bytes:
     """Key of the record of a topic's cache."""
-    return _json(["cache", topic])
+    return dumps(["cache", topic])
 
 
 def use_key(topic: str, use: TypeUse) -> bytes:
     """Key of the record of a class or type that a topic's records have."""
-    return _json(["use", topic, use.side, use.path, use.name])
+    return dumps(["use", topic, use.side, use.path, use.name])
 
 
 def use_to_json(use: TypeUse) -> bytes:
     """Value of such a record."""
-    return _json({"type_id": use.type_id})
+    return dumps({"type_id": use.type_id})
 
 
 def use_from_record(side: str, path: str, name: str, data: bytes) -> TypeUse:
@@ -43,15 +39,12 @@ def use_from_record(side: str, path: str, name: str, data: bytes) -> TypeUse:
 
     :raises ValueError: the record describes none.
     """
-    try:
-        return TypeUse(side, path, name, int(json.loads(data)["type_id"]))
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"{type(error).__name__}: {error}") from error
+    return TypeUse(side, path, name, integer(json_object(loads(data)).get("type_id")))
 
 
 def cache_to_json(configuration: CacheConfiguration) -> bytes:
     """Value of the record of a cache."""
-    return _json(asdict(configuration))
+    return dumps(asdict(configuration))
 
 
 def cache_from_json(data: bytes) -> CacheConfiguration:
@@ -59,33 +52,4 @@ def cache_from_json(data: bytes) -> CacheConfiguration:
 
     :raises ValueError: the record describes no cache.
     """
-    try:
-        value: dict[str, Any] = _known(CacheConfiguration, json.loads(data))
-        value["query_entities"] = tuple(_entity(one) for one in value["query_entities"])
-        value["key_configuration"] = _pairs(value["key_configuration"])
-        value["expiry_policy"] = tuple(value["expiry_policy"]) if value.get("expiry_policy") else None
-        value["advanced"] = AdvancedSettings(**_known(AdvancedSettings, value["advanced"]))
-        return CacheConfiguration(**value)
-    except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError(f"{type(error).__name__}: {error}") from error
-
-
-def _entity(value: dict[str, Any]) -> QueryEntity:
-    columns = [_known(QueryField, one) for one in value["fields"]]
-    indexes = [{**_known(QueryIndex, one), "fields": _pairs(one["fields"])} for one in value["indexes"]]
-    found = {**_known(QueryEntity, value), "aliases": _pairs(value["aliases"])}
-    found["fields"], found["indexes"] = tuple(QueryField(**one) for one in columns), tuple(QueryIndex(**one) for one in indexes)
-    return QueryEntity(**found)
-
-
-def _known(kind: type[T], value: dict[str, Any]) -> dict[str, Any]:
-    names = {one.name for one in fields(kind)}  # type: ignore[arg-type]
-    return {name: item for name, item in value.items() if name in names}
-
-
-def _pairs(value: Iterable[Iterable[Any]]) -> tuple[Any, ...]:
-    return tuple(tuple(one) for one in value)
-
-
-def _json(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode()
+    return read_as(CacheConfiguration, loads(data))

@@ -18,12 +18,14 @@ key (JSON)                             value (JSON)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
+from ..common.typed_json import integer, read_as
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics, read_to
-from .internal_records import InternalRecord, known_fields, unreadable
+from .internal_records import InternalRecord, report_skipped, unreadable
+from .status import CacheStatus
 
 ENDED: Mapping[str, Any] = {"complete": False, "superseded_by": None, "caches": {}}
 R = TypeVar("R")
@@ -54,6 +56,15 @@ class SnapshotRecord:
     plan: Mapping[str, Any]
     complete: bool = False
     superseded_by: str | None = None
+
+
+@dataclass(frozen=True)
+class _SnapshotEnd:
+    """The end of an earlier snapshot, as :data:`ENDED`."""
+
+    complete: bool = False
+    superseded_by: str | None = None
+    caches: Mapping[str, CacheStatus] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -110,14 +121,18 @@ def connector_generation(connector: str, record: InternalRecord) -> int:
     """
     if (record.kind, record.name) != ("connector", connector):
         return 0
-    return _built(ConnectorRecord, record).generation if record.required_value() is not None else 0
+    found = _built(ConnectorRecord, record)
+    return found.generation if found is not None else 0
 
 
 def epoch_of(connector: str, record: InternalRecord) -> tuple[int, int]:
     """Generation and epoch in a connector's epoch record; (0, 0) for any other record."""
     value = record.optional_value() if (record.kind, record.name) == ("epoch", connector) else None
-    generation, epoch = (value or {}).get("generation"), (value or {}).get("epoch")
-    return (generation, epoch) if isinstance(generation, int) and isinstance(epoch, int) else (0, 0)
+    try:
+        return (0, 0) if value is None else (integer(value.get("generation")), integer(value.get("epoch")))
+    except ValueError as error:
+        report_skipped(f"it is no epoch: {error}", record.where)
+        return 0, 0
 
 
 def capture_secret_of(connector: str, record: InternalRecord) -> str | None:
@@ -144,15 +159,18 @@ class ConnectorFold:
         if record.kind == "secret":
             self._secret = capture_secret_of(self._name, record)
             return
-        value = record.required_value()
-        if record.kind == "connector":
-            self._connector = None if value is None else _built(ConnectorRecord, record)
-        elif not record.rest:
-            self._snapshot = None if value is None else _built(SnapshotRecord, record)
-        else:
-            self._ended.pop(record.rest[0], None)  # the newest end comes last
-            if value is not None:
-                self._ended[record.rest[0]] = {**ENDED, **value}
+        match record.kind, record.rest:
+            case "connector", _:
+                self._connector = _built(ConnectorRecord, record)
+            case "snapshot", ():
+                self._snapshot = _built(SnapshotRecord, record)
+            case "snapshot", (str(snapshot_id),):
+                end = _built(_SnapshotEnd, record)
+                self._ended.pop(snapshot_id, None)  # the newest end comes last
+                if end is not None:
+                    self._ended[snapshot_id] = asdict(end)
+            case _:
+                report_skipped("its key is that of no snapshot", record.where)
 
     def state(self, end: int) -> ConnectorState:
         """The state after the records added so far.
@@ -162,9 +180,10 @@ class ConnectorFold:
         return ConnectorState(self._connector, self._snapshot, self._ended, end, self._secret)
 
 
-def _built(kind: type[R], record: InternalRecord) -> R:
-    value = record.required_value() or {}
+def _built(kind: type[R], record: InternalRecord) -> R | None:
+    """The content of a record that delivery depends on; None for a tombstone; raises as :meth:`.InternalRecord.required_value`."""
+    value = record.required_value()
     try:
-        return kind(**known_fields(kind, value))
-    except TypeError as cause:
+        return None if value is None else read_as(kind, value)
+    except ValueError as cause:
         raise unreadable(f"the {record.kind} record of connector {record.name!r}", record.where) from cause

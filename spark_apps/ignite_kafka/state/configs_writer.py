@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +9,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from ..common.retry import retry
+from ..common.typed_json import dumps
 from ..errors import OffsetsLost, TopicError
 from ..ignite.cache_configuration import CacheConfiguration
 from ..kafka.clients import BRIEF_S, REQUEST_TIMEOUT_S, KafkaClients
@@ -184,7 +184,7 @@ class ConfigsWriter:
 
     def _config(self, value: Any, kind: str, *rest: str) -> _Record:
         """A record of the configs topic; None writes a tombstone."""
-        return configs_topic(self._prefix), _json([kind, self._connector, *rest]), None if value is None else _json(value), 0
+        return configs_topic(self._prefix), dumps([kind, self._connector, *rest]), None if value is None else dumps(value), 0
 
     def _write(self, records: Sequence[_Record]) -> Mapping[tuple[str, int], int]:
         """Write records in one transaction and return the last offset by topic and partition. The call may be repeated after an error.
@@ -235,7 +235,3 @@ class ConfigsWriter:
             self._producer.abort_open(BRIEF_S)
             self._producer.close()
             self._producer = None
-
-
-def _json(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode()

@@ -9,7 +9,6 @@ unreadable record is skipped with an event (:meth:`InternalRecord.optional_value
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 from confluent_kafka import Message
 
 from .. import events
+from ..common.typed_json import MOST_MILLISECONDS, array, integer, json_object, loads, text
 from ..errors import NewerFormat, OffsetsLost
 
 FORMAT = 1
@@ -25,19 +25,20 @@ FORMAT_HEADERS: list[tuple[str, bytes | None]] = [(_HEADER, str(FORMAT).encode()
 """Headers of every record that is written to an internal topic."""
 
 _MOST_REPORTED = 10_000
+_MOST_DIGITS = 9  # of a format
 _reported: set[tuple[object, ...]] = set()
 
 
 @dataclass(frozen=True)
 class InternalRecord:
-    """A record of the configs topic or the status topic: its key is a JSON array of kind, connector's name, and more.
+    """A record of the configs topic or the status topic: its key is a JSON array of kind, connector's name, and texts or integers.
 
     :param where: topic, partition and offset, for messages.
     """
 
     kind: str
     name: str
-    rest: tuple[Any, ...]
+    rest: tuple[str | int, ...]
     value: bytes | None
     format: int
     where: Mapping[str, object]
@@ -47,12 +48,11 @@ class InternalRecord:
         """Parse a message; None, with an event, if its key is not one of this program."""
         where = location_of(message)
         try:
-            kind, name, *rest = json.loads(message.key() or b"")
-            if isinstance(kind, str) and isinstance(name, str):
-                return InternalRecord(kind, name, tuple(rest), message.value(), format_of(message), where)
-        except (ValueError, TypeError):
-            pass
-        report_skipped("its key is not a JSON array of kind and name", where)
+            kind, name, *rest = array(loads(message.key() or b""))
+            parts = tuple(one if isinstance(one, str) else integer(one) for one in rest)
+            return InternalRecord(text(kind), text(name), parts, message.value(), format_of(message), where)
+        except ValueError:
+            report_skipped("its key is not a JSON array of kind, name and further texts or integers", where)
         return None
 
     def required_value(self) -> dict[str, Any] | None:
@@ -86,7 +86,15 @@ def format_of(message: Message) -> int:
     """Format of an internal record; a header of another form counts as format 1, so that the content decides."""
     headers: Any = message.headers()
     value = dict(headers or ()).get(_HEADER, b"")
-    return int(value) if isinstance(value, bytes) and value.isdigit() else FORMAT
+    return int(value) if isinstance(value, bytes) and value.isdigit() and len(value) <= _MOST_DIGITS else FORMAT
+
+
+def written_ms(message: Message) -> int:
+    """Time of a record in milliseconds since 1970; 0 without one. Whoever writes a record chooses its time, so it may be out of range."""
+    try:
+        return integer(message.timestamp()[1], 0, MOST_MILLISECONDS)
+    except ValueError:
+        return 0
 
 
 def location_of(message: Message) -> dict[str, object]:
@@ -136,7 +144,6 @@ def known_fields(kind: type, value: Mapping[str, Any]) -> dict[str, Any]:
 
 def _object(data: bytes) -> dict[str, Any] | None:
     try:
-        value = json.loads(data)
+        return json_object(loads(data))
     except ValueError:
         return None
-    return value if isinstance(value, dict) else None

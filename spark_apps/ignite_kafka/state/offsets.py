@@ -60,7 +60,7 @@ def unit_of(message: Message) -> tuple[UnitKey, UnitOffset] | None:
     key, value = key_of(message), message.value()
     try:
         return (key, UnitOffset.from_json(value)) if isinstance(key, UnitKey) and value is not None else None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except ValueError:
         return None
 
 

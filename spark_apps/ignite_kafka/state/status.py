@@ -10,19 +10,19 @@ key (JSON)                                    value (JSON)
 
 from __future__ import annotations
 
-import json
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from confluent_kafka import KafkaError, Message
 
-from ..errors import KafkaUnavailable
+from ..common.typed_json import Milliseconds, Range, dumps, read_as
+from ..errors import IgniteKafkaError, KafkaUnavailable
 from ..kafka.clients import REQUEST_TIMEOUT_S, KafkaClients
 from ..kafka.topics import COMPACTED, Topics, TopicSpec, read_to, read_to_end
-from .internal_records import FORMAT_HEADERS, InternalRecord, known_fields, report_skipped
+from .internal_records import FORMAT_HEADERS, InternalRecord, report_skipped, written_ms
 
 RUNNING, PAUSED, COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN = (
     "RUNNING", "PAUSED", "COMPLETED", "FAILED", "FENCED", "STOPPED", "UNKNOWN"
@@ -31,6 +31,10 @@ RUNNING, PAUSED, COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN = (
 _QUEUED = 10_000  # records; librdkafka's queue holds ten times as many
 _FIRST_PART, _LARGER = 1_000, 8  # parts of a topic read backwards, in offsets: size of the first, and growth per part
 T = TypeVar("T")
+
+# sums of reports are written into a status, whose numbers have 64 bits
+Count = Annotated[int, Range(0, 1 << 53)]
+Seconds = Annotated[float, Range(0, 1e12)]
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,42 @@ class CacheStatus:
     filtered: int = 0
 
 
+@dataclass
+class CacheCount:
+    """Counts of one slot and cache.
+
+    ``entries``, ``units`` and ``bad`` of a snapshot include those committed by an earlier attempt; of a stream, counts are of one epoch.
+
+    :param entries: entries read; of a sink, stored or removed.
+    :param records: records sent; of a sink, read.
+    :param bytes: size of keys and values.
+    :param started: time of the first read, in seconds since 1970; 0.0 if there was nothing to do.
+    :param ended: time of the last commit, likewise.
+    :param bad: entries or records that were skipped or became dead letters.
+    :param filtered: entries or records that the filter left out, of this run; `entries` does not include them.
+    """
+
+    entries: Count = 0
+    records: Count = 0
+    bytes: Count = 0
+    units: Count = 0
+    started: Seconds = 0.0
+    ended: Seconds = 0.0
+    bad: Count = 0
+    filtered: Count = 0
+
+    def add(self, more: CacheCount) -> None:
+        """Add other counts to these."""
+        self.entries += more.entries
+        self.records += more.records
+        self.bytes += more.bytes
+        self.units += more.units
+        self.bad += more.bad
+        self.filtered += more.filtered
+        self.started = min(self.started, more.started) if self.started and more.started else self.started or more.started
+        self.ended = max(self.ended, more.ended)
+
+
 @dataclass(frozen=True)
 class RunStatus:
     """Status record of a run. Times are in milliseconds since 1970.
@@ -71,8 +111,8 @@ class RunStatus:
     snapshot_id: str = ""
     generation: int = 0
     worker: str = field(default_factory=socket.gethostname)
-    started_ms: int = 0
-    ended_ms: int | None = None
+    started_ms: Milliseconds = 0
+    ended_ms: Milliseconds | None = None
     caches: Mapping[str, CacheStatus] = field(default_factory=dict)
     error: Mapping[str, Any] | None = None
     already_complete: bool = False
@@ -82,16 +122,18 @@ class RunStatus:
 
     def to_json(self) -> bytes:
         """Value of the record."""
-        return json.dumps(asdict(self), separators=(",", ":")).encode()
+        return dumps(asdict(self))
 
     @staticmethod
     def from_dict(value: Mapping[str, Any]) -> RunStatus:
         """Read what :meth:`to_json` wrote; fields of newer versions are ignored.
 
-        :raises TypeError, AttributeError: the value has another form.
+        :raises ValueError: the value has another form.
         """
-        caches = {name: CacheStatus(**known_fields(CacheStatus, cache)) for name, cache in value.get("caches", {}).items()}
-        return RunStatus(**{**known_fields(RunStatus, value), "caches": caches})
+        status = read_as(RunStatus, value)
+        if status.error is not None:
+            IgniteKafkaError.from_dict(dict(status.error))
+        return status
 
 
 @dataclass(frozen=True)
@@ -105,19 +147,19 @@ class TaskProgress:
     generation: int
     epoch: int
     loaded: bool
-    caches: Mapping[str, Mapping[str, Any]]
+    caches: Mapping[str, CacheCount]
 
     def to_json(self) -> bytes:
         """Value of the record."""
-        return json.dumps(asdict(self), separators=(",", ":")).encode()
+        return dumps(asdict(self))
 
     @staticmethod
     def from_dict(value: Mapping[str, Any]) -> TaskProgress:
         """Read what :meth:`to_json` wrote; fields of newer versions are ignored.
 
-        :raises TypeError: the value has another form.
+        :raises ValueError: the value has another form.
         """
-        return TaskProgress(**known_fields(TaskProgress, value))
+        return read_as(TaskProgress, value)
 
 
 def status_topic(prefix: str) -> str:
@@ -159,8 +201,7 @@ class StatusWriter:
                 raise KafkaUnavailable("the broker did not confirm the removal of old runs", topic=self._topic)
 
     def _queue(self, key: list[Any], value: bytes | None) -> None:
-        record = json.dumps(key, separators=(",", ":")).encode()
-        self._producer.produce(self._topic, value, record, 0, on_delivery=self._on_delivery, headers=[*FORMAT_HEADERS])
+        self._producer.produce(self._topic, value, dumps(key), 0, on_delivery=self._on_delivery, headers=[*FORMAT_HEADERS])
 
     def _on_delivery(self, error: KafkaError | None, _: Message) -> None:
         self._refused = error or self._refused
@@ -181,12 +222,13 @@ def read_runs(clients: KafkaClients, prefix: str, connector: str) -> dict[str, R
     if not topics.exists(status_topic(prefix)):
         return runs
     for record in filter(None, map(InternalRecord.of, read_to_end(clients, topics, status_topic(prefix), [0]))):
-        if (record.kind, record.name, len(record.rest)) == ("run", connector, 1):
+        run_id = run_id_of(record)
+        if run_id is not None and record.name == connector:
             run = run_of(record)
             if run is not None or record.value is None:
-                runs.pop(record.rest[0], None)
+                runs.pop(run_id, None)
             if run is not None:
-                runs[record.rest[0]] = run
+                runs[run_id] = run
     return runs
 
 
@@ -197,8 +239,9 @@ def read_progress(clients: KafkaClients, prefix: str, connector: str) -> dict[in
     if not topics.exists(status_topic(prefix)):
         return tasks
     for record in filter(None, map(InternalRecord.of, read_to_end(clients, topics, status_topic(prefix), [0]))):
-        if (record.kind, record.name, len(record.rest)) == ("progress", connector, 1) and (progress := progress_of(record)) is not None:
-            tasks[record.rest[0]] = progress
+        slot = slot_of_progress(record)
+        if slot is not None and record.name == connector and (progress := progress_of(record)) is not None:
+            tasks[slot] = progress
     return tasks
 
 
@@ -224,11 +267,27 @@ def read_run_written(clients: KafkaClients, prefix: str, connector: str, run_id:
                 continue
             run = run_of(record)
             if run is not None or record.value is None:
-                found = run, message.timestamp()[1] if run else 0
+                found = run, written_ms(message) if run else 0
         if found is not None:
             return found
         end, size = start, size * _LARGER
     return None, 0
+
+
+def run_id_of(record: InternalRecord) -> str | None:
+    """The run whose status a record has; None for any other record."""
+    match record.kind, record.rest:
+        case "run", (str(run_id),):
+            return run_id
+    return None
+
+
+def slot_of_progress(record: InternalRecord) -> int | None:
+    """The first slot of the task whose progress a record has; None for any other record."""
+    match record.kind, record.rest:
+        case "progress", (int(slot),):
+            return slot
+    return None
 
 
 def run_of(record: InternalRecord) -> RunStatus | None:
@@ -248,8 +307,8 @@ def _parsed(record: InternalRecord, from_dict: Callable[[Mapping[str, Any]], T],
         return None
     try:
         return from_dict(value)
-    except (TypeError, AttributeError):
-        report_skipped(problem, record.where)
+    except ValueError as error:
+        report_skipped(f"{problem}: {error}", record.where)
         return None
 
 

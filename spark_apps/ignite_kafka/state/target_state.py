@@ -6,8 +6,7 @@ generation follows it. The record is written without a transaction and never und
 
 from __future__ import annotations
 
-import json
-
+from ..common.typed_json import dumps, integer
 from ..kafka.clients import KafkaClients
 from ..kafka.single_record import write_record
 from ..kafka.topics import Topics, read_to_end
@@ -32,7 +31,7 @@ def write_target(clients: KafkaClients, topics: Topics, prefix: str, connector: 
     topic = configs_topic(prefix)
     topics.partitions(topic)  # else a broker with auto.create.topics.enable would create it without compaction
     only_for = {"generation": generation} if generation else {}
-    value = json.dumps({"state": state, "at_ms": now_ms(), **only_for}, separators=(",", ":")).encode()
+    value = dumps({"state": state, "at_ms": now_ms(), **only_for})
     write_record(clients, topic, _key(connector), value, "the target state", partition=0, headers=FORMAT_HEADERS, connector=connector)
 
 
@@ -58,8 +57,10 @@ def read_stopped_generation(clients: KafkaClients, topics: Topics, prefix: str, 
         if message.key() == _key(connector):
             record = InternalRecord.of(message)
             value = (record.optional_value() if record else None) or {}
-            found = value.get("generation") if value.get("state") == STOPPED else None
-            generation = found if isinstance(found, int) else 0
+            try:
+                generation = integer(value.get("generation")) if value.get("state") == STOPPED else 0
+            except ValueError:
+                generation = 0
     return generation
 
 
@@ -80,4 +81,4 @@ def target_of(connector: str, record: InternalRecord, generation: int = 0) -> st
 
 
 def _key(connector: str) -> bytes:
-    return json.dumps(["target", connector], separators=(",", ":")).encode()
+    return dumps(["target", connector])

@@ -13,22 +13,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any, Protocol
 
 from confluent_kafka import Message
 
 from .. import events
+from ..common.typed_json import dumps, loads, read_as
 from ..errors import UnknownBinaryType
 from ..ignite.cache_configuration import CacheConfiguration
-from ..ignite.types.model import BinaryField, BinaryType, TypeSource, TypeUse
+from ..ignite.types.model import BinaryType, TypeSource, TypeUse
 from ..kafka.clients import KafkaClients
 from ..kafka.records import Records
 from ..kafka.topics import Topics, read_to
 from .cache_records import cache_from_json, use_from_record, use_key, use_to_json
-
-_FIELDS = frozenset(one.name for one in fields(BinaryType))
-_FIELD_FIELDS = frozenset(one.name for one in fields(BinaryField))
 
 
 class ControlWriter(Protocol):
@@ -76,12 +74,12 @@ def type_key(kind: BinaryType) -> bytes:
     form = asdict(kind)
     form["fields"] = sorted(form["fields"], key=lambda one: int(one["field_id"]))
     digest = hashlib.sha256(json.dumps(form, sort_keys=True).encode()).hexdigest()[:16]
-    return json.dumps(["type", kind.type_id, digest], separators=(",", ":")).encode()
+    return dumps(["type", kind.type_id, digest])
 
 
 def type_to_json(kind: BinaryType) -> bytes:
     """Value of a form's record."""
-    return json.dumps(asdict(kind), separators=(",", ":")).encode()
+    return dumps(asdict(kind))
 
 
 def type_from_json(data: bytes) -> BinaryType:
@@ -89,16 +87,7 @@ def type_from_json(data: bytes) -> BinaryType:
 
     :raises ValueError: the record describes no type.
     """
-    try:
-        value: dict[str, Any] = {name: item for name, item in json.loads(data).items() if name in _FIELDS}
-        value["fields"] = tuple(
-            BinaryField(**{name: item for name, item in one.items() if name in _FIELD_FIELDS}) for one in value["fields"]
-        )
-        value["schemas"] = {int(schema): tuple(ids) for schema, ids in value["schemas"].items()}
-        value["enum_values"] = {int(ordinal): name for ordinal, name in value["enum_values"].items()}
-        return BinaryType(**value)
-    except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError(f"{type(error).__name__}: {error}") from error
+    return read_as(BinaryType, loads(data))
 
 
 class TypesTopic:
@@ -175,7 +164,7 @@ class TypesTopic:
 def _kind_of(key: bytes | None) -> Sequence[Any]:
     """The parts of a record's key; those of early builds are numbers."""
     try:
-        parts = json.loads(key or b"")
+        parts = loads(key or b"")
     except ValueError:
         parts = None
     return parts if isinstance(parts, list) else ["type"]

@@ -69,7 +69,7 @@ def test_properties_of_newer_versions_are_ignored_and_other_records_refused() ->
     )
     assert cache_from_json(newer) == WHOLE
     for data in (b"[]", b"{}", b"1", b"x"):
-        with pytest.raises(ValueError, match=r"Error|Expecting"):
+        with pytest.raises(ValueError, match=r"no object|missing|Expecting"):
             cache_from_json(data)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ignite_kafka.runtime.counts import CacheCount, add_counts, cap_units, sum_counts
-from ignite_kafka.state.status import CacheStatus
+from ignite_kafka.runtime.counts import add_counts, cap_units, sum_counts
+from ignite_kafka.state.status import CacheCount, CacheStatus
 
 FIRST = CacheCount(entries=5, records=4, bytes=40, units=1, started=10.0, ended=12.0, bad=1)
 SECOND = CacheCount(entries=2, records=2, bytes=20, units=2, started=9.0, ended=11.0)

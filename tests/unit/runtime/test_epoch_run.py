@@ -11,14 +11,14 @@ import pytest
 
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, OutcomeUnknown
 from ignite_kafka.plan.source_plan import RunPlan
-from ignite_kafka.runtime.counts import CacheCount, SlotResult
+from ignite_kafka.runtime.counts import SlotResult
 from ignite_kafka.runtime.epoch import Epoch, Running
 from ignite_kafka.runtime.epoch_run import EpochRun
 from ignite_kafka.runtime.progress import RunFollower
 from ignite_kafka.runtime.spark_job import Job, Work
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.state.status import CacheStatus, RunStatus, TaskProgress
+from ignite_kafka.state.status import CacheCount, CacheStatus, RunStatus, TaskProgress
 from ignite_kafka.state.target_state import PAUSED, RUNNING
 
 UNKNOWN = OutcomeUnknown("a commit got no answer", slot=0)
@@ -120,7 +120,7 @@ def test_a_run_that_fails_has_the_counts_of_what_its_tasks_committed() -> None:
     run = Run()
     run._sent = {"trades": CacheStatus("t-trades", records=100)}
     run._status = RunStatus("RUNNING", "c", "r")
-    reports = {slot: TaskProgress(1, epoch, True, {"trades": vars(CacheCount(records=records))}) for slot, epoch, records in REPORTS}
+    reports = {slot: TaskProgress(1, epoch, True, {"trades": CacheCount(records=records)}) for slot, epoch, records in REPORTS}
     run._follower = cast(RunFollower, SimpleNamespace(tasks=reports))
     run._count_failed(cast(Job, FakeJob()), Epoch(2, 0))
     assert run._status.caches["trades"].records == 100 + 7 + 20, "all of the failed task, and what the other task reported in this epoch"

@@ -30,7 +30,7 @@ from ...kafka.topics import Topics
 from ...plan.slots import Owner, kinds_of_keys, partitions_of_slot
 from ...plan.source_plan import CachePlan, TransferPlan
 from ...runtime.clients import ignite_cluster, slot_clients, slot_opener
-from ...runtime.counts import CacheCount, SlotResult
+from ...runtime.counts import SlotResult
 from ...runtime.failure_events import report_retry
 from ...runtime.memory import tune_allocation
 from ...settings.secrets import Secrets
@@ -38,6 +38,7 @@ from ...settings.source import SourceSettings
 from ...state.open_slots import SlotOpener
 from ...state.sent_topics import check_units
 from ...state.slot_writer import SlotWriter
+from ...state.status import CacheCount
 from ..entry_sender import EntrySender, rows_by_partition
 
 _BATCH_PAGES = 2

@@ -22,6 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ...common.arrays import Int64Array, Mask
+from ...errors import OffsetsLost
 from ...ignite.backlog_changes import EXPIRED, Changes
 from ...plan.slots import UnitOffset
 
@@ -86,14 +87,23 @@ def pack_settled(rows: npt.NDArray[np.void]) -> str:
 
 
 def unpack_settled(text: str, now_s: float) -> npt.NDArray[np.void]:
-    """The rows that :func:`pack_settled` was given, with the time `now_s`."""
+    """The rows that :func:`pack_settled` was given, with the time `now_s`.
+
+    :raises OffsetsLost: the text has another form.
+    """
     if not text:
         return _NONE
-    data = base64.b64decode(text)
-    count, size = _SIZES.unpack_from(data)
-    steps = zlib.decompress(data[_SIZES.size : _SIZES.size + size])
-    numbers, sent = np.cumsum(np.frombuffer(steps, "<i8", count)), np.frombuffer(steps, "?", count, 8 * count)
-    return settled_rows(numbers, np.frombuffer(data, "<i8", count, _SIZES.size + size), sent, now_s)
+    try:
+        data = base64.b64decode(text)
+        count, size = _SIZES.unpack_from(data)
+        if count < 0 or size < 0 or len(data) != _SIZES.size + size + 8 * count:
+            raise ValueError("its length is wrong")
+        steps = zlib.decompressobj().decompress(data[_SIZES.size : _SIZES.size + size], 9 * count or 1)
+        numbers, sent = np.cumsum(np.frombuffer(steps, "<i8", count)), np.frombuffer(steps, "u1", count, 8 * count) != 0
+        return settled_rows(numbers, np.frombuffer(data, "<i8", count, _SIZES.size + size), sent, now_s)
+    except (ValueError, struct.error, zlib.error) as error:
+        remedy = "Another program wrote to the offsets topic: `ignite-kafka offsets reset` for the cache forgets its offsets."
+        raise OffsetsLost(f"the recent changes in the offset of a unit cannot be read: {error}", remedy) from error
 
 
 @dataclass(frozen=True)

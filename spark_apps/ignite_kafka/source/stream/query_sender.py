@@ -13,9 +13,9 @@ from ...ignite.continuous_query import CacheEvents, joined
 from ...ignite.types.model import Page
 from ...plan.slots import kinds_of_keys, slot_of, slots_of_tasks
 from ...plan.source_plan import CachePlan, TransferPlan
-from ...runtime.counts import CacheCount
 from ...state.sent_topics import check_units
 from ...state.slot_writer import SlotWriter
+from ...state.status import CacheCount
 from ..counted_slots import CountedSlots, Counts
 from ..entry_sender import Sent, rows_by_partition
 from .cache_infos import CacheInfos

@@ -12,11 +12,12 @@ from ...kafka.topics import Topics
 from ...plan.slots import Owner
 from ...plan.source_plan import TransferPlan
 from ...runtime.clients import slot_clients, slot_opener
-from ...runtime.counts import CacheCount, SlotResult
+from ...runtime.counts import SlotResult
 from ...runtime.epoch import Epoch
 from ...runtime.task_loop import TaskLoop, TaskServices
 from ...settings.secrets import Secrets
 from ...state.open_slots import SlotOpener
+from ...state.status import CacheCount
 from ..counted_slots import CountedSlots
 from .rate_limit import RateLimiter
 

@@ -19,10 +19,10 @@ from ignite_kafka.ignite.types.model import Page
 from ignite_kafka.kafka.clients import BRIEF_S, KafkaClients
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.runtime.clients import slot_clients
-from ignite_kafka.runtime.counts import CacheCount
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.snapshot.task import SlotCopy, Turn, batch_bytes
+from ignite_kafka.state.status import CacheCount
 from tests.support.ignite_bytes import CACHE, Types, number, page, string
 
 ATTEMPT_S = 1.5

@@ -1,0 +1,263 @@
+"""JSON of the records that this program keeps in Kafka: written and read within the same bounds, with the declared types of fields.
+
+Whoever may write to an internal topic chooses its bytes. So every reader takes JSON from :func:`loads`, and fields from :func:`read_as` or
+from the functions for single values: all of them raise ValueError, and nothing else, for a record of another form.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from ..errors import RecordTooLarge
+
+MOST_BYTES = 16 << 20
+"""Maximum size of a key or a value in bytes: 16 times what brokers accept by default, and more than a status of 50,000 caches."""
+MOST_DEPTH = 64
+"""Maximum number of nested arrays and objects; records of this program have fewer than ten. Recursive code can walk through this many."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_MAY_HOLD_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_INTEGER = re.compile(r"-?[0-9]{1,19}")
+T = TypeVar("T")
+Reader = Callable[[object], Any]
+
+
+@dataclass(frozen=True)
+class Range:
+    """Bounds of a number, both inclusive; for ``Annotated[int, Range(…)]`` in a dataclass that :func:`read_as` reads."""
+
+    least: float
+    most: float
+
+
+_INT64 = Range(-(1 << 63), (1 << 63) - 1)
+_FINITE = Range(-math.inf, math.inf)
+MOST_MILLISECONDS = 253_402_300_799_999
+"""The end of the year 9999 in milliseconds since 1970: later times cannot be formatted."""
+Milliseconds = Annotated[int, Range(0, MOST_MILLISECONDS)]
+"""A time in milliseconds since 1970."""
+
+
+def dumps(value: object) -> bytes:
+    """The JSON of a key or value that :func:`loads` reads.
+
+    :raises RecordTooLarge: it has more than :data:`MOST_BYTES`.
+    """
+    data = json.dumps(value, separators=(",", ":")).encode()
+    if len(data) > MOST_BYTES:
+        what = f"a record of an internal topic would have {len(data):,} bytes, and readers accept {MOST_BYTES:,}"
+        raise RecordTooLarge(what, "Divide the caches or topics among several connectors.")
+    return data
+
+
+def loads(data: bytes | str) -> Any:
+    """Parse JSON. Surrogates without a partner, which no encoding can write, are replaced by U+FFFD.
+
+    :raises ValueError: it is no JSON in UTF-8, has more than :data:`MOST_BYTES`, is nested deeper than :data:`MOST_DEPTH`, or has a number
+        of more digits than Python converts.
+    """
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"it has more than {MOST_BYTES:,} bytes")
+    text = data if isinstance(data, str) else data.decode()
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    # the walk is slow for a hundred thousand small records, and few can need it
+    if text.count("[") + text.count("{") > MOST_DEPTH or _MAY_HOLD_SURROGATE.search(text):
+        return _checked(value, MOST_DEPTH)
+    return value
+
+
+_TOO_DEEP = f"it is nested deeper than {MOST_DEPTH} levels"
+
+
+def _checked(value: Any, levels: int) -> Any:
+    """The value without lone surrogates.
+
+    :raises ValueError: it has more levels.
+    """
+    if isinstance(value, str):
+        return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
+    if not isinstance(value, list | dict):
+        return value
+    if not levels:
+        raise ValueError(_TOO_DEEP)
+    if isinstance(value, list):
+        return [_checked(item, levels - 1) for item in value]
+    return {_checked(name, 0): _checked(item, levels - 1) for name, item in value.items()}
+
+
+def integer(value: object, least: float = _INT64.least, most: float = _INT64.most) -> int:
+    """The value, an integer within bounds.
+
+    :raises ValueError: it is anything else, such as a boolean.
+    """
+    if type(value) is not int or not least <= value <= most:
+        raise ValueError(f"it is no integer from {least:,} to {most:,}")
+    return value
+
+
+def boolean(value: object) -> bool:
+    """The value, true or false.
+
+    :raises ValueError: it is anything else.
+    """
+    if not isinstance(value, bool):
+        raise ValueError("it is neither true nor false")
+    return value
+
+
+def text(value: object) -> str:
+    """The value, a text.
+
+    :raises ValueError: it is anything else.
+    """
+    if not isinstance(value, str):
+        raise ValueError("it is no text")
+    return value
+
+
+def array(value: object) -> list[Any]:
+    """The value, an array.
+
+    :raises ValueError: it is anything else.
+    """
+    if not isinstance(value, list):
+        raise ValueError("it is no array")
+    return value
+
+
+def json_object(value: object) -> dict[str, Any]:
+    """The value, an object.
+
+    :raises ValueError: it is anything else.
+    """
+    if not isinstance(value, dict):
+        raise ValueError("it is no object")
+    return value
+
+
+def read_as(kind: type[T], value: object) -> T:
+    """A dataclass from a JSON object, each field with its declared type; members that it has no field for are ignored.
+
+    Types are bool, int (64 bits), float (finite), str, None, Any, dataclasses, tuples, mappings by text or integer, unions of these, and
+    numbers annotated with a :class:`Range`.
+
+    :raises ValueError: a field is missing, or its value has another type or is out of range.
+    """
+    form: Any = kind
+    reader: Reader = _reader(form)
+    found: T = reader(value)
+    return found
+
+
+def _number(value: object, bounds: Range) -> float:
+    number = float(integer(value)) if isinstance(value, int) else value
+    if not isinstance(number, float) or not math.isfinite(number) or not bounds.least <= number <= bounds.most:
+        raise ValueError("it is no finite number within its range")
+    return number
+
+
+def _nothing(value: object) -> None:
+    if value is not None:
+        raise ValueError("it is not null")
+
+
+_SCALARS: Mapping[object, Reader] = {
+    Any: lambda value: value,
+    bool: boolean,
+    str: text,
+    int: integer,
+    float: lambda value: _number(value, _FINITE),
+    NoneType: _nothing,
+}
+
+
+@cache
+def _reader(form: Any) -> Reader:
+    """The reader of values of a type."""
+    if form in _SCALARS:
+        return _SCALARS[form]
+    if is_dataclass(form):
+        return _dataclass_reader(form)
+    origin, of = get_origin(form), get_args(form)
+    if origin is Annotated:
+        bounds = of[1]
+        return (lambda value: integer(value, bounds.least, bounds.most)) if of[0] is int else (lambda value: _number(value, bounds))
+    if origin in (Union, UnionType):
+        return _union_reader([_reader(one) for one in of])
+    if origin is tuple:
+        return _tuple_reader(of)
+    if origin is not None and issubclass(origin, Mapping):
+        return _mapping_reader(of[0], _reader(of[1]))
+    raise TypeError(f"{form} is no type of JSON values")
+
+
+def _dataclass_reader(kind: Any) -> Reader:
+    hints = get_type_hints(kind, include_extras=True)
+    readers = {one.name: _reader(hints[one.name]) for one in fields(kind)}
+    required = [one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING]
+
+    def read(value: object) -> Any:
+        given = json_object(value)
+        found = {}
+        for name, reader in readers.items():
+            if name in given:
+                try:
+                    found[name] = reader(given[name])
+                except ValueError as error:
+                    raise ValueError(f"{name}: {error}") from None
+        missing = [name for name in required if name not in found]
+        if missing:
+            raise ValueError(f"{missing[0]} is missing")
+        return kind(**found)
+
+    return read
+
+
+def _union_reader(readers: list[Reader]) -> Reader:
+    def read(value: object) -> Any:
+        reasons = []
+        for reader in readers:
+            try:
+                return reader(value)
+            except ValueError as error:
+                reasons.append(str(error))
+        raise ValueError(" and ".join(reasons))
+
+    return read
+
+
+def _tuple_reader(of: tuple[Any, ...]) -> Reader:
+    if of[-1] is Ellipsis:
+        item = _reader(of[0])
+        return lambda value: tuple(map(item, array(value)))
+    readers = [_reader(one) for one in of]
+
+    def read(value: object) -> Any:
+        items = array(value)
+        if len(items) != len(readers):
+            raise ValueError(f"it has {len(items)} items instead of {len(readers)}")
+        return tuple(reader(item) for reader, item in zip(readers, items, strict=True))
+
+    return read
+
+
+def _mapping_reader(key: Any, item: Reader) -> Reader:
+    name_of = _named_integer if key is int else text
+    return lambda value: {name_of(name): item(member) for name, member in json_object(value).items()}
+
+
+def _named_integer(name: str) -> int:
+    """The integer that a member's name has, because names in JSON are texts."""
+    if not _INTEGER.fullmatch(name):
+        raise ValueError("the name of a member is no integer")
+    return integer(int(name))
