@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Protocol
 
+from ..common.typed_json import array, json_object, read_as
 from ..errors import SettingsError
 from ..settings.connector import ConnectorSettings
 from ..settings.source import SourceSettings
@@ -46,10 +47,9 @@ class CachePlan:
     def from_dict(data: Mapping[str, Any]) -> CachePlan:
         """Read what ``asdict`` gave; unknown fields are ignored.
 
-        :raises TypeError: a field is missing.
+        :raises ValueError: a field is missing, or has another type.
         """
-        known = {item.name for item in fields(CachePlan)}
-        return CachePlan(**{name: value for name, value in data.items() if name in known})
+        return read_as(CachePlan, data)
 
 
 class RunPlan(Protocol):
@@ -118,12 +118,12 @@ class TransferPlan:
         :raises SettingsError: another version or another program wrote the plan.
         """
         try:
-            caches = tuple(CachePlan.from_dict(cache) for cache in data["caches"])
-            settings = SourceSettings.from_dict(data["settings"], "the plan")
+            caches = tuple(map(CachePlan.from_dict, array(data["caches"])))
+            settings = SourceSettings.from_dict(json_object(data["settings"]), "the plan")
             known = {item.name for item in fields(TransferPlan)}
             given = {name: value for name, value in data.items() if name in known}
             return TransferPlan(**{**given, "caches": caches, "settings": settings})
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise SettingsError(f"a plan cannot be read: {error}", "It was written by another version: begin a new snapshot") from error
 
     @staticmethod

@@ -35,7 +35,8 @@ def group_of(connector: str, settings: Mapping[str, Any] = MappingProxyType({}))
 
     :param settings: settings of its last run, as they are stored.
     """
-    return settings.get("consumer_group") or f"connect-{connector}"
+    group = settings.get("consumer_group")
+    return group if group and isinstance(group, str) else f"connect-{connector}"
 
 
 @dataclass(frozen=True, kw_only=True)

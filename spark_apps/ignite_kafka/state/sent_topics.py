@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from .. import events
-from ..errors import TopicError
+from ..common.typed_json import array
+from ..errors import OffsetsLost, TopicError
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics
 from ..plan.slots import SlotState, UnitOffset
@@ -75,8 +76,7 @@ def check_complete(before: SnapshotRecord, topics: Topics) -> None:
 
     :raises TopicError: the topic of a cache was deleted or created again.
     """
-    caches = tuple(map(_cache_of, before.plan.get("caches", ())))
-    for cache, old in replaced_topics(caches, before.plan, topics):
+    for cache, old in replaced_topics(_caches_of(before.plan), before.plan, topics):
         raise _incomplete(cache, old.topic_id, old, "Begin a new snapshot: a new Dag run, or --snapshot-id with a new id.")
 
 
@@ -85,7 +85,7 @@ def replaced_topics(caches: Iterable[CachePlan], before: Mapping[str, Any], topi
 
     :returns: the cache now, with the topic's id, and the cache in the earlier plan.
     """
-    old = {cache.name: cache for cache in map(_cache_of, before.get("caches", ())) if cache.topic_id}
+    old = {cache.name: cache for cache in _caches_of(before) if cache.topic_id}
     known = [cache for cache in caches if cache.name in old]
     found = topics.identities({cache.topic for cache in known})
     now = [replace(cache, topic_id=found[cache.topic][0] if cache.topic in found else _NONE) for cache in known]
@@ -112,5 +112,13 @@ def _incomplete(cache: CachePlan, sent_to: str, before: CachePlan | None, remedy
     return TopicError(why, remedy, cache=cache.name, topic=cache.topic, topic_id=cache.topic_id, known_topic_id=sent_to)
 
 
-def _cache_of(stored: Mapping[str, Any]) -> CachePlan:
-    return CachePlan.from_dict(stored)
+def _caches_of(plan: Mapping[str, Any]) -> list[CachePlan]:
+    """The caches of a plan in the configs topic.
+
+    :raises OffsetsLost: the plan cannot be read.
+    """
+    try:
+        return list(map(CachePlan.from_dict, array(plan.get("caches", []))))
+    except ValueError as error:
+        remedy = "Another program wrote to the configs topic (docs/operations.md#rights): give the connector a new name."
+        raise OffsetsLost(f"the plan of the last snapshot cannot be read: {error}", remedy) from error
