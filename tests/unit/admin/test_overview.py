@@ -16,6 +16,7 @@ from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.state.internal_records import FORMAT_HEADERS
 from ignite_kafka.state.status import CacheStatus, RunStatus
 from tests.support.fake_messages import FakeMessage
+from tests.support.hostile_records import KEYS, VALUES
 
 START = 1_000_000
 
@@ -88,6 +89,23 @@ def test_a_record_of_a_newer_version_hides_only_its_connector(monkeypatch: pytes
     assert found["newer"].state.connector is None
     assert found["c"].unreadable is None
     assert found["c"].direction == SOURCE
+
+
+@pytest.mark.parametrize(("key", "value"), [*((key, b"{}") for key in KEYS), *((b'["run","x","r"]', value) for value in VALUES)])
+def test_a_record_of_another_program_hides_no_connector(monkeypatch: pytest.MonkeyPatch, key: bytes, value: bytes) -> None:
+    hostile = Timed([], value, 1 << 62)
+    hostile._key = key
+    found = read(monkeypatch, [hostile, taken("good", "r1"), hostile], [hostile, told("good", "r1", START, 5), hostile])
+    assert (found["good"].direction, found["good"].newest.state, found["good"].unreadable) == (SOURCE, "RUNNING", None)
+    assert all(isinstance(run_id, str) for connector in found.values() for run_id in connector.runs)
+
+
+def test_a_time_out_of_range_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    target = Timed(["target", "c"], b'{"state":"PAUSED"}', (1 << 63) - 1)
+    found = read(monkeypatch, [taken("c", "r1"), target], [told("c", "r1", -1, 5), told("c", "r1", 1 << 62, 5)])["c"]
+    assert [report.at_ms for report in found.reports] == [0, 0]
+    assert found.target is not None
+    assert found.target.at_ms == 0
 
 
 def test_no_topic_means_no_connector(monkeypatch: pytest.MonkeyPatch) -> None:

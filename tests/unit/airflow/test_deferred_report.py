@@ -140,7 +140,7 @@ def test_link_to_spark_is_stored_once_known_and_once(monkeypatch: pytest.MonkeyP
     stored: list[dict[str, Any]] = []
     monkeypatch.setattr(XCom, "set", lambda **given: stored.append(given))
     one = report()
-    for spark_ui in ("", "http://driver:4040", "http://driver:4040"):
+    for spark_ui in ("", "javascript:alert(1)", "http://driver:4040", "data:text/html,x", "http://driver:4040"):
         one.progressed(started(spark_ui=spark_ui))
     assert stored == [{"key": SparkLink.key, "value": "http://driver:4040", "dag_id": "d", "task_id": "t", "run_id": "r", "map_index": -1}]
 

@@ -55,6 +55,26 @@ def test_links_of_a_run(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
+@pytest.mark.parametrize("url", ["http://driver:4040", "https://spark.example.com/proxy/app-1/?a=b#c", "http://[::1]:4040/"])
+def test_addresses_of_spark_s_web_ui_become_links(url: str) -> None:
+    assert links.spark_url(url) == url
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "javascript:alert(1)", "JavaScript://x/%0aalert(1)", "java\nscript:alert(1)", " javascript:alert(1)", "data:text/html,x",
+        "file:///etc/passwd", "//host", "host:4040", "http://", "http:///path", "http://[", "http://user@host", "http://a b", "http://h\n",
+        "http://h\0", "http://hü", f"http://{'h' * 2_000}",
+    ],
+)  # fmt: skip
+def test_other_texts_of_a_record_become_no_link(text: str, bench: Bench) -> None:
+    assert links.spark_url(text) == ""
+    bench.status = lambda: replace(run_status(COMPLETED), spark_ui=text)
+    bench.order(print=[f"INFO Spark application local-1, web UI {text}"] if "\n" not in text and "\0" not in text else ["nothing"])
+    assert text not in dict(pushed_by(operator())).values() or not text
+
+
 def test_link_to_spark_ends_with_its_web_ui_and_a_failed_run_has_links_too(bench: Bench) -> None:
     bench.status = lambda: run_status(FAILED)
     bench.order(print=[LINE])

@@ -78,6 +78,15 @@ def test_an_error_of_the_app_is_that_of_the_task(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
+    "line", ["[" * 2_000, "no JSON", "[]", "{}", '{"caches":5}', '{"caches":[5]}', '{"caches":[{"equal":false}]}', "9" * 5_000]
+)
+def test_a_result_of_another_form_is_an_error_with_a_retry(line: str, bench: Bench) -> None:
+    bench.order(print=[f"{RESULT_LINE}{line}"])
+    with pytest.raises(AirflowException, match="The result that the app printed cannot be read"):
+        task().execute(context())
+
+
+@pytest.mark.parametrize(
     ("arguments", "text"),
     [
         ({"direction": "both"}, "direction is 'both'"),

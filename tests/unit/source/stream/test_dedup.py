@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import struct
+import tracemalloc
+import zlib
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 
+from ignite_kafka.errors import OffsetsLost
 from ignite_kafka.ignite.backlog_changes import EXPIRED, Changes
 from ignite_kafka.plan.slots import UnitOffset
 from ignite_kafka.source.stream.dedup import (
@@ -155,6 +161,28 @@ def test_hashes_are_those_of_the_service() -> None:
     one = change(5, 1)
     assert change_hash(one.key, one.value) == one.hash
     assert key_hash(change_hash(b"a", b"any")) == 0xE40C292C
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x", "ü", "AAAA", base64.b64encode(struct.pack("<ii", -1, 0)).decode(), base64.b64encode(struct.pack("<ii", 1 << 30, 8)).decode(),
+        base64.b64encode(struct.pack("<ii", 1, 4) + b"nozl" + bytes(8)).decode(),
+    ],
+)  # fmt: skip
+def test_recent_changes_of_another_program_are_refused(text: str) -> None:
+    with pytest.raises(OffsetsLost, match="the recent changes in the offset of a unit cannot be read"):
+        unpack_settled(text, 0.0)
+
+
+def test_recent_changes_use_no_more_memory_than_their_count_needs() -> None:
+    steps = zlib.compress(bytes(50_000_000))
+    text = base64.b64encode(struct.pack("<ii", 1, len(steps)) + steps + bytes(8)).decode()
+    tracemalloc.start()
+    assert unpack_settled(text, 0.0).size == 1
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5_000_000
 
 
 def test_settled_rows_survive_packing() -> None:
