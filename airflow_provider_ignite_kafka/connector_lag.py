@@ -53,8 +53,8 @@ class LagReader:
 class LagCondition:
     """What a sensor waits for; the initial data must be copied, too.
 
-    :param max_lag: most records or changes left to copy, of the whole connector, or by cache or topic. While one of these is not copied by
-        the connector, the condition is not met.
+    :param max_lag: most records or changes left to copy, those behind open transactions included, of the whole connector, or by cache or
+        topic. While one of these is not copied by the connector, the condition is not met.
     :param marks: positions to pass by ``name/partition``, instead of `max_lag`.
     """
 
@@ -69,17 +69,21 @@ class LagCondition:
             return False
         if self.marks is not None:
             return not ahead_of(lag, self.marks)
-        counts = lag.counts()
+        counts, opened = lag.counts(), lag.open_counts()
         if self._missing(lag):
             return False
         if isinstance(self.max_lag, Mapping):
-            return all(counts.get(name, 0) <= most for name, most in self.max_lag.items())
-        return sum(counts.values()) <= self.max_lag
+            return all(counts.get(name, 0) + opened.get(name, 0) <= most for name, most in self.max_lag.items())
+        return sum(counts.values()) + sum(opened.values()) <= self.max_lag
 
     def warning(self, lag: ConnectorLag) -> str:
-        """What to warn of while the condition is not met: caches or topics that the connector does not copy; empty if there are none."""
-        missing = self._missing(lag)
-        return f"Connector {lag.connector} does not copy {', '.join(missing)}, which max_lag names" if missing else ""
+        """What to warn of while the condition is not met: names that are not copied, records behind open transactions; or empty."""
+        missing, opened = self._missing(lag), lag.open_counts()
+        found = [f"Connector {lag.connector} does not copy {', '.join(missing)}, which max_lag names"] if missing else []
+        if opened:
+            counts = ", ".join(f"{name}: {count:,}" for name, count in sorted(opened.items()))
+            found.append(f"Records of connector {lag.connector} wait behind transactions that are open ({counts})")
+        return "; ".join(found)
 
     def _missing(self, lag: ConnectorLag) -> list[str]:
         """Names in `max_lag` that are no cache or topic of the connector: perhaps misspelt, or not created yet."""

@@ -26,7 +26,8 @@ _KEY = "connector-lag-marks"
 class ConnectorLagSensor(DeferrableSensor):
     """Wait until a connector has at most `max_lag` left to copy and its initial data is copied; return its lag.
 
-    The lag of a sink is the number of offsets that its consumer group has not committed, transaction markers included; of a stream the
+    The lag of a sink is the number of offsets that its consumer group has not committed, transaction markers and records behind open
+    transactions included; of a stream the
     number of changes in its backlog on the nodes. A snapshot has none until it is complete. A connector that was never started, is between
     two runs, or has clusters that do not answer is asked again.
 

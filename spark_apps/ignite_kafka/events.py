@@ -170,6 +170,13 @@ OFFSET_RESET = Event(
 )
 TOPICS_CHANGED = Event(15152, INFO, "connector {connector} adds {added}")
 TOPICS_AWAITED = Event(15156, INFO, "connector {connector} waits for topics that do not exist yet: {topics}")
+RECORDS_OPEN = Event(
+    15157,
+    WARNING,
+    "records of topics wait behind transactions that are open, and are not stored by connector {connector}: {topics}",
+    "The next run stores them, once the transactions have ended. For one that does not end see 'a transaction that hangs' in "
+    "docs/operations.md.",
+)
 CACHES_MADE = Event(15153, INFO, "caches were created: {caches}")
 BACKUPS_BEHIND = Event(
     15154,

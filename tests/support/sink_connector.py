@@ -15,7 +15,9 @@ from confluent_kafka import ConsumerGroupTopicPartitions, Message, Producer, Top
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from pyspark.sql import SparkSession
 
+from ignite_kafka.admin.connector_lag import ConnectorLag, read_lag
 from ignite_kafka.ignite.cache_configuration import CacheConfiguration
+from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.schema import get_or_create_cache
 from ignite_kafka.ignite.types.model import QueryEntity, QueryField
 from ignite_kafka.kafka.clients import KafkaClients
@@ -100,6 +102,12 @@ class Sink:
     @property
     def clients(self) -> KafkaClients:
         return kafka_clients(self.settings, Secrets())
+
+    def lag(self) -> ConnectorLag:
+        def no_cluster() -> Cluster:
+            raise AssertionError("a sink's lag needs no cluster")
+
+        return read_lag(self.clients, self.settings.internal_topic_prefix, self.name, no_cluster)
 
     def messages(self, topic: str) -> list[Message]:
         """All committed records of a topic."""

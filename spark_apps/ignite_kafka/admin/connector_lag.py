@@ -48,16 +48,17 @@ class ConnectorLag:
 
     def counts(self) -> dict[str, int]:
         """Records or changes to copy, by topic of a sink and by cache of a source; those that are not behind are left out."""
-        found: dict[str, int] = {}
-        for one in self.behind:
-            found[one.name] = found.get(one.name, 0) + one.count
-        return found
+        return _by_name((one.name, one.count) for one in self.behind)
+
+    def open_counts(self) -> dict[str, int]:
+        """Records behind transactions that are open, by topic of a sink; topics without any are left out."""
+        return _by_name((one.name, one.open) for one in self.behind)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form: ``connector``, ``state``, ``loaded``, ``lag`` by cache or topic, ``total``."""
+        """JSON-ready form: ``connector``, ``state``, ``loaded``, ``lag`` by cache or topic, ``total``, ``open`` by topic."""
         counts = self.counts()
         own = {name: value for name, value in asdict(self).items() if name not in ("behind", "names")}
-        return {**own, "lag": counts, "total": sum(counts.values())}
+        return {**own, "lag": counts, "total": sum(counts.values()), "open": self.open_counts()}
 
 
 def read_lag(clients: KafkaClients, prefix: str, connector: str, connect: Callable[[], Cluster]) -> ConnectorLag:
@@ -94,7 +95,15 @@ def recorded_settings(direction: type[S], record: ConnectorRecord) -> S:
 
 
 def _behind(partitions: Iterable[PartitionLag]) -> tuple[PartitionLag, ...]:
-    return tuple(one for one in partitions if one.count)
+    return tuple(one for one in partitions if one.count or one.open)
+
+
+def _by_name(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for name, count in counts:
+        if count:
+            found[name] = found.get(name, 0) + count
+    return found
 
 
 def _completed(run: RunStatus | None) -> bool:

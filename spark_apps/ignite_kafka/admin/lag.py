@@ -18,6 +18,7 @@ class PartitionLag:
     :param position: everything up to it is copied: next offset of a topic, highest update number sent of a cache.
     :param end: the position at which nothing is left.
     :param count: records or changes to copy.
+    :param open: records of a topic behind a transaction that is open, which nobody who reads committed records can see yet.
     """
 
     name: str
@@ -25,6 +26,7 @@ class PartitionLag:
     position: int
     end: int
     count: int
+    open: int = 0
 
 
 def sink_partitions(topics: Topics, group: str, names: Iterable[str]) -> list[PartitionLag]:
@@ -36,11 +38,16 @@ def sink_partitions(topics: Topics, group: str, names: Iterable[str]) -> list[Pa
     """
     counts = topics.counts(names)
     places = [(topic, number) for topic, count in counts.items() for number in range(count)]
-    ends = topics.offsets(places, OffsetSpec.latest(), committed=True)
+    committed_ends = topics.offsets(places, OffsetSpec.latest(), committed=True)
+    ends = topics.offsets(places, OffsetSpec.latest())  # read later: never before the committed ends
     starts = topics.offsets(places, OffsetSpec.earliest())
     committed = topics.group_offsets(group, places)
     positions = {place: max(committed[place][0] if place in committed else 0, starts[place]) for place in places}
-    return [PartitionLag(*place, positions[place], ends[place], max(0, ends[place] - positions[place])) for place in places]
+    found = []
+    for place in places:
+        position, visible, end = positions[place], committed_ends[place], ends[place]
+        found.append(PartitionLag(*place, position, end, max(0, visible - position), max(0, end - max(visible, position))))
+    return found
 
 
 def sink_lag(topics: Topics, group: str, names: Iterable[str]) -> dict[str, int]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
+from confluent_kafka.admin import OffsetSpec
 from pyspark.sql import SparkSession
 
 from .. import events
@@ -78,7 +80,21 @@ class SinkRun(EpochRun[SinkSettings]):
         self._status = replace(self._status, generation=self._plan.generation, caches=planned(self._plan), state=self._target)
         self._report_awaited()
         self._retry(self._publish)
-        self._close_run(status.COMPLETED if self._epochs(ends=not settings.streams) else status.STOPPED)
+        completed = self._epochs(ends=not settings.streams)
+        if completed:
+            self._retry(self._report_open)
+        self._close_run(status.COMPLETED if completed else status.STOPPED)
+
+    def _report_open(self) -> None:
+        """Report records that this run could not read, because a transaction before them is open."""
+        places = partitions_of(self._plan.topics)
+        visible = self._topics.offsets(places, OffsetSpec.latest(), committed=True)
+        ends = self._topics.offsets(places, OffsetSpec.latest())
+        counts: dict[str, int] = defaultdict(int)
+        for topic, partition in places:
+            counts[topic] += ends[topic, partition] - visible[topic, partition]
+        if waiting := ", ".join(f"{topic} ({count:,})" for topic, count in sorted(counts.items()) if count):
+            events.emit(events.RECORDS_OPEN, connector=self._settings.name, topics=waiting)
 
     def _ensure_caches(self, plan: SinkPlan) -> None:
         self._retry(self._carried.read)

@@ -10,6 +10,7 @@ from confluent_kafka import Producer, TopicPartition
 
 from ignite_kafka.admin.sink_offsets import move
 from ignite_kafka.errors import RecordsLost, SettingsError, TopicError
+from ignite_kafka.events import RECORDS_OPEN
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.settings.secrets import Secrets
 from tests.support.processes import alive
@@ -54,6 +55,26 @@ def test_two_connectors_do_not_share_a_group(sink: Sink, same: str) -> None:
     assert sink.run(**own).caches[f"{sink.cache}-other"].records == 6
     with pytest.raises(SettingsError, match="another connector commits"):
         sink.run()
+
+
+def test_records_behind_an_open_transaction_are_told_and_stored_by_the_next_run(sink: Sink) -> None:
+    sink.send([trade(number) for number in range(3)], partition=0)
+    producer = Producer({"bootstrap.servers": sink.kafka.bootstrap, "transactional.id": sink.name})
+    producer.init_transactions(REQUEST_S)
+    producer.begin_transaction()
+    key, value = trade(3)
+    producer.produce(sink.topic, value, key, 0)
+    assert producer.flush(REQUEST_S) == 0
+    sink.send([trade(number) for number in range(4, 9)], partition=0)
+    ended = sink.run()
+    assert (ended.caches[sink.cache].records, ended.events[str(RECORDS_OPEN.id)]) == (3, 1)
+    lag = sink.lag()
+    assert (lag.counts(), lag.open_counts()) == ({}, {sink.topic: 6})
+    producer.commit_transaction(REQUEST_S)
+    assert sink.lag().counts() == {sink.topic: 7}  # with the marker of the transaction's end
+    ended = sink.run()
+    assert (ended.caches[sink.cache].records, ended.events.get(str(RECORDS_OPEN.id))) == (6, None)
+    assert sink.lag().to_dict()["total"] == 0
 
 
 def test_a_sink_that_is_reset_stores_its_topic_again(sink: Sink) -> None:

@@ -57,7 +57,18 @@ def test_a_lag_that_is_no_number_is_refused(wrong: Any) -> None:
 
 
 def test_xcom_has_counts_by_name_and_no_positions() -> None:
-    assert LAG.to_dict() == {"connector": "c", "state": RUNNING, "loaded": True, "lag": {"a": 7, "b": 1}, "total": 8}
+    assert LAG.to_dict() == {"connector": "c", "state": RUNNING, "loaded": True, "lag": {"a": 7, "b": 1}, "total": 8, "open": {}}
+
+
+def test_records_behind_an_open_transaction_are_waited_for_and_told() -> None:
+    """A sink that has stored all committed records is not caught up with a topic that has more."""
+    opened = ConnectorLag("c", COMPLETED, True, (PartitionLag("t", 0, 3, 9, 0, 6),), frozenset("t"))
+    for condition in (LagCondition(0), LagCondition({"t": 5}), LagCondition(marks=marks_of(opened))):
+        assert not condition.met(opened)
+        assert condition.warning(opened) == "Records of connector c wait behind transactions that are open (t: 6)"
+    assert LagCondition(6).met(opened)
+    assert LagCondition(marks=marks_of(opened)).met(ConnectorLag("c", COMPLETED, True, (), frozenset("t")))
+    assert (opened.counts(), opened.to_dict()["total"], opened.to_dict()["open"]) == ({}, 0, {"t": 6})
 
 
 def test_reader_has_the_secrets_of_the_file_and_connects_ignite_for_streams_only(
