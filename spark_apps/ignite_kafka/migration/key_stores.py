@@ -67,7 +67,6 @@ def pkcs12(path: str, password: str, key_password: str, target: Path, setting: s
     command = ["keytool", "-importkeystore", "-noprompt", "-srckeystore", path, "-destkeystore", str(target), "-deststoretype", "PKCS12"]
     command += ["-srcalias", aliases[0], "-srcstorepass:env", _STORE, "-srckeypass:env", _KEY, "-deststorepass:env", _STORE]
     _run([*command, "-destkeypass:env", _STORE], passwords, setting, path)
-    target.chmod(0o600)
     return target
 
 
@@ -94,9 +93,14 @@ def _run(command: Sequence[str], passwords: dict[str, str], setting: str, path: 
         raise SettingsError(what, f"Install it. {by_hand}", setting=setting, file=path)
     # the language of messages is fixed, because the kind of an entry is read from them
     environment = {**os.environ, **passwords, "JAVA_TOOL_OPTIONS": "-Duser.language=en -Duser.country=US", "LC_ALL": "C"}
-    done = subprocess.run(
-        [program, *command[1:]], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
-    )
+    try:
+        done = subprocess.run(
+            [program, *command[1:]], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_TIMEOUT_S,
+            check=False, umask=0o077,  # keytool makes its file itself, and refuses an empty one: nobody else may read the key meanwhile
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        what = f"the key store cannot be read: {command[0]} did not end within {_TIMEOUT_S} s"
+        raise SettingsError(what, by_hand, setting=setting, file=path) from None
     if done.returncode:
         said = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("keytool error") or "invalid password" in line]
         raise SettingsError(f"the key store cannot be read: {' '.join(said) or command[0]}", by_hand, setting=setting, file=path)
