@@ -109,6 +109,13 @@ def _options() -> dict[str, Any]:
             '["ssl.providers=default,legacy"]',
             "[]",
         ),
+        "config_providers": _option(
+            "What the config providers that a settings file declares may read on workers: a JSON list, each item a class of Kafka and its "
+            "limit: FileConfigProvider= or DirectoryConfigProvider= and paths, EnvVarConfigProvider= and an expression of variables. "
+            "Variables that begin with AIRFLOW_ are never given.",
+            '["FileConfigProvider=/run/secrets", "EnvVarConfigProvider=CONNECT_.*"]',
+            "[]",
+        ),
         "allow_insecure_connections": _option(
             "Allow connections of sensors, triggers and all connectors to other hosts that send credentials without TLS or do not verify "
             "the TLS certificate. A connector's setting of the same name does so for connections without credentials only.",

@@ -8,6 +8,8 @@ from airflow.providers.common.compat.sdk import conf
 
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings.client_properties import OAUTH_CALLBACK
+from ignite_kafka.settings.config_providers import ALLOWED as PROVIDERS
+from ignite_kafka.settings.config_providers import AllowedProvider, parse_allowed
 from ignite_kafka.settings.permissions import Permissions
 from ignite_kafka.settings.transport_security import ALLOW
 
@@ -32,15 +34,26 @@ def allowed_kafka_options() -> tuple[str, ...]:
 
     :raises SettingsError: the option is no JSON list of ``name=value``.
     """
+    found = _pairs(_ALLOWED, "ssl.providers=default,legacy")
+    callbacks = conf.get("apache_kafka", "callback_allowlist", fallback="") or ""
+    return (*found, *(f"{OAUTH_CALLBACK}={path.strip()}" for path in callbacks.split(",") if path.strip()))
+
+
+def config_providers() -> tuple[AllowedProvider, ...]:
+    """What the config providers that a settings file declares may read; see :mod:`ignite_kafka.settings.config_providers`.
+
+    :raises SettingsError: the option is no JSON list of ``class=limit``.
+    """
+    return parse_allowed(_pairs(PROVIDERS, "FileConfigProvider=/run/secrets"))
+
+
+def _pairs(name: str, example: str) -> list[str]:
+    """The items of an option that is a JSON list of texts with an equals sign."""
     try:
-        found = json.loads(conf.get(SECTION, _ALLOWED, fallback="") or "[]")
+        found = json.loads(conf.get(SECTION, name, fallback="") or "[]")
     except ValueError:
         found = None
     if not isinstance(found, list) or not all(isinstance(item, str) and "=" in item for item in found):
-        raise SettingsError(
-            f"option {_ALLOWED} of section [{SECTION}] is no JSON list of name=value",
-            'Write it as ["ssl.providers=default,legacy"].',
-            setting=_ALLOWED,
-        )
-    callbacks = conf.get("apache_kafka", "callback_allowlist", fallback="") or ""
-    return (*found, *(f"{OAUTH_CALLBACK}={path.strip()}" for path in callbacks.split(",") if path.strip()))
+        what = f"option {name} of section [{SECTION}] is no JSON list of name=value"
+        raise SettingsError(what, f'Write it as ["{example}"].', setting=name)
+    return found

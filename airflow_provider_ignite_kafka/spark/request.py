@@ -14,7 +14,8 @@ from airflow_provider_ignite_kafka.hooks.ignite_connection import IgniteConnecti
 from airflow_provider_ignite_kafka.hooks.kafka_config import KafkaConfig, kafka_config
 from airflow_provider_ignite_kafka.hooks.registry import registry_config
 from airflow_provider_ignite_kafka.hooks.unused_secrets import report_unused_secrets
-from airflow_provider_ignite_kafka.options import allow_insecure_connections, permissions
+from airflow_provider_ignite_kafka.options import allow_insecure_connections, config_providers, permissions
+from ignite_kafka.common.redaction import hidden_values
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.events import CONFIG_CHANGED, emit
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
@@ -70,6 +71,7 @@ class Request:
             "settings": self.settings.to_dict(),
             "allowed_kafka_options": list(self.permissions.kafka_options),
             "allow_insecure_connections": self.permissions.insecure_connections,
+            "hidden_values": list(hidden_values()),
         }
         path.write_text(json.dumps(content))
         return path
@@ -232,7 +234,7 @@ def merge_settings(
 
 def _loaded(settings: Mapping[str, Any] | str, direction: type[ConnectorSettings]) -> LoadedSettings:
     if isinstance(settings, str):
-        return properties.load(settings)
+        return properties.load(settings, config_providers())
     return LoadedSettings(settings, dict.fromkeys(settings, "operator"), direction=direction)
 
 

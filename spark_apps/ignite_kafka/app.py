@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from . import events
-from .common.redaction import set_log_values
+from .common.redaction import hide_values, set_log_values
 from .errors import IgniteKafkaError, SettingsError
 from .runtime import logs
 from .settings import secrets
@@ -142,7 +142,7 @@ class AppRequest(Generic[S]):
 
     @staticmethod
     def load(path: str, direction: type[S]) -> AppRequest[S]:
-        """Read a request file.
+        """Read a request file; messages of this process hide the values that it names from now on.
 
         :raises SettingsError: the file is missing, is not JSON, or holds an invalid setting.
         """
@@ -153,6 +153,7 @@ class AppRequest(Generic[S]):
             raise SettingsError(
                 f"the request cannot be read: {cause!r}", "Give --request a file with the form that the operator writes.", file=path
             ) from cause
+        hide_values(data.get("hidden_values", ()))
         named = {"name": data["connector"], **settings} if "connector" in data else settings
         permissions = Permissions(tuple(data.get("allowed_kafka_options", ())), data.get("allow_insecure_connections") is True)
         return AppRequest(direction.from_dict(named), run_id, data.get("snapshot_id"), permissions)

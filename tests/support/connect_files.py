@@ -57,11 +57,19 @@ def edit(path: Path, **texts: str) -> None:
     path.write_text(text)
 
 
+def allowing(folder: Path) -> list[str]:
+    """Return the arguments that let config providers read the files of a folder, and the variables of the connectors' files."""
+    return [
+        "--allow-config-provider", f"FileConfigProvider={folder}", "--allow-config-provider", f"DirectoryConfigProvider={folder}",
+        "--allow-config-provider", "EnvVarConfigProvider=CONNECT_.*",
+    ]  # fmt: skip
+
+
 def migrated(folder: Path, worker: str, connector: str) -> tuple[Path, Path]:
     """Run `ignite-kafka migrate`; return the path of the settings file, and of the secrets file, which exists if there are secrets."""
     out = folder / uuid.uuid4().hex
     out.mkdir()
-    assert cli.main(["migrate", str(folder / worker), str(folder / connector), "--output", str(out)]) == 0
+    assert cli.main(["migrate", str(folder / worker), str(folder / connector), "--output", str(out), *allowing(folder)]) == 0
     (path,) = out.glob("*.properties")
     return path, path.with_suffix(".secrets.json")
 

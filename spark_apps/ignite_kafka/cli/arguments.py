@@ -10,6 +10,9 @@ from typing import Any, NoReturn
 
 from ..errors import SettingsError
 from ..runtime import logs
+from ..settings.config_providers import AllowedProvider, parse_allowed
+
+_PROVIDER = "--allow-config-provider"
 
 
 class Parser(argparse.ArgumentParser):
@@ -28,6 +31,28 @@ class Parser(argparse.ArgumentParser):
             super().error(message)
         logs.show_error(SettingsError(message, f"See {self.prog} --help"), as_json=True)
         self.exit(SettingsError.exit_code)
+
+
+def add_allowed_providers(added: argparse.ArgumentParser) -> None:
+    """Add the argument that lets settings files read files and variables of this host."""
+    added.add_argument(
+        _PROVIDER, action="append", default=[], metavar="CLASS=LIMIT",
+        help="let config providers of settings files read: FileConfigProvider=PATHS, DirectoryConfigProvider=PATHS, or "
+        "EnvVarConfigProvider=EXPRESSION of variables",
+    )  # fmt: skip
+
+
+def allowed_providers(arguments: argparse.Namespace) -> tuple[AllowedProvider, ...]:
+    """What config providers of settings files may read.
+
+    :raises SettingsError: see :func:`.config_providers.parse_allowed`.
+    """
+    return parse_allowed(arguments.allow_config_provider, _PROVIDER)
+
+
+def given_providers(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """The same arguments for another process of this command."""
+    return tuple(part for one in arguments.allow_config_provider for part in (_PROVIDER, one))
 
 
 def whole(text: str) -> int:

@@ -17,6 +17,7 @@ from ..settings.permissions import Permissions
 from ..settings.secrets import Secrets
 from ..settings.source import SourceSettings
 from ..settings.transport_security import ALLOW
+from .arguments import allowed_providers
 
 _COMMAND_LINE = "the command line"
 
@@ -43,7 +44,7 @@ def of_source(settings: ConnectorSettings) -> SourceSettings:
 
 
 def _read_settings(arguments: argparse.Namespace) -> ConnectorSettings:
-    loaded = properties.load(arguments.file) if arguments.file else properties.LoadedSettings({}, {})
+    loaded = properties.load(arguments.file, allowed_providers(arguments)) if arguments.file else properties.LoadedSettings({}, {})
     given = {
         "name": getattr(arguments, "name", None),
         "ignite_addresses": getattr(arguments, "ignite", None),

@@ -22,7 +22,7 @@ from ..settings.registry_login import check_registry
 from ..settings.sink import SinkSettings
 from ..settings.transport_security import check_ignite, check_kafka
 from . import folder, render
-from .arguments import Parser, command_after_interrupt, whole
+from .arguments import Parser, add_allowed_providers, command_after_interrupt, whole
 from .given import check_conversion, of_source, permissions_of, secrets_of, settings_of
 from .migrate import add_connectors, add_migrate, run_all, validate_all
 from .replicate import add_replicate, replicate
@@ -170,6 +170,7 @@ def _add_common(added: argparse.ArgumentParser, command: Callable[[argparse.Name
         "--allow-insecure-connections", action="store_true",
         help="send the credentials of the secrets file also over connections without TLS, or with TLS that does not verify the other side",
     )  # fmt: skip
+    add_allowed_providers(added)
     added.set_defaults(command=command)
     return added
 

@@ -26,7 +26,7 @@ from ..migration.written import SECRETS_ENDING, text
 from ..settings import secrets
 from ..settings.findings import Findings
 from ..settings.secrets import Secrets
-from .arguments import Parser
+from .arguments import Parser, add_allowed_providers, allowed_providers, given_providers
 from .given import check_conversion, permissions_of
 from .replicate import Part, run_together
 
@@ -41,6 +41,7 @@ def add_migrate(commands: Any) -> None:
     added.add_argument("connectors", metavar="CONNECTOR", nargs="*", help="connectors' files: .properties, or .json of the REST interface")
     added.add_argument("--output", metavar="FOLDER", default=".", help="existing folder of the new files (default: this one)")
     added.add_argument("--ignite", metavar="HOST:PORT,…", help="client connectors of Ignite nodes: ignite_addresses")
+    add_allowed_providers(added)
     added.set_defaults(command=migrate)
 
 
@@ -56,7 +57,7 @@ def migrate(arguments: argparse.Namespace) -> int:
     if not folder.is_dir():
         raise SettingsError("there is no such folder", "Create it", folder=folder)
     with tempfile.TemporaryDirectory(prefix=".ignite-kafka-", dir=folder) as work:
-        done = _migrated(arguments, Path(work))
+        done = _migrated(arguments, Path(work), keep=True)
         _show(done)
         made = [path for one in done for path in _write(one, Path(work))]
         stores = [path for path in Path(work).iterdir() if path not in made]
@@ -72,6 +73,8 @@ def migrate(arguments: argparse.Namespace) -> int:
     for one in done:
         given = f" --secrets {shlex.quote(str(folder / (one.name + SECRETS_ENDING)))}" if _has_secrets(one.secrets) else ""
         print(f"{one.name} runs by: ignite-kafka run {shlex.quote(str(folder / (one.name + '.properties')))}{given}")
+        if one.provided:
+            print(f"{one.name} has references to config providers, which its run may read with --allow-config-provider")
     return 0
 
 
@@ -134,22 +137,26 @@ def _command(arguments: argparse.Namespace, files: RunFiles) -> tuple[str, ...]:
     allowed += ["--allow-insecure-connections"] if arguments.allow_insecure_connections else []
     unprotected = ["--ship-secrets-unprotected"] if arguments.ship_secrets_unprotected else []
     quiet = ["--quiet"] if arguments.quiet else []
-    return (*_THIS, *quiet, "run", str(files.settings), *given, *allowed, *unprotected)
+    return (*_THIS, *quiet, "run", str(files.settings), *given, *allowed, *given_providers(arguments), *unprotected)
 
 
-def _migrated(arguments: argparse.Namespace, work: Path) -> list[Migrated]:
-    """The connectors; emits event 15000 and raises all findings of all files at once."""
+def _migrated(arguments: argparse.Namespace, work: Path, *, keep: bool = False) -> list[Migrated]:
+    """The connectors; emits event 15000 and raises all findings of all files at once.
+
+    :param keep: see :func:`ignite_kafka.migration.migrate.migrate`.
+    """
+    allowed = allowed_providers(arguments)
     read = [GivenFile.read(path) for path in (arguments.file, *arguments.connectors)]
     worker = read[0] if read[0].is_worker else None
     connectors = read[1:] if worker else read
     if not connectors:
         raise SettingsError("there is no connector's file", "Give the connectors' files after the worker's", file=arguments.file)
-    done = [migrated_of(worker, one, work, arguments.ignite) for one in connectors]
+    done = [migrated_of(worker, one, work, arguments.ignite, allowed, keep=keep) for one in connectors]
     found = Findings(error for one in done for error in one.findings)
     names = [one.name for one in done]
     for one in done:
         with found.check():
-            if not one.findings:
+            if not one.findings and not one.kept:
                 check_conversion(replace(one.loaded, ignored={}).settings())
         with found.check():
             if names.count(one.name) > 1 and not one.findings:

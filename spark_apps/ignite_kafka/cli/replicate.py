@@ -24,12 +24,14 @@ from ..errors import IgniteKafkaError, SettingsError
 from ..runtime import logs
 from ..settings import files, secrets
 from ..settings.both_directions import load_both
+from ..settings.config_providers import AllowedProvider
 from ..settings.connector import ConnectorSettings
 from ..settings.permissions import Permissions
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
 from ..settings.source import SourceSettings
 from ..settings.topic_names import types_topic
+from .arguments import add_allowed_providers, allowed_providers
 
 log = logging.getLogger(__name__)
 _POLL_S = 0.2
@@ -50,12 +52,14 @@ def add_replicate(commands: Any) -> None:
     added.add_argument("--sink-secrets", metavar="FILE", help="JSON file with secrets of the sink (default: those of the source)")
     insecure = "send the credentials of both also over connections without TLS, or with TLS that does not verify the other side"
     added.add_argument("--allow-insecure-connections", action="store_true", help=insecure)
+    add_allowed_providers(added)
     added.set_defaults(command=replicate)
 
 
 def replicate(arguments: argparse.Namespace) -> int:
     """Run a source and a sink until both end; the exit code is that of the first to fail."""
-    source, sink = settings_of_both(Path(arguments.source), Path(arguments.sink) if arguments.sink else None)
+    sink_file = Path(arguments.sink) if arguments.sink else None
+    source, sink = settings_of_both(Path(arguments.source), sink_file, allowed_providers(arguments))
     sink_secrets = arguments.sink_secrets or arguments.secrets
     permissions = Permissions((), arguments.allow_insecure_connections)
     every = Interval(sink.progress_interval_ms / 1000)
@@ -88,13 +92,18 @@ def _ensure_types_topic(source: SourceSettings, hidden: Secrets) -> None:
     ensure_types_topic(source, Topics(kafka_clients(source, hidden)))
 
 
-def settings_of_both(source_file: Path, sink_file: Path | None = None) -> tuple[SourceSettings, SinkSettings]:
+def settings_of_both(
+    source_file: Path, sink_file: Path | None = None, allowed: Sequence[AllowedProvider] = ()
+) -> tuple[SourceSettings, SinkSettings]:
     """Settings of both directions. An empty ``types_topic`` of the sink is the source's types topic.
 
     :param sink_file: None: the first file is of both (:func:`~ignite_kafka.settings.both_directions.load_both`).
+    :param allowed: see :func:`.files.load`.
     :raises SettingsError: a file is of the other direction, or the two do not fit.
     """
-    of_source, of_sink = load_both(source_file) if sink_file is None else (files.load(source_file), files.load(sink_file))
+    of_source, of_sink = (
+        load_both(source_file, allowed) if sink_file is None else (files.load(source_file, allowed), files.load(sink_file, allowed))
+    )
     source, sink = of_source.settings_of(SourceSettings), of_sink.settings_of(SinkSettings)
     if source.streams != sink.streams:
         what = f"run_mode of the source is {source.run_mode}, that of the sink {sink.run_mode}"

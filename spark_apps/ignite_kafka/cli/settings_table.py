@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from ..settings.connector import ConnectorSettings
-from ..settings.files import PROVIDED
+from ..settings.findings import PROVIDED
 from .tables import table
 
 _ALWAYS_SHOWN = ("ignite_addresses", "bootstrap_servers")  # the default is a cluster of this machine, which is often not intended

@@ -11,7 +11,7 @@ from ..settings import key_table
 from ..settings.config_providers import DECLARED, is_declaration
 from ..settings.files import json_of, properties_of, read
 
-_SIDES = ("key", "value", "header")
+SIDES = ("key", "value", "header")
 _CLIENTS = ("producer.", "consumer.")
 _SECURITY = ("security.protocol", "ssl.", "sasl.")
 _CLASS = "connector.class"
@@ -61,8 +61,8 @@ def merge(worker: GivenFile | None, connector: GivenFile) -> Merged:
     merged = Merged(dict(connector.given), dict(connector.origin), file_of=dict.fromkeys(connector.given, connector.file))
     if worker is None:
         return merged
-    own = {side for side in _SIDES if f"{side}.converter" in connector.given}
-    for side in _SIDES:
+    own = {side for side in SIDES if f"{side}.converter" in connector.given}
+    for side in SIDES:
         for name in [name for name in connector.given if name.startswith(f"{side}.converter.") and side not in own]:
             if f"{side}.converter" in worker.given:
                 del merged.given[name]
@@ -87,7 +87,7 @@ def _reason_to_leave(name: str, own: set[str]) -> str | None:
     reason = reason or key_table.WORKER_IGNORED.get(name)
     if reason is not None:
         return reason
-    side = next((side for side in _SIDES if name == f"{side}.converter" or name.startswith(f"{side}.converter.")), None)
+    side = next((side for side in SIDES if name == f"{side}.converter" or name.startswith(f"{side}.converter.")), None)
     if side is not None:
         return f"the connector has its own {side}.converter" if side in own else None
     if is_declaration(name) or name == "bootstrap.servers" or name.startswith((*_CLIENTS, *_SECURITY)):

@@ -11,17 +11,20 @@ from typing import Any
 from ..errors import IgniteKafkaError, NotAvailableYet, SettingsError
 from ..ignite.endpoint import IgniteCredentials
 from ..settings.config_providers import is_declaration
-from ..settings.connect_keys import prepare
+from ..settings.connect_keys import ConnectKeys, prepare
 from ..settings.connect_names import settings_class, target_of, translate
-from ..settings.files import PROVIDED, LoadedSettings, resolve
-from ..settings.findings import Findings
+from ..settings.connector import ConnectorSettings
+from ..settings.files import Allowed, LoadedSettings, resolve
+from ..settings.findings import PROVIDED, Findings
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
 from . import client_security, node_settings
 from .client_security import Keys
-from .merge import GivenFile, Merged, merge
+from .merge import SIDES, GivenFile, Merged, merge
 
-_RUN_MODE = "run_mode"
+_RUN_MODE, _GROUPS = "run_mode", "topic_creation_groups"
+_NEEDED = ("name", "connector.class", "transforms", "predicates", "topic.creation.groups", *(f"{side}.converter" for side in SIDES))
+"""Keys by whose values others are translated."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Migrated:
     :param became: (file, key, what became of it), in the order of the files.
     :param sources: keys by the setting, or the name within one, that stands for them.
     :param provided: references to config providers by the same names, and the declarations of these providers.
+    :param kept: keys whose references were not allowed to be read; they are in the settings as they are.
     :param warnings: what a reader has to check.
     :param findings: all that is wrong; empty if the connector can run.
     """
@@ -44,6 +48,7 @@ class Migrated:
     provided: Mapping[str, str]
     warnings: tuple[str, ...]
     findings: tuple[IgniteKafkaError, ...]
+    kept: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -51,47 +56,88 @@ class Migrated:
         return str(self.loaded.values.get("name") or Path(self.file).stem)
 
 
-def migrate(worker: GivenFile | None, connector: GivenFile, folder: Path, addresses: str | None = None) -> Migrated:
+def migrate(
+    worker: GivenFile | None,
+    connector: GivenFile,
+    folder: Path,
+    addresses: str | None = None,
+    allowed: Allowed = (),
+    *,
+    keep: bool = False,
+) -> Migrated:
     """Migrate a connector.
 
     :param worker: its worker's file.
     :param folder: where converted key stores are written.
     :param addresses: setting ``ignite_addresses``, as a text.
+    :param allowed: what the config providers that the files declare may read.
+    :param keep: a reference that is not allowed stays in the settings, to be read at each run; it is a finding only if the migration needs
+        its value. Else it is a finding.
     """
     merged = merge(worker, connector)
     raw = dict(merged.given)
-    values, errors = resolve(merged.given, merged.origin)
+    values, errors = resolve(merged.given, merged.origin, allowed, keep=keep)
     try:
         direction = settings_class(values, merged.origin)
     except SettingsError as error:
         return Migrated(connector.file, LoadedSettings({}, {}), Secrets(), (), {}, {}, (), (*errors, error))
-    sink = direction is SinkSettings
     keys = Keys(values, merged.origin)
+    kept = tuple(name for name, value in values.items() if merged.origin.get(name, "").endswith(PROVIDED) and value == raw[name])
     name = str(values.get("name", Path(connector.file).stem)).strip().replace("/", "-")
-    client_security.extract(keys, "consumer" if sink else "producer", folder, name)
-    warnings = node_settings.extract(keys, folder, name, addresses)
-    judged = prepare(keys.given, keys.origin, sink=sink)
-    loaded = LoadedSettings(*translate(judged.given, judged.origin))
-    loaded = replace(loaded, ignored={**judged.ignored, **loaded.ignored}, origin={**loaded.origin, **_ignored_in(keys, judged.ignored)})
-    if _RUN_MODE not in loaded.values:
-        loaded = loaded.with_values({_RUN_MODE: "continuous"}, "Kafka Connect, whose connectors have no end")
-    hidden = Secrets(IgniteCredentials(**keys.ignite), keys.kafka, keys.registry)
+    client_security.extract(keys, "consumer" if direction is SinkSettings else "producer", folder, name)
+    warnings = tuple(node_settings.extract(keys, folder, name, addresses))
+    files = _Files(worker, connector, merged, raw, kept if keep else ())
+    return replace(_migrated(files, keys, direction, errors), warnings=warnings, kept=kept)
+
+
+@dataclass(frozen=True)
+class _Files:
+    worker: GivenFile | None
+    connector: GivenFile
+    merged: Merged
+    raw: Mapping[str, Any]
+    kept: tuple[str, ...]
+
+
+def _migrated(files: _Files, keys: Keys, direction: type[ConnectorSettings], errors: list[IgniteKafkaError]) -> Migrated:
+    """The connector after its security was converted."""
+    merged, judged = files.merged, prepare(keys.given, keys.origin, sink=direction is SinkSettings)
+    loaded = _loaded(judged, keys)
     targets = _targets(judged.given, judged.renamed, direction)
+    provided = _provided(files.raw, merged.origin, targets, keys.became)
+    needed = [name for name in files.kept if name not in loaded.ignored and (name in _NEEDED or targets.get(name) not in provided)]
+    places = {merged.origin[name] for name in files.kept}
     found = _findings(loaded, [*errors, *keys.errors.errors, *judged.errors])
     return Migrated(
-        connector.file,
+        files.connector.file,
         loaded,
-        hidden,
-        tuple(_became(worker, connector, merged, keys, {**loaded.ignored, **judged.ignored}, targets)),
+        Secrets(IgniteCredentials(**keys.ignite), keys.kafka, keys.registry),
+        tuple(_became(files, keys, {**loaded.ignored, **judged.ignored}, targets)),
         _sources(targets, judged.origin, keys.stands_for),
-        _provided(raw, merged.origin, targets, keys.became),
-        tuple(warnings),
-        found,
+        provided,
+        (),
+        (  # what is wrong with a reference's text says nothing about its value
+            *(error for error in found if error.where.get("set_in") not in places),
+            *(_needs_value(name, merged.origin) for name in needed),
+        ),
     )
 
 
-def _ignored_in(keys: Keys, ignored: Mapping[str, str]) -> dict[str, str]:
-    return {name: keys.origin.get(name, "") for name in ignored}
+def _loaded(judged: ConnectKeys, keys: Keys) -> LoadedSettings:
+    loaded = LoadedSettings(*translate(judged.given, judged.origin))
+    places = {name: keys.origin.get(name, "") for name in judged.ignored}
+    loaded = replace(loaded, ignored={**judged.ignored, **loaded.ignored}, origin={**loaded.origin, **places})
+    if _RUN_MODE in loaded.values:
+        return loaded
+    return loaded.with_values({_RUN_MODE: "continuous"}, "Kafka Connect, whose connectors have no end")
+
+
+def _needs_value(name: str, origin: Mapping[str, str]) -> SettingsError:
+    what = "its value is a reference to a config provider, and the migration needs the value"
+    remedy = (
+        "Let this command read it with --allow-config-provider, or write the value; leave a secret out and put it into the secrets file"
+    )
+    return SettingsError(what, remedy, setting=name, set_in=origin.get(name, "").removesuffix(PROVIDED) or None)
 
 
 def _findings(loaded: LoadedSettings, before: list[IgniteKafkaError]) -> tuple[IgniteKafkaError, ...]:
@@ -110,9 +156,8 @@ def _targets(given: Mapping[str, Any], renamed: Mapping[str, str], direction: An
     return found
 
 
-def _became(
-    worker: GivenFile | None, connector: GivenFile, merged: Merged, keys: Keys, ignored: Mapping[str, str], targets: Mapping[str, str]
-) -> list[tuple[str, str, str]]:
+def _became(files: _Files, keys: Keys, ignored: Mapping[str, str], targets: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    worker, connector, merged = files.worker, files.connector, files.merged
     found = []
     for file in (worker, connector) if worker is not None else (connector,):
         for name in file.given:
@@ -142,7 +187,11 @@ def _sources(targets: Mapping[str, str], origin: Mapping[str, str], stands_for: 
 
 def _provided(raw: Mapping[str, Any], origin: Mapping[str, str], targets: Mapping[str, str], became: Mapping[str, str]) -> dict[str, str]:
     """What a new file keeps of config providers, so that it shows no value of them."""
-    kept = {targets[name]: str(value) for name, value in raw.items() if origin[name].endswith(PROVIDED) and name in targets}
+    kept = {
+        targets[name]: str(value)
+        for name, value in raw.items()
+        if origin[name].endswith(PROVIDED) and name in targets and targets[name] != _GROUPS
+    }
     if not kept:
         return {}
     return kept | {name: str(value) for name, value in raw.items() if is_declaration(name) and name not in became}

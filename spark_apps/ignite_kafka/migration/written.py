@@ -8,6 +8,7 @@ from typing import Any
 
 from ..settings.config_providers import is_declaration
 from ..settings.java_properties import line
+from ..settings.transforms import CONFIGS
 from .migrate import Migrated
 
 SECRETS_ENDING = ".secrets.json"
@@ -42,7 +43,12 @@ def text(migrated: Migrated) -> str:
 
 
 def _settings(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    kinds = {config: kind for kind, config in CONFIGS.items()}
     for name, value in values.items():
+        if name in kinds and isinstance(value, Mapping):
+            for alias, given in value.items():
+                yield from ((f"{kinds[name]}.{alias}.{item}", _text(one)) for item, one in given.items())
+            continue
         if name in _BY_NAME and isinstance(value, Mapping):
             yield from ((f"{name}.{item}", _text(one)) for item, one in value.items())
         else:

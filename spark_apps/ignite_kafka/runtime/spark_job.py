@@ -22,7 +22,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from .. import events
-from ..common.redaction import set_log_values
+from ..common.redaction import hidden_values, hide_values, set_log_values
 from ..plan.source_plan import RunPlan
 from ..registry.registries import Ids, known_ids, learn_ids
 from ..settings.secrets import Secrets
@@ -50,12 +50,13 @@ def slot_work(
 ) -> Work:
     """Work in which each task runs its slots with ``run_slots(plan, secrets, slots, attempt, argument)``, on an executor.
 
-    Tasks receive the schema ids that this process has got from schema registries.
+    Tasks receive the schema ids that this process has got from schema registries, and the values that its messages hide.
 
     :param tasks: slots of each task.
     :param argument: sent unchanged to every task.
     """
-    return partial(_run_task, run_slots, type(plan).from_json, plan.to_json(), tasks, secrets_file, argument, known_ids(plan.settings))
+    known = known_ids(plan.settings), hidden_values()
+    return partial(_run_task, run_slots, type(plan).from_json, plan.to_json(), tasks, secrets_file, argument, known)
 
 
 def _run_task(
@@ -65,9 +66,11 @@ def _run_task(
     tasks: Sequence[Sequence[int]],
     secrets_file: SecretsSource | None,
     argument: Any,
-    ids: Ids,
+    known: tuple[Ids, tuple[str, ...]],
     numbers: Iterable[int],
 ) -> Iterator[SlotResult]:
+    ids, hidden = known
+    hide_values(hidden)
     plan = read_plan(plan_json)
     learn_ids(ids)
     set_log_values(plan.settings.log_values)

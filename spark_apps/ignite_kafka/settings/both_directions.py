@@ -7,18 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SettingsError
-from .files import LoadedSettings, is_properties, json_of, of_connect, of_json, properties_of, read
+from .files import Allowed, LoadedSettings, is_properties, json_of, of_connect, of_json, properties_of, read
 
 _DIRECTIONS = ("source", "sink")
 _PREFIXES = tuple(f"{part}." for part in _DIRECTIONS)
 
 
-def load_both(path: str | Path) -> tuple[LoadedSettings, LoadedSettings]:
+def load_both(path: str | Path, allowed: Allowed = ()) -> tuple[LoadedSettings, LoadedSettings]:
     """Read the settings of a source and of a sink from one file.
 
     A name with ``source.`` or ``sink.`` before it is of that direction, any other of both; one of a direction wins. In a `.json` file the
     two may also be objects: ``{"source": {…}, "sink": {…}, …}``.
 
+    :param allowed: see :func:`.files.load`.
     :raises SettingsError: as :func:`.files.load`; or the file has no name of its own for one of the two.
     """
     content, file = read(path)
@@ -27,7 +28,7 @@ def load_both(path: str | Path) -> tuple[LoadedSettings, LoadedSettings]:
         if isinstance(within := data.get(part), dict):
             origin |= {f"{part}.{name}": f"{file}, {part}" for name in within}
             data = {name: value for name, value in data.items() if name != part} | {f"{part}.{name}": one for name, one in within.items()}
-    source, sink = (_of_direction(data, origin, part, file) for part in _DIRECTIONS)
+    source, sink = (_of_direction(data, origin, part, file, allowed) for part in _DIRECTIONS)
     return source, sink
 
 
@@ -39,7 +40,7 @@ def _values(content: bytes, file: str) -> tuple[dict[str, Any], dict[str, str]]:
     return data, dict.fromkeys(data, file)
 
 
-def _of_direction(data: Mapping[str, Any], origin: Mapping[str, str], part: str, file: str) -> LoadedSettings:
+def _of_direction(data: Mapping[str, Any], origin: Mapping[str, str], part: str, file: str, allowed: Allowed) -> LoadedSettings:
     """The settings of `source` or `sink`: its own names, and those of both."""
     own = {name.removeprefix(f"{part}."): name for name in data if name.startswith(f"{part}.")}
     if not own:
@@ -48,4 +49,4 @@ def _of_direction(data: Mapping[str, Any], origin: Mapping[str, str], part: str,
     names = {name: name for name in data if not name.startswith(_PREFIXES)} | own
     mine = {short: data[name] for short, name in names.items()}
     set_in = {short: origin[name] for short, name in names.items()}
-    return of_connect(mine, set_in) if is_properties(file) else of_json(mine, set_in)
+    return of_connect(mine, set_in, allowed) if is_properties(file) else of_json(mine, set_in)

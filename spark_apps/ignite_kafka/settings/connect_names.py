@@ -15,7 +15,7 @@ from .connect_keys import prepare
 from .connector import ConnectorSettings
 from .error_policies import DEAD_LETTER, LOG_ONLY, STOP
 from .fields import TEXTS
-from .findings import Findings
+from .findings import PROVIDED, Findings
 from .sink import SinkSettings
 from .source import SourceSettings
 from .suggestions import did_you_mean
@@ -36,7 +36,7 @@ _JSON_CLASS = "org.apache.kafka.connect.json.JsonConverter"  # whose schemas.ena
 _TOPICS = ("topics", "topics.regex", "topics_regex")  # required by a sink, unknown to a source
 _CREATION = "topic.creation.default."
 _SECURITY = ("security.", "ssl.", "sasl.")
-_PROVIDED = re.compile(r"\$\{[^}:]+:[^}]*\}")
+_REFERENCE = re.compile(r"\$\{[^}:]+:[^}]*\}")
 
 _ALL_CONNECT = {
     "name": "name",
@@ -246,7 +246,9 @@ def _aliased(
 
 
 def _refuse_provider(name: str, value: Any, origin: Mapping[str, str]) -> None:
-    if isinstance(value, str) and _PROVIDED.search(value):
+    if origin.get(name, "").endswith(PROVIDED):  # what a provider gives is text, whatever it looks like
+        return
+    if isinstance(value, str) and _REFERENCE.search(value):
         remedy = "Write the value itself; put a secret into the secrets file"
         raise SettingsError("it is of configuration providers, which are not declared", remedy, setting=name, set_in=origin.get(name))
 
@@ -281,7 +283,7 @@ def _reason_to_ignore(name: str, direction: type[ConnectorSettings]) -> str | No
 
 
 def target_of(name: str, direction: type[ConnectorSettings]) -> str:
-    """Where the translation puts a key, for people: a setting, or a name within one.
+    """Where the translation puts a key, for people: a setting, or a name within one; of a transform or predicate the key itself.
 
     :raises SettingsError: there is no such setting.
     """
@@ -289,6 +291,8 @@ def target_of(name: str, direction: type[ConnectorSettings]) -> str:
         return _TOLERATED
     if name.startswith(CONNECT_PREFIX) and not name.startswith(_CREATION):
         return "topic_creation_groups"
+    if name.startswith(tuple(f"{kind}." for kind in CONFIGS)):
+        return name
     setting, item = _target(name, None, direction)
     return setting if item is None else f"{setting}.{item}"
 

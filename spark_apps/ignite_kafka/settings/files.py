@@ -9,18 +9,29 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from ..errors import IgniteKafkaError, NotAvailableYet, SettingsError
+from ..errors import IgniteKafkaError, SettingsError
 from ..events import CONFIG_CHANGED, emit
-from .config_providers import DECLARED, declared, is_declaration, references, resolved
+from .config_providers import (
+    DECLARED,
+    AllowedProvider,
+    can_run,
+    check_form,
+    declared,
+    is_declaration,
+    references,
+    resolved,
+    resolved_if_allowed,
+)
 from .connect_names import is_connect, settings_class, target_of, translate
 from .connector import ConnectorSettings
-from .findings import Findings
+from .findings import PROVIDED, Findings, concealed
 from .java_properties import parse
 from .source import SourceSettings
+from .transforms import CONFIGS
 
 S = TypeVar("S", bound=ConnectorSettings)
-PROVIDED = ", by a config provider"
-"""End of the origin of a value that a config provider gave, which is never shown."""
+Allowed = Iterable[AllowedProvider]
+"""What the config providers that a file declares may read; see :mod:`.config_providers`."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +65,7 @@ class LoadedSettings:
         found = Findings(self.findings)
         with found.check():
             self.direction.refuse_empty(self.values, self.origin)
-        try:
-            return self.direction.from_dict(self.values, self.origin, found.errors)
-        except (SettingsError, NotAvailableYet) as error:
-            shown = Findings(_without_provided(error.findings or (error,)))
-            shown.raise_all()
-            raise
+        return self.direction.from_dict(self.values, self.origin, found.errors)
 
     def settings_of(self, direction: type[S]) -> S:
         """:meth:`settings`, which must be of that direction.
@@ -72,16 +78,17 @@ class LoadedSettings:
         return cast(S, self.settings())
 
 
-def load(path: str | Path) -> LoadedSettings:
+def load(path: str | Path, allowed: Allowed = ()) -> LoadedSettings:
     """Read a settings file.
 
     A `.properties` file holds names of the GridGain connector, of Kafka Connect and ours. A `.json` file holds ours, or the JSON of Kafka
     Connect's REST interface (``{"name", "config"}``, or the config alone).
 
+    :param allowed: what the config providers that a `.properties` file declares may read; nothing if it is empty.
     :raises SettingsError: the file cannot be read, has another type, or holds an unknown name.
     """
     content, file = read(path)
-    return from_properties(content, file) if is_properties(file) else from_json(content, file)
+    return from_properties(content, file, allowed) if is_properties(file) else from_json(content, file)
 
 
 def is_properties(file: str) -> bool:
@@ -101,17 +108,21 @@ def read(path: str | Path) -> tuple[bytes, str]:
     return content, path.name
 
 
-def from_properties(content: bytes, file: str) -> LoadedSettings:
-    """Read settings from the bytes of a `.properties` file; the last value of a key counts, as in Java."""
-    return of_connect(*properties_of(content, file))
+def from_properties(content: bytes, file: str, allowed: Allowed = ()) -> LoadedSettings:
+    """Read settings from the bytes of a `.properties` file; the last value of a key counts, as in Java.
+
+    :param allowed: see :func:`load`.
+    """
+    return of_connect(*properties_of(content, file), allowed)
 
 
-def of_connect(given: Mapping[str, Any], origin: dict[str, str]) -> LoadedSettings:
+def of_connect(given: Mapping[str, Any], origin: dict[str, str], allowed: Allowed = ()) -> LoadedSettings:
     """Settings of values by Kafka Connect's names, with their config providers.
 
     :param origin: where each was set.
+    :param allowed: see :func:`load`.
     """
-    return _with_providers(given, origin) if DECLARED in given else LoadedSettings(*translate(given, origin))
+    return _with_providers(given, origin, allowed) if DECLARED in given else LoadedSettings(*translate(given, origin))
 
 
 def properties_of(content: bytes, file: str) -> tuple[dict[str, str], dict[str, str]]:
@@ -126,33 +137,47 @@ def properties_of(content: bytes, file: str) -> tuple[dict[str, str], dict[str, 
     return {entry.key: entry.value for entry in entries}, {entry.key: f"{file}, line {entry.line}" for entry in entries}
 
 
-def _with_providers(given: Mapping[str, str], origin: dict[str, str]) -> LoadedSettings:
-    values, errors = resolve(given, origin)
-    loaded = LoadedSettings(*translate(values, origin))
+def _with_providers(given: Mapping[str, str], origin: dict[str, str], allowed: Allowed) -> LoadedSettings:
+    values, errors = resolve(given, origin, allowed)
+    try:
+        loaded = LoadedSettings(*translate(values, origin))
+    except SettingsError as error:
+        raise concealed(error) from None
     provided = {}
     for name in values:
         if origin[name].endswith(PROVIDED):
             with suppress(SettingsError):  # an unknown name is a finding already
-                provided[target_of(name, loaded.direction).partition(".")[0]] = origin[name]
+                setting = target_of(name, loaded.direction).partition(".")[0]
+                provided[CONFIGS[setting] if name.startswith(f"{setting}.") and setting in CONFIGS else setting] = origin[name]
     return replace(loaded, origin={**loaded.origin, **provided}, findings=(*errors, *loaded.findings))
 
 
-def resolve(given: Mapping[str, str], origin: dict[str, str]) -> tuple[dict[str, str], list[IgniteKafkaError]]:
+def resolve(
+    given: Mapping[str, str], origin: dict[str, str], allowed: Allowed, *, keep: bool = False
+) -> tuple[dict[str, str], list[IgniteKafkaError]]:
     """The values without declarations of config providers and with their references replaced, and errors.
 
-    :param origin: gets :data:`PROVIDED` at the end of the origin of each value that a provider gave.
+    :param origin: gets :data:`PROVIDED` at the end of the origin of each value that a provider gives.
+    :param allowed: see :func:`load`.
+    :param keep: a value with a reference that is not allowed stays as it is; else that is an error.
     """
-    found, values, providers = Findings(), {}, {}
-    with found.check():
-        providers = declared(given, origin)
+    found, values = Findings(), {}
+    providers, wrong = declared(given, origin, allowed)
+    found.errors += wrong
     for name, value in given.items():
         if is_declaration(name):
             continue
         if not references(value):
             values[name] = value
             continue
+        set_in = origin.get(name)
+        if not can_run(value, providers):  # the declaration is the error
+            with found.check():
+                check_form(name, value, providers, set_in)
+            continue
         with found.check():
-            values[name] = resolved(name, value, providers, origin.get(name))
+            read = resolved_if_allowed(name, value, providers, set_in) if keep else resolved(name, value, providers, set_in)
+            values[name] = value if read is None else read
             origin[name] = origin.get(name, "") + PROVIDED
     return values, found.errors
 
@@ -184,14 +209,3 @@ def of_json(data: Mapping[str, Any], origin: Mapping[str, str]) -> LoadedSetting
     if is_connect(data):
         return LoadedSettings(*translate(data, origin))
     return LoadedSettings(data, origin, direction=settings_class(data, origin))
-
-
-def _without_provided(errors: Iterable[IgniteKafkaError]) -> list[IgniteKafkaError]:
-    """The errors; one about a value that a config provider gave does not show it."""
-    what = "the value that a config provider gave is wrong"
-    return [
-        SettingsError(what, setting=error.where.get("setting"), allowed=error.where.get("allowed"), set_in=error.where["set_in"])
-        if str(error.where.get("set_in", "")).endswith(PROVIDED) and "no such setting" not in error.what
-        else error
-        for error in errors
-    ]

@@ -1,11 +1,34 @@
-"""Collection of errors about settings, so that one check reports all of them."""
+"""Collection of errors about settings and transforms, so that one check reports all of them; none shows a config provider's value."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from ..common.redaction import hidden_values, without_hidden
 from ..errors import IgniteKafkaError, NotAvailableYet, SettingsError
+
+PROVIDED = ", by a config provider"
+"""End of the origin of a value that a config provider gave, which is never shown."""
+
+
+def concealed(error: IgniteKafkaError) -> IgniteKafkaError:
+    """The error without values of config providers.
+
+    One about such a value says only where the value is: its reason may show parts of the value. In another one known values are hidden.
+    """
+    if error.findings:
+        return _joined([concealed(one) for one in error.findings])
+    where = error.where
+    if str(where.get("set_in", "")).endswith(PROVIDED) and "no such setting" not in error.what:
+        return SettingsError(
+            "the value that a config provider gave is wrong",
+            setting=where.get("setting"), allowed=where.get("allowed"), set_in=where["set_in"],
+        )  # fmt: skip
+    if not hidden_values():
+        return error
+    shown = {name: without_hidden(value) if isinstance(value, str) else value for name, value in where.items()}
+    return type(error)(without_hidden(error.what), without_hidden(error.remedy), **shown)  # without the cause, which has the value
 
 
 class Findings:
@@ -15,7 +38,7 @@ class Findings:
     """
 
     def __init__(self, errors: Iterable[IgniteKafkaError] = ()) -> None:
-        self.errors = list(errors)
+        self.errors = [concealed(error) for error in errors]
         self._wrong = {str(error.where.get("setting")) for error in self.errors}
 
     @contextmanager
@@ -28,9 +51,9 @@ class Findings:
             yield
         except (SettingsError, NotAvailableYet) as error:
             if error.findings:  # a check that runs several checks
-                self.errors += error.findings
+                self.errors += map(concealed, error.findings)
             elif not self._wrong.intersection(names):
-                self.errors.append(error)
+                self.errors.append(concealed(error))
             self._wrong.add(str(error.where.get("setting")))
 
     def raise_all(self) -> None:
@@ -38,7 +61,11 @@ class Findings:
         if len(self.errors) == 1:
             raise self.errors[0]
         if self.errors:
-            numbered = " ".join(f"({number}) {error}" for number, error in enumerate(self.errors, 1))
-            joined = SettingsError(f"{len(self.errors)} settings are wrong: {numbered}")
-            joined.findings = tuple(self.errors)
-            raise joined
+            raise _joined(self.errors)
+
+
+def _joined(errors: Sequence[IgniteKafkaError]) -> SettingsError:
+    numbered = " ".join(f"({number}) {error}" for number, error in enumerate(errors, 1))
+    joined = SettingsError(f"{len(errors)} settings are wrong: {numbered}")
+    joined.findings = tuple(errors)
+    return joined

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..common.redaction import set_log_values
+from ..common.redaction import hidden_values, hide_values, set_log_values
 from ..runtime.memory import return_free_memory, tune_allocation
 from .direction import Batch, Direction, Target
 from .fingerprints import Rows, check_probe
@@ -46,6 +46,7 @@ class Task:
     :param suspects: sorted fingerprints of the keys to read in full, by the number of their target.
     :param unknown: fields of unexpected JSON keys with the number of keys, by the number of their target.
     :param incomplete: numbers of the targets with entries or records that could not be converted.
+    :param hidden: values that messages hide.
     """
 
     targets: Sequence[Target]
@@ -58,12 +59,14 @@ class Task:
     suspects: Mapping[int, Rows] = field(default_factory=dict)
     unknown: Mapping[int, Counter[str]] = field(default_factory=dict)
     incomplete: frozenset[int] = frozenset()
+    hidden: tuple[str, ...] = field(default_factory=hidden_values)
 
     def begin(self) -> Direction:
         """Prepare the process, and create the direction."""
         tune_allocation()
         return_free_memory()
         set_log_values(self.log_values)
+        hide_values(self.hidden)
         check_probe(self.probe)
         return self.open()
 

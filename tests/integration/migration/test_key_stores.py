@@ -19,7 +19,7 @@ from ignite_kafka.registry.config import config_of
 from ignite_kafka.settings import secrets
 from ignite_kafka.settings.files import load
 from ignite_kafka.settings.source import SourceSettings
-from tests.support.connect_files import PASSWORD, VARIABLES, copied, keytool, trust
+from tests.support.connect_files import PASSWORD, VARIABLES, allowing, copied, keytool, trust
 
 STORE, KEY = "changeit", "hunter2-key"
 
@@ -111,7 +111,7 @@ def test_the_stores_of_a_registry_become_pem(folder: Path, monkeypatch: pytest.M
     }  # fmt: skip
     (folder / "confluent-source.json").write_text(json.dumps(connector))
     given = [str(folder / "distributed.properties"), str(folder / "confluent-source.json"), "--output", str(folder / "out")]
-    assert cli.main(["migrate", *given]) == 0
+    assert cli.main(["migrate", *given, *allowing(folder)]) == 0
     settings = load(folder / "out" / "gridgain-flights.properties").settings()
     hidden = secrets.load(folder / "out" / "gridgain-flights.secrets.json")
     # as the client of the registry is configured
@@ -128,7 +128,7 @@ def test_a_secured_connector_connects_with_what_migrate_wrote(folder: Path) -> N
     with (folder / "distributed.properties").open("a") as file:
         file.write(f"producer.ssl.keystore.location={folder}/client.jks\nproducer.ssl.keystore.password={KEY}\n")
     given = [str(folder / "distributed.properties"), str(folder / "schemas-source.properties"), "--output", str(folder / "out")]
-    assert cli.main(["migrate", *given]) == 0
+    assert cli.main(["migrate", *given, *allowing(folder)]) == 0
     path, hidden = folder / "out" / "orders-source.properties", secrets.load(folder / "out" / "orders-source.secrets.json")
     settings = load(path).settings_of(SourceSettings)
     assert hidden.kafka == {"sasl.password": PASSWORD, "ssl.keystore.password": KEY}

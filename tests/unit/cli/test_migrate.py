@@ -14,7 +14,7 @@ from ignite_kafka.ignite.endpoint import IgniteCredentials
 from ignite_kafka.settings import secrets
 from ignite_kafka.settings.files import load
 from ignite_kafka.settings.secrets import Secrets, dump
-from tests.support.connect_files import PASSWORD, VARIABLES, copied
+from tests.support.connect_files import PASSWORD, VARIABLES, allowing, copied
 
 
 @pytest.fixture
@@ -49,10 +49,17 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     return found
 
 
+def test_another_process_may_read_what_the_command_allows(folder: Path, started: list[dict[str, Any]]) -> None:
+    given = [str(folder / name) for name in ("distributed.properties", "tutorial-source.properties")]
+    assert cli.main(["run", *given, *allowing(folder)]) == 0
+    assert started[0]["arguments"][-6:] == allowing(folder)
+
+
 def test_several_connectors_run_side_by_side(folder: Path, started: list[dict[str, Any]]) -> None:
     given = [str(folder / name) for name in ("distributed.properties", "tutorial-source.properties", "tutorial-sink.properties")]
     dump(Secrets(IgniteCredentials("ann", "hunter2")), folder / "s.json")
-    assert cli.main(["--quiet", "run", *given, "--master", "local[2]", "--secrets", str(folder / "s.json"), "--kafka", "k:1"]) == 0
+    options = ["--master", "local[2]", "--secrets", str(folder / "s.json"), "--kafka", "k:1", *allowing(folder)]
+    assert cli.main(["--quiet", "run", *given, *options]) == 0
     assert [one["name"] for one in started] == ["gridgain-quickstart-source", "gridgain-quickstart-sink"]
     for one in started:
         assert one["settings"].run_mode == "continuous"

@@ -14,11 +14,12 @@ import pytest
 from ignite_kafka.cli import main as cli
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings import secrets
+from ignite_kafka.settings.config_providers import parse_allowed
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.files import load
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
-from tests.support.connect_files import PASSWORD, SECURED, STANDALONE, VARIABLES, copied
+from tests.support.connect_files import PASSWORD, SECURED, STANDALONE, VARIABLES, allowing, copied
 
 ADDRESSES = ("ignite-1.example.com:10800", "ignite-2.example.com:10800", "[2001:db8::7]:10800")
 NEW = {
@@ -41,11 +42,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def migrated(folder: Path, worker: str, connector: str) -> ConnectorSettings:
-    assert cli.main(["migrate", str(folder / worker), str(folder / connector), "--output", str(folder / "out")]) == 0
+    assert cli.main(["migrate", str(folder / worker), str(folder / connector), "--output", str(folder / "out"), *allowing(folder)]) == 0
     path = folder / "out" / f"{NEW[connector]}.properties"
     hidden = path.with_suffix(".secrets.json")
-    assert cli.main(["validate", str(path), *(["--secrets", str(hidden)] if hidden.exists() else [])]) == 0
-    return load(path).settings()
+    assert cli.main(["validate", str(path), *(["--secrets", str(hidden)] if hidden.exists() else []), *allowing(folder)]) == 0
+    return load(path, parse_allowed(["EnvVarConfigProvider=CONNECT_.*"])).settings()
 
 
 def changed(settings: ConnectorSettings) -> dict[str, Any]:
@@ -128,7 +129,7 @@ def test_java_s_empty_algorithm_does_not_verify_host_names(prefix: str, folder: 
     files = [folder / "distributed.properties", folder / "tutorial-source.properties"]
     with files["override" in prefix].open("a") as file:
         file.write(f"{prefix}{name}=\n")
-    assert cli.main(["migrate", *map(str, files), "--output", str(out.parent)]) == 0
+    assert cli.main(["migrate", *map(str, files), "--output", str(out.parent), *allowing(folder)]) == 0
     assert load(out).settings().kafka_config[name] == "none"
     assert f"{prefix}{name}: it is kafka_config.{name}=none: the broker's host name is not verified" in out.read_text()
     assert cli.main(["validate", str(out), "--secrets", str(out.with_suffix(".secrets.json"))]) == 2
@@ -171,7 +172,7 @@ def test_a_backlog_keeps_its_service(folder: Path) -> None:
 
 @pytest.mark.parametrize("connector", ["file-source.properties", "file-sink.properties"])
 def test_another_s_connector_is_refused_with_its_place(connector: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["migrate", str(folder / "standalone.properties"), str(folder / connector), "--output", str(folder / "out")]
+    given = ["migrate", str(folder / "standalone.properties"), str(folder / connector), "--output", str(folder / "out"), *allowing(folder)]
     assert cli.main(given) == 2
     assert f"set in {connector}, line 2" in capsys.readouterr().err
     assert list((folder / "out").iterdir()) == []
@@ -185,7 +186,7 @@ def test_all_findings_of_all_files_are_told_at_once_and_nothing_is_written(folde
     with (folder / "tutorial-sink.properties").open("a") as file:
         file.write("topicPrefix=${vault:a:hunter2}\npushInterval=0\n")
     given = [str(folder / name) for name in ("distributed.properties", "tutorial-source.properties", "tutorial-sink.properties")]
-    assert cli.main(["migrate", *given, "--output", str(folder / "out")]) == 2
+    assert cli.main(["migrate", *given, "--output", str(folder / "out"), *allowing(folder)]) == 2
     shown = capsys.readouterr()
     for text in ("producer.partitioner.class", "cacheWhitelits", "batch_size", "transactional.id", "read_uncommitted", "push_interval_ms"):
         assert text in shown.err or text == "read_uncommitted", (text, shown.err)
@@ -197,7 +198,14 @@ def test_all_findings_of_all_files_are_told_at_once_and_nothing_is_written(folde
 
 def test_nothing_is_overwritten(folder: Path) -> None:
     migrated(folder, "standalone.properties", "tutorial-source.properties")
-    given = ["migrate", str(folder / "standalone.properties"), str(folder / "tutorial-source.properties"), "--output", str(folder / "out")]
+    given = [
+        "migrate",
+        str(folder / "standalone.properties"),
+        str(folder / "tutorial-source.properties"),
+        "--output",
+        str(folder / "out"),
+        *allowing(folder),
+    ]
     assert cli.main(given) == 2
 
 
@@ -226,9 +234,52 @@ def test_a_value_of_a_provider_that_is_no_secret_stays_a_reference(folder: Path,
     assert "hunter3" not in shown.out + shown.err
 
 
+def test_migrate_reads_nothing_that_the_command_does_not_allow(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """References stay, whatever they stand for, also where the setting is a number or a property of a transform."""
+    monkeypatch.setenv("CONNECT_PREFIX", "hunter3-")
+    with (folder / "backlog-source.properties").open("a") as file:
+        file.write("topicPrefix=${env:CONNECT_PREFIX}\nbatchSize=${env:CONNECT_SIZE}\ntransforms=t\ntransforms.t.type=RegexRouter\n")
+        file.write("transforms.t.regex=${env:CONNECT_PREFIX}(.*)\ntransforms.t.replacement=$1\n")
+    providers = [line for line in (folder / "distributed.properties").read_text().splitlines() if line.startswith("config.providers")]
+    with (folder / "standalone.properties").open("a") as file:
+        file.write("\n".join(["", *providers]))
+    given = [str(folder / name) for name in ("standalone.properties", "backlog-source.properties")]
+    assert cli.main(["migrate", *given, "--output", str(folder / "out")]) == 0
+    path = folder / "out" / "accounts.properties"
+    lines = path.read_text().splitlines()
+    for line in (
+        "topic_prefix=${env:CONNECT_PREFIX}",
+        "batch_size=${env:CONNECT_SIZE}",
+        "transforms.t.regex=${env:CONNECT_PREFIX}(.*)",
+        "config.providers.env.param.allowlist.pattern=CONNECT_.*",
+    ):
+        assert line in lines
+    assert "hunter3" not in path.read_text()
+    with pytest.raises(SettingsError, match="may not read this"):
+        load(path).settings()
+    monkeypatch.setenv("CONNECT_SIZE", "7")
+    settings = load(path, parse_allowed(["EnvVarConfigProvider=CONNECT_.*"])).settings()
+    assert isinstance(settings, SourceSettings)
+    assert (settings.topic_prefix, settings.batch_size) == ("hunter3-", 7)
+    assert settings.transform_config["t"]["regex"] == "hunter3-(.*)"
+
+
+@pytest.mark.parametrize(("command", "count"), [("migrate", 2), ("validate", 3)])
+def test_a_secret_by_reference_is_a_finding_that_says_what_to_do(
+    command: str, count: int, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [str(folder / name) for name in ("distributed.properties", "tutorial-source.properties")]
+    assert cli.main([command, *given, *(["--output", str(folder / "out")] if command == "migrate" else [])]) == 2
+    shown = capsys.readouterr().err
+    assert "[setting producer.sasl.jaas.config, set in distributed.properties, line 41]" in shown
+    assert "--allow-config-provider" in shown
+    assert PASSWORD not in shown
+    assert list((folder / "out").iterdir()) == []
+
+
 def test_two_connectors_of_one_name_cannot_run_together(folder: Path) -> None:
     given = [str(folder / name) for name in ("standalone.properties", "tutorial-sink.properties", "tutorial-sink.properties")]
-    assert cli.main(["migrate", *given, "--output", str(folder / "out")]) == 2
+    assert cli.main(["migrate", *given, "--output", str(folder / "out"), *allowing(folder)]) == 2
 
 
 def test_validate_of_several_files_says_what_becomes_of_each_key(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -249,7 +300,7 @@ def test_a_transform_that_is_wrong_is_found_before_anything_is_written(folder: P
     path = folder / "transforms-source.properties"
     path.write_text(path.read_text().replace("visits:int32", "visits:int33"))
     given = [str(folder / "standalone.properties"), str(path), str(folder / "tutorial-sink.properties")]
-    for command in (["migrate", *given, "--output", str(folder / "out")], ["validate", *given]):
+    for command in (["migrate", *given, "--output", str(folder / "out"), *allowing(folder)], ["validate", *given]):
         assert cli.main(command) == 2
         assert "int33" in capsys.readouterr().err
     assert list((folder / "out").iterdir()) == []
@@ -259,7 +310,7 @@ def test_a_transform_that_is_wrong_is_found_before_anything_is_written(folder: P
 def test_the_commands_load_no_library_of_data(command: str, folder: Path) -> None:
     """The commands take a fraction of a second; loading Arrow, polars or Spark takes longer."""
     given = [command, *(str(folder / name) for name in ("standalone.properties", "tutorial-source.properties", "tutorial-sink.properties"))]
-    given += ["--output", str(folder / "out")] if command == "migrate" else []
+    given += ["--output", str(folder / "out"), *allowing(folder)] if command == "migrate" else []
     code = f"import sys; from ignite_kafka.cli.main import main; assert main({given!r}) == 0; print(*sys.modules, file=sys.stderr)"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...common.redaction import without_hidden
 from .batch import BadRow, ConnectBatch, Predicate, Transform, Transformed
 from .json_objects import joined_sides
 from .sides import by_topic, selected
@@ -38,7 +39,7 @@ def apply_chain(batch: ConnectBatch, steps: Sequence[Step]) -> Transformed:
     for step in steps:
         made = [_applied(one, step) for one in batches]
         batches = tuple(one for transformed in made for one in transformed.batches if len(one))
-        bad += [replace(one, transform=step.alias) for transformed in made for one in transformed.bad]
+        bad += [replace(one, transform=step.alias, reason=without_hidden(one.reason)) for transformed in made for one in transformed.bad]
     return Transformed(tuple(map(joined_sides, batches)), tuple(sorted(bad, key=lambda one: one.row)))
 
 

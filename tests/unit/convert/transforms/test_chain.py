@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 
+from ignite_kafka.common import redaction
 from ignite_kafka.convert.connect import ConnectSchema, ConnectType
 from ignite_kafka.convert.transforms.batch import ConnectBatch, Transformed
 from ignite_kafka.convert.transforms.catalog import make_predicate, make_transform
@@ -42,6 +44,16 @@ def test_topics_go_from_one_step_to_the_predicate_of_the_next() -> None:
     route = Step("route", make_transform("RegexRouter", {"regex": "a", "replacement": "c"}, sink=True))
     drop = Step("drop", make_transform("Filter", {}, sink=True), make_predicate("TopicNameMatches", {"pattern": "c"}))
     assert rows(apply_chain(TEXTS.batch(), [route, drop])) == [[1, 3]]
+
+
+def test_a_reason_does_not_show_the_value_of_a_config_provider(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redaction, "_hidden", set())
+    redaction.hide_values(("hunter2.*.*.*.*",))
+    topic = "hunter2" + "a" * 200_000
+    records = Records(None, [None], ConnectSchema(ConnectType.STRING, True), ["1"], topics=[topic])
+    route = make_transform("RegexRouter", {"regex": "hunter2.*.*.*.*b", "replacement": "c"}, sink=True)
+    (bad,) = apply_chain(records.batch(), [Step("route", route)]).bad
+    assert bad.reason.startswith("expression '(value of a config provider)b' cannot be matched")
 
 
 @dataclass
