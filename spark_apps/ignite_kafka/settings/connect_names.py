@@ -139,7 +139,7 @@ def settings_class(data: Mapping[str, Any], origin: Mapping[str, str]) -> type[C
     connector = data.get(CLASS)
     if connector is None:
         return SinkSettings if any(name in data for name in _TOPICS) else SourceSettings
-    if connector not in CLASSES:
+    if not isinstance(connector, str) or connector not in CLASSES:
         allowed = f"Allowed: {', '.join(sorted(CLASSES))}"
         raise SettingsError(f"{CLASS} belongs to another connector", allowed, setting=CLASS, value=connector, set_in=origin.get(CLASS))
     return CLASSES[connector]

@@ -6,6 +6,7 @@ several documents. What is wrong in a document makes that connector broken, and 
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,8 +22,9 @@ from .files import LoadedSettings
 from .sink import SinkSettings
 from .strimzi import Parts
 from .suggestions import did_you_mean
-from .yaml_lines import Document, documents
+from .yaml_lines import BadDocument, Document, documents
 
+log = logging.getLogger(__name__)
 STATES = ("running", "paused", "stopped")
 SUFFIXES = (".yaml", ".yml")
 KEYS = ("name", "class", "config", "state", "offsets", "dag", "task")
@@ -125,13 +127,21 @@ def _read_file(path: Path, file: str) -> Iterator[tuple[_Place, Document | Ignit
     try:
         content = path.read_bytes()
         for document in documents(content, file):
+            if isinstance(document, BadDocument):
+                yield _Place(file, document.line, _name_in(content, document.line, path.stem)), document.error
+                continue
             name = (strimzi.name_of(document.value) or document.value.get("name")) if isinstance(document.value, dict) else None
             yield _Place(file, document.line, name if isinstance(name, str) else path.stem), document
     except OSError as error:
         yield _Place(file, 1, path.stem), SettingsError(f"the file cannot be read: {error.strerror}", file=file)
     except SettingsError as error:
-        named = _NAME.search(content)  # so that its Dag keeps its id
-        yield _Place(file, 1, named[1].decode() if named else path.stem), error
+        yield _Place(file, 1, _name_in(content, 1, path.stem)), error
+
+
+def _name_in(content: bytes, line: int, otherwise: str) -> str:
+    """The name in a document that cannot be read, so that its Dag keeps its id."""
+    named = _NAME.search(b"\n".join(content.splitlines()[line - 1 :]))
+    return named[1].decode() if named else otherwise
 
 
 def _declared(place: _Place, document: Document, maps: Mapping[str, Any]) -> DeclaredConnector | BrokenConnector:
@@ -146,6 +156,11 @@ def _declared(place: _Place, document: Document, maps: Mapping[str, Any]) -> Dec
         return made
     except IgniteKafkaError as error:
         return place.broken(error)
+    except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError) as error:
+        # a value of a type that no check foresees; one document must not stop the connectors of all others
+        log.debug("the document cannot be used", exc_info=True)
+        what = f"a value of the document has a type that cannot be used: {type(error).__name__}: {error}"
+        return place.broken(SettingsError(what, f"Compare it with the keys {', '.join(KEYS)} and their types"))
 
 
 def _parts(document: Document) -> Parts:

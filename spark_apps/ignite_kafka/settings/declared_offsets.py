@@ -41,6 +41,8 @@ def parse_offsets(given: object, *, sink: bool) -> tuple[DeclaredOffset, ...]:
             given = json.loads(given)
         except ValueError as error:
             raise SettingsError(f"the offsets are not JSON: {error}", setting="offsets") from error
+        except RecursionError:
+            raise SettingsError("the offsets are nested too deeply", setting="offsets") from None
     items = given.get("offsets") if isinstance(given, Mapping) else given
     if not isinstance(items, list):
         raise SettingsError("offsets is no list", f"Each item is {_FORM[sink]}", setting="offsets")

@@ -191,6 +191,8 @@ def json_of(content: bytes, file: str) -> dict[str, Any]:
         data = json.loads(content)
     except ValueError as error:
         raise SettingsError(f"the file is not JSON: {error}", file=file) from None
+    except RecursionError:
+        raise SettingsError("the file is nested too deeply", file=file) from None
     if not isinstance(data, dict):
         raise SettingsError("the file holds no JSON object", 'Its form is {"name": …, "cache_whitelist": […], …}', file=file)
     if isinstance(data.get("config"), dict) and data.keys() <= {"name", "config"}:

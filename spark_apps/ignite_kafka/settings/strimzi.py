@@ -71,7 +71,7 @@ def parts(document: Document, maps: Mapping[str, Any]) -> Parts:
         if name in config:
             field_of = {"connector.class": "class", "tasks.max": "tasksMax", "name": "metadata.name"}.get(name, "version")
             raise SettingsError(f"{name} cannot be in config", f"Strimzi has {field_of} for it", line=lines.get(("spec", "config", name)))
-    wanted = (value["metadata"].get("annotations") or {}).get(_OFFSETS_ANNOTATION)
+    wanted = _mapping(value["metadata"], "annotations", lines, ("metadata",)).get(_OFFSETS_ANNOTATION)
     tasks = {"tasks_max": spec["tasksMax"]} if "tasksMax" in spec else {}
     state = spec.get("state") or ("paused" if spec.get("pause") is True else "running")
     return Parts(
@@ -105,6 +105,14 @@ def _spec(value: Mapping[str, Any], lines: Mapping[Path, int]) -> dict[str, Any]
     return spec
 
 
+def _mapping(value: Mapping[str, Any], key: str, lines: Mapping[Path, int], path: Path) -> Mapping[str, Any]:
+    """A mapping of a document, empty if it is not given."""
+    found = value.get(key) or {}
+    if not isinstance(found, dict):
+        raise SettingsError(f"{'.'.join(map(str, (*path, key)))} is no mapping", line=lines.get((*path, key)))
+    return found
+
+
 def _reference(spec: Mapping[str, Any], name: str, direction: str, lines: Mapping[Path, int]) -> str:
     try:
         return str(spec[name][direction]["name"])
@@ -115,7 +123,7 @@ def _reference(spec: Mapping[str, Any], name: str, direction: str, lines: Mappin
 
 def _offsets(spec: Mapping[str, Any], maps: Mapping[str, Any], lines: Mapping[Path, int]) -> Any:
     name = _reference(spec, "alterOffsets", "fromConfigMap", lines)
-    data = (maps.get(name) or {}).get("data") or {}
+    data = _mapping(maps.get(name) or {}, "data", {}, ())
     if _OFFSETS_KEY not in data:
         remedy = "Put it into a YAML file of the folder"
         raise SettingsError(f"there is no ConfigMap {name} with {_OFFSETS_KEY}", remedy, line=lines.get(("spec", "alterOffsets")))

@@ -32,17 +32,37 @@ class Document:
     lines: Mapping[Path, int]
 
 
-def documents(content: bytes, file: str) -> Iterator[Document]:
+@dataclass(frozen=True)
+class BadDocument:
+    """A document that cannot be read; those after it can.
+
+    :param error: names the line.
+    """
+
+    line: int
+    error: SettingsError
+
+
+def documents(content: bytes, file: str) -> Iterator[Document | BadDocument]:
     """Read the documents of a YAML file; empty ones are left out.
 
-    :raises SettingsError: it is no YAML, or holds a key twice, a tag, or an alias of a node in itself; the error names the line.
+    A document is bad that holds a key twice, a tag, too many nodes, or an alias of a node in itself.
+
+    :raises SettingsError: the rest of the file is no YAML, or nested too deeply; the error names the line, if it is known.
     """
     try:
         for node in yaml.compose_all(content.decode("utf-8-sig"), Loader=yaml.SafeLoader):
             made = _Maker(file)
-            value = made.value(node, ())
+            line = node.start_mark.line + 1
+            try:
+                value = made.value(node, ())
+            except SettingsError as error:
+                yield BadDocument(line, error)
+                continue
             if value is not None:
-                yield Document(node.start_mark.line + 1, value, made.lines)
+                yield Document(line, value, made.lines)
+    except RecursionError:
+        raise SettingsError("the file is nested too deeply", "Write at most 100 levels", file=file) from None
     except UnicodeDecodeError as error:
         raise SettingsError("the file is not UTF-8", "Save it as UTF-8", file=file) from error
     except yaml.MarkedYAMLError as error:
