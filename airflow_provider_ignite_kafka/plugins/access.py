@@ -6,6 +6,7 @@ can change the connector's Kafka records anyway.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -72,17 +73,21 @@ def _same_origin(request: Request) -> bool:
     return origin is None or urlsplit(origin).netloc in own
 
 
-def sign_message(text: str) -> str:
-    """A message for the page that is shown after an action; signed, so that no link of another site puts a text on the page."""
-    return _serializer(_MESSAGE).dumps(text)
+def sign_message(text: str, user_id: str, connector: Sequence[str]) -> str:
+    """A message for the page that is shown after an action; signed, so that no link of another site or user puts a text on the page.
+
+    :param connector: connection, prefix and name of the connector on whose page it is shown.
+    """
+    return _serializer(_MESSAGE).dumps([user_id, *connector, text])
 
 
-def read_message(signed: str | None) -> str | None:
-    """The text of a signed message; None for any other value, and after a minute."""
+def read_message(signed: str | None, user_id: str, connector: Sequence[str]) -> str | None:
+    """The text of a message signed for this user and connector; None for any other value, and after a minute."""
     try:
-        return str(_serializer(_MESSAGE).loads(signed, max_age=_MESSAGE_AGE_S)) if signed else None
+        found: object = _serializer(_MESSAGE).loads(signed, max_age=_MESSAGE_AGE_S) if signed else None
     except BadSignature:
         return None
+    return str(found[-1]) if isinstance(found, list) and found[:-1] == [user_id, *connector] else None
 
 
 def _serializer(salt: str) -> URLSafeTimedSerializer:

@@ -62,7 +62,7 @@ def create_page(read: Read = read_cluster) -> FastAPI:
     app.get("/", response_class=HTMLResponse, dependencies=[ReadsPage])(show_list)
     path = "/connections/{connection_id}/connectors/{name}"
     app.get(path, response_class=HTMLResponse, dependencies=[ReadsPage])(show_connector)
-    acting = [ReadsPage, Depends(requires_action), Depends(action_logging(event="ignite_kafka_connector_action"))]
+    acting = [ReadsPage, Depends(requires_action), Depends(_requires_form), Depends(action_logging(event="ignite_kafka_connector_action"))]
     app.post(f"{path}/{{action}}", dependencies=acting)(act)
     app.exception_handler(HTTPException)(_refused)
     app.exception_handler(IgniteKafkaError)(_failed)
@@ -94,17 +94,23 @@ def _rendered_rows(request: Request, reading: ClusterReading) -> list[Markup]:
 
 
 async def show_connector(
-    request: Request, connection_id: str, name: str, prefix: str, allowed: MayAct, token: ActionToken, message: str | None = None
+    request: Request,
+    connection_id: str,
+    name: str,
+    prefix: str,
+    allowed: MayAct,
+    user: GetUserDep,
+    token: ActionToken,
+    message: str | None = None,
 ) -> Response:
     """One connector: state, caches, runs, events, actions."""
-    return await _connector(request, (connection_id, prefix, name), allowed, token, done=read_message(message))
+    key = (connection_id, prefix, name)
+    return await _connector(request, key, allowed, token, done=read_message(message, str(user.get_id()), key))
 
 
 async def act(request: Request, connection_id: str, name: str, action: str, prefix: str, user: GetUserDep, token: ActionToken) -> Response:
     """Perform an action; show the connector again with what was done, or with the error."""
-    body = await request.body()
-    if len(body) > _MOST_BODY:
-        raise HTTPException(413, "The form is too long.")
+    body = await _body(request)
     form = {field: values[-1] for field, values in parse_qs(body.decode(errors="replace")).items()}
     check_sender(request, form.get("token", ""), str(user.get_id()))
     if action not in ACTIONS:
@@ -120,8 +126,31 @@ async def act(request: Request, connection_id: str, name: str, action: str, pref
     finally:
         background.forget()
     log.info("%s by %s: %s", action, user.get_name(), json.dumps(done))
-    query = urlencode({"prefix": prefix, "message": sign_message(done)})
+    key = (connection_id, prefix, name)
+    query = urlencode({"prefix": prefix, "message": sign_message(done, str(user.get_id()), key)})
     return RedirectResponse(f"{request.scope.get('root_path', '')}{connector_path(cluster, name)}?{query}", 303, _HEADERS)
+
+
+def _requires_form(request: Request) -> None:
+    """Refuse JSON, whose whole body Airflow's log of actions reads.
+
+    :raises HTTPException: 415.
+    """
+    if "json" in request.headers.get("content-type", "").lower():
+        raise HTTPException(415, "Actions take forms, as the page sends them.")
+
+
+async def _body(request: Request) -> bytes:
+    """The body of a form, of which no more is held in memory than a form of the page has.
+
+    :raises HTTPException: 413.
+    """
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > _MOST_BODY:
+            raise HTTPException(413, "The form is too long.")
+    return body
 
 
 async def _connector(request: Request, key: tuple[str, str, str], allowed: bool, token: str, *, status: int = 200, **more: Any) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from airflow.providers.common.compat.sdk import mask_secret
 from fastapi.testclient import TestClient
 
 from airflow_provider_ignite_kafka.plugins import actions
+from airflow_provider_ignite_kafka.plugins.access import read_message, sign_message
 from airflow_provider_ignite_kafka.plugins.monitored import monitored_clusters
 from airflow_provider_ignite_kafka.plugins.page import create_page
 from airflow_provider_ignite_kafka.plugins.reading import ClusterReading
@@ -153,6 +155,38 @@ def test_a_token_of_another_user_does_nothing(page: Page) -> None:
 
 def test_a_link_puts_no_text_of_its_own_on_the_page(page: Page) -> None:
     assert "call me" not in page.get(f"{PATH}?prefix=ignite-kafka&message=call+me")
+
+
+def test_a_message_is_shown_to_its_user_on_its_connector_s_page_only(page: Page) -> None:
+    location = page.post("pause", token=page.token()).headers["location"]
+    assert "c is &lt;paused&gt;" in page.get(location)
+    page.user = SimpleAuthManagerUser(username="otto", role="OP")
+    assert "c is &lt;paused&gt;" not in page.get(location)
+    key = ("kafka_default", "ignite-kafka")
+    signed = sign_message("done", "olga", (*key, "other"))
+    assert read_message(signed, "olga", (*key, "other")) == "done"
+    assert read_message(signed, "olga", (*key, "c")) is None
+
+
+@pytest.mark.parametrize(("kind", "status", "most"), [("application/x-www-form-urlencoded", 413, 1), ("application/json", 415, 0)])
+def test_no_more_of_a_body_is_read_than_a_form_has(page: Page, kind: str, status: int, most: int) -> None:
+    """A server that hands over a body in parts has been asked for no part after the one that is too much."""
+    scope = {
+        "type": "http", "method": "POST", "path": f"{PATH}/pause", "raw_path": b"", "root_path": "", "scheme": "http",
+        "query_string": b"prefix=ignite-kafka", "headers": [(b"content-type", kind.encode())], "server": ("testserver", 80),
+    }  # fmt: skip
+    asked, sent = [], []
+
+    async def receive() -> dict[str, Any]:
+        asked.append(1)
+        return {"type": "http.request", "body": b"x" * 20_000, "more_body": len(asked) < 50}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(page.client.app(scope, receive, send))
+    assert sent[0]["status"] == status
+    assert len(asked) == most
 
 
 def test_clusters_that_are_not_configured_cannot_be_reached(page: Page) -> None:
