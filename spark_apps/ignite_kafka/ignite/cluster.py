@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Self, TypeVar
 
-from ..errors import CacheNotFound, IgniteKafkaError, IgniteUnreachable, UnknownBinaryType
+from ..errors import CacheNotFound, DecodeError, IgniteKafkaError, IgniteUnreachable, UnknownBinaryType
 from . import metadata_replies as replies
 from . import protocol
 from .backlog_service import BacklogService, has_service
@@ -38,6 +38,7 @@ class Cluster:
     Metadata requests change nothing, so one whose connection is lost is sent once more, to another address.
 
     :raises IgniteUnreachable, AuthenticationFailed: from every method, as a connection is made when it is first needed.
+    :raises DecodeError: from every method that asks a node, whose reply has another form; names node and request.
     """
 
     def __init__(self, endpoint: IgniteEndpoint, credentials: IgniteCredentials | None = None) -> None:
@@ -66,14 +67,14 @@ class Cluster:
     def cache_names(self) -> list[str]:
         """Names of the user's caches in alphabetical order; nodes do not list Ignite's own."""
         try:
-            return sorted(replies.read_names(self._request(protocol.CACHE_NAMES, b"")))
+            return sorted(self._request(protocol.CACHE_NAMES, b"", replies.read_names))
         except ThinError as error:
             raise IgniteKafkaError(f"Ignite does not list its caches: {error.message}") from error
 
     def active(self) -> bool:
         """True if the cluster is active, at least for reading, or if the node is too old to report it."""
         try:
-            return bool(self._request(protocol.CLUSTER_STATE, b"")[0])
+            return self._request(protocol.CLUSTER_STATE, b"", lambda body: bool(body[0]))
         except ThinError:
             return True
 
@@ -86,8 +87,12 @@ class Cluster:
 
         :raises CacheNotFound: the cluster has no such cache.
         """
-        cache_id, body = protocol.cache_id(name), self._configuration(name)
-        info = replies.read_cache(body, cache_id, lambda mode: 0 if mode == "LOCAL" else self._partition_count(name, cache_id))
+        cache_id = protocol.cache_id(name)
+
+        def read(body: memoryview) -> CacheInfo:
+            return replies.read_cache(body, cache_id, lambda mode: 0 if mode == "LOCAL" else self._partition_count(name, cache_id))
+
+        info = self._configuration(name, read)
         return replace(info, incarnation=self._deployment_ids().get(name, ""))
 
     def configuration(self, name: str) -> CacheConfiguration:
@@ -95,11 +100,11 @@ class Cluster:
 
         :raises CacheNotFound: the cluster has no such cache.
         """
-        return read_configuration(Reader(self._configuration(name)))
+        return self._configuration(name, lambda body: read_configuration(Reader(body)))
 
-    def _configuration(self, name: str) -> memoryview:
+    def _configuration(self, name: str, read: Callable[[memoryview], T]) -> T:
         try:
-            return self._request(protocol.CACHE_CONFIGURATION, struct.pack("<iB", protocol.cache_id(name), 0))
+            return self._request(protocol.CACHE_CONFIGURATION, struct.pack("<iB", protocol.cache_id(name), 0), read)
         except ThinError as error:
             raise _cache_error(name, error) from error
 
@@ -132,13 +137,14 @@ class Cluster:
         if type_id not in range(-(1 << 31), 1 << 31):
             name_hash = type_id & 0xFFFF_FFFF
             try:
-                name = Reader(self._request(protocol.BINARY_TYPE_NAME, struct.pack("<BI", protocol.JAVA, name_hash))).text()
+                payload = struct.pack("<BI", protocol.JAVA, name_hash)
+                name = self._request(protocol.BINARY_TYPE_NAME, payload, lambda body: Reader(body).text())
             except ThinError as error:
                 if _NO_CLASS in error.message:
                     return None
                 raise
             return BinaryType(type_id, name) if name else None
-        return replies.read_binary_type(self._request(protocol.BINARY_TYPE, struct.pack("<i", type_id)))
+        return self._request(protocol.BINARY_TYPE, struct.pack("<i", type_id), replies.read_binary_type)
 
     def size(self, name: str) -> int:
         """Number of a cache's entries, without those of backups.
@@ -146,10 +152,10 @@ class Cluster:
         :raises CacheNotFound: the cluster has no such cache.
         """
         try:
-            reply = self._request(protocol.CACHE_GET_SIZE, struct.pack("<iBi", protocol.cache_id(name), 0, 0))
+            payload = struct.pack("<iBi", protocol.cache_id(name), 0, 0)
+            return self._request(protocol.CACHE_GET_SIZE, payload, lambda body: int(struct.unpack_from("<q", body)[0]))
         except ThinError as error:
             raise _cache_error(name, error) from error
-        return int(struct.unpack_from("<q", reply)[0])
 
     def forget_types(self) -> None:
         """Request every binary type again when next needed: a type may have new fields and schemas."""
@@ -165,12 +171,17 @@ class Cluster:
         if known is None or source.affinity is None or source.affinity > known.affinity:
             mappings = protocol.FEATURE_ALL_AFFINITY_MAPPINGS in source.features
             payload = (b"\1" if mappings else b"") + struct.pack("<ii", 1, cache_id)
-            ask = source.request if connection else self._request
+
+            def read(body: memoryview) -> Partitions:
+                return replies.read_partitions(body, cache_id, all_mappings=mappings)
+
             try:
-                body = ask(protocol.CACHE_PARTITIONS, payload)
+                if connection:
+                    known = _answer(connection, protocol.CACHE_PARTITIONS, payload, read)
+                else:
+                    known = self._request(protocol.CACHE_PARTITIONS, payload, read)
             except ThinError as error:
                 raise IgniteKafkaError(f"Ignite does not report the owners of partitions: {error.message}", cache_id=cache_id) from error
-            known = replies.read_partitions(body, cache_id, all_mappings=mappings)
             self._partitions[cache_id] = known
         return known
 
@@ -189,7 +200,7 @@ class Cluster:
         """Ids of the nodes that accept thin clients; empty if the node is too old to report them."""
         if protocol.FEATURE_NODE_ENDPOINTS not in self.connection().features:
             return frozenset()
-        return frozenset(replies.read_endpoints(self._request(protocol.NODE_ENDPOINTS, struct.pack("<qq", _NEWEST, _NEWEST))))
+        return frozenset(self._endpoints())
 
     def has_left(self, connection: ThinConnection, since: int) -> bool:
         """True if another node reports that the node of a connection has left the topology; False if none can report it.
@@ -209,10 +220,10 @@ class Cluster:
                 with ThinConnection(endpoint, self.credentials, address) as other:
                     if other.node_id == connection.node_id or protocol.FEATURE_NODE_ENDPOINTS not in other.features:
                         continue
-                    body = other.request(protocol.NODE_ENDPOINTS, struct.pack("<qq", since, _NEWEST))
-            except (IgniteUnreachable, ThinError):
+                    left = _answer(other, protocol.NODE_ENDPOINTS, struct.pack("<qq", since, _NEWEST), replies.read_left)
+            except (IgniteUnreachable, ThinError, DecodeError):
                 continue
-            return connection.node_id in replies.read_left(body)
+            return connection.node_id in left
         return False
 
     def _to_node(self, node: uuid.UUID) -> ThinConnection | None:
@@ -233,7 +244,7 @@ class Cluster:
         any_connection = self.connection()
         said: tuple[str, ...] = ()
         if protocol.FEATURE_NODE_ENDPOINTS in any_connection.features:
-            said = replies.read_endpoints(self._request(protocol.NODE_ENDPOINTS, struct.pack("<qq", _NEWEST, _NEWEST))).get(node, ())
+            said = self._endpoints().get(node, ())
         listed = [address for address in said if address in self.endpoint.addresses]
         return list(dict.fromkeys([*listed, *said, *self._untried]))
 
@@ -273,17 +284,21 @@ class Cluster:
 
     def _has_partition(self, name: str, cache_id: int, partition: int) -> bool:
         try:
-            body = self._request(protocol.QUERY_SCAN, protocol.scan_request(cache_id, partition, 1, local=False))
+            payload = protocol.scan_request(cache_id, partition, 1, local=False)
+            cursor, more = self._request(protocol.QUERY_SCAN, payload, lambda body: (bytes(body[:8]), bool(body[-1])))
         except ThinError as error:
             if _INVALID_PARTITION in error.message:
                 return False
             raise _cache_error(name, error) from error
-        if body[-1]:
-            self._request(protocol.RESOURCE_CLOSE, bytes(body[:8]))
+        if more:
+            self._request(protocol.RESOURCE_CLOSE, cursor, bytes)
         return True
 
-    def _request(self, op: int, payload: bytes) -> memoryview:
-        return self.ask(lambda connection: connection.request(op, payload))
+    def _endpoints(self) -> Mapping[uuid.UUID, tuple[str, ...]]:
+        return self._request(protocol.NODE_ENDPOINTS, struct.pack("<qq", _NEWEST, _NEWEST), replies.read_endpoints)
+
+    def _request(self, op: int, payload: bytes, read: Callable[[memoryview], T]) -> T:
+        return self.ask(lambda connection: _answer(connection, op, payload, read))
 
     def ask(self, question: Callable[[ThinConnection], T]) -> T:
         """Result of a request, repeated once on another node if the first connection is lost; so the request must be repeatable."""
@@ -292,6 +307,22 @@ class Cluster:
         except IgniteUnreachable:
             self._unreachable_nodes.clear()
             return question(self.connection())
+
+
+def _answer(connection: ThinConnection, op: int, payload: bytes, read: Callable[[memoryview], T]) -> T:
+    """What a reply says. All metadata requests pass here, so that no reply of a broken or hostile node ends in a raw error.
+
+    :raises DecodeError: the reply has another form.
+    """
+    body = connection.request(op, payload)
+    try:
+        return read(body)
+    except (ValueError, LookupError, ArithmeticError, TypeError, struct.error) as error:
+        raise DecodeError(
+            f"the reply of an Ignite node to {replies.REQUESTS[op]} cannot be read: {type(error).__name__}: {error}",
+            "Check that the address is an Ignite 2 node, and its log",
+            address=connection.address, node=connection.node_id, operation=op,
+        ) from error  # fmt: skip
 
 
 def _cache_error(name: str, error: ThinError) -> IgniteKafkaError:

@@ -11,9 +11,24 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from . import protocol
 from .cache_configuration import read_configuration
 from .protocol import Reader
 from .types.model import BinaryField, BinaryType, CacheInfo
+
+REQUESTS = {
+    protocol.CACHE_NAMES: "the request of cache names",
+    protocol.CLUSTER_STATE: "the request of the cluster's state",
+    protocol.CACHE_CONFIGURATION: "the request of a cache's configuration",
+    protocol.CACHE_GET_SIZE: "the request of a cache's size",
+    protocol.CACHE_PARTITIONS: "the request of the owners of partitions",
+    protocol.BINARY_TYPE: "the request of a binary type",
+    protocol.BINARY_TYPE_NAME: "the request of a class name",
+    protocol.NODE_ENDPOINTS: "the request of the nodes' addresses",
+    protocol.QUERY_SCAN: "a scan query",
+    protocol.RESOURCE_CLOSE: "the end of a scan query",
+}
+"""What each operation asks for, for messages."""
 
 
 @dataclass(frozen=True)

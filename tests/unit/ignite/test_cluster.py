@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import struct
 import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
 import pytest
 
-from ignite_kafka.errors import IgniteKafkaError, IgniteUnreachable, UnknownBinaryType
+from ignite_kafka.errors import DecodeError, IgniteKafkaError, IgniteUnreachable, UnknownBinaryType
 from ignite_kafka.ignite import metadata_replies as control
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.cluster import Cluster
@@ -117,7 +120,7 @@ def test_features_mask() -> None:
 def test_a_node_that_refuses_metadata_is_no_fault_of_the_program(
     monkeypatch: pytest.MonkeyPatch, status: int, raised: type[IgniteKafkaError], final: bool
 ) -> None:
-    def refuse(op: int, payload: bytes) -> memoryview:
+    def refuse(op: int, payload: bytes, read: object) -> memoryview:
         raise ThinError(status, "Node is stopping")
 
     cluster = Cluster(IgniteEndpoint(("127.0.0.1:1",)))
@@ -131,11 +134,11 @@ def test_a_node_that_refuses_metadata_is_no_fault_of_the_program(
 def test_a_class_without_a_binary_type_is_known_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def request(_: Cluster, op: int, payload: bytes) -> memoryview:
+    def request(_: Cluster, op: int, payload: bytes, read: Callable[[memoryview], Any]) -> Any:
         asked.append((op, payload))
         if payload[1:] != ints(-2):
             raise ThinError(protocol.FAILED, "Failed to resolve class name [platformId=0, platform=Java, typeId=3]")
-        return memoryview(protocol.string("java.util.CollSer"))
+        return read(memoryview(protocol.string("java.util.CollSer")))
 
     monkeypatch.setattr(Cluster, "_request", request)
     cluster = Cluster(IgniteEndpoint(("127.0.0.1:1",)))
@@ -145,3 +148,48 @@ def test_a_class_without_a_binary_type_is_known_by_its_name(monkeypatch: pytest.
     with pytest.raises(UnknownBinaryType):
         cluster.binary_type(class_id(3))
     assert asked == [(protocol.BINARY_TYPE_NAME, b"\0" + ints(one)) for one in (-2, 3)]
+
+
+class Hostile:
+    """A connection to a node that answers every request with the same bytes."""
+
+    address, node_id, closed, affinity, features = "n:10800", NODES[0], False, (1, 0), protocol.features_of(b"\xff\xff")
+
+    def __init__(self, reply: bytes) -> None:
+        self.reply = reply
+
+    def request(self, op: int, payload: bytes) -> memoryview:
+        return memoryview(self.reply)
+
+
+@pytest.mark.parametrize("reply", [b"", b"\1", b"\xff" * 9, b"\1" * 40, ints(1) + b"\x09" + ints(2) + b"\xff\xfe", ints(2**31 - 1)])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        Cluster.cache_names,
+        Cluster.active,
+        Cluster.nodes,
+        lambda cluster: cluster.cache("c"),
+        lambda cluster: cluster.configuration("c"),
+        lambda cluster: cluster.size("c"),
+        lambda cluster: cluster.binary_type(7),
+        lambda cluster: cluster.binary_type(class_id(7)),
+        lambda cluster: cluster.partitions(7),
+        lambda cluster: cluster.partitions(7, cluster.connection()),
+        lambda cluster: cluster.connection(NODES[1]),
+    ],
+)
+def test_a_reply_of_another_form_is_no_raw_error(ask: Callable[[Cluster], object], reply: bytes) -> None:
+    cluster = Cluster(IgniteEndpoint(("127.0.0.1:1",)))
+    cluster._any = Hostile(reply)  # type: ignore[assignment]
+    cluster._deployed = (1, 0), {}
+    with suppress(IgniteKafkaError):
+        ask(cluster)
+
+
+def test_its_error_names_node_and_request() -> None:
+    cluster = Cluster(IgniteEndpoint(("127.0.0.1:1",)))
+    cluster._any = Hostile(b"")  # type: ignore[assignment]
+    with pytest.raises(DecodeError, match="the reply of an Ignite node to the request of a cache's size cannot be read: error") as caught:
+        cluster.size("c")
+    assert (caught.value.where["address"], caught.value.where["node"]) == ("n:10800", NODES[0])
