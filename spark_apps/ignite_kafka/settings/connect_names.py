@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import IgniteKafkaError, SettingsError
 from .connect_keys import prepare
 from .connector import ConnectorSettings
+from .converters import PROPERTIES
 from .error_policies import DEAD_LETTER, LOG_ONLY, STOP
 from .fields import TEXTS
 from .findings import PROVIDED, Findings
@@ -309,6 +310,9 @@ def _target(name: str, set_in: str | None, direction: type[ConnectorSettings]) -
         if name.startswith(beginning) and mapping in known:
             return mapping, name.removeprefix(beginning)
     direction.refuse_secret(name, set_in)
+    if any(name in known for known in PROPERTIES.values()):
+        hint = f"It is a property of converters: write value.converter.{name}, key.converter.{name} or both"
+        raise SettingsError("there is no such setting", hint, setting=name, set_in=set_in)
     hint = did_you_mean(name, [*reference, *connect, *known])
     raise SettingsError("there is no such setting", hint or "See docs/settings.md", setting=name, set_in=set_in)
 

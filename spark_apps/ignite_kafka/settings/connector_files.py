@@ -191,8 +191,16 @@ def _connector(place: _Place, given: Parts) -> DeclaredConnector:
         raise SettingsError("config.name differs from name", "Leave it out", line=given.lines.get((*given.config_path, "name")))
     if given.state not in STATES:
         raise SettingsError(f"state is {given.state!r}", f"Allowed: {', '.join(STATES)}", line=given.lines.get(given.state_path))
-    origin = {name: f"{place.file}, line {given.lines.get((*given.config_path, name), place.line)}" for name in given.config}
+
+    def set_in(name: str) -> str:
+        return f"{place.file}, line {given.lines.get((*given.config_path, name), place.line)}"
+
+    origin = {name: set_in(name) for name in given.config}
     loaded = _loaded(given, {**origin, "name": f"{place.file}, line {place.line}"}, f"{place.file}, line {place.line}")
+    if given.ignored:
+        ignored = {f"config.{name}": reason for name, reason in given.ignored.items()}
+        places = {f"config.{name}": set_in(name) for name in given.ignored}
+        loaded = replace(loaded, ignored={**loaded.ignored, **ignored}, origin={**loaded.origin, **places})
     sink = loaded.direction is SinkSettings
     offsets = () if given.offsets is None else parse_offsets(given.offsets, sink=sink)
     return DeclaredConnector(

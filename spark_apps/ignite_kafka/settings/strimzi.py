@@ -13,7 +13,7 @@ from .yaml_lines import Document, Path
 GROUP = "kafka.strimzi.io/"
 SPEC = ("class", "tasksMax", "autoRestart", "version", "config", "pause", "state", "listOffsets", "alterOffsets")
 _OFFSETS_ANNOTATION = "strimzi.io/connector-offsets"
-_NOT_IN_CONFIG = ("name", "connector.class", "tasks.max", "connector.plugin.version")
+_FIELD_OF = {"name": "metadata.name", "connector.class": "class", "tasks.max": "tasksMax", "connector.plugin.version": "version"}
 _OFFSETS_KEY = "offsets.json"
 UNLIMITED = 1_000_000
 
@@ -23,6 +23,7 @@ class Parts:
     """Parts of a connector's document, whichever form it has.
 
     :param own: settings by our names that its other fields give; those of the configuration override them.
+    :param ignored: keys of the configuration that Strimzi ignores, with the reason.
     :param strict_names: the configuration has Connect's names, whatever they look like.
     """
 
@@ -38,6 +39,7 @@ class Parts:
     restarts: int | None = None
     own: Mapping[str, Any] = field(default_factory=dict)
     strict_names: bool = False
+    ignored: Mapping[str, str] = field(default_factory=dict)
     dag: Mapping[str, Any] = field(default_factory=dict)
     task: Mapping[str, Any] = field(default_factory=dict)
 
@@ -66,11 +68,8 @@ def parts(document: Document, maps: Mapping[str, Any]) -> Parts:
     """
     value, lines = document.value, document.lines
     spec = _spec(value, lines)
-    config = spec.get("config") or {}
-    for name in _NOT_IN_CONFIG:
-        if name in config:
-            field_of = {"connector.class": "class", "tasks.max": "tasksMax", "name": "metadata.name"}.get(name, "version")
-            raise SettingsError(f"{name} cannot be in config", f"Strimzi has {field_of} for it", line=lines.get(("spec", "config", name)))
+    given = spec.get("config") or {}
+    config = {name: value for name, value in given.items() if name not in _FIELD_OF}
     wanted = _mapping(value["metadata"], "annotations", lines, ("metadata",)).get(_OFFSETS_ANNOTATION)
     tasks = {"tasks_max": spec["tasksMax"]} if "tasksMax" in spec else {}
     state = spec.get("state") or ("paused" if spec.get("pause") is True else "running")
@@ -85,6 +84,7 @@ def parts(document: Document, maps: Mapping[str, Any]) -> Parts:
         offsets=_offsets(spec, maps, lines) if wanted == "alter" else None,
         list_offsets=_reference(spec, "listOffsets", "toConfigMap", lines) if wanted == "list" else None,
         restarts=_restarts(spec.get("autoRestart"), lines),
+        ignored={name: f"Strimzi has {_FIELD_OF[name]} for it, and ignores it here" for name in _FIELD_OF if name in given},
         own={"run_mode": "continuous", **tasks},  # a connector of Connect has no end
         strict_names=True,
     )

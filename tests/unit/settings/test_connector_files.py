@@ -163,7 +163,6 @@ def test_aliases_and_merged_mappings(tmp_path: Path) -> None:
         ("? [a]\n: b\n", "a key is no text", 1),
         ("kind: Deployment\n", "the resource is None Deployment", 1),
         (strimzi().replace("tasksMax", "taskMax"), "spec has no taskMax.*Did you mean tasksMax", 9),
-        (strimzi().replace("  config:", "  config:\n    tasks.max: 3"), "tasks.max cannot be in config", 15),
         (strimzi(annotation="alter"), "there is no ConfigMap wanted", 12),
         (strimzi().replace("maxRestarts", "").replace("enabled: true", "enabled: true, maxRestarts: x"), "maxRestarts is 'x'", 10),
     ],
@@ -213,3 +212,13 @@ def test_a_link_to_a_missing_file_is_a_broken_file(tmp_path: Path) -> None:
 def test_a_missing_folder_is_an_error() -> None:
     with pytest.raises(SettingsError, match="no such folder"):
         read_folder("/not/here")
+
+
+def test_keys_that_strimzi_ignores_in_config_are_ignored_and_reported(tmp_path: Path) -> None:
+    one = read(tmp_path, strimzi().replace("  config:", "  config:\n    name: other\n    tasks.max: 4"))
+    settings = one.settings()
+    assert (settings.name, settings.tasks_max) == ("stream", 2)
+    assert {name: one.loaded.origin[name] for name in one.loaded.ignored} == {
+        "config.name": "c.yaml, line 15",
+        "config.tasks.max": "c.yaml, line 16",
+    }

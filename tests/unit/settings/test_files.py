@@ -339,3 +339,9 @@ def test_an_empty_list_of_a_connector_file_is_the_reference_s_default_and_is_nam
     assert isinstance(found, SourceSettings)
     assert found.cache_whitelist == ()
     assert "cacheWhitelist: it is empty and selects all" in caplog.text
+
+
+def test_a_property_of_converters_without_its_side_is_refused_with_both_names() -> None:
+    loaded = properties.from_json(b'{"connector.class": "IgniteSink", "name": "c", "topics": "t", "schemas.enable": false}', "c.json")
+    with pytest.raises(SettingsError, match=r"write value\.converter\.schemas\.enable, key\.converter\.schemas\.enable or both"):
+        loaded.settings()

@@ -184,7 +184,10 @@ def test_no_more_of_a_body_is_read_than_a_form_has(page: Page, kind: str, status
     async def send(message: Any) -> None:
         sent.append(message)
 
-    asyncio.run(page.client.app(scope, receive, send))
+    async def call() -> None:
+        await page.client.app(scope, receive, send)
+
+    asyncio.run(call())
     assert sent[0]["status"] == status
     assert len(asked) == most
 
