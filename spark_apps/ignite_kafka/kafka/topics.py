@@ -31,12 +31,16 @@ TopicPartition = tuple[str, int]
 
 @dataclass(frozen=True)
 class TopicSpec:
-    """Configuration of a topic that is created if missing (names of KIP-158)."""
+    """Configuration of a topic that is created if missing (names of KIP-158).
+
+    :param create: False: the topic must exist.
+    """
 
     name: str
     partitions: int
     replication_factor: int = -1
     config: Mapping[str, str] = field(default_factory=dict)
+    create: bool = True
 
 
 @dataclass(frozen=True)
@@ -93,14 +97,16 @@ class Topics(TopicLookup):
             raise translate(cause.args[0], "reading the cluster's id", self._memory) from cause
 
     def ensure(self, specs: list[TopicSpec], have: Mapping[str, int] | None = None) -> dict[str, int]:
-        """Create missing topics and return the partition count of each topic.
+        """Create missing topics and return the partition count of each topic. Nothing is created if a topic must exist and does not.
 
         :param have: an earlier result of :meth:`existing`; a topic created meanwhile is used as it is.
-        :raises TopicError: the user may not create a topic, or its settings are refused.
+        :raises TopicError: the user may not create a topic, its settings are refused, or a topic that must exist does not.
         """
         have = self.existing() if have is None else have
         missing = [spec for spec in specs if spec.name not in have]
-        made = [NewTopic(spec.name, spec.partitions, spec.replication_factor, config=dict(spec.config)) for spec in missing]
+        if absent := [spec.name for spec in missing if not spec.create and not self.exists(spec.name)]:
+            raise TopicError("the topic does not exist, and create_topics is false", "Create it, or set create_topics.", topic=absent)
+        made = [NewTopic(spec.name, spec.partitions, spec.replication_factor, config=dict(spec.config)) for spec in missing if spec.create]
         admin = self._admin  # it must live until its answers have arrived
         for name, future in (admin.create_topics(made, request_timeout=self._timeout_s) if made else {}).items():
             try:

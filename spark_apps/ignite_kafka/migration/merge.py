@@ -15,6 +15,7 @@ SIDES = ("key", "value", "header")
 _CLIENTS = ("producer.", "consumer.")
 _SECURITY = ("security.protocol", "ssl.", "sasl.")
 _CLASS = "connector.class"
+_OF_CONNECTORS = ("bootstrap.servers", "topic.creation.enable")
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def _reason_to_leave(name: str, own: set[str]) -> str | None:
     side = next((side for side in SIDES if name == f"{side}.converter" or name.startswith(f"{side}.converter.")), None)
     if side is not None:
         return f"the connector has its own {side}.converter" if side in own else None
-    if is_declaration(name) or name == "bootstrap.servers" or name.startswith((*_CLIENTS, *_SECURITY)):
+    if is_declaration(name) or name in _OF_CONNECTORS or name.startswith((*_CLIENTS, *_SECURITY)):
         return None
     beginnings = key_table.WORKER_IGNORED_BEGINNINGS.items()
     reason = next((reason for beginning, reason in beginnings if name.startswith(beginning)), None)

@@ -55,6 +55,7 @@ _ALL_CONNECT = {
 _OF_CONNECT: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
     SourceSettings: {
         **_ALL_CONNECT,
+        "topic.creation.enable": "create_topics",
         f"{_CREATION}partitions": "topic_partitions",
         f"{_CREATION}replication.factor": "replication_factor",
     },
@@ -108,10 +109,9 @@ _IGNORED_BY: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
         "offsets.storage.topic": "internal_topic_prefix and the connector's name determine the topic",
         f"{_CREATION}include": "the default group has all topics that no other group matches",
         f"{_CREATION}exclude": "the default group has all topics that no other group matches",
-        "topic.creation.enable": "missing topics are always created",
         "topics.regex": _OTHERS[SourceSettings],
     },
-    SinkSettings: {},
+    SinkSettings: {"topic.creation.enable": _OTHERS[SinkSettings]},
 }
 _IGNORED_BEGINNINGS = {
     "admin.override.": "the admin client has the settings of kafka_config",

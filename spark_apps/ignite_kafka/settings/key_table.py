@@ -59,7 +59,6 @@ WORKER_IGNORED: Mapping[str, str] = {
         _WORKER_CLIENTS,
     ),
     "metric.reporters": _JAVA,
-    "topic.creation.enable": "missing topics are always created",
 }  # fmt: skip
 """Keys of a worker's file, by name."""
 

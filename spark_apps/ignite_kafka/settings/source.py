@@ -128,6 +128,10 @@ class SourceSettings(ConnectorSettings):
     )  # fmt: skip
 
     # Kafka
+    create_topics: bool = setting(
+        True, BOOLEAN,
+        "Create missing data topics; false: a missing topic is an error, before anything is sent to it (topic.creation.enable of a worker)",
+    )  # fmt: skip
     topic_partitions: int = setting(
         -1, PARTITION_COUNT,
         "Number of partitions of data topics that the connector creates; -1: the broker's default (KIP-158)", overridable=True,

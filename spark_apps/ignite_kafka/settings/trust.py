@@ -63,6 +63,7 @@ SETTINGS: Mapping[str, str] = {
             "enable_schema_cache",
             "schema_cache_max_size",
             "schema_cache_ttl_ms",
+            "create_topics",
             "topic_partitions",
             "topic_config",
             "topic_creation_groups",

@@ -152,7 +152,7 @@ def _check_dead_letter_topic(settings: SourceSettings, topics: Iterable[str]) ->
 
 def _spec(cache: CachePlan, settings: SourceSettings) -> TopicSpec:
     new = settings.of(cache.name).new_topic(cache.topic)
-    return TopicSpec(cache.topic, cache.topic_partitions or -1, new.replication_factor, new.config)
+    return TopicSpec(cache.topic, cache.topic_partitions or -1, new.replication_factor, new.config, settings.create_topics)
 
 
 def register_schemas(settings: SourceSettings, caches: Iterable[CachePlan], cluster: Cluster) -> None:

@@ -51,5 +51,7 @@ class RecordTopics:
             what = "transforms give a record the dead-letter topic"
             raise SettingsError(what, "Choose another one.", setting="dead_letter_topic", cache=cache.name, topic=topic)
         new = settings.of(cache.name).new_topic(topic)
-        topic_id, partitions = writer.ensure_topic(TopicSpec(topic, new.partitions, new.replication_factor, new.config))
+        topic_id, partitions = writer.ensure_topic(
+            TopicSpec(topic, new.partitions, new.replication_factor, new.config, settings.create_topics)
+        )
         return replace(cache, topic=topic, topic_partitions=partitions, topic_id=topic_id)

@@ -126,6 +126,20 @@ def world(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> Ite
     ignite.destroy_caches(made.stem)
 
 
+def test_a_missing_topic_is_an_error_if_topics_are_not_to_be_created(world: World) -> None:
+    """As for Kafka Connect, whose worker has topic.creation.enable=false, on brokers that create no topics."""
+    topics = Topics(world.clients)
+    there, missing = [f"{world.stem}.orders.eu", f"{world.stem}.orders.us"], f"p-{world.stem}-plain"
+    topics.ensure([TopicSpec(name, 1) for name in there])
+    with pytest.raises(TopicError, match="the topic does not exist, and create_topics is false") as raised:
+        world.run(create_topics=False)
+    assert raised.value.where["topic"] == [missing]
+    assert missing not in topics.existing()
+    assert not [one for name in there for one in read_to_end(world.clients, topics, name, [0])], "nothing is sent before the error"
+    topics.ensure([TopicSpec(missing, 1)])
+    assert world.run(create_topics=False).caches[f"{world.stem}-plain"].records == 1
+
+
 def test_caches_go_to_topics_by_expression(world: World) -> None:
     assert world.run("one").state == status.COMPLETED
     names = {name: cache.topic for name, cache in world.run("one").caches.items()}

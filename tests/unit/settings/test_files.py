@@ -115,6 +115,7 @@ value.converter.schemas.enable=false
 value.converter.decimal.format=NUMERIC
 producer.override.max.request.size=2000000
 consumer.override.fetch.min.bytes=2
+topic.creation.enable=false
 topic.creation.default.partitions=6
 topic.creation.default.replication.factor=3
 topic.creation.default.cleanup.policy=compact
@@ -129,6 +130,7 @@ ignite_addresses=a:1, b:2
     assert settings.producer_override == {"message.max.bytes": "2000000"}
     assert settings.consumer_override == {"fetch.min.bytes": "2"}
     assert (settings.topic_partitions, settings.replication_factor, settings.topic_config) == (6, 3, {"cleanup.policy": "compact"})
+    assert not settings.create_topics
     assert settings.bootstrap_servers == "k:9092"
     assert settings.kafka_config == {"security.protocol": "SSL", "ssl.ca.location": "/ca.pem"}
     assert settings.ignite_addresses == ("a:1", "b:2")
