@@ -59,11 +59,21 @@ class Cursor:
         :param parameters: a value for each ``?``, in their order.
         :raises Error: see :mod:`.errors`.
         """
-        from ignite_kafka.ignite import sql_query  # imports pyarrow, which a web server must not load
-
         self._check_open()
         self._end()
-        arguments = [_argument(value, self.connection.time_zone) for value in _listed(parameters)]
+        return self._execute(operation, self._arguments(parameters))
+
+    def _arguments(self, parameters: Sequence[Any] | None, row: str = "") -> list[bytes]:
+        """The values of parameters with their type codes.
+
+        :param row: of several lists of parameters, for the message.
+        """
+        zone = self.connection.time_zone
+        return [_argument(value, zone, f"{row}parameter {position}") for position, value in enumerate(_listed(parameters), 1)]
+
+    def _execute(self, operation: str, arguments: Sequence[bytes]) -> Self:
+        from ignite_kafka.ignite import sql_query  # imports pyarrow, which a web server must not load
+
         answer = self.connection.request(protocol.QUERY_SQL_FIELDS, sql_query.request(operation, arguments, schema=self.connection.schema))
         try:
             result = sql_query.read_result(answer, self.connection.types)
@@ -80,10 +90,16 @@ class Cursor:
         return self
 
     def executemany(self, operation: str, seq_of_parameters: Sequence[Sequence[Any]]) -> Self:
-        """Run one statement with each of several lists of parameters; ``rowcount`` is their sum."""
-        changed = 0
-        for parameters in seq_of_parameters:
-            self.execute(operation, parameters)
+        """Run one statement with each of several lists of parameters; ``rowcount`` is their sum.
+
+        :raises DataError: SQL has no such parameter; the statement is not run with any list then.
+        :raises Error: see :mod:`.errors`; the statement has been run with the lists before.
+        """
+        self._check_open()
+        rows, changed = [self._arguments(parameters, f"row {row}, ") for row, parameters in enumerate(seq_of_parameters, 1)], 0
+        for arguments in rows:
+            self._end()
+            self._execute(operation, arguments)
             changed += max(self.rowcount, 0)
         self.rowcount = changed
         return self
@@ -168,13 +184,13 @@ def _listed(parameters: Sequence[Any] | None) -> Sequence[Any]:
     return list(parameters)
 
 
-def _argument(value: Any, zone: ZoneInfo) -> bytes:
+def _argument(value: Any, zone: ZoneInfo, where: str) -> bytes:
     from ignite_kafka.ignite import sql_query
 
     try:
         return sql_query.argument(value, zone.key)
     except ValueError as error:
-        raise DataError(str(error)) from error
+        raise DataError(f"{where}: {error}") from error
 
 
 def _first(rows: list[list[Any]], column: int) -> Any:

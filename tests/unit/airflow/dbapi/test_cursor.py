@@ -94,8 +94,15 @@ def test_parameters_have_no_names(parameters: Any) -> None:
 
 @pytest.mark.parametrize("value", [object(), Decimal("NaN"), datetime.timedelta(1), [1], {}])
 def test_a_value_that_sql_does_not_have(value: object) -> None:
-    with pytest.raises(dbapi.DataError, match=f"no parameter of type {type(value).__name__}"):
-        dbapi.Cursor(Node()).execute("SELECT ?", [value])
+    with pytest.raises(dbapi.DataError, match=rf"^parameter 2: SQL has no parameter of type {type(value).__name__}"):
+        dbapi.Cursor(Node()).execute("SELECT ?", [1, value])
+
+
+def test_one_of_many_rows_with_such_a_value_is_named_and_none_is_sent() -> None:
+    node = Node(*[result(["UPDATED"], 1)] * 3)
+    with pytest.raises(dbapi.DataError, match=r"^row 3, parameter 2: SQL has no parameter of type set"):
+        dbapi.Cursor(node).executemany("INSERT INTO t VALUES (?, ?)", [[1, "a"], [2, "b"], [3, {"c"}]])
+    assert node.asked == []
 
 
 def test_a_reply_that_cannot_be_read() -> None:
