@@ -6,8 +6,10 @@ import ast
 import logging
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
+import markdown  # type: ignore[import-untyped]
 import pytest
 
 from ignite_kafka.cli import main as cli
@@ -103,6 +105,19 @@ def test_lists_and_tables_begin_after_a_blank_line(page: Path) -> None:
         in_list = bool(line.strip()) and (in_list or bool(item.match(line)))
         before = line
     assert wrong == []
+
+
+@pages
+def test_tables_of_a_page_are_tables_on_the_site(page: Path) -> None:
+    """A table without a blank line before it, or whose lines have other numbers of cells, is text with bars."""
+    made = markdown.markdown(page.read_text(), extensions=["tables", "attr_list", "admonition", "pymdownx.superfences"])
+    outside_code = re.sub(r"<pre>.*?</pre>", "", made, flags=re.DOTALL)
+    assert re.findall(r"^(?:<p>)?\|.*$", outside_code, flags=re.MULTILINE) == []
+    lines = [line for _, line in prose(page) if line.startswith("|")]
+    cells = [len(re.split(r"(?<!\\)\|", line.strip())) for line in lines]
+    heads = [at - 1 for at, line in enumerate(lines) if re.fullmatch(r"\|(?:\s*:?-+:?\s*\|)+", line)]
+    for first, end in pairwise([*heads, len(lines)]):
+        assert set(cells[first:end]) == {cells[first]}, lines[first]
 
 
 @pages

@@ -22,7 +22,7 @@ snapshot is under way. The column *overrides* marks what `overrides` may set for
 """
 _COLUMNS = """
 | setting | default | allowed | reference | fixed | overrides | meaning |
-|---|---|---|---|---|---|---|---|
+|---|---|---|---|---|---|---|
 """
 
 
@@ -49,7 +49,7 @@ def _row(name: str, setting: Setting, default: object) -> str:
     reference = f"`{setting.reference}`" if setting.reference else ""
     fixed = "yes" if setting.fixed_in_snapshot else ""
     overridable = "yes" if setting.overridable else ""
-    cells = [f"`{name}`", _shown(name, default), setting.type.allowed, reference, fixed, overridable, _meaning(setting)]
+    cells = [f'<a id="{name}"></a>`{name}`', _shown(name, default), setting.type.allowed, reference, fixed, overridable, _meaning(setting)]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

@@ -23,7 +23,7 @@ def test_a_generated_page_is_up_to_date(name: str) -> None:
 @pytest.mark.parametrize(
     ("page", "names"),
     [
-        ("settings.md", [f"`{name}`" for name in {**SourceSettings.known(), **SinkSettings.known()}]),
+        ("settings.md", [f'<a id="{name}"></a>`{name}`' for name in {**SourceSettings.known(), **SinkSettings.known()}]),
         ("options.md", [f"`{name}`" for table in TABLES for name in table.options]),
         ("events.md", EVENTS),
     ],
