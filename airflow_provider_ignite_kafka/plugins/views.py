@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
 from airflow_provider_ignite_kafka.plugins.reading import ClusterReading, unexpected
 from airflow_provider_ignite_kafka.plugins.task_links import TaskOfRun
+from ignite_kafka.admin.lost_run import LOST, silent_s
 from ignite_kafka.admin.overview import ConnectorOverview
 from ignite_kafka.admin.timeline import TimedEvent, timeline
 from ignite_kafka.errors import IgniteKafkaError
@@ -20,9 +21,6 @@ log = logging.getLogger(__name__)
 NEVER_REPORTED = "STARTING"
 UNREADABLE = "UNREADABLE"
 _RUNS, _EVENTS = 20, 20
-_STALE_REPORTS = 6
-_STALE_MS = 60_000
-_DEFAULT_PROGRESS_MS = 5_000
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ class ConnectorRow:
     :param target: requested target state; RUNNING without a request.
     :param lag: sum; None: not known.
     :param problem: error of the newest run.
-    :param silent_s: seconds since the last report of a run that should report; None: nothing is wrong.
+    :param silent_s: seconds since the last report of a run that is lost; None: nothing is wrong.
     """
 
     cluster: MonitoredCluster
@@ -139,11 +137,12 @@ def _row(reading: ClusterReading, connector: ConnectorOverview) -> ConnectorRow:
     run, lag, lag_error = connector.newest.run, reading.lags.get(connector.name), reading.lag_errors.get(connector.name)
     rates, caches = connector.rates, run.caches.values() if run is not None else ()
     reported = connector.reports[-1].at_ms if connector.reports else None
+    silent = silent_s(run, connector.state.connector, reported or 0, time.time() * 1000)
     return ConnectorRow(
         reading.cluster,
         connector.name,
         connector.direction,
-        UNREADABLE if connector.unreadable else NEVER_REPORTED if run is None else run.state,
+        UNREADABLE if connector.unreadable else NEVER_REPORTED if run is None else run.state if silent is None else LOST,
         connector.target.state if connector.target is not None else RUNNING,
         connector.active,
         reported,
@@ -153,7 +152,7 @@ def _row(reading: ClusterReading, connector: ConnectorOverview) -> ConnectorRow:
         None if lag is None else sum(lag.values()),
         None if lag_error is None else Problem.of(lag_error),
         _problem(connector.unreadable, run),
-        _silent_s(connector, reported),
+        silent,
     )
 
 
@@ -161,18 +160,6 @@ def _problem(unreadable: IgniteKafkaError | None, run: RunStatus | None) -> Prob
     if unreadable is not None:
         return Problem.of(unreadable)
     return None if run is None or run.error is None else Problem.of(IgniteKafkaError.from_dict(dict(run.error)))
-
-
-def _silent_s(connector: ConnectorOverview, reported_ms: int | None) -> float | None:
-    """How long a run that should report has not; a paused run reports nothing."""
-    run = connector.newest.run
-    if run is None or reported_ms is None or run.ended_ms is not None or run.state == "PAUSED":
-        return None
-    record = connector.state.connector
-    interval = record.settings.get("progress_interval_ms", _DEFAULT_PROGRESS_MS) if record is not None else _DEFAULT_PROGRESS_MS
-    silent_ms = time.time() * 1000 - reported_ms
-    usual_ms = max(_STALE_MS, _STALE_REPORTS * interval) if isinstance(interval, int) else _STALE_MS
-    return silent_ms / 1000 if silent_ms > usual_ms else None
 
 
 def _cache_rows(reading: ClusterReading, connector: ConnectorOverview) -> Iterator[CacheRow]:

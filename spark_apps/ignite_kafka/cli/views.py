@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
+from ..admin.lost_run import LOST, REMEDY, silent_s
 from ..admin.target_state import NewestRun, known_connectors, unknown_connector
 from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients
@@ -22,7 +23,7 @@ from ..source.planning import continue_plan, make_plan
 from ..state.configs import ConnectorState, read_connector
 from ..state.offsets import read_slots
 from ..state.sent_topics import check_plan
-from ..state.status import STOPPED, RunStatus, read_runs
+from ..state.status import STOPPED, RunStatus, read_run_written, read_runs
 from ..state.target_state import RUNNING, read_target
 from .tables import table
 
@@ -157,11 +158,16 @@ def _preview(plan: TransferPlan, kind: str, clients: KafkaClients, topics: Topic
 
 @dataclass(frozen=True)
 class StatusView:
-    """State and runs of a connector; ``target`` is None if no target state was ever requested."""
+    """State and runs of a connector.
+
+    :param target: None if no target state was ever requested.
+    :param silent_s: seconds since the last report of the newest run, if it is lost.
+    """
 
     control: ConnectorState
     runs: Mapping[str, RunStatus]
     target: str | None = None
+    silent_s: float | None = None
 
     def to_dict(self) -> dict[str, object]:
         """JSON-ready form."""
@@ -172,7 +178,12 @@ class StatusView:
             "target": self.target,
             "snapshot": shown,
             "runs": {run_id: asdict(run) for run_id, run in self.runs.items()},
+            "lost": None if self.silent_s is None else {"run_id": self._newest_id, "silent_s": round(self.silent_s)},
         }
+
+    @property
+    def _newest_id(self) -> str:
+        return NewestRun.of(self.control, self.runs).run_id
 
     def text(self) -> str:
         """Text for a terminal."""
@@ -182,8 +193,12 @@ class StatusView:
             lines.append(f"generation {connector.generation}, {connector.slots} slots, target state {self.target or RUNNING}")
         if snapshot is not None:
             lines.append(f"last snapshot {snapshot.id}: {'complete' if snapshot.complete else 'not finished'}")
+        lost = None if self.silent_s is None else self._newest_id
+        if self.silent_s is not None:
+            lines.append(f"run {lost} is lost: no report for {self.silent_s:,.0f} s. {REMEDY}")
         head = ("run", "state", "snapshot", "started", "seconds", "records", "error")
-        return "\n".join([*lines, "", table(head, [_run_row(run) for run in self.runs.values()])])
+        shown = [replace(run, state=LOST) if run_id == lost else run for run_id, run in self.runs.items()]
+        return "\n".join([*lines, "", table(head, [_run_row(run) for run in shown])])
 
 
 def _run_row(run: RunStatus) -> tuple[object, ...]:
@@ -205,7 +220,10 @@ def status_view(settings: ConnectorSettings, secrets: Secrets) -> StatusView:
     runs = read_runs(clients, prefix, settings.name)
     if NewestRun.of(control, runs).unknown:
         raise unknown_connector(settings, known_connectors(clients, topics, prefix))
-    return StatusView(control, runs, read_target(clients, topics, prefix, settings.name))
+    newest = NewestRun.of(control, runs)
+    _, reported_ms = read_run_written(clients, prefix, settings.name, newest.run_id)
+    silent = silent_s(newest.run, control.connector, reported_ms, time.time() * 1000)
+    return StatusView(control, runs, read_target(clients, topics, prefix, settings.name), silent)
 
 
 def _states(settings: ConnectorSettings, secrets: Secrets) -> Iterator[SlotState]:

@@ -22,7 +22,7 @@ from ignite_kafka.ignite.endpoint import IgniteCredentials
 from ignite_kafka.settings.permissions import Permissions
 from ignite_kafka.settings.secrets import Secrets, dump
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.state.configs import ConnectorState
+from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 from ignite_kafka.state.status import CacheStatus, RunStatus
 from tests.support.waiting import DEADLINE_S
 
@@ -293,6 +293,16 @@ def test_status_needs_no_file(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     assert "r1   FAILED  s1        1970-01-01 00:00:00Z  1.5        1,000  CacheDestroyed: gone" in capsys.readouterr().out
     assert cli.main(["status", "c", "--json"]) == 0
     assert '"state": "FAILED"' in capsys.readouterr().out
+
+
+def test_status_shows_a_run_that_no_longer_reports_as_lost() -> None:
+    runs = {run_id: RunStatus("RUNNING", "c", run_id, "s1", 2, "w", 0) for run_id in ("r1", "r2")}
+    control = ConnectorState(ConnectorRecord(2, 4, run_id="r2"))
+    text = StatusView(control, runs, silent_s=3_600.4).text()
+    assert "run r2 is lost: no report for 3,600 s. Its driver was probably killed. Start the connector again" in text
+    assert [line.split()[:2] for line in text.splitlines()[-2:]] == [["r1", "RUNNING"], ["r2", "LOST"]]
+    assert StatusView(control, runs, silent_s=3_600.4).to_dict()["lost"] == {"run_id": "r2", "silent_s": 3_600}
+    assert "LOST" not in StatusView(control, runs).text()
 
 
 def test_offsets_as_lines_and_as_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

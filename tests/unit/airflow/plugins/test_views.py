@@ -49,7 +49,7 @@ def test_a_row_has_sums_and_the_last_error_with_its_remedy() -> None:
 )
 def test_a_running_run_that_is_silent_stands_out(state: str, silent_ms: int, silent: bool) -> None:
     [row] = views.rows(reading(connector(state=state, silent_ms=silent_ms)))
-    assert (row.silent_s is not None) is silent
+    assert (row.silent_s is not None, row.state) == (silent, "LOST" if silent else state)
 
 
 def test_a_run_that_reports_rarely_by_its_settings_is_not_silent() -> None:

@@ -1,0 +1,28 @@
+"""Runs that ended without a word: the driver was killed, so nobody wrote the run's end."""
+
+from __future__ import annotations
+
+from ..state.configs import ConnectorRecord
+from ..state.status import RunStatus
+from ..state.target_state import PAUSED
+
+LOST = "LOST"
+"""Shown instead of the state of a run that should report and does not; no record has it."""
+REMEDY = "Its driver was probably killed. Start the connector again: it continues with what was not committed."
+_REPORTS = 3
+_LEAST_MS = 60_000  # a broker that restarts delays reports
+_DEFAULT_INTERVAL_MS = 5_000
+
+
+def silent_s(run: RunStatus | None, connector: ConnectorRecord | None, reported_ms: int, now_ms: float) -> float | None:
+    """Seconds since the last report of a run that should have reported three times since; None if nothing is wrong.
+
+    :param run: the newest run; a paused one reports nothing.
+    :param reported_ms: time of its last report in milliseconds since 1970; 0: not known.
+    """
+    if run is None or run.ended_ms is not None or run.state == PAUSED or not reported_ms:
+        return None
+    interval = (connector.settings if connector is not None else {}).get("progress_interval_ms", _DEFAULT_INTERVAL_MS)
+    usual_ms = max(_LEAST_MS, _REPORTS * interval) if isinstance(interval, int) else _LEAST_MS
+    silent_ms = now_ms - reported_ms
+    return silent_ms / 1000 if silent_ms > usual_ms else None
