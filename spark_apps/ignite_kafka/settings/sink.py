@@ -178,6 +178,9 @@ class SinkSettings(ConnectorSettings):
                 if not topic_names.is_topic_name(topic):
                     raise self.wrong("topics", f"{topic!r} is no topic name")
                 topic_names.check_data_topic("topics", topic, self.internal_topic_prefix)
+        with found.check("types_topic"):
+            if not self.types_topic.endswith("-types"):
+                topic_names.check_data_topic("types_topic", self.types_topic, self.internal_topic_prefix)
         self.check_names(found, "cache_names", ".+", "one character or more")
         with found.check("key_policy", "key_fields", "value_converter"):
             self._check_key()

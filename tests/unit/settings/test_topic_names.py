@@ -61,6 +61,7 @@ def test_no_setting_names_an_internal_topic(topic: str) -> None:
         (SourceSettings, {"cache_whitelist": ["x"], **dead_letters}, "dead_letter_topic"),
         (SinkSettings, {"topics": ["x"], **dead_letters}, "dead_letter_topic"),
         (SinkSettings, {"topics": ["x", topic]}, "topics"),
+        (SinkSettings, {"topics": ["x"], "types_topic": topic}, "types_topic"),
     ]
     for kind, settings, name in given:
         with pytest.raises(SettingsError, match=f"{name} names an internal topic") as raised:
