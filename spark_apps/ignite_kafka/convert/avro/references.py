@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from ...common.record_limits import MAX_SCHEMA_DEPTH
+from ...errors import UnsupportedType
 from ...registry.schema import Reference, RegistrySchema
 from .types import AvroType, parse
 
@@ -18,7 +20,7 @@ class References(Protocol):
 def parse_with_references(schema: RegistrySchema, registry: References) -> AvroType:
     """The Avro schema, in which the types of the schemas that it refers to are whole.
 
-    :raises UnsupportedType: a text is no Avro schema, or a type contains itself.
+    :raises UnsupportedType: a text is no Avro schema, or one that is too large, or a type contains itself.
     :raises RegistryError: the registry does not have a schema that is referred to.
     :raises RegistryUnavailable: the registry did not answer.
     """
@@ -27,9 +29,12 @@ def parse_with_references(schema: RegistrySchema, registry: References) -> AvroT
     return parse(schema.text, known)
 
 
-def _resolve(schema: RegistrySchema, known: dict[str, AvroType | None], registry: References) -> None:
+def _resolve(schema: RegistrySchema, known: dict[str, AvroType | None], registry: References, depth: int = 0) -> None:
+    if depth > MAX_SCHEMA_DEPTH:
+        what = f"the Avro schema refers to others over more than {MAX_SCHEMA_DEPTH} steps, or to itself"
+        raise UnsupportedType(what, "Correct the references in the registry")
     for reference in schema.references:
         if reference.name not in known:
             inner = registry.referenced(reference)
-            _resolve(inner, known, registry)
+            _resolve(inner, known, registry, depth + 1)
             known[reference.name] = parse(inner.text, known)

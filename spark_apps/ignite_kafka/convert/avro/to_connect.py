@@ -50,9 +50,21 @@ class _Mapping:
     def __init__(self, options: AvroOptions) -> None:
         self._options = options
         self._unions = 0
+        self._made: dict[tuple[int, bool, int], ConnectSchema] = {}
 
     def of(self, schema: AvroType, *, optional: bool = False, field: AvroField | None = None) -> ConnectSchema:
-        """The schema of a value; `field` is the record's field whose default and doc it has."""
+        """The schema of a value; `field` is the record's field whose default and doc it has.
+
+        A type that is referred to several times is made once, unless its unions have numbers of their own at each place.
+        """
+        if self._options.generalized_sums:
+            return self._of(schema, optional, field)
+        place = id(schema), optional, id(field)
+        if place not in self._made:
+            self._made[place] = self._of(schema, optional, field)
+        return self._made[place]
+
+    def _of(self, schema: AvroType, optional: bool, field: AvroField | None) -> ConnectSchema:
         if schema.kind == "union":
             return self._union(schema, optional, field)
         makers: dict[str, Callable[[AvroType], dict[str, Any]]] = {

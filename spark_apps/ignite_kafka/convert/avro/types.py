@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...common.record_limits import MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES
 from ...errors import UnsupportedType
 from .names import split
 
@@ -129,16 +130,53 @@ def parse(text: str, known: dict[str, AvroType | None] | None = None) -> AvroTyp
     """The schema of a JSON text.
 
     :param known: types of other texts that the text may refer to, by their full names; its own, nested ones too, are added.
-    :raises UnsupportedType: the text is no Avro schema, or a type contains itself, which no column can hold.
+    :raises UnsupportedType: the text is no Avro schema, it is larger than `MAX_SCHEMA_NODES` or `MAX_SCHEMA_DEPTH` allow, or a type
+        contains itself, which no column can hold.
     """
     try:
         found = json.loads(text)
         json.dumps(found, ensure_ascii=False).encode()
+        parsed = _parsed(found, "", {} if known is None else known)
     except UnicodeEncodeError as error:
         raise _wrong("has half of a surrogate pair") from error
     except ValueError as error:
         raise _wrong(f"is no JSON: {error}") from error
-    return _parsed(found, "", {} if known is None else known)
+    except RecursionError:
+        raise _too_deep() from None
+    _require_bounded(parsed)
+    return parsed
+
+
+def _require_bounded(schema: AvroType) -> None:
+    """Count the types of a schema as a tree, and its levels. Each type is visited once, however often it is referred to."""
+    sizes: dict[int, tuple[int, int]] = {}  # number of types and levels, by identity
+    waiting = [schema]
+    while waiting:
+        one = waiting[-1]
+        inner = [*(field.type for field in one.fields), *one.branches, *([one.items] if one.items else [])]
+        left = [each for each in inner if id(each) not in sizes]
+        if left:
+            waiting += left
+            if len(waiting) > MAX_SCHEMA_NODES:
+                raise _too_large()
+            continue
+        waiting.pop()
+        known = [sizes[id(each)] for each in inner]
+        sizes[id(one)] = 1 + sum(count for count, _ in known), 1 + max((levels for _, levels in known), default=0)
+    count, levels = sizes[id(schema)]
+    if levels > MAX_SCHEMA_DEPTH:
+        raise _too_deep()
+    if count > MAX_SCHEMA_NODES:
+        raise _too_large()
+
+
+def _too_large() -> UnsupportedType:
+    what = f"has more than {MAX_SCHEMA_NODES} types once each name is replaced by its type"
+    return _wrong(what, "Write these records with a smaller schema")
+
+
+def _too_deep() -> UnsupportedType:
+    return _wrong(f"is nested more than {MAX_SCHEMA_DEPTH} levels deep", "Write these records with another schema")
 
 
 def _parsed(found: Any, space: str, known: dict[str, AvroType | None]) -> AvroType:
@@ -218,5 +256,5 @@ def _rest(found: Mapping[str, Any], *members: str) -> Properties:
     return tuple((name, value) for name, value in found.items() if name not in members and name not in ("type", "aliases"))
 
 
-def _wrong(what: str) -> UnsupportedType:
-    return UnsupportedType(f"the Avro schema {what}", "Correct the schema in the registry")
+def _wrong(what: str, remedy: str = "Correct the schema in the registry") -> UnsupportedType:
+    return UnsupportedType(f"the Avro schema {what}", remedy)

@@ -1,7 +1,7 @@
 """Texts as values: ``Values.parseString`` of Kafka Connect, by which SimpleHeaderConverter reads headers. ``"12"`` is an INT8.
 
-Not parsed, but text: a number whose exponent has more than four digits, for which Java computes without bound, dates with signs or
-exponents within, which Java's lenient SimpleDateFormat accepts, and arrays of dates among times.
+Not parsed, but text: a number of more than `MAX_HEADER_DIGITS` digits, or with an exponent of more than four, for which Java computes
+without bound, dates with signs or exponents within, which Java's lenient SimpleDateFormat accepts, and arrays of dates among times.
 
 Source: org.apache.kafka.connect.data.Values (4.3.1).
 """
@@ -17,10 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from ...common.record_limits import MAX_HEADER_DEPTH, MAX_HEADER_DIGITS
 from .schema import DATE, TIME, TIMESTAMP, ConnectSchema, ConnectType, date, decimal, time, timestamp
 from .simple_tokens import BLANKS, Tokens
 
-_NUMBER = re.compile(r"(?!\.)[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?")
+_NUMBER = re.compile(r"(?!\.)[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?")
+_MOST_LETTERS = MAX_HEADER_DIGITS + len("-.e-9999")
+_BEYOND_FLOATS = 400  # a number is infinite as a float with an exponent above it, and 0 with one below its negative
 _BLANK = r"[ \t]*"
 _CLOCK = rf"{_BLANK}(\d+):{_BLANK}(\d+):{_BLANK}(\d+)\.{_BLANK}(\d+)Z"
 _DAY = rf"{_BLANK}(\d+)-{_BLANK}(\d+)-{_BLANK}(\d+)"
@@ -54,14 +57,22 @@ class _NotParsed(Exception):
     """The text is no array or map: a DataException of Java."""
 
 
+class NestedTooDeep(ValueError):
+    """The text has more than `MAX_HEADER_DEPTH` levels of arrays and maps, of which Java reads as many as its stack has space for."""
+
+
 def parse_string(text: str) -> Parsed:
-    """The value of a text: null, a boolean, number, date, time, array, map or, if nothing else, the text itself."""
+    """The value of a text: null, a boolean, number, date, time, array, map or, if nothing else, the text itself.
+
+    :raises NestedTooDeep: the text seems to be an array or map of more levels than are read.
+    """
     return _Reader(text).read(embedded=False) if text else Parsed(_TEXT, text)
 
 
 class _Reader:
     def __init__(self, text: str) -> None:
         self._tokens = Tokens(text)
+        self._depth = 0
 
     def read(self, *, embedded: bool) -> Parsed:
         tokens = self._tokens
@@ -75,13 +86,22 @@ class _Reader:
         start = tokens.mark
         try:
             if tokens.skip("["):
-                return self._array()
+                return self._deeper(self._array)
             if tokens.skip("{"):
-                return self._map()
+                return self._deeper(self._map)
         except _NotParsed:
             tokens.rewind(start)
         token = tokens.next()
         return self._scalar(token.strip(BLANKS), embedded) if token.strip(BLANKS) else Parsed(_TEXT, token)
+
+    def _deeper(self, read: Callable[[], Parsed]) -> Parsed:
+        if self._depth == MAX_HEADER_DEPTH:
+            raise NestedTooDeep(f"it has more than {MAX_HEADER_DEPTH} levels of arrays and maps")
+        self._depth += 1
+        try:
+            return read()
+        finally:
+            self._depth -= 1
 
     def _literal(self, literal: str, embedded: bool) -> bool:
         start = self._tokens.mark
@@ -99,8 +119,9 @@ class _Reader:
             if found is None:
                 self._tokens.rewind(mark)
                 found = _temporal(token)
-        if found is None and _NUMBER.fullmatch(token):
-            found = _number(Decimal(token))
+        if found is None and len(token) <= _MOST_LETTERS and _NUMBER.fullmatch(token):
+            number = Decimal(token)
+            found = _number(number) if len(number.as_tuple().digits) <= MAX_HEADER_DIGITS else None
         if found is None and embedded:
             raise _NotParsed
         return found or Parsed(_TEXT, self._tokens.text)
@@ -193,13 +214,18 @@ def _converted(item: Parsed, schema: ConnectSchema) -> Any:
 
 def _number(number: Decimal) -> Parsed:
     """An integer of the narrowest type; else FLOAT32, unless it is too large, FLOAT64 or a Decimal."""
-    exact = Fraction(number)
+    scale = -int(number.as_tuple().exponent)
+    # beyond all floats: the digits of a large exponent are not written out
+    if number and number.adjusted() > _BEYOND_FLOATS:
+        return Parsed(decimal(scale), number)
+    if number and number.adjusted() < -_BEYOND_FLOATS:
+        return Parsed(ConnectSchema(ConnectType.FLOAT32), -0.0 if number.is_signed() else 0.0)
+    exact = Fraction(number or 0)
     if exact.denominator == 1:
         whole = int(exact)
         for kind, bits in _INTEGERS:
             if -(1 << bits) <= whole < 1 << bits:
                 return Parsed(ConnectSchema(kind), whole)
-    scale = -int(number.as_tuple().exponent)
     if scale:
         for kind, rounded in _FLOATS:
             value = rounded(exact)

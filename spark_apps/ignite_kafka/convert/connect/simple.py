@@ -19,7 +19,7 @@ from ...errors import UnsupportedType
 from ..rules.json_bytes import bytes_to_json
 from .columns import ConnectColumn, ConnectPart, Deserialized
 from .java_text import java_text
-from .parse_string import Parsed, parse_string
+from .parse_string import NestedTooDeep, Parsed, parse_string
 from .schema import TIME, ConnectSchema, ConnectType, arrow_type
 
 _CONTAINERS = frozenset({ConnectType.STRUCT, ConnectType.MAP, ConnectType.ARRAY})
@@ -93,6 +93,8 @@ def _parsed(data: bytes) -> Parsed | str:
         found = parse_string(data.decode())
     except UnicodeDecodeError as error:
         return f"byte {error.start} of the header is no text in UTF-8"
+    except NestedTooDeep as error:
+        return f"the header is not read: {error}"
     if found.schema is not None and found.schema.name == TIME and not 0 <= found.value < _DAY_MS:
         return "the header's time is not within a day"
     if found.schema is not None and found.schema.type in _CONTAINERS:

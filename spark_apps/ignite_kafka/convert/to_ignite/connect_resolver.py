@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from ...common.time_zones import UTC
-from ...ignite.binary.page_buffer import MAX_DEPTH
+from ...common.record_limits import MAX_DEPTH, MAX_FIELDS
 from ...ignite.types.type_table import TYPE_NAME, code_name, mark_of, object_field, type_code
 from ..connect.schema import ConnectSchema, ConnectType
 from .connect_casts import own_field, scalar_cast
@@ -146,7 +146,9 @@ class Resolver:
                     places[name] = number
                     continue
                 why = f"is not a field of {type_name}, whose fields are fixed since they make the key: {_KEY_WAY_OUT}"
-                if _is_undefined(one.schema):
+                if objects.is_full(type_name):
+                    why = f"is not a field of {type_name}, to which records add no field beyond {MAX_FIELDS}"
+                elif _is_undefined(one.schema):
                     why = f"is {_a(label(one.schema))} without fields, and {type_name} has no such field"
             unwritten.append((number, one.name, RefusingTarget(one.name, why)))
         return places, unwritten

@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...errors import DecodeError, UnknownBinaryType
+from ...common.record_limits import MAX_DEPTH
+from ...errors import DecodeError, UnknownBinaryType, UnsupportedType
 from ...ignite.binary import Wire, concat_bounds, type_ids_within
 from ...ignite.binary.text import all_text
 from ...ignite.binary.value_end import Malformed, end_of
@@ -54,12 +55,14 @@ class BinaryReader:
             bounds = concat_bounds(pages, wire)
             if not np.array_equal(bounds.key_end - bounds.key_start, sizes):
                 return "bytes that belong to no value"
-            for type_id in sorted(type_ids_within(wire, bounds)):
+            for type_id in sorted(type_ids_within(wire, bounds, max_depth=MAX_DEPTH)):
                 self._types.binary_type(type_id)
         except UnknownBinaryType as error:
             return f"{error.what} (type id {error.where['type_id']})"
         except DecodeError as error:
             return f"no value in Ignite's binary format: {error.what}"
+        except UnsupportedType as error:
+            return f"a value that no reader of the cache decodes: {error.what}"
         if _STRING.as_py() in firsts and not all_text(data.filter(pc.equal(pc.binary_slice(data, 0, 1), _STRING))):
             return "a String that is no valid UTF-8: the cluster would hold another text than was sent"
         return None

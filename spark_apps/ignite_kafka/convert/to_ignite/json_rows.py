@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from ...events import FLOAT_GUESSED, emit
-from ...ignite.binary.page_buffer import MAX_DEPTH
+from ...common.record_limits import MAX_DEPTH, MAX_FIELDS
 from ...ignite.types.type_table import TYPE_NAME, mark_of
 from ..to_kafka.json_columns import JsonFormat
 from .enum_forms import enum_forms, enum_values
@@ -99,10 +99,12 @@ class RowReader:
         self._objects, self._form = objects, form
         self._version, self._depth = objects.version, 0
         self._members: dict[str, dict[str, tuple[str, Read]]] = {}
+        self._required: dict[str, tuple[str, ...]] = {}
+        self._kinds: dict[tuple[str, str], tuple[pa.Field, Read]] = {}  # of values of any type, by type name and JSON kind
 
     def forget(self) -> None:
         """Look at the types again: what a bad record taught was taken back."""
-        self._members = {}
+        self._members, self._required = {}, {}
 
     def value(self, item: Any, field: pa.Field) -> Any:
         """The value for :func:`~ignite_kafka.convert.to_ignite.row_encoder.array_of`; raises Refused, which names the field."""
@@ -154,9 +156,14 @@ class RowReader:
         return _list(read, item)
 
     def _any(self, type_name: str, item: Any) -> Typed:
-        field = self._objects.kind_of(item, type_name)
+        kind = type_name, _json_kind(item)
+        known = self._kinds.get(kind)
+        if known is None:
+            field = self._objects.kind_of(item, type_name)
+            known = self._kinds[kind] = field, self._not_null(field)
+        field, read = known
         self._objects.hint(type_name, field)
-        return Typed(field, self._deeper(self._not_null(field), item))
+        return Typed(field, self._deeper(read, item))
 
     def _object(self, type_name: str, item: Any) -> dict[str, Any]:
         made: dict[str, Any] = self._deeper(partial(self._fields, type_name), expect(dict, "object", item))
@@ -183,12 +190,21 @@ class RowReader:
                 raise error.within(name) from None
             if value is not None or label not in made:
                 made[label] = value
-        if not self._objects.written(type_name):
-            refuse(f"is an object of {type_name}, of which no field is known yet")
-        for field in self._objects.fields(type_name):
-            if not field.nullable and made.get(field.name) is None:
-                raise null_error().within(field.name)
+        for required in self._names_required(type_name):
+            if made.get(required) is None:
+                raise null_error().within(required)
         return made
+
+    def _names_required(self, type_name: str) -> tuple[str, ...]:
+        """Names of the fields that may not be null; kept until a type changes, as small objects may be of a type of many fields."""
+        self._known(type_name)
+        found = self._required.get(type_name)
+        if found is None:
+            if not self._objects.written(type_name):
+                refuse(f"is an object of {type_name}, of which no field is known yet")
+            found = tuple(field.name for field in self._objects.fields(type_name) if not field.nullable)
+            self._required[type_name] = found
+        return found
 
     def _read(self, type_name: str, label: str, read: Read, member: Any) -> Any:
         """The member's value; the first other text, or number, settles a guessed type."""
@@ -206,7 +222,7 @@ class RowReader:
     def _known(self, type_name: str) -> dict[str, tuple[str, Read]]:
         """Readers of the members of a type's objects, by their names in JSON; dropped when a type changes."""
         if self._version != self._objects.version:
-            self._members, self._version = {}, self._objects.version
+            self._members, self._required, self._version = {}, {}, self._objects.version
         return self._members.setdefault(type_name, {})
 
     def _member(self, type_name: str, name: str, member: Any) -> tuple[str, Read]:
@@ -219,6 +235,8 @@ class RowReader:
                 if member is not None and (other := self._objects.same_id(type_name, name)) is not None:
                     refuse(f"has the field id of {other!r}: Ignite does not tell these names apart")
                 field = self._objects.learn(type_name, name, member)
+            if field is None and self._objects.is_full(type_name):
+                refuse(f"is not a field of {type_name}, to which records add no field beyond {MAX_FIELDS}")
             if field is None:
                 refuse(f"is not a field of {type_name}, whose fields are fixed since they make the key")
         except Refused as error:
@@ -227,6 +245,14 @@ class RowReader:
             return field.name, no_value
         found = self._known(type_name)[name] = field.name, self._not_null(field)
         return found
+
+
+def _json_kind(item: Any) -> str:
+    """What decides the field that a value of parsed JSON gives: its class, and whether a number is a fraction."""
+    kind = type(item)
+    if kind is Number:
+        return "fraction" if "." in item or "e" in item or "E" in item else "integer"
+    return kind.__name__
 
 
 def _list(read: Read, item: Any) -> list[Any]:

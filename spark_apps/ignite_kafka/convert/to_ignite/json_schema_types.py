@@ -12,12 +12,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from ...common.record_limits import MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES
 from ..connect import ConnectField, ConnectSchema, ConnectType
 from .json_values import Number, Refused
 from .schema_json import encodable, with_default
 
 _ENUM = "io.confluent.connect.json.Enum"
-_MOST_DEPTH = 100
 _CONNECT_TYPES = {
     "int8": ConnectType.INT8, "int16": ConnectType.INT16, "int32": ConnectType.INT32, "int64": ConnectType.INT64,
     "float32": ConnectType.FLOAT32, "float64": ConnectType.FLOAT64, "bytes": ConnectType.BYTES,
@@ -40,22 +40,24 @@ class SchemaReader:
 
     def __init__(self, root: Any, referenced: Referenced, *, required: bool = True) -> None:
         self._root, self._referenced, self._required = root, referenced, required
+        self._nodes = self._deepest = 0
+        self._documents: dict[str, Any] = {}  # parsed schemas of references, by name
+        self._targets: dict[tuple[str, int], tuple[Any, Any]] = {}
+        self._made: dict[tuple[int, bool], tuple[ConnectSchema, int, int]] = {}
 
     def schema(self) -> ConnectSchema:
         """The Connect schema.
 
-        :raises Refused: Connect has no schema for it.
+        :raises Refused: Connect has no schema for it, or it is larger than `MAX_SCHEMA_NODES` or `MAX_SCHEMA_DEPTH` allow.
         """
         return self._schema(self._root, self._root, optional=False, depth=0)
 
     def _schema(self, node: Any, root: Any, *, optional: bool, depth: int) -> ConnectSchema:
-        if depth > _MOST_DEPTH:
-            raise Refused(f"the JSON Schema is nested more than {_MOST_DEPTH} deep, or refers to itself")
+        self._count(1, depth)
         if type(node) is not dict or not node:
             raise Refused("a JSON Schema that allows anything has no Connect schema")
         if "$ref" in node:
-            target, its_root = self._target(node["$ref"], root)
-            return self._schema(target, its_root, optional=optional, depth=depth + 1)
+            return self._referred(node["$ref"], root, optional, depth)
         choices = node.get("oneOf", node.get("anyOf"))
         if type(choices) is list:
             rest = [one for one in choices if one != _NULL]
@@ -71,6 +73,27 @@ class SchemaReader:
                 raise Refused("a choice between several types has no Connect schema here: write one type, or one and null")
             return self._schema({**node, "type": rest[0]}, root, optional=optional or len(rest) < len(kinds), depth=depth + 1)
         return self._one(node, root, optional, depth)
+
+    def _count(self, nodes: int, depth: int) -> None:
+        self._nodes, self._deepest = self._nodes + nodes, max(self._deepest, depth)
+        if depth > MAX_SCHEMA_DEPTH:
+            raise Refused(f"the JSON Schema is nested more than {MAX_SCHEMA_DEPTH} deep, or refers to itself")
+        if self._nodes > MAX_SCHEMA_NODES:
+            raise Refused(f"the JSON Schema has more than {MAX_SCHEMA_NODES} types once each $ref is replaced by its schema")
+
+    def _referred(self, reference: Any, root: Any, optional: bool, depth: int) -> ConnectSchema:
+        """The schema of a ``$ref``. What it refers to is read once, but counts at each place."""
+        target, its_root = self._target(reference, root)
+        place = id(target), optional
+        if place in self._made:
+            schema, nodes, levels = self._made[place]
+            self._count(nodes, depth + levels)
+            return schema
+        nodes, deepest, self._deepest = self._nodes, self._deepest, depth
+        schema = self._schema(target, its_root, optional=optional, depth=depth + 1)
+        self._made[place] = schema, self._nodes - nodes, self._deepest - depth
+        self._deepest = max(deepest, self._deepest)
+        return schema
 
     def _one(self, node: dict[str, Any], root: Any, optional: bool, depth: int) -> ConnectSchema:
         parameters = _object(node, "connect.parameters")
@@ -130,9 +153,17 @@ class SchemaReader:
         return tuple(field for _place, field in sorted(found, key=lambda pair: pair[0]))
 
     def _target(self, reference: Any, root: Any) -> tuple[Any, Any]:
-        """The schema that a ``$ref`` names, and the document that it is in."""
-        name, _, pointer = str(reference).partition("#")
-        document = root if not name else self._referenced(name)
+        """The schema that a ``$ref`` names, and the document that it is in; each document is parsed once, each pointer followed once."""
+        known = self._targets.get((str(reference), id(root)))
+        if known is None:
+            known = self._targets[str(reference), id(root)] = self._found(str(reference), root)
+        return known
+
+    def _found(self, reference: str, root: Any) -> tuple[Any, Any]:
+        name, _, pointer = reference.partition("#")
+        if name and name not in self._documents:
+            self._documents[name] = self._referenced(name)
+        document = self._documents[name] if name else root
         if document is None:
             raise Refused(f"the JSON Schema refers to {name}, which the registry does not name among its references")
         found = document
@@ -153,14 +184,14 @@ def _type_of(node: dict[str, Any]) -> str:
 def _merged(node: dict[str, Any]) -> dict[str, Any]:
     """The parts of an allOf as one schema: properties and required members of all, of other keywords the last."""
     merged: dict[str, Any] = {name: value for name, value in node.items() if name != "allOf"}
+    properties, required = dict(_object(merged, "properties")), list(_required(merged))
     for part in node["allOf"]:
         if type(part) is not dict or "$ref" in part:
             raise Refused("an allOf of references has no Connect schema here")
-        properties = {**_object(merged, "properties"), **_object(part, "properties")}
-        required = [*_required(merged), *_required(part)]
+        properties |= _object(part, "properties")
+        required += _required(part)
         merged |= part
-        merged |= ({"properties": properties} if properties else {}) | ({"required": required} if required else {})
-    return merged
+    return merged | ({"properties": properties} if properties else {}) | ({"required": required} if required else {})
 
 
 def _text(node: dict[str, Any], name: str) -> str | None:

@@ -9,6 +9,7 @@ import base64
 import binascii
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation
 from functools import partial
@@ -64,8 +65,8 @@ class Doubled(dict[str, Any]):
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
-        names = [name for name, _ in pairs]
-        self._twice = [name for name in self if names.count(name) > 1]
+        counts = Counter(name for name, _ in pairs)
+        self._twice = [name for name in self if counts[name] > 1]
 
     def refuse(self, read: Iterable[str] | None = None) -> None:
         """Raise Refused if one of the members that are read stands twice; None: all are read."""

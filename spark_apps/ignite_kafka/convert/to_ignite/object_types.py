@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from ... import events
+from ...common.record_limits import MAX_FIELDS
 from ...errors import TypeClash, UnknownBinaryType
 from ...ignite.binary.object_layout import ObjectLayout
 from ...ignite.types.java_hash import java_hash
@@ -42,16 +43,51 @@ from .metadata_fields import metadata_code, metadata_field
 
 @dataclass
 class _Known:
-    """One binary type: its fields by lower-cased name in the order written, and the codes that the cluster has for them."""
+    """One binary type: its fields by lower-cased name in the order written, and the codes that the cluster has for them.
+
+    :param by_name: the fields are written in the order of their names.
+    :param ids: names in lower case of the fields of known type, by Ignite's field id.
+    """
 
     fields: dict[str, pa.Field]
     codes: dict[str, int] = field(default_factory=dict)
     fixed: bool = False
     learned: set[str] = field(default_factory=set)
     registered: tuple[str, ...] | None = None
+    by_name: bool = False
+    ids: dict[int, str] = field(init=False)
 
-    def restore(self, fields: dict[str, pa.Field], learned: set[str]) -> None:
-        self.fields, self.learned = fields, learned
+    def __post_init__(self) -> None:
+        self.ids = {java_hash(name): name for name, one in self.fields.items() if not is_a(one, UNKNOWN)}
+
+    def put(self, name: str, one: pa.Field) -> None:
+        """Add a field under its name in lower case, or replace the field of that name."""
+        self.fields[name] = one
+        if not is_a(one, UNKNOWN):
+            self.ids[java_hash(name)] = name
+
+    def learn(self, name: str, one: pa.Field, *, by_name: bool) -> Callable[[], None]:
+        """Put a field that records have; returns what takes it back.
+
+        Only this field is kept for that, not all: a copy for each field would be quadratic in the fields of a record.
+        """
+        old, was_learned, was_by_name = self.fields.get(name), name in self.learned, self.by_name
+        self.put(name, one)
+        self.learned.add(name)
+        self.by_name = by_name or was_by_name
+
+        def undo() -> None:
+            if old is None:
+                del self.fields[name]
+            else:
+                self.fields[name] = old
+            if old is None or is_a(old, UNKNOWN):
+                self.ids.pop(java_hash(name), None)
+            if not was_learned:
+                self.learned.discard(name)
+            self.by_name = was_by_name
+
+        return undo
 
 
 class ObjectTypes:
@@ -83,7 +119,8 @@ class ObjectTypes:
 
     def fields(self, type_name: str) -> tuple[pa.Field, ...]:
         """All fields in the order written."""
-        return tuple(self._type(type_name).fields.values())
+        known = self._type(type_name)
+        return tuple(one for _, one in sorted(known.fields.items())) if known.by_name else tuple(known.fields.values())
 
     def field(self, type_name: str, name: str) -> pa.Field | None:
         """The field of that name, in whatever case; None when the type has none."""
@@ -91,8 +128,13 @@ class ObjectTypes:
 
     def same_id(self, type_name: str, name: str) -> str | None:
         """Another field of the type whose id equals that of this name: Ignite identifies fields by a hash of the name."""
-        others = (one.name for label, one in self._type(type_name).fields.items() if label != name.lower() and not is_a(one, UNKNOWN))
-        return next((other for other in others if java_hash(other.lower()) == java_hash(name.lower())), None)
+        known = self._type(type_name)
+        other = known.ids.get(java_hash(name.lower()))
+        return None if other is None or other == name.lower() else str(known.fields[other].name)
+
+    def is_full(self, type_name: str) -> bool:
+        """True if the type has as many fields as records may give it (`MAX_FIELDS`): it accepts no new one."""
+        return len(self._type(type_name).ids) >= MAX_FIELDS
 
     def same_type_id(self, type_name: str) -> str | None:
         """Another type, of the cluster or of a record before, whose id equals that of this name."""
@@ -116,24 +158,26 @@ class ObjectTypes:
     def learn(self, type_name: str, name: str, value: Any) -> pa.Field | None:
         """Add the field of a record's member, or give an unknown field its type; None if the type accepts no new field.
 
-        A member that is null adds nothing to what is written, so any type takes it.
+        A member that is null adds nothing to what is written, so any type takes it. A full type does not remember it.
         """
         known = self._type(type_name)
-        if known.fixed and value is not None:
+        if value is not None and (known.fixed or self.is_full(type_name)):
             return None
         old = known.fields.get(name.lower())
         label = old.name if old is not None else name
         made = unknown(label) if value is None else self._first(type_name, label, value)
-        before = known.fields, known.learned
-        self._note(lambda: known.restore(*before))
-        known.fields, known.learned = dict(known.fields), known.learned | {name.lower()}
-        known.fields[name.lower()] = made if label == name else spelled(made, name)
-        if self.of_key(type_name) and not known.fixed:  # tasks that learn a key type side by side must write the same key alike
-            known.fields = dict(sorted(known.fields.items()))
-        return known.fields[name.lower()]
+        if value is None and len(known.fields) >= MAX_FIELDS:
+            return made
+        # tasks that learn a key type side by side must write the same key alike
+        by_name = self.of_key(type_name) and not known.fixed
+        made = made if label == name else spelled(made, name)
+        self._note(known.learn(name.lower(), made, by_name=by_name))
+        return made
 
     def add_fields(self, type_name: str, fields: Sequence[pa.Field], *, of_key: bool = False, by_name: bool = False) -> None:
         """Add the fields that the type lacks, in their order; none to a type of keys that the cluster holds or that is declared.
+
+        A full type (:meth:`is_full`) gets none either.
 
         :param of_key: objects of the type are keys, or within keys.
         :param by_name: a type of keys is written in the order of its fields' names, as where it is learned from JSON.
@@ -144,13 +188,10 @@ class ObjectTypes:
         if of_key and known.registered is not None:
             known.fixed = True
         new = {one.name.lower(): one for one in fields if is_a(known.fields.get(one.name.lower(), unknown(one.name)), UNKNOWN)}
-        if known.fixed or not new:
-            return
-        before = known.fields, known.learned
-        self._note(lambda: known.restore(*before))
-        known.fields, known.learned = known.fields | new, known.learned | set(new)
-        if by_name and self.of_key(type_name):
-            known.fields = dict(sorted(known.fields.items()))
+        by_name = by_name and self.of_key(type_name)
+        for name, one in new.items():
+            if not known.fixed and not self.is_full(type_name):
+                self._note(known.learn(name, one, by_name=by_name))
 
     def _first(self, type_name: str, label: str, value: Any) -> pa.Field:
         """The field of a first value. Of a text such as NaN it is a guess: a double, as converter `json` writes floats; in keys String."""
@@ -166,10 +207,9 @@ class ObjectTypes:
         kind = pa.string() if type(value) is str else pa.float64() if type(value) is Number else None
         if kind is None or not is_guessed(old):
             return None
-        before = known.fields, known.learned
-        self._note(lambda: known.restore(*before))
         made = settled(old).with_type(kind)
-        known.fields = {**known.fields, name.lower(): made}
+        self._note(lambda: known.put(name.lower(), old))
+        known.put(name.lower(), made)
         return made
 
     def settle(self, type_name: str, name: str) -> None:
@@ -201,7 +241,7 @@ class ObjectTypes:
 
     def declare(self, type_name: str, one: pa.Field) -> None:
         """Add a field whose type is known beforehand."""
-        self._type(type_name).fields[one.name.lower()] = one
+        self._type(type_name).put(one.name.lower(), one)
 
     def kind_of(self, value: Any, type_name: str, name: str = "") -> pa.Field:
         """The field that a value of parsed JSON, not null, gives; objects are of the type named."""

@@ -52,9 +52,13 @@ def _structs(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tu
 def _any(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tuple[pa.Array, pa.Field]:
     """Each value as the field that its own kind gave it, all of a kind encoded as one column."""
     kinds: dict[tuple[str, bytes | None], list[int]] = {}
+    of_field: dict[int, tuple[str, bytes | None]] = {}  # by identity: values of one kind share their field
     for row, value in enumerate(values):
         if value is not None:
-            kinds.setdefault(_kind(value.field), []).append(row)
+            kind = of_field.get(id(value.field))
+            if kind is None:
+                kind = of_field[id(value.field)] = _kind(value.field)
+            kinds.setdefault(kind, []).append(row)
     parts = [encoded(*array_of([values[row].value for row in rows], values[rows[0]].field, objects)) for rows in kinds.values()]
     place = np.full(len(values), -1, np.int64)
     order = [row for rows in kinds.values() for row in rows]

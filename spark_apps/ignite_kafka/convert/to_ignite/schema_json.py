@@ -5,14 +5,15 @@ Source: org.apache.kafka.connect.json.JsonConverter.asConnectSchema and org.apac
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
+from ...common.record_limits import MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES
 from ..connect import ConnectField, ConnectSchema, ConnectType
 from .json_values import Number, Refused
 from .payload_rows import PayloadReader, array_of
 
 _TYPES = {str(one): one for one in ConnectType}
-_MOST_DEPTH = 100
 
 
 def connect_schema(node: Any, *, defaults: bool = True) -> ConnectSchema | None:
@@ -20,14 +21,28 @@ def connect_schema(node: Any, *, defaults: bool = True) -> ConnectSchema | None:
 
     :param node: as :func:`~.json_rows.parse` gives it.
     :param defaults: see :class:`~.payload_rows.PayloadReader`: how a null within a default is read.
-    :raises Refused: it describes no schema.
+    :raises Refused: it describes no schema, or one that is larger than `MAX_SCHEMA_NODES` or `MAX_SCHEMA_DEPTH` allow.
     """
-    return None if node is None else _schema(node, defaults, 0)
+    return None if node is None else _schema(node, _Rules(defaults), 0)
 
 
-def _schema(node: Any, defaults: bool, depth: int) -> ConnectSchema:
-    if depth > _MOST_DEPTH:
-        raise Refused(f"the schema is nested more than {_MOST_DEPTH} deep")
+@dataclass
+class _Rules:
+    """How a schema is read, and the number of types read so far."""
+
+    defaults: bool
+    nodes: int = 0
+
+    def count(self, depth: int) -> None:
+        self.nodes += 1
+        if depth > MAX_SCHEMA_DEPTH:
+            raise Refused(f"the schema is nested more than {MAX_SCHEMA_DEPTH} deep")
+        if self.nodes > MAX_SCHEMA_NODES:
+            raise Refused(f"the schema has more than {MAX_SCHEMA_NODES} types")
+
+
+def _schema(node: Any, rules: _Rules, depth: int) -> ConnectSchema:
+    rules.count(depth)
     found = node if type(node) is dict else {}
     name = found.get("type")
     if type(name) is not str:
@@ -37,12 +52,12 @@ def _schema(node: Any, defaults: bool, depth: int) -> ConnectSchema:
     parts: dict[str, Any] = {}
     kind = _TYPES[name]
     if kind is ConnectType.ARRAY:
-        parts["value_schema"] = _inner(found, "items", "Array schema did not specify the element type", defaults, depth)
+        parts["value_schema"] = _inner(found, "items", "Array schema did not specify the element type", rules, depth)
     elif kind is ConnectType.MAP:
-        parts["key_schema"] = _inner(found, "keys", "Map schema did not specify the key type", defaults, depth)
-        parts["value_schema"] = _inner(found, "values", "Map schema did not specify the value type", defaults, depth)
+        parts["key_schema"] = _inner(found, "keys", "Map schema did not specify the key type", rules, depth)
+        parts["value_schema"] = _inner(found, "values", "Map schema did not specify the value type", rules, depth)
     elif kind is ConnectType.STRUCT:
-        parts["fields"] = _fields(found.get("fields"), defaults, depth)
+        parts["fields"] = _fields(found.get("fields"), rules, depth)
     version = found.get("version")
     schema = ConnectSchema(
         kind,
@@ -53,16 +68,16 @@ def _schema(node: Any, defaults: bool, depth: int) -> ConnectSchema:
         _parameters(found.get("parameters")),
         **parts,
     )
-    return with_default(schema, found["default"], defaults) if "default" in found else schema
+    return with_default(schema, found["default"], rules.defaults) if "default" in found else schema
 
 
-def _inner(found: dict[str, Any], name: str, missing: str, defaults: bool, depth: int) -> ConnectSchema:
+def _inner(found: dict[str, Any], name: str, missing: str, rules: _Rules, depth: int) -> ConnectSchema:
     if found.get(name) is None:
         raise Refused(missing)
-    return _schema(found[name], defaults, depth + 1)
+    return _schema(found[name], rules, depth + 1)
 
 
-def _fields(nodes: Any, defaults: bool, depth: int) -> tuple[ConnectField, ...]:
+def _fields(nodes: Any, rules: _Rules, depth: int) -> tuple[ConnectField, ...]:
     if type(nodes) is not list:
         raise Refused('Struct schema\'s "fields" argument is not an array.')
     fields: dict[str, ConnectField] = {}
@@ -72,7 +87,7 @@ def _fields(nodes: Any, defaults: bool, depth: int) -> tuple[ConnectField, ...]:
             raise Refused("Struct schema's field name not specified properly")
         if name in fields:
             raise Refused(f"Cannot create field because of field name duplication {name}")
-        fields[encodable(name)] = ConnectField(name, _schema(node, defaults, depth + 1))
+        fields[encodable(name)] = ConnectField(name, _schema(node, rules, depth + 1))
     return tuple(fields.values())
 
 

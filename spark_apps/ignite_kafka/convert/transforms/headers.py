@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ...settings.fields import TEXTS, choice
 from ..connect.columns import ConnectColumn
-from ..connect.parse_string import parse_string
+from ..connect.parse_string import NestedTooDeep, parse_string
 from ..connect.schema import ConnectField, ConnectSchema, ConnectType, arrow_type, scale_of
 from .batch import ConnectBatch, Header, Transformed
 from .json_objects import objects_of
@@ -139,9 +139,12 @@ class HeaderFrom:
 def insert_header(given: Owner) -> InsertHeader:
     """The transform with its properties.
 
-    :raises SettingsError: the value is an array or map whose items have no common type.
+    :raises SettingsError: the value is an array or map whose items have no common type, or one that is nested too deep.
     """
-    found = parse_string(given["value.literal"])
+    try:
+        found = parse_string(given["value.literal"])
+    except NestedTooDeep as error:
+        raise given.refused("value.literal", str(error), "Give another value.") from None
     if found.schema is None:
         return InsertHeader(given["header"], None, pa.scalar(None, pa.binary()))
     if not _is_whole(found.schema):

@@ -9,7 +9,7 @@ import numpy as np
 from ..types import type_codes as codes
 from .decode_scalars import lengths
 from .page_buffer import Positions, Wire
-from .value_end import Malformed, end_of
+from .value_end import Malformed, measure
 
 _LENGTH_AT = {codes.STRING: (1, 5), codes.WRAPPED: (1, 9), codes.OPTIMIZED: (1, 5), codes.DECIMAL: (5, 9), codes.OBJECT: (12, 0)}
 _STEPS_WORTH = 40
@@ -94,7 +94,7 @@ def _walk_rows(wire: Wire, first: Positions, end: Positions, count: Positions, p
 
 def _end(wire: Wire, data: memoryview, position: int, limit: int) -> int:
     try:
-        return end_of(data, position, limit)
+        return measure(data, position, limit, wire.ends)
     except Malformed as error:
         raise wire.error(error.position, error.what) from None
 

@@ -21,7 +21,8 @@ from .field_order import FieldOrder, field_orders, order_column
 from .java_classes import TREE_MAP, TREE_SET, metadata, refreshed, type_name
 from .object_headers import FieldPlaces, Headers, field_places, read_headers
 from .optimized_temporal import are_temporal, optimized, rewrite
-from .page_buffer import MAX_DEPTH, Positions, Wire
+from ...common.record_limits import MAX_DEPTH
+from .page_buffer import Positions, Wire
 
 _INDIRECT = (codes.NULL, codes.HANDLE, codes.WRAPPED)
 _LISTS = codes.CODED_ARRAYS | codes.TYPED_ARRAYS | {codes.COLLECTION}

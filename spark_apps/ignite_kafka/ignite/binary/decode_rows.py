@@ -14,7 +14,7 @@ from .byte_reader import ScalarReader
 from .java_classes import TREE_MAP, TREE_SET, class_name, metadata, refreshed
 from .optimized import NotReadable, is_temporal, read_optimized
 from .optimized_transcode import transcoded
-from .page_buffer import MAX_DEPTH
+from ...common.record_limits import MAX_DEPTH
 from .row_values import ClassName, Date, Document, EnumValue, MapValue, Time
 from .value_end import Malformed, end_of
 

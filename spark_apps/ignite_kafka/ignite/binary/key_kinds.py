@@ -11,7 +11,8 @@ from ..types.key_kind import OBJECT_KIND, KeyKind
 from .decode_columns import ColumnDecoder
 from .java_classes import TREE_MAP, TREE_SET, metadata
 from .object_headers import Headers, read_headers
-from .page_buffer import MAX_DEPTH, Positions
+from ...common.record_limits import MAX_DEPTH
+from .page_buffer import Positions
 
 _WIDTHS = codes.FLAG_OFFSET_1 | codes.FLAG_OFFSET_2
 _DAY_MS = 86_400_000

@@ -15,7 +15,6 @@ from ..types.model import CacheInfo, Page, TypeSource
 Positions = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
-MAX_DEPTH = 64
 _BUDGET_FLOOR, _BUDGET_FACTOR = 64 << 20, 32
 
 
@@ -24,6 +23,7 @@ class Wire:
     """The data of `pages` in one buffer, with what is needed to decode it and to name a place in it.
 
     `budget` bounds the bytes that decoding may produce: overlapping fields or shared handles of broken data cannot grow without end.
+    `ends` has the ends of containers that were measured, so that those within containers are not measured again at each level.
     """
 
     data: Bytes
@@ -32,6 +32,7 @@ class Wire:
     starts: Positions
     partitions: tuple[int, ...]
     budget: int = field(default=0)
+    ends: dict[int, int] = field(default_factory=dict)
 
     @staticmethod
     def of(pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Wire:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from ...common.arrays import Mask
 from ..types import type_codes as codes
 from ..types.model import class_id
 from .container_elements import Elements, element_places, tree_places
@@ -24,19 +25,24 @@ _ENUMS = (codes.ENUM, codes.BINARY_ENUM)
 _LISTS = (codes.COLLECTION, codes.MAP, codes.OBJECT_ARRAY, codes.ENUM_ARRAY)
 _HOLDERS = frozenset({codes.OBJECT, *_ENUMS, *_LISTS, codes.WRAPPED, codes.PROXY, codes.OPTIMIZED})
 """Type codes under which a binary type can be found; a field declared as another one holds none."""
+_NESTED = frozenset({codes.OBJECT, codes.OPTIMIZED, *_LISTS})
 
 
-def type_ids_within(wire: Wire, bounds: EntryBounds) -> set[int]:
+def type_ids_within(wire: Wire, bounds: EntryBounds, *, max_depth: int | None = None) -> set[int]:
     """Ids of all binary types in keys and values, enums included; types that are part of Ignite itself are left out.
 
     A type whose fields are all simple costs its headers only. Objects with raw data count with their own type alone. Values of Java's
     optimized marshaller name classes, not binary types: their ids are those of :func:`~ignite_kafka.ignite.types.model.class_id`. A node
     refuses a put whose classes it does not know. java.util.TreeSet is such a class, too: nodes do not know its name by themselves.
 
+    Each byte is visited once, whatever the nesting, and whatever fields share it.
+
+    :param max_depth: levels of objects and containers that a value may have; None: any.
     :raises DecodeError: bytes that do not decode.
+    :raises UnsupportedType: a value is nested deeper.
     """
-    walker = _Walker(ColumnDecoder(wire))
-    walker.left = [(bounds.key_start, bounds.key_end), (bounds.value_start, bounds.value_end)]
+    walker = _Walker(ColumnDecoder(wire), max_depth)
+    walker.left = [(bounds.key_start, bounds.key_end, 0), (bounds.value_start, bounds.value_end, 0)]
     while walker.left:
         walker.visit(*walker.left.pop())
     return walker.found - SYSTEM_TYPES - {0}
@@ -44,11 +50,19 @@ def type_ids_within(wire: Wire, bounds: EntryBounds) -> set[int]:
 
 @dataclass
 class _Walker:
-    decoder: ColumnDecoder
-    found: set[int] = field(default_factory=set)
-    left: list[tuple[Positions, Positions]] = field(default_factory=list)
+    """
+    :param left: places, ends and depths of values that are not visited yet.
+    :param visited: by position, True for objects that were visited: fields of broken data may share one, level by level, so that the
+        number of ways to it is exponential.
+    """
 
-    def visit(self, at: Positions, end: Positions) -> None:
+    decoder: ColumnDecoder
+    max_depth: int | None
+    found: set[int] = field(default_factory=set)
+    left: list[tuple[Positions, Positions, int]] = field(default_factory=list)
+    visited: Mask | None = None
+
+    def visit(self, at: Positions, end: Positions, depth: int) -> None:
         """Note the types of the values at these places (-1: absent)."""
         wire = self.decoder.wire
         there = at >= 0
@@ -58,21 +72,34 @@ class _Walker:
         code = wire.data[place]
         for one in np.unique(code).tolist():
             rows = np.flatnonzero(code == one)
-            self._kind(one, place[rows], limit[rows])
+            self._kind(one, place[rows], limit[rows], depth)
 
-    def _kind(self, code: int, at: Positions, end: Positions) -> None:
+    def _kind(self, code: int, at: Positions, end: Positions, depth: int) -> None:
         wire = self.decoder.wire
+        if self.max_depth is not None and depth >= self.max_depth and code in _NESTED:
+            raise wire.unsupported(int(at[0]), f"A value is nested deeper than {self.max_depth} levels")
         if code in _ENUMS:
             wire.require(at, at + 9, end, "An enum")
             self._constants(wire.at(at + 1, "<i4"), wire.at(at + 5, "<i4"))
         elif code == codes.OPTIMIZED:
             self._classes(at, end)
         elif code in _LISTS:
-            self._elements(element_places(wire, code, at, end))
+            self._elements(element_places(wire, code, at, end), depth)
         elif code == codes.OBJECT:
-            headers = read_headers(wire, at, end)
+            new = self._not_visited(at, depth)
+            headers = read_headers(wire, at[new], end[new])
             for type_id in np.unique(headers.type_id).tolist():
-                self._objects(type_id, headers.of(np.flatnonzero(headers.type_id == type_id)))
+                self._objects(type_id, headers.of(np.flatnonzero(headers.type_id == type_id)), depth)
+
+    def _not_visited(self, at: Positions, depth: int) -> Mask:
+        """True for objects that were not visited; they count as visited from now on. Whole keys and values share nothing."""
+        if not depth:
+            return np.ones(at.size, bool)
+        if self.visited is None:
+            self.visited = np.zeros(self.decoder.wire.data.size, bool)
+        new: Mask = ~self.visited[at]
+        self.visited[at] = True
+        return new
 
     def _constants(self, type_ids: Ids, ordinals: Ids) -> None:
         """Note the enums; one of a constant that the metadata at hand lacks is asked for again: it has grown since."""
@@ -89,15 +116,15 @@ class _Walker:
         for start, size in zip((at + 5).tolist(), sizes.tolist(), strict=True):
             self.found.update(class_id(one) for one in classes_of(wire.data[start : start + size].data))
 
-    def _elements(self, places: Elements) -> None:
+    def _elements(self, places: Elements, depth: int) -> None:
         if places.at.size:
-            self.left.append((places.at, places.end))
+            self.left.append((places.at, places.end, depth + 1))
 
-    def _objects(self, type_id: int, headers: Headers) -> None:
+    def _objects(self, type_id: int, headers: Headers, depth: int) -> None:
         wire = self.decoder.wire
         self.found.add(class_id(type_id) if type_id == TREE_SET else type_id)
         if type_id in (TREE_MAP, TREE_SET):
-            self._elements(tree_places(wire, headers.start, headers.stop, 2 if type_id == TREE_MAP else 1))
+            self._elements(tree_places(wire, headers.start, headers.stop, 2 if type_id == TREE_MAP else 1), depth)
             return
         raw = (headers.flags & codes.FLAG_HAS_RAW) != 0
         self._schemas_of_raw(type_id, headers.of(np.flatnonzero(raw)))
@@ -108,7 +135,7 @@ class _Walker:
         for place, one in zip(places.at, binary.fields, strict=True):
             if one.type_code in _HOLDERS and (place >= 0).any():
                 wire.spend(1024 + place.size, int(headers.start[0]))
-                self.left.append((place, headers.footer))
+                self.left.append((place, headers.footer, depth + 1))
 
     def _schemas_of_raw(self, type_id: int, headers: Headers) -> None:
         """Require the schemas of objects whose fields are not looked into; others are when their fields are found."""

@@ -9,6 +9,8 @@ from ..types import type_codes as codes
 _int = struct.Struct("<i").unpack_from
 _FIXED = tuple(0 if code in codes.NAMED else codes.FIXED_SIZE.get(code, 0) for code in range(256))
 _WIDTH = tuple(codes.ELEMENT_WIDTH.get(code, 0) for code in range(256))
+_NESTING = frozenset({codes.COLLECTION, codes.MAP, codes.PROXY, *codes.CODED_ARRAYS, *codes.TYPED_ARRAYS})
+"""Codes of values whose elements follow their header, so that their ends are known only once these are measured."""
 _PREFIX = {codes.STRING: 5, codes.WRAPPED: 9, codes.OPTIMIZED: 5}
 
 
@@ -39,6 +41,33 @@ def end_of(data: memoryview, position: int, limit: int) -> int:
             raise Malformed(position, f"A value of type code {code} has more elements than bytes are left")
         position = end
     return position
+
+
+def measure(data: memoryview, position: int, limit: int, ends: dict[int, int]) -> int:
+    """As :func:`end_of`; notes the ends of containers, the value itself and those within it, in `ends` by their positions.
+
+    A reader that goes through nested containers level by level then measures no byte twice.
+    """
+    if position >= limit or data[position] not in _NESTING:
+        return end_of(data, position, limit)
+    known = ends.get(position)
+    if known is not None and known <= limit:
+        return known
+    open_: list[list[int]] = []  # start of each container that is not at its end, and number of values left in it
+    while True:
+        if position < limit and data[position] in _NESTING:
+            start = position
+            position, inner = _variable(data, start, data[start], limit)
+            if inner > limit - position:
+                raise Malformed(start, f"A value of type code {data[start]} has more elements than bytes are left")
+            open_.append([start, inner])
+        else:
+            position = end_of(data, position, limit)
+        while open_ and not open_[-1][1]:
+            ends[open_.pop()[0]] = position
+        if not open_:
+            return position
+        open_[-1][1] -= 1
 
 
 def _variable(data: memoryview, position: int, code: int, limit: int) -> tuple[int, int]:
