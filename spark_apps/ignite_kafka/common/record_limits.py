@@ -23,3 +23,6 @@ MAX_SCHEMA_DEPTH = 100
 MAX_SCHEMA_NODES = 10_000
 """Types of a schema after each reference is replaced by what it refers to: each node has a column. References alone may double with
 each line of a schema."""
+
+MAX_CONDITION_LENGTH = 65_536
+"""Characters of each of the settings `where` and `select`: their parser takes 2 s for a megabyte, wherever settings are checked."""

@@ -47,7 +47,10 @@ def matches_whole(text: str, pattern: str) -> bool:
 
     :raises ValueError: the pattern cannot be used, or not with a text of that length.
     """
-    return _matches(pattern, text)
+    found = _matches(pattern, text)
+    if isinstance(found, str):
+        raise ValueError(found)
+    return found
 
 
 def groups_of(text: str, pattern: str) -> list[str | None] | None:
@@ -55,7 +58,10 @@ def groups_of(text: str, pattern: str) -> list[str | None] | None:
 
     :raises ValueError: the pattern cannot be used, or not with a text of that length.
     """
-    return _compiled(pattern).groups(text)
+    found = _groups(pattern, text)
+    if isinstance(found, str):
+        raise ValueError(found)
+    return None if found is None else list(found)
 
 
 def compiled(pattern: str) -> NamePattern:
@@ -74,8 +80,24 @@ def pattern_remedy(pattern: str) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def _matches(pattern: str, name: str) -> bool:
-    return _compiled(pattern).fullmatch(name)
+def _matches(pattern: str, name: str) -> bool | str:
+    """Whether it matches; a text: why that cannot be found out, which takes a second and is remembered, too."""
+    expression = _compiled(pattern)
+    try:
+        return expression.fullmatch(name)
+    except ValueError as error:
+        return str(error)
+
+
+@lru_cache(maxsize=65_536)
+def _groups(pattern: str, name: str) -> tuple[str | None, ...] | str | None:
+    """As :func:`groups_of`; a text: why the groups cannot be found out."""
+    expression = _compiled(pattern)
+    try:
+        found = expression.groups(name)
+    except ValueError as error:
+        return str(error)
+    return None if found is None else tuple(found)
 
 
 @lru_cache(maxsize=1024)

@@ -62,9 +62,11 @@ def parse_columns(text: str) -> tuple[SelectedField, ...]:
     while parser.take(","):
         fields.append(parser.field())
     parser.end()
-    for at, field in enumerate(fields):
-        if field.alias.lower() in {other.alias.lower() for other in fields[:at]}:
+    met: set[str] = set()
+    for field in fields:
+        if field.alias.lower() in met:
             raise Refused(f"two columns are named {field.alias}, without case", None, "Name it once, or give one another name: a AS b")
+        met.add(field.alias.lower())
     return tuple(fields)
 
 

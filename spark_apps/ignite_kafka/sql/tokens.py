@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..common.record_limits import MAX_CONDITION_LENGTH
+
 INSTEAD = "Write it without, or name a function by setting filter"
 
 
@@ -53,8 +55,11 @@ _ESCAPED = re.compile(r"\\(.)|''", re.DOTALL)
 def tokens(text: str) -> list[Token]:
     """The tokens of a text, with one of kind end behind them.
 
-    :raises Refused: a character begins no token, or a string has an escape that is not proved.
+    :raises Refused: the text is longer than `MAX_CONDITION_LENGTH`, a character begins no token, or a string has an escape that is not
+        proved.
     """
+    if len(text) > MAX_CONDITION_LENGTH:
+        raise Refused(f"the text has more than {MAX_CONDITION_LENGTH} characters", None, "Write less, or name a function by setting filter")
     found: list[Token] = []
     at = 0
     while at < len(text):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ignite_kafka.settings.java_patterns import check_pattern, matches_whole, pattern_remedy
+from ignite_kafka.settings.java_patterns import check_pattern, groups_of, matches_whole, pattern_remedy
+from ignite_kafka.settings.patterns import NamePattern
 
 
 @pytest.mark.parametrize(
@@ -34,3 +35,20 @@ def test_a_pattern_without_an_equivalent_is_refused(pattern: str) -> None:
 def test_the_remedy_of_a_wildcard_is_an_expression() -> None:
     assert "write .*cache" in pattern_remedy("*cache")
     assert "comma" in pattern_remedy("a(")
+
+
+def test_a_name_that_takes_too_many_steps_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[str] = []
+
+    def never(self: NamePattern, text: str) -> bool:
+        tried.append(text)
+        raise ValueError("matching it takes more than 1 steps")
+
+    monkeypatch.setattr(NamePattern, "fullmatch", never)
+    monkeypatch.setattr(NamePattern, "groups", never)
+    for _ in range(3):
+        with pytest.raises(ValueError, match="more than 1 steps"):
+            matches_whole("name", "(tried)+once")
+        with pytest.raises(ValueError, match="more than 1 steps"):
+            groups_of("name", "(tried)+once")
+    assert tried == ["name", "name"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
 
 import pytest
 
+from ignite_kafka.common.record_limits import MAX_CONDITION_LENGTH
 from ignite_kafka.sql import parse_columns, parse_condition
 from ignite_kafka.sql.syntax import (
     And,
@@ -126,3 +128,10 @@ def test_columns_are_names_with_aliases() -> None:
     for text, why in wrong.items():
         with pytest.raises(Refused, match=why):
             parse_columns(text)
+
+
+@pytest.mark.parametrize("parse", [parse_condition, parse_columns])
+def test_a_long_text_is_refused_before_it_is_read(parse: Callable[[str], object]) -> None:
+    text = "a" * MAX_CONDITION_LENGTH
+    with pytest.raises(Refused, match=f"more than {MAX_CONDITION_LENGTH} characters"):
+        parse(f"{text}b")

@@ -59,6 +59,8 @@ class _Mapping:
         """
         if self._options.generalized_sums:
             return self._of(schema, optional, field)
+        if field is not None and field.default is NO_DEFAULT and field.doc is None:
+            field = None  # it adds nothing: the type is the same in all such fields
         place = id(schema), optional, id(field)
         if place not in self._made:
             self._made[place] = self._of(schema, optional, field)

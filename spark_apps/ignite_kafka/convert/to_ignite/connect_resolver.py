@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from ...common.time_zones import UTC
 from ...common.record_limits import MAX_DEPTH, MAX_FIELDS
+from ...common.time_zones import UTC
 from ...ignite.types.type_table import TYPE_NAME, code_name, mark_of, object_field, type_code
 from ..connect.schema import ConnectSchema, ConnectType
 from .connect_casts import own_field, scalar_cast

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from ...events import FLOAT_GUESSED, emit
 from ...common.record_limits import MAX_DEPTH, MAX_FIELDS
+from ...events import FLOAT_GUESSED, emit
 from ...ignite.types.type_table import TYPE_NAME, mark_of
 from ..to_kafka.json_columns import JsonFormat
 from .enum_forms import enum_forms, enum_values

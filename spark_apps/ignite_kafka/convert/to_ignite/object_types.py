@@ -8,7 +8,6 @@ binary types of their own, named ``<type>.<field>``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +22,7 @@ from ...ignite.types.type_table import MARK, TYPE_NAME, code_name, mark_of, type
 from .entries import Types
 from .held_types import alike, require_one_form
 from .json_values import QUOTED_FLOATS, Number, QuotedFloat
+from .known_type import KnownType
 from .marked_fields import (
     ANY,
     OBJECT,
@@ -39,55 +39,6 @@ from .marked_fields import (
     unknown,
 )
 from .metadata_fields import metadata_code, metadata_field
-
-
-@dataclass
-class _Known:
-    """One binary type: its fields by lower-cased name in the order written, and the codes that the cluster has for them.
-
-    :param by_name: the fields are written in the order of their names.
-    :param ids: names in lower case of the fields of known type, by Ignite's field id.
-    """
-
-    fields: dict[str, pa.Field]
-    codes: dict[str, int] = field(default_factory=dict)
-    fixed: bool = False
-    learned: set[str] = field(default_factory=set)
-    registered: tuple[str, ...] | None = None
-    by_name: bool = False
-    ids: dict[int, str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.ids = {java_hash(name): name for name, one in self.fields.items() if not is_a(one, UNKNOWN)}
-
-    def put(self, name: str, one: pa.Field) -> None:
-        """Add a field under its name in lower case, or replace the field of that name."""
-        self.fields[name] = one
-        if not is_a(one, UNKNOWN):
-            self.ids[java_hash(name)] = name
-
-    def learn(self, name: str, one: pa.Field, *, by_name: bool) -> Callable[[], None]:
-        """Put a field that records have; returns what takes it back.
-
-        Only this field is kept for that, not all: a copy for each field would be quadratic in the fields of a record.
-        """
-        old, was_learned, was_by_name = self.fields.get(name), name in self.learned, self.by_name
-        self.put(name, one)
-        self.learned.add(name)
-        self.by_name = by_name or was_by_name
-
-        def undo() -> None:
-            if old is None:
-                del self.fields[name]
-            else:
-                self.fields[name] = old
-            if old is None or is_a(old, UNKNOWN):
-                self.ids.pop(java_hash(name), None)
-            if not was_learned:
-                self.learned.discard(name)
-            self.by_name = was_by_name
-
-        return undo
 
 
 class ObjectTypes:
@@ -109,7 +60,7 @@ class ObjectTypes:
         local: frozenset[str] = frozenset(),
     ) -> None:
         self.types, self._declared, self._keys, self._local = types, declared or {}, set(keys), local
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, KnownType] = {}
         self._names: dict[int, str] = {}
         self._hints: dict[str, pa.Field | None] = {}
         self._undo: list[Callable[[], object]] = []
@@ -339,32 +290,32 @@ class ObjectTypes:
         del self._known[type_name]
         self.rereads += 1
 
-    def _tell_guesses(self, type_name: str, known: _Known) -> None:
+    def _tell_guesses(self, type_name: str, known: KnownType) -> None:
         """Warn of fields whose type is a guess: it is registered now, and never changes."""
         for name, one in known.fields.items():
             if is_guessed(one):
                 events.emit(events.FLOAT_GUESSED, type=type_name, field=one.name, kind=code_name(type_code(one)))
                 known.fields[name] = settled(one)
 
-    def _type(self, type_name: str) -> _Known:
+    def _type(self, type_name: str) -> KnownType:
         if type_name not in self._known:
             self._known[type_name] = self._read(type_name)
         return self._known[type_name]
 
-    def _read(self, type_name: str) -> _Known:
+    def _read(self, type_name: str) -> KnownType:
         declared = {one.name.lower(): one for one in self._declared.get(type_name, ())}
         if type_name in self._local:
-            return _Known(declared, fixed=True)
+            return KnownType(declared, fixed=True)
         try:
             binary = self.types.binary_type(java_hash(type_name.lower()))
         except UnknownBinaryType:
-            return _Known(declared, fixed=self.of_key(type_name) and bool(declared))
+            return KnownType(declared, fixed=self.of_key(type_name) and bool(declared))
         found = {}
         for one in binary.fields:
             name = one.name.lower()
             found[name] = metadata_field(one, type_name, declared.get(name), self._holds)
         held = {one.name.lower(): one.type_code for one in binary.fields}
-        return _Known(found | {name: one for name, one in declared.items() if name not in found}, held, self.of_key(type_name))
+        return KnownType(found | {name: one for name, one in declared.items() if name not in found}, held, self.of_key(type_name))
 
     def of_key(self, type_name: str) -> bool:
         """True if objects of the type are keys or parts of keys: such types are named after their parent."""

@@ -12,9 +12,11 @@ import numpy.typing as npt
 
 _BLANKS = "".join(map(chr, range(33)))
 _INTEGER = re.compile(r"[+-]?\d+")
-_DECIMAL = re.compile(r"([+-]?)(?:(NaN|Infinity)|((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?)")
+_DECIMAL = re.compile(r"([+-]?)(?:(NaN|Infinity)|((?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?)")
 _HEXADECIMAL = re.compile(r"([+-]?)0[xX]([0-9a-fA-F]*)\.?([0-9a-fA-F]*)[pP]([+-]?[0-9]+)[fFdD]?")
-_MOST_EXPONENT = 20_000  # beyond it a double is infinite or zero whatever the digits
+_MOST_EXPONENT = 20_000  # beyond it a double of at most _MOST_DIGITS digits is infinite or zero
+_MOST_PLACES = 1 << 40  # more than any text has digits
+_MOST_DIGITS = 1_200  # the numbers halfway between two doubles have at most 767
 
 
 def narrowed(numbers: npt.NDArray[Any], kind: np.dtype[Any]) -> npt.NDArray[Any]:
@@ -38,9 +40,10 @@ def wrapped(number: int, bits: int) -> int:
 
 def parsed_integer(text: str, bits: int) -> int | None:
     """``Byte.parseByte`` and the like; None: a NumberFormatException."""
-    if not _INTEGER.fullmatch(text):
+    digits = text.lstrip("+-").lstrip("0")
+    if not _INTEGER.fullmatch(text) or len(digits) > _MOST_DIGITS:  # Python's int refuses more than 4,300
         return None
-    number = int(text)
+    number = int(digits or "0") * (-1 if text.startswith("-") else 1)
     return number if -(1 << (bits - 1)) <= number < 1 << (bits - 1) else None
 
 
@@ -52,9 +55,11 @@ def parsed_float(text: str, bits: int) -> float | None:
         value = float(word) if word else nearest_float(digits, bits)
     elif (found := _HEXADECIMAL.fullmatch(text)) and (found[2] or found[3]):
         sign = found[1]
-        exponent = max(-_MOST_EXPONENT, min(_MOST_EXPONENT, int(found[4]))) - 4 * len(found[3])
-        mantissa = int(found[2] + found[3], 16)
-        value = rounded(Fraction(mantissa) * (Fraction(2) ** exponent), bits)
+        digits = (found[2] + found[3]).lstrip("0")
+        kept = _sticky(digits)
+        exponent = _bounded(found[4], _MOST_PLACES) - 4 * len(found[3]) + 4 * (len(digits) - len(kept))
+        exponent = max(-_MOST_EXPONENT, min(_MOST_EXPONENT, exponent))
+        value = rounded(Fraction(int(kept or "0", 16)) * (Fraction(2) ** exponent), bits)
     else:
         return None
     return -value if sign == "-" else value
@@ -65,7 +70,21 @@ def nearest_float(digits: str, bits: int) -> float:
     double = float(digits)
     if bits == 64 or double == 0 or not np.isfinite(double):
         return double
-    return rounded(Fraction(Decimal(digits)), bits)
+    _, kept, exponent = Decimal(digits).as_tuple()
+    short = _sticky("".join(map(str, kept)))
+    return rounded(Fraction(Decimal(f"{short}E{int(exponent) + len(kept) - len(short)}")), bits)
+
+
+def _sticky(digits: str) -> str:
+    """The first digits of a number, and a 1 if others than zeros follow: it rounds alike, and arithmetic on it does not take long."""
+    return digits[:_MOST_DIGITS] + ("1" if digits[_MOST_DIGITS:].strip("0") else "")
+
+
+def _bounded(text: str, most: int) -> int:
+    """An integer of a text, within bounds: Python's int refuses more than 4,300 digits."""
+    digits = text.lstrip("+-").lstrip("0")
+    number = int(digits or "0") if len(digits) < 19 else most
+    return -min(number, most) if text.startswith("-") else min(number, most)
 
 
 def rounded(exact: Fraction, bits: int) -> float:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from ...common.record_limits import MAX_DEPTH
 from ...errors import DecodeError, UnsupportedType
 from ..types import type_codes as codes
 from ..types.model import BinaryType
@@ -21,7 +22,6 @@ from .field_order import FieldOrder, field_orders, order_column
 from .java_classes import TREE_MAP, TREE_SET, metadata, refreshed, type_name
 from .object_headers import FieldPlaces, Headers, field_places, read_headers
 from .optimized_temporal import are_temporal, optimized, rewrite
-from ...common.record_limits import MAX_DEPTH
 from .page_buffer import Positions, Wire
 
 _INDIRECT = (codes.NULL, codes.HANDLE, codes.WRAPPED)

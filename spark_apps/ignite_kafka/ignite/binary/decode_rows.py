@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...common.record_limits import MAX_DEPTH
 from ...errors import DecodeError, UnsupportedType
 from ..types import type_codes as codes
 from ..types.model import BinaryType, CacheInfo, Page, TypeSource
@@ -14,7 +15,6 @@ from .byte_reader import ScalarReader
 from .java_classes import TREE_MAP, TREE_SET, class_name, metadata, refreshed
 from .optimized import NotReadable, is_temporal, read_optimized
 from .optimized_transcode import transcoded
-from ...common.record_limits import MAX_DEPTH
 from .row_values import ClassName, Date, Document, EnumValue, MapValue, Time
 from .value_end import Malformed, end_of
 

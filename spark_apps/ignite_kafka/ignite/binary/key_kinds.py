@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from ...common.record_limits import MAX_DEPTH
 from ..types import type_codes as codes
 from ..types.key_kind import OBJECT_KIND, KeyKind
 from .decode_columns import ColumnDecoder
 from .java_classes import TREE_MAP, TREE_SET, metadata
 from .object_headers import Headers, read_headers
-from ...common.record_limits import MAX_DEPTH
 from .page_buffer import Positions
 
 _WIDTHS = codes.FLAG_OFFSET_1 | codes.FLAG_OFFSET_2

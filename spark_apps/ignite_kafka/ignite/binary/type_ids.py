@@ -35,10 +35,10 @@ def type_ids_within(wire: Wire, bounds: EntryBounds, *, max_depth: int | None = 
     optimized marshaller name classes, not binary types: their ids are those of :func:`~ignite_kafka.ignite.types.model.class_id`. A node
     refuses a put whose classes it does not know. java.util.TreeSet is such a class, too: nodes do not know its name by themselves.
 
-    Each byte is visited once, whatever the nesting, and whatever fields share it.
+    Each object is visited once, and each container measured once, whatever the nesting.
 
-    :param max_depth: levels of objects and containers that a value may have; None: any.
-    :raises DecodeError: bytes that do not decode.
+    :param max_depth: levels of objects and containers that a value may have, each object in one place; None: any, and shared ones.
+    :raises DecodeError: bytes that do not decode; with `max_depth` also bytes of an object that belong to two fields.
     :raises UnsupportedType: a value is nested deeper.
     """
     walker = _Walker(ColumnDecoder(wire), max_depth)
@@ -50,7 +50,8 @@ def type_ids_within(wire: Wire, bounds: EntryBounds, *, max_depth: int | None = 
 
 @dataclass
 class _Walker:
-    """
+    """Visits values level by level.
+
     :param left: places, ends and depths of values that are not visited yet.
     :param visited: by position, True for objects that were visited: fields of broken data may share one, level by level, so that the
         number of ways to it is exponential.
@@ -87,6 +88,8 @@ class _Walker:
             self._elements(element_places(wire, code, at, end), depth)
         elif code == codes.OBJECT:
             new = self._not_visited(at, depth)
+            if self.max_depth is not None and not new.all():
+                raise wire.error(int(at[~new][0]), "Two fields share the bytes of an object")
             headers = read_headers(wire, at[new], end[new])
             for type_id in np.unique(headers.type_id).tolist():
                 self._objects(type_id, headers.of(np.flatnonzero(headers.type_id == type_id)), depth)

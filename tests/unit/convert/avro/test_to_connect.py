@@ -12,7 +12,7 @@ import pytest
 from ignite_kafka.convert.avro.from_connect import from_connect
 from ignite_kafka.convert.avro.options import AvroOptions
 from ignite_kafka.convert.avro.to_connect import to_connect
-from ignite_kafka.convert.avro.types import parse, to_text
+from ignite_kafka.convert.avro.types import AvroField, AvroType, parse, to_text
 from ignite_kafka.convert.connect.schema import ConnectField, ConnectSchema, ConnectType, date, timestamp
 from ignite_kafka.errors import UnsupportedType
 from tests.support.avro_values import array, struct
@@ -107,3 +107,12 @@ def test_defaults_and_docs_of_fields() -> None:
 def test_what_has_no_connect_schema(avro: Any, reason: str) -> None:
     with pytest.raises(UnsupportedType, match=reason):
         _connect(avro)
+
+
+def test_a_type_that_is_used_again_is_made_once() -> None:
+    inner = AvroType("record", "a.R", fields=(AvroField("x", AvroType("int")),))
+    for level in range(40):  # as a tree it has 2^40 types
+        inner = AvroType("record", f"a.R{level}", fields=(AvroField("x", inner), AvroField("y", inner)))
+    x, y = (field.schema for field in to_connect(inner).fields)
+    same = x is y  # a failing assertion would write the tree out
+    assert same

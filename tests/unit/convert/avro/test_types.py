@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import fastavro
 import pytest
 
+from ignite_kafka.common.record_limits import MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES
 from ignite_kafka.convert.avro.types import AvroField, AvroType, parse, to_text
 from ignite_kafka.errors import UnsupportedType
 
@@ -68,3 +70,27 @@ def test_names_are_resolved_as_avro_does() -> None:
 def test_what_is_no_schema_that_columns_can_hold(text: str, reason: str) -> None:
     with pytest.raises(UnsupportedType, match=reason):
         parse(text)
+
+
+def doubling(levels: int) -> str:
+    """A schema whose records use the record before twice."""
+    inner: dict[str, Any] = {"type": "record", "name": "R0", "fields": [{"name": "a", "type": "int"}]}
+    for level in range(1, levels):
+        fields = [{"name": "x", "type": inner}, {"name": "y", "type": f"R{level - 1}"}]
+        inner = {"type": "record", "name": f"R{level}", "fields": fields}
+    return json.dumps(inner)
+
+
+def test_a_type_counts_wherever_it_is_used() -> None:
+    parse(doubling(12))
+    for levels in (13, 18, 90):
+        with pytest.raises(UnsupportedType, match=f"more than {MAX_SCHEMA_NODES} types once each name is replaced by its type"):
+            parse(doubling(levels))
+
+
+@pytest.mark.parametrize("levels", [MAX_SCHEMA_DEPTH, 900, 100_000])
+def test_a_schema_that_is_nested_too_deep_is_refused(levels: int) -> None:
+    text = '{"type":"array","items":' * levels + '"int"' + "}" * levels
+    with pytest.raises(UnsupportedType, match=f"nested more than {MAX_SCHEMA_DEPTH} levels deep"):
+        parse(text)
+    parse('{"type":"array","items":' * (MAX_SCHEMA_DEPTH - 1) + '"int"' + "}" * (MAX_SCHEMA_DEPTH - 1))

@@ -36,3 +36,25 @@ def test_a_float_is_rounded_once() -> None:
     between = Fraction(16_777_217) + Fraction(1, 2**40)  # a double in between is a tie, which would go down
     assert rounded(between, 32) == 16_777_218.0
     assert parsed_float("16777217.0000000001", 32) == 16_777_218.0
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1" * 1_000_000 + "x", None),
+        ("0." + "1" * 1_000_000, 0.1111111119389534),
+        ("1.00000005960464477539062" + "5" + "0" * 1_000_000, 1.0),  # halfway: to the even one
+        ("1.00000005960464477539062" + "5" + "0" * 1_000_000 + "1", 1.0000001192092896),
+        ("0x" + "f" * 1_000_000 + "p-4000000", 1.0),
+        ("0x0." + "0" * 1_000_000 + "1p4000004", 1.0),
+        ("0x1p" + "9" * 5_000, float("inf")),
+        ("0x1p-" + "9" * 5_000, 0.0),
+    ],
+)
+def test_texts_of_many_digits(text: str, value: float | None) -> None:
+    assert parsed_float(text, 32) == value
+
+
+def test_integers_of_many_digits() -> None:
+    assert parsed_integer("1" * 5_000, 64) is None
+    assert parsed_integer("-" + "0" * 5_000 + "7", 8) == -7

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import struct
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from ignite_kafka.errors import DecodeError, UnsupportedType
@@ -109,6 +110,8 @@ def broken(draw: st.DrawFn) -> Page:
     return Page(3, sound.rows, memoryview(bytes(data)), True)
 
 
+@example(one=page([(NULL, struct.pack("<Bib", codes.COLLECTION, 1, 1) * 4_000 + NULL)]))
+@example(one=page([(NULL, struct.pack("<Bib", codes.MAP, 1, 1) * 4_000)]))
 @settings(max_examples=examples(250), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
 @given(broken())
 def test_broken_bytes_decode_or_raise_an_error_of_the_tree(one: Page) -> None:
