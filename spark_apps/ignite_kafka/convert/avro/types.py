@@ -84,7 +84,7 @@ def _json(schema: AvroType, space: str, seen: dict[str, AvroType]) -> Any:
         namespace, name = split(schema.name)
         if schema.name in seen:
             if seen[schema.name] != schema:
-                raise _redefined(schema.name)
+                raise _redefined(seen[schema.name])
             return name if namespace == space else schema.name
         seen[schema.name] = schema
         members |= _named(schema, namespace, space, seen)
@@ -121,9 +121,21 @@ def _field(field: AvroField, space: str, seen: dict[str, AvroType]) -> dict[str,
     return members
 
 
-def _redefined(name: str) -> UnsupportedType:
+def _redefined(first: AvroType) -> UnsupportedType:
+    """The error of a type that has two forms, of which this is the first."""
+    if _has(first, first.name):
+        what = f"the type {first.name} contains itself: each level has another form in Avro, which knows one form of a type within a schema"
+        return UnsupportedType(what, "Use converter json, or json-schema")
     remedy = "Set fieldNullabilityPolicy to EAGER, so that all objects of a type have all its fields, or use converter json"
-    return UnsupportedType(f"Avro knows one form of a type within a schema, and the fields of {name} differ from place to place", remedy)
+    return UnsupportedType(
+        f"Avro knows one form of a type within a schema, and the fields of {first.name} differ from place to place", remedy
+    )
+
+
+def _has(schema: AvroType, name: str) -> bool:
+    """Whether a type has one of that name within itself."""
+    inner = [*schema.branches, *(field.type for field in schema.fields), *([] if schema.items is None else [schema.items])]
+    return any(one.name == name or _has(one, name) for one in inner)
 
 
 def parse(text: str, known: dict[str, AvroType | None] | None = None) -> AvroType:

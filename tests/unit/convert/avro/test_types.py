@@ -42,6 +42,17 @@ def test_two_forms_of_one_type_are_refused() -> None:
         to_text(AvroType("record", "a.Outer", fields=(AvroField("one", INNER), AvroField("two", changed))))
 
 
+def test_the_remedy_for_a_type_that_contains_itself_is_not_another_policy() -> None:
+    """EAGER may be set already, and would not help."""
+    null = AvroType("null")
+    link = AvroType("record", "a.Link", fields=(AvroField("parent", null),))
+    for _ in range(2):
+        link = AvroType("record", "a.Link", fields=(AvroField("parent", AvroType("union", branches=(null, link))),))
+    with pytest.raises(UnsupportedType, match=r"the type a\.Link contains itself") as raised:
+        to_text(link)
+    assert raised.value.remedy == "Use converter json, or json-schema"
+
+
 def test_names_are_resolved_as_avro_does() -> None:
     text = '{"type":"record","name":"x.A","fields":[{"name":"f","type":{"type":"fixed","name":"F","size":2}},{"name":"g","type":"x.F"}]}'
     parsed = parse(text)
