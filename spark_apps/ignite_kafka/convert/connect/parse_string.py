@@ -58,7 +58,7 @@ class _NotParsed(Exception):
 
 
 class NestedTooDeep(ValueError):
-    """The text has more than `MAX_HEADER_DEPTH` levels of arrays and maps, of which Java reads as many as its stack has space for."""
+    """The text has more than `MAX_HEADER_DEPTH` levels of arrays and maps, where Java has no limit."""
 
 
 def parse_string(text: str) -> Parsed:
