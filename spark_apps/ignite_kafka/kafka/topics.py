@@ -196,16 +196,20 @@ class Topics(TopicLookup):
                 raise translate(cause.args[0], doing, self._memory, topic=place.topic, partition=place.partition) from cause
         return found
 
-    def group_offsets(self, group: str, places: Iterable[TopicPartition]) -> dict[TopicPartition, tuple[int, str | None]]:
+    def group_offsets(
+        self, group: str, places: Iterable[TopicPartition], *, stable: bool = True
+    ) -> dict[TopicPartition, tuple[int, str | None]]:
         """Committed offset and metadata of a consumer group, by partition; partitions without an offset are left out.
 
-        Waits for the offsets of a transaction that is being committed.
+        :param stable: whether to wait until no transaction has offsets of these partitions that are not committed; that of a producer which
+            was killed ends when its transactional id is taken over, or times out.
         """
         wanted = [TopicPartitionOffset(*place) for place in places]
         if not wanted:
             return {}
         # the admin client's list_consumer_group_offsets does not wait while the group's coordinator loads
-        consumer = self._clients.reader(**{"group.id": group})
+        isolation = {} if stable else {"isolation.level": "read_uncommitted"}
+        consumer = self._clients.reader(**{"group.id": group, **isolation})
         try:
             found = bounded(lambda: consumer.committed(wanted, self._timeout_s), self._timeout_s)
         except CallStuck as cause:

@@ -64,7 +64,9 @@ class SinkRun(EpochRun[SinkSettings]):
             raise SettingsError("the connector is paused", remedy, connector=settings.name)
         slots = parallelism.slots(settings, state, parallelism.cores(self._spark))
         chosen = self._retry(lambda: make_plan(settings, self._topics, slots))
-        self._retry(lambda: own_group_offsets(partitions_of(chosen.topics), settings, self._topics))  # before anything is claimed
+        places = partitions_of(chosen.topics)
+        # before anything is claimed, so that a killed run's transaction may be open still
+        self._retry(lambda: own_group_offsets(places, settings, self._topics, stable=False))
         self._carried = TypesTopic(self._clients, settings.carried_types_topic)
         self._ensure_caches(chosen)
         plan = self._retry(lambda: self._with_dead_letter_topic(chosen))

@@ -28,13 +28,14 @@ class Starts:
 
 
 def own_group_offsets(
-    places: Iterable[TopicPartition], settings: SinkSettings, topics: Topics
+    places: Iterable[TopicPartition], settings: SinkSettings, topics: Topics, *, stable: bool = True
 ) -> dict[TopicPartition, tuple[int, str | None]]:
     """Committed offset and metadata of the connector's group, by partition; partitions without an offset are left out.
 
+    :param stable: see :meth:`.Topics.group_offsets`.
     :raises SettingsError: another connector commits the group's offsets.
     """
-    committed = topics.group_offsets(settings.group_id, places)
+    committed = topics.group_offsets(settings.group_id, places, stable=stable)
     check_group(settings.group_id, offsets_topic(settings.internal_topic_prefix, settings.name), committed)
     return committed
 
