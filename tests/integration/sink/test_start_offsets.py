@@ -6,13 +6,15 @@ import time
 
 import psutil
 import pytest
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from ignite_kafka.admin.sink_offsets import move
 from ignite_kafka.errors import RecordsLost, SettingsError, TopicError
 from ignite_kafka.events import RECORDS_OPEN
 from ignite_kafka.kafka.topics import Topics
+from ignite_kafka.plan.slots import slot_of
 from ignite_kafka.settings.secrets import Secrets
+from ignite_kafka.state.configs import slot_transactional_id
 from tests.support.processes import alive
 from tests.support.sink_connector import Running, Sink, trade
 from tests.support.waiting import REQUEST_S, wait_until
@@ -75,6 +77,19 @@ def test_records_behind_an_open_transaction_are_told_and_stored_by_the_next_run(
     ended = sink.run()
     assert (ended.caches[sink.cache].records, ended.events.get(str(RECORDS_OPEN.id))) == (6, None)
     assert sink.lag().to_dict()["total"] == 0
+
+
+def test_offsets_in_the_transaction_of_a_killed_run_are_not_waited_for(sink: Sink) -> None:
+    """The next run ends that transaction when it takes the slot over; to read stable offsets before would take until it times out."""
+    sink.send([trade(number) for number in range(30)])
+    slot = slot_of(sink.topic, 0, sink.settings.slots or 0)
+    killed = Producer({"bootstrap.servers": sink.kafka.bootstrap, "transactional.id": slot_transactional_id(sink.name, slot)})
+    killed.init_transactions(REQUEST_S)
+    killed.begin_transaction()
+    group = Consumer({"bootstrap.servers": sink.kafka.bootstrap, "group.id": f"connect-{sink.name}"})
+    killed.send_offsets_to_transaction([TopicPartition(sink.topic, 0, 5)], group.consumer_group_metadata(), REQUEST_S)
+    group.close()
+    assert sink.run(retry_timeout_ms=20_000).caches[sink.cache].records == 30
 
 
 def test_a_sink_that_is_reset_stores_its_topic_again(sink: Sink) -> None:
