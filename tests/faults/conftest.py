@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from tests.support.waiting import REQUEST_S, wait_until
 from tools.servers import IgniteCluster, Jars
 
 SLOTS = 4
+_MARKERS_S = 60.0  # until a commit that was accepted has its markers in all partitions
 
 
 @pytest.fixture(scope="session")
@@ -150,11 +152,23 @@ class Copy:
         oracle.assert_offsets_match(done, self.cache, contents, self.unit_of)
         assert done.of_cache(self.cache).keys() == set(range(PARTITIONS))
 
+    def _whole_units(self) -> oracle.TopicContents:
+        """What is visible, once no unit is half visible: the markers of one commit reach the partitions of a topic one after the other."""
+        found: list[oracle.TopicContents] = []
+
+        def halves() -> list[str]:
+            found[:] = [oracle.read_committed(self.brokers.bootstrap, self.topic, settled=False)]
+            return oracle.half_units(found[0], self.unit_of)
+
+        with contextlib.suppress(TimeoutError):
+            wait_until(lambda: not halves(), "whole units", deadline_s=_MARKERS_S)
+        left = halves()
+        assert not left, "\n".join(left[:5])
+        return found[0]
+
     def assert_nothing_half(self) -> int:
         """No unit is half visible and offsets match the data, whatever is still open. Returns the number of visible records."""
-        contents = oracle.read_committed(self.brokers.bootstrap, self.topic, settled=False)
-        halves = oracle.half_units(contents, self.unit_of)
-        assert not halves, "\n".join(halves[:5])
+        contents = self._whole_units()
         twice = [key for key, count in contents.counts().items() if count > 1]
         assert not twice, f"{len(twice)} keys more than once: {twice[:5]}"
         done = self.offsets()
