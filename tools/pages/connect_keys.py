@@ -78,14 +78,17 @@ def verdict(part: str, key: str) -> tuple[str, str]:
     return TRANSFORMS if part.startswith(("transform:", "predicate:")) else ("", "")
 
 
+_OF_CONNECTORS = {"bootstrap.servers": "`bootstrap_servers`", "topic.creation.enable": "`create_topics` of a source"}
+
+
 def _worker(key: str) -> tuple[str, str]:
     if key.endswith(".converter"):
         return HONOURED, "default of the connectors that have none"
     merged = merge(GivenFile("w", {key: "x"}, {key: "w"}), GivenFile("c", {"name": "c"}, {"name": "c"}))
     if (reason := merged.became.get(("w", key))) is not None:
         return ("", "") if "no such setting" in reason else (IGNORED, reason)
-    if key == "bootstrap.servers":
-        return HONOURED, "`bootstrap_servers`"
+    if key in _OF_CONNECTORS:
+        return HONOURED, _OF_CONNECTORS[key]
     if key == "config.providers":
         return HONOURED, "the providers of all files of the run"
     return _client("producer", key)
