@@ -141,7 +141,7 @@ def _requires_form(request: Request) -> None:
 
 
 async def _body(request: Request) -> bytes:
-    """The body of a form, of which no more is held in memory than a form of the page has.
+    """Read the body of a form, and stop reading it beyond the size limit.
 
     :raises HTTPException: 413.
     """

@@ -18,7 +18,7 @@ from ..settings.source import SourceSettings
 from ..state.configs import ConnectorRecord, read_connector
 from ..state.status import COMPLETED, RunStatus, read_progress, read_run
 from . import backlog
-from .lag import PartitionLag, sink_partitions, source_partitions
+from .lag import PartitionLag, sink_partitions, source_partitions, summed
 
 NEVER_STARTED, UNKNOWN = "NEVER_STARTED", "UNKNOWN"
 S = TypeVar("S", bound=ConnectorSettings)
@@ -48,11 +48,11 @@ class ConnectorLag:
 
     def counts(self) -> dict[str, int]:
         """Records or changes to copy, by topic of a sink and by cache of a source; those that are not behind are left out."""
-        return _by_name((one.name, one.count) for one in self.behind)
+        return _positive(summed((one.name, one.count) for one in self.behind))
 
     def open_counts(self) -> dict[str, int]:
         """Records behind transactions that are open, by topic of a sink; topics without any are left out."""
-        return _by_name((one.name, one.open) for one in self.behind)
+        return _positive(summed((one.name, one.open) for one in self.behind))
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form: ``connector``, ``state``, ``loaded``, ``lag`` by cache or topic, ``total``, ``open`` by topic."""
@@ -98,12 +98,8 @@ def _behind(partitions: Iterable[PartitionLag]) -> tuple[PartitionLag, ...]:
     return tuple(one for one in partitions if one.count or one.open)
 
 
-def _by_name(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for name, count in counts:
-        if count:
-            found[name] = found.get(name, 0) + count
-    return found
+def _positive(counts: Mapping[str, int]) -> dict[str, int]:
+    return {name: count for name, count in counts.items() if count}
 
 
 def _completed(run: RunStatus | None) -> bool:

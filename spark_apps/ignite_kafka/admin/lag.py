@@ -52,7 +52,7 @@ def sink_partitions(topics: Topics, group: str, names: Iterable[str]) -> list[Pa
 
 def sink_lag(topics: Topics, group: str, names: Iterable[str]) -> dict[str, int]:
     """Records that a sink has not stored yet, by topic; see :func:`sink_partitions`."""
-    return _summed(sink_partitions(topics, group, names))
+    return summed((one.name, one.count) for one in sink_partitions(topics, group, names))
 
 
 def source_partitions(backlog: BacklogView) -> list[PartitionLag]:
@@ -62,11 +62,12 @@ def source_partitions(backlog: BacklogView) -> list[PartitionLag]:
 
 def source_lag(backlog: BacklogView) -> dict[str, int]:
     """Changes that a source has not sent yet, by cache."""
-    return {**{cache.cache: 0 for cache in backlog.caches}, **_summed(source_partitions(backlog))}
+    return {**{cache.cache: 0 for cache in backlog.caches}, **summed((one.name, one.count) for one in source_partitions(backlog))}
 
 
-def _summed(partitions: Iterable[PartitionLag]) -> dict[str, int]:
-    lag: dict[str, int] = {}
-    for one in partitions:
-        lag[one.name] = lag.get(one.name, 0) + one.count
-    return lag
+def summed(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Add counts up by name."""
+    sums: dict[str, int] = {}
+    for name, count in counts:
+        sums[name] = sums.get(name, 0) + count
+    return sums

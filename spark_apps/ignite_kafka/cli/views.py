@@ -218,9 +218,9 @@ def status_view(settings: ConnectorSettings, secrets: Secrets) -> StatusView:
     topics, prefix = Topics(clients), settings.internal_topic_prefix
     control = read_connector(clients, topics, prefix, settings.name)
     runs = read_runs(clients, prefix, settings.name)
-    if NewestRun.of(control, runs).unknown:
-        raise unknown_connector(settings, known_connectors(clients, topics, prefix))
     newest = NewestRun.of(control, runs)
+    if newest.unknown:
+        raise unknown_connector(settings, known_connectors(clients, topics, prefix))
     _, reported_ms = read_run_written(clients, prefix, settings.name, newest.run_id)
     silent = silent_s(newest.run, control.connector, reported_ms, time.time() * 1000)
     return StatusView(control, runs, read_target(clients, topics, prefix, settings.name), silent)

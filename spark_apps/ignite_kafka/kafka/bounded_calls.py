@@ -98,7 +98,7 @@ def answer_of(future: Future[T], admin: AdminClient, timeout_s: float, doing: st
 
 
 def _refresh(admin: AdminClient) -> None:
-    """Have a client read the metadata of the cluster. That no broker answers is no error: the request itself tells it."""
+    """Make a client read the cluster's metadata. A failure is ignored, because the pending request reports it."""
     with suppress(KafkaException, CallStuck):
         bounded(lambda: admin.list_topics(timeout=_REFRESH_S), _REFRESH_S)
 
