@@ -55,6 +55,7 @@ class World:
         made = SourceSettings(**{**named, **settings})
         self.plan = TransferPlan("c", "s", 1, 4, made, (CACHE,))
         self.entries: dict[int, int] = {}
+        self.page_rows = 1_000
         self.topic: list[tuple[bytes, bytes | None]] = []
         self.alive: list[Queries] = []
         self.state = SlotState(slot_of_cache(CACHE, 4))
@@ -99,10 +100,11 @@ class World:
     def scan(self, cluster: Cluster, info: CacheInfo, partitions: Sequence[int], *, page_bytes: int) -> Generator[Page, None, None]:
         for partition in partitions:
             found = [(long(key), long(value)) for key, value in self.entries.items() if key % 8 == partition]
-            self.meanwhile()
-            page = page_of_states(found)
-            yield Page(partition, page.rows, page.data, True)
-            self.meanwhile()
+            for first in range(0, max(1, len(found)), self.page_rows):
+                self.meanwhile()
+                page = page_of_states(found[first : first + self.page_rows])
+                yield Page(partition, page.rows, page.data, first + self.page_rows >= len(found))
+                self.meanwhile()
 
     def lose(self) -> None:
         """Lose the connection and the changes in transit."""

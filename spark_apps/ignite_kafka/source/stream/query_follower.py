@@ -164,22 +164,31 @@ class QueryFollower:
         """Send the next partitions of a cache; changes that arrive meanwhile are read, and sent later."""
         if not self._to_load:
             return
-        name, partitions = next(iter(self._to_load.items()))
-        cache, chosen = self._caches[name], partitions[: self._size.partitions]
+        name, left = next(iter(self._to_load.items()))
+        cache, chosen, ended = self._caches[name], left[: self._size.partitions], list[int]()
         size = rows = 0
         with closing(self._scan(cluster, sender.infos.of(cache), chosen, page_bytes=self._settings.page_bytes)) as scan:
             for pages in batches(scan, MIN_BATCH_ROWS, lambda: self._settings.page_bytes):
                 size, rows = size + sum(len(page.data) for page in pages), rows + sum(page.rows for page in pages)
                 sender.send_entries(cache, pages)
-                if sender.past_limits(cache):
-                    self._commit(sender)
+                ended += [page.partition for page in pages if page.last]
+                # whole partitions only, each with its offset: what is committed of a load that fails is not sent again
+                if pages[-1].last and sender.past_limits(cache):
+                    self._end_partitions(sender, cache, ended)
+                    ended = []
                 self._read(0.0)
-        sender.end_partitions(cache, chosen)
-        self._commit(sender)
+        if ended:
+            self._end_partitions(sender, cache, ended)
         self._size.loaded(len(chosen), size, rows)
-        del partitions[: len(chosen)]
-        if not partitions:
-            del self._to_load[name]
+
+    def _end_partitions(self, sender: QuerySender, cache: CachePlan, partitions: Sequence[int]) -> None:
+        """Commit partitions whose entries have all been sent."""
+        sender.end_partitions(cache, partitions)
+        self._commit(sender)
+        left = [partition for partition in self._to_load[cache.name] if partition not in partitions]
+        self._to_load[cache.name] = left
+        if not left:
+            del self._to_load[cache.name]
 
     def drain(self, cluster: Cluster, sender: QuerySender) -> None:
         """Send the changes that the nodes have collected, and end the queries. It takes as long as changes arrive."""

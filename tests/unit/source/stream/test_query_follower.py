@@ -14,7 +14,7 @@ from ignite_kafka.ignite.continuous_query import CacheEvents
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.source.entry_sender import EntrySender
-from ignite_kafka.source.stream import query_sender
+from ignite_kafka.source.stream import query_follower, query_sender
 from ignite_kafka.source.stream.batch import page_of_states
 from ignite_kafka.source.stream.query_sender import slot_of_cache, tasks_of_caches
 from ignite_kafka.state.slot_writer import SlotWriter
@@ -42,7 +42,7 @@ def test_entries_then_changes() -> None:
 
 @pytest.mark.parametrize("past_limits", [False, True])
 def test_a_load_is_small_and_counts_under_a_rate_limit(monkeypatch: pytest.MonkeyPatch, past_limits: bool) -> None:
-    """With small transactions, too, which are committed while a partition is read."""
+    """With small transactions, too, which are committed at the end of each partition."""
     monkeypatch.setattr(Writer, "past_limits", past_limits)
     world = World(max_records_per_second=1)
     for key in range(80):
@@ -50,6 +50,32 @@ def test_a_load_is_small_and_counts_under_a_rate_limit(monkeypatch: pytest.Monke
     world.step()
     assert len(world.topic) == 10, "one partition"
     assert 5 < world.limiter.ahead_s <= 10
+
+
+@pytest.mark.parametrize("failing", range(1, 9))
+@pytest.mark.parametrize("takes_over", [False, True])
+def test_a_load_that_fails_sends_nothing_twice(monkeypatch: pytest.MonkeyPatch, failing: int, takes_over: bool) -> None:
+    """A load of eight partitions, each in several pages and committed in a transaction of its own; one of the commits fails."""
+    monkeypatch.setattr(Writer, "past_limits", True)
+    monkeypatch.setattr(query_follower, "MIN_BATCH_ROWS", 1)
+    world = World(failover_policy="NONE")
+    world.page_rows = 3
+    for key in range(80):
+        world.entries[key] = key
+    commits = 0
+
+    def fails() -> bool:
+        nonlocal commits
+        commits += 1
+        return commits == failing + 1  # the first commit is of changes, of which there are none
+
+    world.fails = fails
+    world.step()
+    assert len(world.topic) == 10 * (failing - 1), "whole partitions"
+    if takes_over:
+        world.follower = world.new_follower("the stream was interrupted")
+    world.settle()
+    assert sorted(world.topic) == sorted(world.expected.items())
 
 
 @pytest.mark.parametrize("policy", ["NONE", "FULL_SNAPSHOT"])
