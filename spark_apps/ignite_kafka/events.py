@@ -177,6 +177,13 @@ RECORDS_OPEN = Event(
     "The next run stores them, once the transactions have ended. For one that does not end see 'a transaction that hangs' in "
     "docs/operations.md.",
 )
+LAG_STANDS = Event(
+    15158,
+    WARNING,
+    "connector {connector} has stored nothing of these partitions for {seconds} s although records wait: {partitions}",
+    "An earlier event of this run may name the cause: a bad record, a node or broker that does not answer. If there is none, look at the "
+    "executors' logs and at the size of the records.",
+)
 CACHES_MADE = Event(15153, INFO, "caches were created: {caches}")
 BACKUPS_BEHIND = Event(
     15154,

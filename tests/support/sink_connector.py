@@ -161,6 +161,10 @@ class Running:
             self._run.result()
         return True
 
+    def stop(self) -> None:
+        """Ask the run to end after the current batches."""
+        self._stop.set()
+
     def awaits(self, keys: set[int], cache: str | None = None) -> None:
         def there() -> bool:
             return self.alive and self._has(cache or self._sink.cache) and set(self._sink.entries(cache)) == keys

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from ..ignite.cluster import Cluster
 from ..kafka.clients import KafkaClients
+from ..kafka.partition_lag import PartitionLag, partition_lags
 from ..kafka.topics import Topics
 from ..settings.connector import ConnectorSettings
 from ..settings.sink import SinkSettings
@@ -18,7 +19,7 @@ from ..settings.source import SourceSettings
 from ..state.configs import ConnectorRecord, read_connector
 from ..state.status import COMPLETED, RunStatus, read_progress, read_run
 from . import backlog
-from .lag import PartitionLag, sink_partitions, source_partitions, summed
+from .lag import source_partitions, summed
 
 NEVER_STARTED, UNKNOWN = "NEVER_STARTED", "UNKNOWN"
 S = TypeVar("S", bound=ConnectorSettings)
@@ -77,7 +78,7 @@ def read_lag(clients: KafkaClients, prefix: str, connector: str, connect: Callab
     if not record.is_source:
         sink = recorded_settings(SinkSettings, record)
         names = topics_read(sink, topics)
-        return ConnectorLag(connector, state, True, _behind(sink_partitions(topics, sink.group_id, names)), frozenset(names))
+        return ConnectorLag(connector, state, True, _behind(partition_lags(topics, sink.group_id, names)), frozenset(names))
     settings, caches = recorded_settings(SourceSettings, record), frozenset(run.caches if run else ())
     if not settings.streams:
         return ConnectorLag(connector, state, _completed(run), names=caches)

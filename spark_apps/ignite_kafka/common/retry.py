@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from ..errors import IgniteKafkaError
 from .deadline import Clock
+from .heartbeat import beat
 
 T = TypeVar("T")
 
@@ -95,6 +96,7 @@ def retry(
             if budget.remaining() < 0:
                 raise _waited(error, budget.elapsed_s) from error
             failed(error)
+            beat()
         sleep(wait_s)
     raise AssertionError("waits have no end")
 

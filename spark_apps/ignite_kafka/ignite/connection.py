@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Self
 
+from ..common.heartbeat import beat
 from ..errors import AnswerTooLarge, IgniteUnreachable
 from . import protocol
 from .endpoint import IgniteCredentials, IgniteEndpoint, split_address
@@ -171,6 +172,7 @@ class ThinConnection:
                 self._waiting[reply.request_id] = reply
             elif self._notifications is not None:
                 self._notifications.append(reply)
+            beat()
         return True
 
     def request(self, op: int, payload: bytes) -> memoryview:

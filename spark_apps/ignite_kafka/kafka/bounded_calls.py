@@ -18,12 +18,15 @@ from typing import Any, TypeVar
 from confluent_kafka import Consumer, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from ..errors import KafkaUnavailable
+from ..errors import KafkaUnavailable, TaskFailed
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+MOST_STUCK = 16
+"""Threads of calls that did not return, in one process: each keeps a client with its queue, threads and connections."""
 GRACE_S = 5.0  # beyond a call's own time-out: it may be late on a busy machine
 _CLOSE_S = 30.0
+_left_behind: list[threading.Thread] = []
 _REFRESH_S = 1.0  # an answer takes milliseconds: after this the broker that was asked may be dead
 
 
@@ -38,7 +41,14 @@ def bounded(call: Callable[[], T], timeout_s: float) -> T:
 
     :param timeout_s: that the call itself was given; it has :data:`GRACE_S` more.
     :raises CallStuck: it did not return in this time.
+    :raises TaskFailed: :data:`MOST_STUCK` earlier calls of this process have not returned.
     """
+    _left_behind[:] = [thread for thread in _left_behind if thread.is_alive()]
+    if len(_left_behind) >= MOST_STUCK:
+        raise TaskFailed(
+            f"{len(_left_behind)} calls of librdkafka in this process have not returned",
+            "Run again: a new process has no such calls. Check the network between this host and the brokers.",
+        )
     outcome: Future[T] = Future()
     ended = threading.Event()
 
@@ -51,12 +61,14 @@ def bounded(call: Callable[[], T], timeout_s: float) -> T:
 
     deadline = time.monotonic() + timeout_s + GRACE_S
     try:
-        threading.Thread(target=run, name="librdkafka", daemon=True).start()
+        thread = threading.Thread(target=run, name="librdkafka", daemon=True)
+        thread.start()
         ended.wait(timeout_s + GRACE_S)
     except BaseException:
         ended.wait(max(0.0, deadline - time.monotonic()))
         raise
     if not ended.is_set():
+        _left_behind.append(thread)
         raise CallStuck(f"no return within {timeout_s + GRACE_S:.0f} s")
     return outcome.result()
 
@@ -99,7 +111,7 @@ def answer_of(future: Future[T], admin: AdminClient, timeout_s: float, doing: st
 
 def _refresh(admin: AdminClient) -> None:
     """Make a client read the cluster's metadata. A failure is ignored, because the pending request reports it."""
-    with suppress(KafkaException, CallStuck):
+    with suppress(KafkaException, CallStuck, TaskFailed):
         bounded(lambda: admin.list_topics(timeout=_REFRESH_S), _REFRESH_S)
 
 
@@ -107,5 +119,5 @@ def close_consumer(consumer: Consumer) -> None:
     """Close a consumer. One that does not close stays open: its caller has what it read, and commits nothing by it."""
     try:
         bounded(consumer.close, _CLOSE_S)
-    except CallStuck as cause:
+    except (CallStuck, TaskFailed) as cause:
         log.warning("a consumer was left open: %s", cause)

@@ -16,6 +16,7 @@ import pyarrow as pa
 from confluent_kafka import Consumer, KafkaError, Message
 from confluent_kafka import TopicPartition as TopicPartitionOffset
 
+from ..common.heartbeat import beat
 from ..errors import KafkaUnavailable, RecordsLost
 from . import batch_produce as native
 from .batch_consume import NativeQueue, Signal, signal_of
@@ -128,6 +129,7 @@ class RecordReader:
 
     def _fetch(self, count: int, timeout_s: float) -> tuple[list[Consumed], list[Signal]]:
         fetched, signals = self._queue.consume(count, timeout_s) if self._queue else consume(self._consumer, count, timeout_s)
+        beat()
         if fetched or signals:
             self._moved_at = time.monotonic()
         if self._heads is None or not fetched:

@@ -18,6 +18,7 @@ import numpy as np
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from confluent_kafka import TopicPartition as TopicPartitionOffset
 
+from ..common.heartbeat import beat
 from ..common.redaction import in_message
 from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable
 from ..settings.client_config import canonical
@@ -191,6 +192,7 @@ class TransactionalProducer:
                 raise self._error(KafkaException(self._delivery_error), "sending records")
             if len(self._producer) < left:
                 left, moved_at = len(self._producer), time.monotonic()
+                beat()
             elif time.monotonic() - moved_at > self._patience_s:
                 raise KafkaUnavailable(
                     f"the broker took no records for {self._patience_s:.0f} s",
@@ -294,6 +296,7 @@ class TransactionalProducer:
         except CallStuck as cause:
             self._stuck = True
             raise stuck(method, cause, **where) from cause
+        beat()
 
     def _refused(self, code: int, records: Records, row: int, topic: str) -> Exception:
         """The error of a record that librdkafka did not queue."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from confluent_kafka import TopicPartition
 
+from ..common.heartbeat import beat
 from ..errors import Fenced, KafkaUnavailable
 from ..kafka.clients import KafkaClients, translate
 from ..kafka.producer import fenced_by_newer
@@ -23,6 +24,7 @@ LOADING_S, STREAMING_S = 20.0, 120.0
 """Minimum time that a task waits for a core, in seconds: while the initial data is sent, and afterwards."""
 
 _SECRET_POLL_S = 0.5
+_STEP_S = 5.0  # between two signs of life of a task that waits
 
 LONGEST_S = 3600.0
 """Maximum time of a task without a new record of its driver, in seconds."""
@@ -100,11 +102,12 @@ class EpochEnd:
         """
         until = time.monotonic() + wait_s
         while not self._ended:
-            message = self._consumer.poll(max(0.0, until - time.monotonic()))
+            message = self._consumer.poll(min(_STEP_S, max(0.0, until - time.monotonic())))
+            beat()
             if message is None:
-                break
-            error = message.error()
-            if error is None:
+                if time.monotonic() >= until:
+                    break
+            elif (error := message.error()) is None:
                 record = InternalRecord.of(message)
                 if record is not None:
                     self._on_record(record)

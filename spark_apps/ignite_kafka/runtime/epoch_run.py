@@ -10,6 +10,7 @@ from functools import cached_property
 
 from .. import events
 from ..common.deadline import Interval
+from ..common.heartbeat import limit_s
 from ..plan.slots import slots_of_tasks
 from ..plan.source_plan import RunPlan
 from ..state import status
@@ -23,6 +24,7 @@ from .connector_run import POLL_S, ConnectorRun, S
 from .counts import Counts, SlotResult, add_counts, cap_units, counts_of
 from .epoch import STREAMING_S, Epoch, Running
 from .progress import RunFollower
+from .silence import SILENCE_CHECK_S, SilenceWatch
 from .spark_job import Job, Work
 
 
@@ -155,18 +157,27 @@ class EpochRun(ConnectorRun[S]):
             Interval(self._settings.progress_interval_ms / 1000),
             Interval(self._cores_s),
         )
+        silence, checks = self._silence_watch(), Interval(SILENCE_CHECK_S)
         while not job.ended(POLL_S):
             job.check()
             self._poll()
             self._follow_target()
+            tasks = {slot: task for slot, task in self._follower.tasks.items() if task.epoch == running.epoch.number}
             if report.due():
-                self._on_progress([one for one in self._follower.tasks.values() if one.epoch == running.epoch.number], running.tasks)
+                self._on_progress(list(tasks.values()), running.tasks)
+            if checks.due():
+                silence.check(job.running(), [self._follower.heard_at[slot] for slot in tasks])
             wanted = self._target != target.RUNNING or self._request.stop.is_set()
             wanted = wanted or (not ends and refresh.due() and self._changed())
             wanted = wanted or (cores.due() and self._other_cores(job, running))
             if wanted and not ending:
                 ending = True
                 self._begin_epoch(running.epoch.number + 1)
+
+    def _silence_watch(self) -> SilenceWatch:
+        """A watch over the tasks of an epoch. They report while they wait, and end themselves after this time without a sign of life."""
+        longest_s = limit_s(self._settings.retry_timeout_ms, self._settings.transaction_timeout_ms)
+        return SilenceWatch(self._settings.progress_interval_ms, longest_s)
 
     def _tasks(self, cores: int) -> tuple[tuple[int, ...], ...]:
         """The slots of each task of an epoch."""

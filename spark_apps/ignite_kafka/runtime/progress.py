@@ -6,6 +6,8 @@ taken the connector. Errors of tasks arrive through Spark (:mod:`~ignite_kafka.r
 
 from __future__ import annotations
 
+import time
+
 from confluent_kafka import Message, TopicPartition
 
 from ..errors import IgniteKafkaError
@@ -28,6 +30,8 @@ class RunFollower:
         self.target: str | None = None
         self.tasks: dict[int, TaskProgress] = {}
         """Last progress report of each task of a stream, by its first slot."""
+        self.heard_at: dict[int, float] = {}
+        """When it came, on the monotonic clock."""
         prefix = plan.settings.internal_topic_prefix
         self._status, self._configs = status_topic(prefix), configs_topic(prefix)
         ends = [TopicPartition(topic, 0, topics.ends(topic, [0])[0]) for topic in (self._status, self._configs)]
@@ -64,7 +68,7 @@ class RunFollower:
             return
         progress = progress_of(record)
         if progress is not None and progress.generation == self._run_plan.generation:
-            self.tasks[slot] = progress
+            self.tasks[slot], self.heard_at[slot] = progress, time.monotonic()
 
     def _control_record(self, record: InternalRecord) -> None:
         mine, theirs = self._run_plan.generation, connector_generation(self._run_plan.connector, record)

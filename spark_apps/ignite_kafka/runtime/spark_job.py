@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
-from pyspark import RDD, Accumulator, TaskContext
+from pyspark import RDD, Accumulator, SparkStageInfo, TaskContext
 from pyspark.accumulators import AccumulatorParam
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -31,6 +31,8 @@ from .counts import SlotResult
 from .task_failure import task_failed
 
 log = logging.getLogger(__name__)
+
+_CANCEL_S = 120.0
 
 Work = Callable[[Iterable[int]], Iterator[SlotResult]]
 """The function that Spark runs: numbers of tasks -> results of their slots."""
@@ -158,13 +160,18 @@ class Job:
 
     def all_run(self) -> bool:
         """Whether no task waits for a core."""
+        return any(stage.numActiveTasks + stage.numCompletedTasks >= stage.numTasks for stage in self._stages())
+
+    def running(self) -> int:
+        """Number of tasks that run."""
+        return sum(stage.numActiveTasks for stage in self._stages())
+
+    def _stages(self) -> list[SparkStageInfo]:
+        """The stage of the job, which has one; empty before it begins and after it has ended."""
         tracker = self._context.statusTracker()
-        for job_id in set(tracker.getJobIdsForGroup(self._group)) & set(tracker.getActiveJobsIds()):
-            job = tracker.getJobInfo(job_id)
-            stages = [tracker.getStageInfo(stage) for stage in job.stageIds] if job else []
-            if stages and all(stage and stage.numActiveTasks + stage.numCompletedTasks >= stage.numTasks for stage in stages):
-                return True
-        return False
+        active = set(tracker.getJobIdsForGroup(self._group)) & set(tracker.getActiveJobsIds())
+        jobs = [job for job in map(tracker.getJobInfo, active) if job]
+        return [found for job in jobs for stage in job.stageIds if (found := tracker.getStageInfo(stage))]
 
     def result(self) -> list[SlotResult]:
         """Results of all slots.
@@ -182,9 +189,10 @@ class Job:
         return results
 
     def cancel(self) -> None:
-        """Cancel the job and wait for its end."""
+        """Cancel the job and wait for its end; a worker that is frozen is killed by Spark, sooner or later."""
         self._context.cancelJobGroup(self._group)
-        wait([self._results])
+        if not self.ended(_CANCEL_S):
+            log.error("the Spark job %r did not end within %.0f s of its cancellation", self._description, _CANCEL_S)
 
 
 def _raise_first(results: Iterable[SlotResult]) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ..common.redaction import in_message
 from ..errors import TaskFailed
 
 _CRASHED = "Python worker exited unexpectedly"
 _DUMP = re.compile(r"Fatal Python error: (?P<signal>.+)")
-_FRAME = re.compile(r'Current thread .*\n +File "(?P<file>[^"]*)", line (?P<line>\d+) in (?P<function>.*)')
+_STOOD = re.compile(r"Timeout \((?P<time>[0-9:.]+)\)!")  # of common/heartbeat.py
+_PLACE = r'\n +File "(?P<file>[^"]*)", line (?P<line>\d+) in (?P<function>.*)'
+_CRASHED_AT, _STOOD_AT = re.compile("Current thread .*" + _PLACE), re.compile("Thread .*" + _PLACE)  # the main thread is the last one
 _TRACEBACK = "Traceback (most recent call last):\n"
 _RAISED = re.compile(r"^\S.*$", re.MULTILINE)
 _LAST_FAILURE = re.compile(r"most recent failure: (.+)")
@@ -34,7 +37,13 @@ def task_failed(text: str) -> TaskFailed:
 
 
 def _crashed(text: str) -> TaskFailed:
-    dump, frame = _DUMP.search(text), _FRAME.search(text)
+    dump, stood = _DUMP.search(text), _STOOD.search(text)
+    if stood is not None:
+        return TaskFailed(
+            f"the Python worker of a Spark task gave no sign of life for {stood['time']} hours, and was ended",
+            "Please report it with the stacks in the driver's log. The next run continues after what was committed.",
+            at=_place([*_STOOD_AT.finditer(text)]),
+        )
     if dump is None:
         return TaskFailed(
             "the Python worker of a Spark task was killed",
@@ -44,5 +53,10 @@ def _crashed(text: str) -> TaskFailed:
     return TaskFailed(
         f"the Python worker of a Spark task crashed: {dump['signal']}",
         "Please report it with the stack in the driver's log. The next run continues after what was committed.",
-        at=f"{frame['file']} line {frame['line']} in {frame['function']}" if frame else None,
+        at=_place([*_CRASHED_AT.finditer(text)]),
     )
+
+
+def _place(found: Sequence[re.Match[str]]) -> str | None:
+    """The innermost call of the last thread found."""
+    return f"{found[-1]['file']} line {found[-1]['line']} in {found[-1]['function']}" if found else None

@@ -20,6 +20,7 @@ from ..state.status import StatusWriter, TaskProgress
 from .counts import Counts, SlotResult, sum_counts
 from .epoch import Epoch, EpochEnd
 from .failure_events import report_retry
+from .silence import watched_task
 
 
 class _EpochOver(Exception):
@@ -53,6 +54,7 @@ class TaskLoop(ABC):
         self._run_plan, self._slots, self._epoch, self._services = plan, slots, epoch, services
         self._budget = RetryBudget(plan.settings.retry_timeout_ms / 1000, services.clock)
         self._reports = Interval(plan.settings.progress_interval_ms / 1000)
+        self._reported = TaskProgress(plan.generation, epoch.number, False, {})
 
     @abstractmethod
     def _attempt(self, end: EpochEnd) -> None:
@@ -77,12 +79,21 @@ class TaskLoop(ABC):
         """
         if not self._reports.due() and not at_once:
             return
-        progress = TaskProgress(self._run_plan.generation, self._epoch.number, loaded, sum_counts(slots))
-        self._services.status.progress(self._run_plan.connector, min(self._slots), progress)
+        self._reported = TaskProgress(self._run_plan.generation, self._epoch.number, loaded, sum_counts(slots))
+        self._send_report()
+
+    def _still_alive(self) -> None:
+        """Report what was reported last, while a batch or a retry takes longer than the interval."""
+        if self._reports.due():
+            self._send_report()
+
+    def _send_report(self) -> None:
+        self._services.status.progress(self._run_plan.connector, min(self._slots), self._reported)
 
     def run(self) -> list[SlotResult]:
         """One result a slot."""
-        error = self._attempts()
+        with watched_task(self._run_plan.settings, self._still_alive):
+            error = self._attempts()
         results = self._results()
         for result in results:
             result.error = error

@@ -7,14 +7,17 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cached_property
 
-from confluent_kafka.admin import OffsetSpec
 from pyspark.sql import SparkSession
 
 from .. import events
+from ..common.deadline import Interval
 from ..convert.to_ignite import ClusterTypes
-from ..errors import IgniteKafkaError, SettingsError
-from ..kafka.topics import TopicSpec
+from ..errors import IgniteKafkaError, KafkaUnavailable, SettingsError
+from ..kafka.clients import BRIEF_S
+from ..kafka.partition_lag import PartitionLag, partition_lags
+from ..kafka.topics import Topics, TopicSpec
 from ..plan.sink_plan import SinkPlan
 from ..runtime import parallelism
 from ..runtime.clients import connected, ignite_cluster
@@ -32,6 +35,7 @@ from ..state.status import CacheStatus, RunStatus, TaskProgress
 from ..state.types import TypesTopic
 from .caches import ensure_caches
 from .carried_types import CarriedTypes
+from .lag_watch import CHECK_S, STANDS_S, LagWatch
 from .planning import make_plan, partitions_of, with_batch_bytes, with_begins
 from .start_offsets import own_group_offsets
 from .task import sink_slots
@@ -51,6 +55,10 @@ def run_sink(spark: SparkSession, request: RunRequest[SinkSettings]) -> RunStatu
 
 class SinkRun(EpochRun[SinkSettings]):
     """The run of a sink."""
+
+    @cached_property
+    def _lag_checks(self) -> Interval:
+        return Interval(CHECK_S)
 
     def _run(self) -> None:
         settings = self._settings
@@ -89,14 +97,35 @@ class SinkRun(EpochRun[SinkSettings]):
 
     def _report_open(self) -> None:
         """Report records that this run could not read, because a transaction before them is open."""
-        places = partitions_of(self._plan.topics)
-        visible = self._topics.offsets(places, OffsetSpec.latest(), committed=True)
-        ends = self._topics.offsets(places, OffsetSpec.latest())
+        lags = self._lags(self._topics)
         counts: dict[str, int] = defaultdict(int)
-        for topic, partition in places:
-            counts[topic] += ends[topic, partition] - visible[topic, partition]
+        for lag in lags:
+            counts[lag.name] += lag.open
         if waiting := ", ".join(f"{topic} ({count:,})" for topic, count in sorted(counts.items()) if count):
             events.emit(events.RECORDS_OPEN, connector=self._settings.name, topics=waiting)
+
+    def _lags(self, topics: Topics) -> list[PartitionLag]:
+        # not stable: the transaction of a task that stands has offsets too
+        names = [topic.name for topic in self._plan.topics]
+        return partition_lags(topics, self._settings.group_id, names, stable=False)
+
+    @cached_property
+    def _lag_watch(self) -> LagWatch:
+        return LagWatch(max(STANDS_S, 2 * self._settings.push_interval_ms / 1000))
+
+    def _watch_lag(self) -> None:
+        """Report partitions whose records wait although nothing ends the run."""
+        if not self._lag_checks.due():
+            return
+        try:
+            standing = self._lag_watch.standing(self._lags(Topics(replace(self._clients, patience_s=BRIEF_S))))
+        except KafkaUnavailable as error:
+            log.warning("the lag cannot be read: %s", error)
+            return
+        if standing:
+            places = ", ".join(f"{one.name} {one.partition} at offset {one.position} ({one.count:,} wait)" for one in standing)
+            seconds = int(self._lag_watch.stands_s)
+            events.emit(events.LAG_STANDS, connector=self._settings.name, seconds=seconds, partitions=places)
 
     def _ensure_caches(self, plan: SinkPlan) -> None:
         self._retry(self._carried.read)
@@ -140,6 +169,7 @@ class SinkRun(EpochRun[SinkSettings]):
         self._publish_progress()
 
     def _on_progress(self, tasks: Sequence[TaskProgress], of: int) -> None:
+        self._watch_lag()
         self._add([counts_of(one) for one in tasks], planned(self._plan))
         self._publish_progress()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-import psutil
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
@@ -15,7 +14,7 @@ from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.plan.slots import slot_of
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.state.configs import slot_transactional_id
-from tests.support.processes import alive
+from tests.support.frozen_workers import frozen
 from tests.support.sink_connector import Running, Sink, trade
 from tests.support.waiting import REQUEST_S, wait_until
 
@@ -118,25 +117,13 @@ def test_records_that_retention_has_deleted(sink: Sink, reset: str, stored: int)
     assert sink.group()[0] == 20
 
 
-def spark_workers() -> list[psutil.Process]:
-    """Spark's Python processes of this session."""
-    return [process for process in psutil.Process().children(recursive=True) if alive(process) and "pyspark.daemon" in process.cmdline()]
-
-
 def overtake(sink: Sink) -> None:
     """The tasks of a run that has stored offsets 0 and 1 are suspended; meanwhile 2 to 11 are added and 2 to 9 deleted."""
-    workers = spark_workers()
-    assert workers
-    for worker in workers:
-        worker.suspend()
-    time.sleep(0.5)  # the broker answers the requests in flight
-    try:
+    with frozen():
+        time.sleep(0.5)  # the broker answers the requests in flight
         sink.send([trade(number) for number in range(2, 12)], partition=0)
         (cut,) = sink.admin.delete_records([TopicPartition(sink.topic, 0, 10)]).values()
         cut.result()
-    finally:
-        for worker in workers:
-            worker.resume()
 
 
 @pytest.mark.parametrize("reset", ["earliest", "latest"])

@@ -11,8 +11,8 @@ import pytest
 from ignite_kafka.admin import connector_lag
 from ignite_kafka.admin.backlog import BacklogView, CacheCapture, UnitBacklog
 from ignite_kafka.admin.connector_lag import NEVER_STARTED, UNKNOWN, ConnectorLag, ahead_of, marks_of, read_lag
-from ignite_kafka.admin.lag import PartitionLag
 from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.partition_lag import PartitionLag
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
@@ -39,7 +39,7 @@ def records(monkeypatch: pytest.MonkeyPatch) -> Any:
             "read_connector": lambda *_: ConnectorState(record),
             "read_run": lambda *_: run,
             "read_progress": lambda *_: dict(enumerate(tasks)),
-            "sink_partitions": lambda topics, connector, names: behind,
+            "partition_lags": lambda topics, connector, names: behind,
             "topics_read": lambda *_: ["t"],
         }.items():
             monkeypatch.setattr(connector_lag, name, value)

@@ -2,33 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, cast
-
-from confluent_kafka.admin import OffsetSpec
+from typing import cast
 
 from ignite_kafka.admin.backlog import BacklogView, CacheCapture, UnitBacklog
-from ignite_kafka.admin.lag import sink_lag, sink_partitions, source_lag
+from ignite_kafka.admin.lag import sink_lag, source_lag
 from ignite_kafka.kafka.topics import Topics
-
-LATEST = type(OffsetSpec.latest())
-
-
-class FakeTopics:
-    """Topic t of three partitions with the records 10 to 99."""
-
-    def __init__(self, committed: dict[int, int], opened: int = 0) -> None:
-        self._committed, self._open = committed, opened
-
-    def counts(self, names: Iterable[str]) -> dict[str, int]:
-        return {name: 3 for name in names if name == "t"}
-
-    def offsets(self, places: list[tuple[str, int]], spec: Any, *, committed: bool = False) -> dict[tuple[str, int], int]:
-        return dict.fromkeys(places, (100 if committed else 100 + self._open) if isinstance(spec, LATEST) else 10)
-
-    def group_offsets(self, group: str, places: list[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, None]]:
-        assert group == "connect-c"
-        return {place: (self._committed[place[1]], None) for place in places if place[1] in self._committed}
+from tests.support.fake_lag import FakeTopics
 
 
 def lag(**committed: int) -> dict[str, int]:
@@ -38,13 +17,6 @@ def lag(**committed: int) -> dict[str, int]:
 
 def test_lag_of_a_sink_counts_from_its_groups_offsets() -> None:
     assert lag(p0=100, p1=95, p2=90) == {"t": 15}
-
-
-def test_records_behind_an_open_transaction_are_counted_apart() -> None:
-    """A reader of committed records does not see them yet, and the connector has copied all that it can."""
-    topics = cast(Topics, FakeTopics({0: 100, 1: 95, 2: 0}, opened=6))
-    found = sink_partitions(topics, "connect-c", ["t"])
-    assert [(one.position, one.end, one.count, one.open) for one in found] == [(100, 106, 0, 6), (95, 106, 5, 6), (10, 106, 90, 6)]
 
 
 def test_a_partition_without_an_offset_counts_from_its_first_record() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ignite_kafka.admin.connector_lag import NEVER_STARTED, ConnectorLag
-from ignite_kafka.admin.lag import PartitionLag
+from ignite_kafka.kafka.partition_lag import PartitionLag
 from ignite_kafka.state.status import RUNNING
 
 NEVER = ConnectorLag("c", NEVER_STARTED)

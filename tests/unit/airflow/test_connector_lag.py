@@ -10,9 +10,9 @@ import pytest
 
 from airflow_provider_ignite_kafka.connector_lag import LagCondition, LagReader
 from ignite_kafka.admin.connector_lag import NEVER_STARTED, UNKNOWN, ConnectorLag, ahead_of, marks_of
-from ignite_kafka.admin.lag import PartitionLag
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.partition_lag import PartitionLag
 from ignite_kafka.settings.secrets import Secrets, dump
 from ignite_kafka.state.status import COMPLETED, RUNNING
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from ignite_kafka.errors import KafkaUnavailable
+from ignite_kafka.errors import KafkaUnavailable, TaskFailed
 from ignite_kafka.kafka import bounded_calls
 from ignite_kafka.kafka.bounded_calls import CallStuck, answer_of, bounded, close_consumer
 from ignite_kafka.kafka.clients import KafkaClients
@@ -42,6 +42,18 @@ def test_results_and_exceptions_are_those_of_the_call() -> None:
 def test_a_call_that_does_not_return_is_left_behind(never: threading.Event) -> None:
     with pytest.raises(CallStuck, match="no return within"):
         bounded(never.wait, 0.0)
+
+
+def test_a_process_leaves_a_limited_number_of_calls_behind(never: threading.Event) -> None:
+    for _ in range(bounded_calls.MOST_STUCK):
+        with pytest.raises(CallStuck):
+            bounded(never.wait, -SHORT_S)
+    with pytest.raises(TaskFailed, match="16 calls of librdkafka in this process have not returned"):
+        bounded(lambda: 1, 0.0)
+    never.set()
+    for thread in list(bounded_calls._left_behind):
+        thread.join()
+    assert bounded(lambda: 1, 60.0) == 1, "they have returned"
 
 
 def test_an_interrupt_waits_for_the_call(never: threading.Event) -> None:

@@ -51,6 +51,7 @@ class Run(EpochRun[ConnectorSettings]):
         self._settings = SourceSettings(name="c", retry_timeout_ms=2_147_483_647, progress_interval_ms=100)
         self._request = cast(Any, SimpleNamespace(stop=threading.Event()))
         self._job = cast(Job, FakeJob())
+        self._follower = cast(RunFollower, SimpleNamespace(tasks={}, heard_at={}))
         self._spark = cast(Any, SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=1, getConf=dict)))
         self.tried, self.reports = 0, 0
 

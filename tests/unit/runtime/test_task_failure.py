@@ -46,6 +46,21 @@ def test_a_crash_names_the_signal_and_the_place() -> None:
     assert not error.final
 
 
+def test_a_worker_that_stood_names_the_place_of_its_main_thread() -> None:
+    dump = """Timeout (0:17:00)!
+Thread 0x00007f57f4084b81 (most recent call first):
+  File "/app/other.py", line 5 in waits
+
+Thread 0x00007f57f4084b80 (most recent call first):
+  File "/app/kafka/consumer.py", line 11 in _fetch
+  File "/spark/worker.py", line 3612 in process
+"""
+    error = task_failed(OF_WORKER + CRASHED + dump + JAVA)
+    assert error.what == "the Python worker of a Spark task gave no sign of life for 0:17:00 hours, and was ended"
+    assert error.where == {"at": "/app/kafka/consumer.py line 11 in _fetch"}
+    assert not error.final
+
+
 def test_a_worker_that_was_killed_has_no_dump() -> None:
     error = task_failed(OF_WORKER + CRASHED + "\n" + JAVA)
     assert error.what == "the Python worker of a Spark task was killed"

@@ -36,7 +36,7 @@ class _Loop(TaskLoop):
 
     def __init__(self, errors: Iterator[IgniteKafkaError], seconds: float, end: FakeEnd | None = None) -> None:
         settings = SimpleNamespace(retry_timeout_ms=BUDGET_S * 1000, internal_topic_prefix="in", progress_interval_ms=1000)
-        plan: Any = SimpleNamespace(settings=settings, connector="c")
+        plan: Any = SimpleNamespace(settings=settings, connector="c", generation=1)
         epoch: Any = SimpleNamespace(number=1)
         nothing: Any = SimpleNamespace()
         opened: Any = end or FakeEnd()

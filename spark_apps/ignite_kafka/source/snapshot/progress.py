@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from confluent_kafka import Message, TopicPartition
 
 from ...kafka.clients import KafkaClients
@@ -22,6 +24,8 @@ class SnapshotProgress(RunFollower):
     def __init__(self, clients: KafkaClients, topics: Topics, plan: TransferPlan, *, from_start: bool) -> None:
         self._plan, self._from_start = plan, from_start
         self.caches: dict[str, CacheCount] = {cache.name: CacheCount() for cache in plan.caches}
+        self.committed_at = time.monotonic()
+        """When a commit was seen last, on the monotonic clock."""
         super().__init__(clients, topics, plan)
 
     def _more_partitions(self, topics: Topics) -> list[TopicPartition]:
@@ -31,6 +35,7 @@ class SnapshotProgress(RunFollower):
         return [TopicPartition(offsets, slot, offset) for slot, offset in starts.items()]
 
     def _record(self, message: Message) -> None:
+        self.committed_at = time.monotonic()
         parsed = unit_of(message)
         if parsed is None or parsed[0].cache not in self.caches:
             return

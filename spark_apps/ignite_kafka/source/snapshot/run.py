@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from ... import events
 from ...common.deadline import Interval
+from ...common.heartbeat import limit_s
 from ...common.new_id import new_id
 from ...errors import IgniteKafkaError, SnapshotConflict
 from ...ignite.cache_configuration import CacheConfiguration
@@ -23,6 +24,8 @@ from ...runtime import parallelism
 from ...runtime.clients import connected, ignite_cluster
 from ...runtime.connector_run import POLL_S, ConnectorRun, RunRequest
 from ...runtime.counts import add_counts
+from ...runtime.epoch import LONGEST_S
+from ...runtime.silence import SILENCE_CHECK_S, SilenceWatch
 from ...runtime.spark_job import Job, RunSlots, slot_work
 from ...settings.secrets import Secrets
 from ...settings.source import SourceSettings
@@ -161,9 +164,15 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
     def _follow(self, job: Job, progress: SnapshotProgress, plan: TransferPlan) -> None:
         """Report what is committed until the job ends; raise the error of the first task that failed for good."""
         report = Interval(self._settings.progress_interval_ms / 1000)
+        settings, checks = self._settings, Interval(SILENCE_CHECK_S)
+        longest_s = max(LONGEST_S, limit_s(settings.retry_timeout_ms, settings.transaction_timeout_ms))
+        silence = SilenceWatch(settings.progress_interval_ms, longest_s)
         while not job.ended(POLL_S):
             job.check()
             progress.poll()
+            if checks.due():
+                running = job.running()  # a task of a snapshot shows that it is alive by its commits only
+                silence.check(running, [progress.committed_at] * running)
             if progress.error is not None:
                 raise progress.error
             if report.due():

@@ -33,6 +33,7 @@ from ...runtime.clients import ignite_cluster, slot_clients, slot_opener
 from ...runtime.counts import SlotResult
 from ...runtime.failure_events import report_retry
 from ...runtime.memory import tune_allocation
+from ...runtime.silence import watched_task
 from ...settings.secrets import Secrets
 from ...settings.source import SourceSettings
 from ...state.open_slots import SlotOpener
@@ -68,7 +69,7 @@ def copy_slots(
     """
     tune_allocation()
     owner = Owner(plan.generation, attempt=attempt)
-    with connect(plan.settings, secrets) as cluster, ThreadPoolExecutor(_THREADS, "slot") as pool:
+    with watched_task(plan.settings), connect(plan.settings, secrets) as cluster, ThreadPoolExecutor(_THREADS, "slot") as pool:
         clients = slot_clients(plan.settings, secrets)
         turn = Turn(cluster, slot_opener(plan, clients, Topics(clients), owner), scan)
         copies = [pool.submit(SlotCopy(plan, slot, turn, ends[slot] if ends else None).run) for slot in slots]

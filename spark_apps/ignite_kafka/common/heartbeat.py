@@ -1,0 +1,77 @@
+"""The watchdog of a Spark task: a Python worker that gives no sign of life ends, and its error says where it stood.
+
+Every call of a task that may wait has a timeout; a library may not keep it. Signs of life are replies of nodes, records that brokers take,
+batches, and retries: :func:`beat` is called with each. faulthandler's timer needs no GIL, so it also ends a worker whose call holds it.
+Spark reads the stacks that the timer writes, makes them part of the task's error, and starts the task again.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TextIO
+
+SLACK_S = 120.0
+"""Longest work between two signs of life that no timeout bounds, such as the conversion of a batch on a busy machine, in seconds."""
+
+_SPARK_READS = "PYTHON_FAULTHANDLER_DIR"  # Spark reads the file there that has the worker's process id as its name
+_EVERY_S = 1.0
+
+
+def limit_s(retry_timeout_ms: int, transaction_timeout_ms: int) -> float:
+    """Seconds without a sign of life after which a task cannot go on: its longest wait is a retry or a transaction."""
+    return (retry_timeout_ms + transaction_timeout_ms) / 1000 + SLACK_S
+
+
+@dataclass
+class _Watch:
+    """The task that this process runs.
+
+    :param report: called with signs of life, at most once a second.
+    """
+
+    limit_s: float
+    log: TextIO
+    report: Callable[[], None]
+    next_s: float = 0.0
+
+    def beat(self) -> None:
+        if time.monotonic() < self.next_s:
+            return
+        self.next_s = time.monotonic() + _EVERY_S
+        faulthandler.dump_traceback_later(self.limit_s, exit=True, file=self.log)
+        self.report()
+
+
+_watch: _Watch | None = None  # a worker runs one task at a time, and faulthandler has one timer a process
+
+
+def beat() -> None:
+    """Note a sign of life; does nothing where no task is watched."""
+    if _watch is not None:
+        _watch.beat()
+
+
+@contextmanager
+def watched(seconds: float, report: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """End this process, with the stacks of its threads, once :func:`beat` was not called for so many seconds.
+
+    :param report: called with signs of life, at most once a second.
+    """
+    global _watch
+    folder = os.environ.get(_SPARK_READS)
+    log = open(os.path.join(folder, str(os.getpid())), "a") if folder else sys.stderr  # noqa: SIM115  # faulthandler writes to it later
+    try:
+        _watch = _Watch(seconds, log, report)
+        _watch.beat()
+        yield
+    finally:
+        _watch = None
+        faulthandler.cancel_dump_traceback_later()
+        if folder:
+            log.close()

@@ -1,0 +1,51 @@
+"""Partitions whose records wait although the run goes on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..common.deadline import Clock
+from ..kafka.partition_lag import PartitionLag
+from ..kafka.topics import TopicPartition
+
+CHECK_S = 30.0
+"""Seconds between two reads of the positions."""
+
+STANDS_S = 120.0
+"""How long a position may stand while records wait, in seconds."""
+
+
+@dataclass
+class _Position:
+    offset: int
+    since_s: float
+    told: bool = False
+
+
+class LagWatch:
+    """Compares the positions of a sink with those of before.
+
+    :param stands_s: how long a position may stand while records wait, in seconds.
+    """
+
+    def __init__(self, stands_s: float, clock: Clock = time.monotonic) -> None:
+        self.stands_s, self._clock = stands_s, clock
+        self._positions: dict[TopicPartition, _Position] = {}
+
+    def standing(self, partitions: Iterable[PartitionLag]) -> list[PartitionLag]:
+        """The partitions that have stood for that long now; each is returned once, until its position moves.
+
+        Records behind an open transaction do not wait for the sink.
+        """
+        found, now = [], self._clock()
+        for lag in partitions:
+            place = lag.name, lag.partition
+            before = self._positions.get(place)
+            if before is None or before.offset != lag.position or not lag.count:
+                self._positions[place] = _Position(lag.position, now)
+            elif now - before.since_s >= self.stands_s and not before.told:
+                before.told = True
+                found.append(lag)
+        return found

@@ -1,0 +1,51 @@
+"""Python workers of Spark that stand: one that is frozen, which its driver notices, and one that a call of its own holds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ignite_kafka.common import heartbeat
+from ignite_kafka.errors import TaskFailed
+from ignite_kafka.runtime import silence
+from ignite_kafka.runtime.counts import SlotResult
+from ignite_kafka.runtime.spark_job import Job, TaskErrors
+from tests.support.frozen_workers import frozen
+from tests.support.sink_connector import Running, Sink, trade
+from tests.support.waiting import wait_until
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_a_frozen_worker_ends_the_run_and_the_next_goes_on(sink: Sink, monkeypatch: pytest.MonkeyPatch, stops: bool) -> None:
+    """Also a run that waits for its tasks because it is to stop. Before there was a limit, either waited for ever."""
+    monkeypatch.setattr(heartbeat, "SLACK_S", 1.0)
+    monkeypatch.setattr(silence, "_LATE_S", 1.0)
+    sink.send([trade(number) for number in range(6)])
+    with Running(sink, retry_timeout_ms=1_000, transaction_timeout_ms=10_000, progress_interval_ms=200) as running:
+        running.awaits(set(range(6)))
+        with frozen():
+            if stops:
+                running.stop()
+            with pytest.raises(TaskFailed, match=r"Spark tasks have neither reported nor ended for [0-9]+ s"):
+                wait_until(lambda: not running.alive, "the end of the run")
+        running.ended = True
+    sink.send([trade(number) for number in range(6, 9)])
+    assert sink.run().caches[sink.cache].records in (3, 9), "what the frozen tasks had not committed, too"
+    assert set(sink.entries()) == set(range(9))
+
+
+def stands(numbers: Iterable[int]) -> Iterator[SlotResult]:
+    with heartbeat.watched(0.5):
+        time.sleep(3_600)
+    yield SlotResult(0)
+
+
+def test_a_worker_that_stands_ends_itself_and_the_error_says_where(spark: SparkSession) -> None:
+    job = Job(spark, TaskErrors(spark), stands, 1, "stands", "a task that stands")
+    with pytest.raises(TaskFailed, match=r"gave no sign of life for 0:00:00\.5") as failed:
+        job.result()
+    assert str(failed.value.where["at"]).endswith(f"in {stands.__name__}")
+    assert __file__ in str(failed.value.where["at"])
