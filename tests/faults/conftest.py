@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -152,30 +152,38 @@ class Copy:
         oracle.assert_offsets_match(done, self.cache, contents, self.unit_of)
         assert done.of_cache(self.cache).keys() == set(range(PARTITIONS))
 
-    def _whole_units(self) -> oracle.TopicContents:
-        """What is visible, once no unit is half visible: the markers of one commit reach the partitions of a topic one after the other."""
-        found: list[oracle.TopicContents] = []
+    def _whole_units(self) -> tuple[oracle.TopicContents, frozenset[bytes]]:
+        """What is visible, and the keys that open transactions hide, once no unit is half visible.
+
+        The markers of one commit reach the partitions of a topic one after the other.
+        """
+        contents, hidden = oracle.TopicContents(self.topic, (), frozenset()), frozenset[bytes]()
 
         def halves() -> list[str]:
-            found[:] = [oracle.read_committed(self.brokers.bootstrap, self.topic, settled=False)]
-            return oracle.half_units(found[0], self.unit_of)
+            nonlocal contents, hidden
+            contents = oracle.read_committed(self.brokers.bootstrap, self.topic, settled=False)
+            hidden = oracle.hidden_keys(contents, self.unit_of, self.settings["topic_partitions"])
+            return oracle.half_units(contents, self.unit_of, hidden)
 
         with contextlib.suppress(TimeoutError):
             wait_until(lambda: not halves(), "whole units", deadline_s=_MARKERS_S)
         left = halves()
         assert not left, "\n".join(left[:5])
-        return found[0]
+        return contents, hidden
 
     def assert_nothing_half(self) -> int:
         """No unit is half visible and offsets match the data, whatever is still open. Returns the number of visible records."""
-        contents = self._whole_units()
+        contents, hidden = self._whole_units()
         twice = [key for key, count in contents.counts().items() if count > 1]
         assert not twice, f"{len(twice)} keys more than once: {twice[:5]}"
-        done = self.offsets()
-        if contents.open_partitions:  # an open transaction hides what other slots committed after it: what is visible must be marked
-            seen = {self.unit_of[record.key] for record in contents.records if record.key is not None}
+        unit_of, done, shown = self.unit_of, self.offsets(), contents
+        if contents.open_partitions:  # what is visible must be marked, and no more can be said
+            behind = {unit_of[key] for key in hidden}
+            whole = [record for record in contents.records if record.key is not None and unit_of[record.key] not in behind]
+            seen = {unit_of[record.key] for record in whole if record.key is not None}
+            shown = replace(contents, records=tuple(whole))
             done = oracle.UnitsDone({place: count for place, count in done.records.items() if place[1] in seen})
-        oracle.assert_offsets_match(done, self.cache, contents, self.unit_of)
+        oracle.assert_offsets_match(done, self.cache, shown, unit_of)
         return len(contents.records)
 
 

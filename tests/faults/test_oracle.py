@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from tests.support.oracle import TopicContents, TopicRecord, UnitsDone, assert_offsets_match, faults_of, half_units
+from tests.support.oracle import (
+    TopicContents,
+    TopicRecord,
+    UnitsDone,
+    assert_offsets_match,
+    faults_of,
+    half_units,
+    hidden_keys,
+    partition_of,
+)  # fmt: skip
 
 ENTRIES = {b"1": b'"a"', b"2": b'"b"', b"3": b'"c"', b"4": b'"d"'}
 UNIT_OF = {b"1": 0, b"2": 0, b"3": 1, b"4": 2}
@@ -48,6 +58,22 @@ def test_values_are_compared_after_parsing() -> None:
 def test_half_unit_is_found() -> None:
     assert half_units(contents(WHOLE[0], WHOLE[2]), UNIT_OF) == ["t: 1 of 2 keys of Ignite partition 0 are visible"]
     assert half_units(contents(WHOLE[2], WHOLE[3]), UNIT_OF) == []
+
+
+def test_partitions_are_those_of_java() -> None:
+    """The hashes of Kafka's own UtilsTest."""
+    hashes = {b"21": -973932308, b"foobar": -790332482, b"a-little-bit-long-string": -985981536, b"abc": 479470107}
+    assert {key: partition_of(key, 1 << 31) for key in hashes} == {key: found & 0x7FFFFFFF for key, found in hashes.items()}
+
+
+def test_what_an_open_transaction_hides_is_no_half() -> None:
+    """Of a unit's two keys, one is in a partition where another slot's transaction is open; the other one must be visible."""
+    keys = sorted((b"%d" % number for number in range(20)), key=lambda key: partition_of(key, 2))
+    unit_of = {keys[0]: 0, keys[-1]: 0}
+    shown = TopicContents("t", (TopicRecord(keys[0], b"x", 0, 0),), frozenset({1}))
+    assert half_units(shown, unit_of, hidden_keys(shown, unit_of, 2)) == []
+    closed = replace(shown, open_partitions=frozenset({0}))
+    assert half_units(closed, unit_of, hidden_keys(closed, unit_of, 2)) == ["t: 1 of 2 keys of Ignite partition 0 are visible"]
 
 
 @pytest.mark.parametrize("marked", [{0: 2}, {0: 2, 1: 1, 2: 1}, {0: 1, 1: 1}])

@@ -39,6 +39,7 @@ class RunningAirflow:
             "AIRFLOW__API__HOST": "127.0.0.1",
             "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
             "AIRFLOW__CORE__PARALLELISM": "2",
+            "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",  # with 5 s, a task whose start the busy server answers later has failed
             "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
             "AIRFLOW__API_AUTH__JWT_SECRET": "of this test " * 8,
             "AIRFLOW__CORE__FERNET_KEY": "",  # so that a test sees what a trigger stores
