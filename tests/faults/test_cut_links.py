@@ -1,6 +1,7 @@
-"""A sink whose links to all three brokers are cut again and again: its slots flow again after each cut.
+"""The links to all three brokers are cut again and again, at any moment: sink, stream and snapshot flow again after each cut.
 
-Before calls of librdkafka were bounded, slots stood for ever after some of these cuts, without an error.
+Before calls of librdkafka were bounded, slots of a sink stood for ever after some of these cuts, without an error. `CUTS=100` makes a
+hundred of them in each test.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,28 +19,36 @@ import pytest
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.state.target_state import STOPPED, write_target
+from tests.faults.conftest import Copy, make_copy
+from tests.stream.conftest import MakeStream, assert_right, stream, traffic
 from tests.support import QUICK_JVM
+from tests.support.processes import App
+from tests.support.randomness import generator
 from tests.support.sink_case import SinkCase
 from tests.support.tcp_proxy import TcpProxy
+from tests.support.traffic import TrafficProgram
 from tests.support.waiting import wait_until
 from tools.servers import IgniteCluster, Jars, KafkaCluster, free_ports
 
+__all__ = ["stream", "traffic"]
+
+KIND = "small"
 CUTS = int(os.environ.get("CUTS", "3"))
 RECORDS = 400
 FLOWS_S = 180.0  # 13 s on a busy machine
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def proxies() -> Iterator[dict[int, TcpProxy]]:
     """A proxy for each broker, by the port that it forwards to."""
     with ExitStack() as stack:
         yield {port: stack.enter_context(TcpProxy(port)) for port in free_ports(3)}
 
 
-@pytest.fixture
-def brokers(jars: Jars, tmp_path: Path, proxies: dict[int, TcpProxy]) -> Iterator[KafkaCluster]:
+@pytest.fixture(scope="module")
+def brokers(jars: Jars, tmp_path_factory: pytest.TempPathFactory, proxies: dict[int, TcpProxy]) -> Iterator[KafkaCluster]:
     listeners = [(port, proxy.address) for port, proxy in proxies.items()]
-    with KafkaCluster(tmp_path / "brokers", jars=jars, java_options=QUICK_JVM, proxied=listeners) as started:
+    with KafkaCluster(tmp_path_factory.mktemp("brokers"), jars=jars, java_options=QUICK_JVM, proxied=listeners) as started:
         yield started
 
 
@@ -67,6 +77,50 @@ def test_a_sink_flows_again_after_each_cut(
         write_target(clients, Topics(clients), f"int-{case.name}", case.name, STOPPED)
         app.result().assert_exit(0)
     case.assert_same()
+
+
+def test_a_stream_flows_again_after_each_cut(
+    brokers: KafkaCluster, proxies: dict[int, TcpProxy], ignite: IgniteCluster, stream: MakeStream, traffic: TrafficProgram
+) -> None:
+    followed, chance, waits = stream(ignite, brokers, KIND), generator(8), list[float]()
+    with traffic.start(ignite, followed.writers(f"puts:{KIND}"), seed=32, rate=40) as writers, followed.running() as app:
+        followed.await_records(app, [KIND])
+        for _ in range(CUTS):
+            time.sleep(chance.uniform(0, 0.5))
+            cut(proxies, chance.uniform(0.2, 2))
+            began = time.monotonic()
+            followed.await_records(app, [KIND], 10)
+            waits.append(time.monotonic() - began)
+        writers.stop()
+        assert_right(followed.await_same(app, KIND))
+        followed.stop(app)
+    print("seconds until ten records more were committed:", *(f"{wait:.1f}" for wait in waits))
+    assert followed.unsent() == 0
+
+
+def test_a_snapshot_amid_cuts_is_sent_once(
+    brokers: KafkaCluster, proxies: dict[int, TcpProxy], ignite: IgniteCluster, tmp_path: Path
+) -> None:
+    """Each transaction holds about one unit, so that there are many commits to cut."""
+    copy, chance, cuts = make_copy(brokers, ignite, tmp_path), generator(9), 0
+    app = copy.start()
+    try:
+        while cuts < CUTS and app.running():
+            done = len(copy.offsets().records)
+            wait_until(partial(went_on, app, copy, done), f"a commit before cut {cuts + 1}")
+            time.sleep(chance.uniform(0, 0.2))
+            cut(proxies, chance.uniform(0.2, 2))
+            cuts += 1
+        app.result().assert_exit(0)
+    finally:
+        app.stop()
+    assert cuts > 1, "the snapshot ended before the second cut"
+    copy.assert_complete()
+
+
+def went_on(app: App, copy: Copy, done: int) -> bool:
+    """Whether a snapshot has committed more units than so many, or has ended."""
+    return not app.running() or len(copy.offsets().records) > done
 
 
 def cut(proxies: dict[int, TcpProxy], seconds: float) -> None:
