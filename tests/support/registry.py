@@ -7,7 +7,7 @@ import io
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
@@ -23,6 +23,7 @@ from ignite_kafka.registry.config import RegistryConfig, config_of
 from ignite_kafka.registry.schema import AVRO, RegistrySchema
 from ignite_kafka.settings.converters import parse_properties
 from ignite_kafka.settings.registry_properties import URL
+from tests.support.waiting import REQUEST_S
 
 
 def config(
@@ -109,19 +110,20 @@ def gateway(url: str, own_answer: Callable[[Message], tuple[int, bytes] | None])
             if own is not None:
                 self._answer(*own)
                 return
-            connection = http.client.HTTPConnection(parts.netloc, timeout=30)
             kept = {name: value for name, value in self.headers.items() if name.lower() in ("content-type", "accept")}
-            connection.request(self.command, self.path, body or None, kept)
-            answer = connection.getresponse()
-            self._answer(answer.status, answer.read())
-            connection.close()
+            with closing(http.client.HTTPConnection(parts.netloc, timeout=REQUEST_S)) as connection:
+                connection.request(self.command, self.path, body or None, kept)
+                answer = connection.getresponse()
+                answered = answer.status, answer.read()
+            self._answer(*answered)
 
         def _answer(self, status: int, body: bytes) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            with suppress(ConnectionError):  # on a busy machine, the client may have given up
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
 
         do_GET = do_POST = _pass  # noqa: N815 http.server's names
 
@@ -130,6 +132,8 @@ def gateway(url: str, own_answer: Callable[[Message], tuple[int, bytes] | None])
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}{parts.path}"
-    server.shutdown()
-    server.server_close()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}{parts.path}"
+    finally:
+        server.shutdown()
+        server.server_close()
