@@ -68,6 +68,8 @@ class AirflowHome:
             "AIRFLOW_HOME": str(self.folder),
             "AIRFLOW__CORE__DAGS_FOLDER": str(self.dags),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            # with 5 s, a task whose start a busy server answers later has failed
+            "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "120",
             # several processes write to one SQLite file: a lock may be held longer than the default 5 s
             "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{self.folder / _DATABASE}?timeout=60",
             "AIRFLOW__SECRETS__BACKEND": "airflow.secrets.local_filesystem.LocalFilesystemBackend",

@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.support.airflow_home import AirflowHome
 from tests.support.processes import ManagedProcess
-from tests.support.waiting import wait_until
+from tests.support.waiting import takes_connections, wait_until
 from tools.servers import free_ports
 
 _COMMANDS = {
@@ -31,15 +31,14 @@ class RunningAirflow:
 
     def __init__(self, home: AirflowHome, path: str) -> None:
         self.home = home
-        port, health, logs = free_ports(3)
+        self.port, health, logs = free_ports(3)
         self._env = {
             **home.env(),
             "PATH": f"{path}{os.pathsep}{os.environ['PATH']}",
-            "AIRFLOW__API__PORT": str(port),
+            "AIRFLOW__API__PORT": str(self.port),
             "AIRFLOW__API__HOST": "127.0.0.1",
-            "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
+            "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{self.port}/execution/",
             "AIRFLOW__CORE__PARALLELISM": "2",
-            "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",  # with 5 s, a task whose start the busy server answers later has failed
             "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
             "AIRFLOW__API_AUTH__JWT_SECRET": "of this test " * 8,
             "AIRFLOW__CORE__FERNET_KEY": "",  # so that a test sees what a trigger stores
@@ -145,6 +144,8 @@ def running_airflow(home: AirflowHome, path: str) -> Iterator[RunningAirflow]:
         made.command("dags", "reserialize")
         for name in _COMMANDS:
             made.start(name)
+            if name == "api-server":  # a task that the scheduler starts before it answers fails
+                wait_until(lambda: takes_connections(made.port) or not made.process("api-server").running(), "the API server")
         yield made
     finally:
         made.stop()

@@ -48,7 +48,7 @@ class InMemory(SourceDirection):
     """The comparison of a source without its servers."""
 
     def __init__(self, types: OneCache, *given: Any, **more: Any) -> None:
-        super().__init__(*given, **more)
+        super().__init__(*given, **{"claim": cast(Any, "a claim"), **more})
         self.__dict__.update(cluster=types, clients=None, size_limit=SizeLimit(1_000_000, "none"))
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from ignite_kafka.common.deadline import Deadline
@@ -31,3 +33,10 @@ def wait_until(
         if deadline.expired:
             raise TimeoutError(f"{what() if callable(what) else what}: not within {deadline_s:.0f} s")
         time.sleep(poll_s)
+
+
+def takes_connections(port: int) -> bool:
+    """Whether a server of this host listens on a port."""
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), REQUEST_S):
+        return True
+    return False

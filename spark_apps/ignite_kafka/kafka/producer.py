@@ -339,7 +339,7 @@ def _message_timeout_ms(given: str | int | None, transaction_ms: int) -> str | i
 
 def fenced_by_newer(connector: str, slot: int | None, mine: int, theirs: int) -> Fenced:
     """The error of a run that found a newer generation of its connector."""
-    newer = f"generation {theirs}" if theirs > mine else "a run that is starting"
+    newer = f"generation {theirs}" if theirs > mine else "a run that is starting, or a repair,"
     return Fenced(
         f"{newer} of connector {connector!r} has taken over from generation {mine}",
         "This run ends; the newer one continues. Run a connector once at a time.",

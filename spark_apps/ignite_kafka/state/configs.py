@@ -59,6 +59,20 @@ class SnapshotRecord:
 
 
 @dataclass(frozen=True)
+class RepairRecord:
+    """A repair that may be sending: the next run fences its producers.
+
+    :param generation: of the newest run when it began; 0: there was none.
+    :param id: of the repair.
+    :param producers: number of the transactional ids that it may use.
+    """
+
+    generation: int
+    id: str
+    producers: int
+
+
+@dataclass(frozen=True)
 class _SnapshotEnd:
     """The end of an earlier snapshot, as :data:`ENDED`."""
 
@@ -74,6 +88,7 @@ class ConnectorState:
     :param ended: ended snapshots by id, oldest first.
     :param end: end offset of the configs topic when it was read.
     :param capture_secret: see :meth:`.ConfigsWriter.ensure_capture_secret`; None: there is none yet.
+    :param repair: one that has not ended; None: there is none.
     """
 
     connector: ConnectorRecord | None = None
@@ -81,6 +96,7 @@ class ConnectorState:
     ended: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     end: int = 0
     capture_secret: str | None = field(default=None, repr=False)
+    repair: RepairRecord | None = None
 
 
 def configs_topic(prefix: str) -> str:
@@ -96,6 +112,11 @@ def offsets_topic(prefix: str, connector: str) -> str:
 def slot_transactional_id(connector: str, slot: int) -> str:
     """Transactional id of a slot."""
     return f"{connector}-{slot}"
+
+
+def repair_transactional_id(connector: str, number: int) -> str:
+    """Transactional id of a producer of a repair."""
+    return f"{connector}-repair-{number}"
 
 
 def read_connector(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> ConnectorState:
@@ -150,16 +171,19 @@ class ConnectorFold:
         self._connector: ConnectorRecord | None = None
         self._snapshot: SnapshotRecord | None = None
         self._secret: str | None = None
+        self._repair: RepairRecord | None = None
         self._ended: dict[str, Mapping[str, Any]] = {}
 
     def add(self, record: InternalRecord) -> None:
         """Add a record; records of other connectors and of other kinds are ignored."""
-        if record.name != self._name or record.kind not in ("connector", "snapshot", "secret"):
+        if record.name != self._name or record.kind not in ("connector", "snapshot", "secret", "repair"):
             return
         if record.kind == "secret":
             self._secret = capture_secret_of(self._name, record)
             return
         match record.kind, record.rest:
+            case "repair", _:
+                self._repair = _built(RepairRecord, record)
             case "connector", _:
                 self._connector = _built(ConnectorRecord, record)
             case "snapshot", ():
@@ -177,7 +201,7 @@ class ConnectorFold:
 
         :param end: end offset of the configs topic.
         """
-        return ConnectorState(self._connector, self._snapshot, self._ended, end, self._secret)
+        return ConnectorState(self._connector, self._snapshot, self._ended, end, self._secret, self._repair)
 
 
 def _built(kind: type[R], record: InternalRecord) -> R | None:

@@ -23,10 +23,12 @@ from .configs import (
     ENDED,
     ConnectorRecord,
     ConnectorState,
+    RepairRecord,
     SnapshotRecord,
     configs_topic,
     offsets_topic,
     read_connector,
+    repair_transactional_id,
     slot_transactional_id,
 )
 from .internal_records import FORMAT_HEADERS
@@ -55,6 +57,7 @@ class ConfigsWriter:
         self._producer: TransactionalProducer | None = None
         self._in_doubt = False  # a call got no answer, so its producer is discarded
         self._capture_secret: str | None = None
+        self._repair: RepairRecord | None = None
         self.record = ConnectorRecord()
 
     def take(
@@ -75,7 +78,7 @@ class ConfigsWriter:
         state = seen
         if state is None or self._topics.ends(configs, [0])[0] != state.end:
             state = read_connector(self._clients, self._topics, self._prefix, self._connector)
-        known, self._ended = state.connector, list(state.ended)
+        known, self._ended, self._repair = state.connector, list(state.ended), state.repair
         offsets_id = self._offsets_topic(known, slots, replication_factor)
         generation = (known.generation if known else 0) + 1
         target = known.target_state if known else "RUNNING"
@@ -125,7 +128,34 @@ class ConfigsWriter:
         records.append(self._config(asdict(self.record), "connector"))
         records += [(offsets, SlotKey(self._connector, slot).to_json(), owner, slot) for slot in slots]
         written = self._write(records)
+        self._fence_repair()
         return tuple(written[offsets, slot] + _RECORD_AND_MARKER for slot in slots)
+
+    def _fence_repair(self) -> None:
+        """Fence the producers of a repair that has not ended; one that is made after this sees the new generation."""
+        if self._repair is None:
+            return
+        self._fence([repair_transactional_id(self._connector, number) for number in range(self._repair.producers)])
+        self._write([self._config(None, "repair")])
+        self._repair = None
+
+    def begin_repair(self, repair: RepairRecord, replication_factor: int) -> None:
+        """Fence other drivers, and record a repair, whose producers the next run fences.
+
+        :raises Fenced: a run has begun since the repair looked for one; it ends, and nothing is repaired.
+        """
+        self._topics.ensure([TopicSpec(configs_topic(self._prefix), 1, replication_factor, COMPACTED)])
+        self.record = ConnectorRecord(repair.generation)
+        if (theirs := self._newest_generation()) > repair.generation:
+            raise fenced_by_newer(self._connector, None, repair.generation, theirs)
+        self._producer = self._initialised()
+        if (theirs := self._newest_generation()) > repair.generation:
+            raise fenced_by_newer(self._connector, None, repair.generation, theirs)
+        self._write([self._config(asdict(repair), "repair")])
+
+    def end_repair(self) -> None:
+        """Record the end of the repair."""
+        self._write([self._config(None, "repair")])
 
     def _snapshot_begun(self, snapshot: SnapshotRecord, before: SnapshotRecord | None) -> list[_Record]:
         records = [self._config(asdict(snapshot), "snapshot")]
@@ -142,11 +172,14 @@ class ConfigsWriter:
 
     def fence_slots(self) -> None:
         """Abort the open transactions of all slots and fence their producers; a task that opens a slot again reads the generation."""
-        with ThreadPoolExecutor(_FENCE_THREADS) as pool:
-            list(pool.map(self._fence_slot, range(self.record.slots)))
+        self._fence([slot_transactional_id(self._connector, slot) for slot in range(self.record.slots)])
 
-    def _fence_slot(self, slot: int) -> None:
-        producer = TransactionalProducer(self._clients, slot_transactional_id(self._connector, slot), _CONTROL_TIMEOUT_MS)
+    def _fence(self, transactional_ids: Sequence[str]) -> None:
+        with ThreadPoolExecutor(_FENCE_THREADS) as pool:
+            list(pool.map(self._fence_one, transactional_ids))
+
+    def _fence_one(self, transactional_id: str) -> None:
+        producer = TransactionalProducer(self._clients, transactional_id, _CONTROL_TIMEOUT_MS)
         try:
             producer.init()
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
@@ -34,8 +35,8 @@ from ..state.offsets import read_slots
 from ..state.types import TypesTopic
 from .direction import Direction, Judged, Target
 from .exchange import Exchange
-from .job import Progress, VerifyJob
-from .repair import Idle
+from .job import Progress, VerifyJob, most_judging
+from .repair_claim import Idle, RepairClaim
 from .routing import Routes, absent_caches, routed_targets, sink_targets
 from .sink import SinkDirection
 from .source import SourceDirection
@@ -105,12 +106,14 @@ def verify_connector(
     """
     clients = kafka_clients(settings, secrets)
     clients.check()
-    idle = Idle.check(clients, settings, force=options.force) if options.repair else None
-    with ignite_cluster(settings, secrets) as cluster:
-        given = _Given(spark, clients, cluster, secrets_source, options, progress)
+    with ExitStack() as stack:
+        claim = None
+        if options.repair:
+            idle = Idle.check(clients, settings, force=options.force)
+            claim = stack.enter_context(idle.claimed(most_judging(cores(spark))))
+        cluster = stack.enter_context(ignite_cluster(settings, secrets))
+        given = _Given(spark, clients, cluster, secrets_source, options, progress, claim)
         found = _of_sink(settings, given) if isinstance(settings, SinkSettings) else _of_source(settings, given)
-    if idle is not None:
-        idle.check_again()
     return VerifyResult(found, options.percent)
 
 
@@ -141,6 +144,7 @@ class _Given:
     secrets: SecretsSource | None
     options: VerifyOptions
     progress: Progress
+    claim: RepairClaim | None
 
     def size(self, targets: Sequence[Target]) -> int:
         """Number of entries in the targets' caches."""
@@ -178,7 +182,7 @@ def _of_source(settings: ConnectorSettings, given: _Given) -> list[Judged]:
         return [replace(target, ends=bounds_of(target.topic, firsts, ends)) for target in targets]
 
     targets = latest([Target(cache.name, cache.topic, (), cache.partitions) for cache in compared])
-    job = _job(settings, given, targets, partial(_source, plan, given.secrets, given.options), latest)
+    job = _job(settings, given, targets, partial(_source, plan, given.secrets, given.options, given.claim), latest)
     never_sent = [_never_sent(cache, given.cluster.size(cache.name)) for cache in plan.caches if cache.topic not in counts]
     return [*job.run(given.size(targets)), *never_sent]
 
@@ -192,9 +196,9 @@ def _never_sent(cache: CachePlan, entries: int) -> Judged:
     return Judged(result)
 
 
-def _source(plan: TransferPlan, secrets: SecretsSource | None, options: VerifyOptions) -> Direction:
+def _source(plan: TransferPlan, secrets: SecretsSource | None, options: VerifyOptions, claim: RepairClaim | None) -> Direction:
     given = secrets.load() if secrets else Secrets()
-    return SourceDirection(plan, given, options.percent, options.thorough, options.limit)
+    return SourceDirection(plan, given, options.percent, options.thorough, options.limit, claim)
 
 
 def _sink_plan(settings: SinkSettings, clients: KafkaClients, cluster: Cluster, options: VerifyOptions) -> SinkPlan:
@@ -230,7 +234,7 @@ def _of_sink(settings: SinkSettings, given: _Given) -> list[Judged]:
         return [replace(target, ends=bounds_of(target.topic, firsts, ends)) for target in targets]
 
     targets = latest(sink_targets(plan.topics, {topic.cache: _partitions(cluster, topic) for topic in plan.topics}))
-    make = partial(_sink, plan, given.secrets, given.options)
+    make = partial(_sink, plan, given.secrets, given.options, given.claim)
     job = replace(_job(settings, given, targets, partial(make, frozenset()), latest), first_counts=not settings.process_updates)
     routes = job.routes()
     if given.options.repair:
@@ -266,8 +270,10 @@ def _partitions(cluster: Cluster, topic: TopicPlan) -> int:
     return 0 if topic.routed else cluster.cache(topic.cache).partitions
 
 
-def _sink(plan: SinkPlan, secrets: SecretsSource | None, options: VerifyOptions, absent: frozenset[str]) -> Direction:
-    return SinkDirection(plan, secrets.load() if secrets else Secrets(), options.limit, absent)
+def _sink(
+    plan: SinkPlan, secrets: SecretsSource | None, options: VerifyOptions, claim: RepairClaim | None, absent: frozenset[str]
+) -> Direction:
+    return SinkDirection(plan, secrets.load() if secrets else Secrets(), options.limit, absent, claim)
 
 
 def _stored(plan: SinkPlan, clients: KafkaClients, topics: Topics) -> dict[TopicPartition, int]:

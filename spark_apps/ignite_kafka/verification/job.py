@@ -37,6 +37,11 @@ Progress = Callable[[str, int, int], None]
 """Called with what is done, and the numbers of ended tasks and of all tasks."""
 
 
+def most_judging(cores: int) -> int:
+    """Most tasks of a job that judges, and repairs, suspects: of one round, twice, because it ends with a whole bucket."""
+    return max(cores, 2 * _ROUND_SUSPECTS // _JUDGED_BUCKET)
+
+
 @dataclass(frozen=True)
 class VerifyJob:
     """A comparison.
@@ -105,7 +110,7 @@ class VerifyJob:
     def _judge(self, shares: Sequence[Share], task: Task) -> Iterator[tuple[int, Judged]]:
         """Read the suspects in full and judge them: numbers of targets, and the differences of a bucket."""
         count = sum(map(len, task.suspects.values()))
-        buckets = self.buckets or max(self.cores, -(-count // _JUDGED_BUCKET))
+        buckets = min(most_judging(self.cores), self.buckets or max(self.cores, -(-count // _JUDGED_BUCKET)))
         read, reduce = partial(_full_blocks, task, buckets), partial(_judged, task, self.repair)
         follow = partial(self.progress, "repairing" if self.repair else "judging")
         with closing(self.exchange(shares, read, reduce, buckets, follow)) as judge:

@@ -10,67 +10,19 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark import TaskContext
 
-from ..admin.target_state import newest_run
 from ..admin.verify import Verified
-from ..errors import Fenced, NotStopped
 from ..ignite.cache_writer import CacheWriter
 from ..ignite.cluster import Cluster
 from ..ignite.types.model import BinaryType, TypeUse
 from ..kafka.clients import BRIEF_S, KafkaClients
 from ..kafka.producer import ProducerFenced, TransactionalProducer
 from ..kafka.records import Records, take_rows
-from ..kafka.topics import Topics
 from ..plan.source_plan import CachePlan, TransferPlan
-from ..settings.connector import ConnectorSettings
 from ..settings.topic_names import types_topic
 from ..state.internal_records import FORMAT_HEADERS
 from ..state.types import write_uses
-
-
-@dataclass(frozen=True)
-class Idle:
-    """A connector without an active run, which a repair requires: a run could write newer values before the repair's older ones.
-
-    :param generation: of the newest run; 0: there was none.
-    """
-
-    clients: KafkaClients
-    settings: ConnectorSettings
-    generation: int
-
-    @staticmethod
-    def check(clients: KafkaClients, settings: ConnectorSettings, *, force: bool) -> Idle:
-        """Look for an active run.
-
-        :param force: proceed although the newest run's status record shows no end.
-        :raises NotStopped: the newest run has not ended.
-        """
-        newest = newest_run(clients, Topics(clients), settings.internal_topic_prefix, settings.name)
-        if not newest.unknown and not newest.ended and not force:
-            raise NotStopped(
-                "a repair needs a connector without an active run, and its newest run has not ended",
-                f"Stop it: ignite-kafka stop {settings.name}. If its driver is dead and will write nothing more: --force.",
-                connector=settings.name,
-                run_id=newest.run_id,
-                state=newest.state,
-            )
-        return Idle(clients, settings, newest.connector.generation if newest.connector else 0)
-
-    def check_again(self) -> None:
-        """After the repair: whether no run began meanwhile.
-
-        :raises Fenced: one did; what was repaired may be older than what it wrote.
-        """
-        newest = newest_run(self.clients, Topics(self.clients), self.settings.internal_topic_prefix, self.settings.name)
-        if (newest.connector.generation if newest.connector else 0) != self.generation:
-            raise Fenced(
-                "a run of the connector began during the repair, which may have replaced newer values of that run",
-                "Stop the run, then verify with --repair again.",
-                connector=self.settings.name,
-                run_id=newest.run_id,
-            )
+from .repair_claim import RepairClaim
 
 
 @dataclass
@@ -104,23 +56,25 @@ def records_to_send(records: Sequence[Records], result: Verified, *, tombstones:
     return chosen
 
 
-def send_again(plan: TransferPlan, clients: KafkaClients, cluster: Cluster, cache: CachePlan, records: Sequence[Records]) -> int:
+def send_again(
+    plan: TransferPlan, claim: RepairClaim, clients: KafkaClients, cluster: Cluster, cache: CachePlan, records: Sequence[Records]
+) -> int:
     """Send records in one transaction, without provenance headers, and return their number.
 
     :raises KafkaUnavailable, OutcomeUnknown: nothing, or all, of this transaction was written.
-    :raises Fenced: another repair of the connector has begun.
+    :raises Fenced: a run or another repair of the connector has begun; nothing of this transaction was written.
     """
     if not records:
         return 0
-    context = TaskContext.get()
-    name = f"{plan.connector}-repair-{context.partitionId() if context else 0}"
+    name = claim.transactional_id
     settings = {"batch.size": plan.max_batch_bytes}
     with closing(TransactionalProducer(clients, name, plan.settings.transaction_timeout_ms, settings=settings)) as producer:
         try:
+            producer.init()
+            claim.check(clients)  # a run that begins from now on fences the producer
             _send(producer, types_topic(plan.settings.internal_topic_prefix), cache.topic, records, cluster)
         except ProducerFenced as cause:
-            remedy = "Wait for its end, then verify again."
-            raise Fenced("another repair of the connector has begun", remedy, connector=plan.connector, topic=cache.topic) from cause
+            raise claim.taken(topic=cache.topic) from cause
         finally:
             producer.abort_open(BRIEF_S)
     return sum(map(len, records))
@@ -128,7 +82,6 @@ def send_again(plan: TransferPlan, clients: KafkaClients, cluster: Cluster, cach
 
 def _send(producer: TransactionalProducer, types: str, topic: str, records: Sequence[Records], cluster: Cluster) -> None:
     """Send records, and the types that their readers need, in one transaction."""
-    producer.init()
     producer.begin()
     controls = _Controls(producer)
     for part in records:
@@ -137,12 +90,18 @@ def _send(producer: TransactionalProducer, types: str, topic: str, records: Sequ
     producer.commit()
 
 
-def store_again(cluster: Cluster, cache: str, put: Mapping[bytes, bytes], remove: Sequence[bytes]) -> int:
+def store_again(
+    claim: RepairClaim, clients: KafkaClients, cluster: Cluster, cache: str, put: Mapping[bytes, bytes], remove: Sequence[bytes]
+) -> int:
     """Put and remove entries, in Ignite's binary format; their number.
 
+    Ignite knows no fencing: a run that begins after the check may put newer values before these, which then replace them.
+
+    :raises Fenced: a run or another repair of the connector has begun; nothing was put.
     :raises IgniteUnreachable, WriteFailed, EntriesRefused, OutcomeUnknown: as a sink would.
     """
     with CacheWriter(cluster, cluster.cache(cache), overwrite=True) as writer:
+        claim.check(clients)
         writer.put(pa.array(list(put), pa.binary()), pa.array(list(put.values()), pa.binary()))
         writer.remove(pa.array(list(remove), pa.binary()))
         writer.flush()

@@ -40,6 +40,7 @@ from .direction import Batch, Found, Judged, Target, columns_of
 from .fingerprints import ROW, fingerprints, order_of
 from .refused import refused_entries
 from .repair import store_again
+from .repair_claim import RepairClaim
 from .topic_batches import topic_batches
 
 _BATCH_ROWS, _BATCH_BYTES = 20_000, 8 << 20
@@ -52,12 +53,14 @@ class SinkDirection:
 
     :param limit: maximum number of differences to describe.
     :param absent: caches chosen by transforms that the cluster does not have; their records are ignored.
+    :param claim: of the repair; None: nothing is repaired.
     """
 
     plan: SinkPlan
     secrets: Secrets
     limit: int = 5
     absent: frozenset[str] = frozenset()
+    claim: RepairClaim | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -150,7 +153,11 @@ class SinkDirection:
                 remove.append(key)
         for key in entries:  # an application's own, or of a record that the topic has no more: never removed
             result.note("unexpected", key, f"an entry of key {self._shown(info, key)} of which the topic has no record")
-        return Judged(result, store_again(self.cluster, target.cache, put, remove) if repair and (put or remove) else 0)
+        repaired = 0
+        if repair and (put or remove):
+            assert self.claim is not None, "a repair has a claim"
+            repaired = store_again(self.claim, self.clients, self.cluster, target.cache, put, remove)
+        return Judged(result, repaired)
 
     def _refused(self, cache: str, keys: Collection[bytes]) -> Collection[tuple[bytes, bytes]]:
         """Keys and values that the cache refused when the sink put them, by the connector's dead letters."""

@@ -38,6 +38,7 @@ from ..source.entry_selection import EntrySelectors
 from .direction import MOST_UNKNOWN, Batch, Columns, Found, Judged, Target, columns_of
 from .fingerprints import Rows, fingerprints, order_of, sampled
 from .repair import records_to_send, send_again
+from .repair_claim import RepairClaim
 from .topic_batches import topic_batches
 
 _BATCH_ROWS, _BATCH_PAGES = 20_000, 2
@@ -55,6 +56,7 @@ class SourceDirection:
     :param percent: of the keys, that are compared.
     :param thorough: whether all entries are read by rows, too.
     :param limit: maximum number of differences to describe.
+    :param claim: of the repair; None: nothing is repaired.
     """
 
     plan: TransferPlan
@@ -62,6 +64,7 @@ class SourceDirection:
     percent: float = 100
     thorough: bool = False
     limit: int = 5
+    claim: RepairClaim | None = None
     readers: dict[str, EntryReader] = field(default_factory=dict, init=False)
 
     def __enter__(self) -> Self:
@@ -222,7 +225,9 @@ class SourceDirection:
         info = self.cluster.cache(cache.name)
         target = Target(cache.name, cache.topic, (), info.partitions)
         records = [self._conversion(target, info, [page], in_order=True).records for page in pages]
-        return send_again(self.plan, self.clients, self.cluster, cache, records_to_send(records, result, tombstones=tombstones))
+        chosen = records_to_send(records, result, tombstones=tombstones)
+        assert self.claim is not None, "a repair has a claim"
+        return send_again(self.plan, self.claim, self.clients, self.cluster, cache, chosen)
 
 
 def _page(entries: Sequence[bytes]) -> Page:

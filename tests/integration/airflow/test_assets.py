@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from tests.support.airflow_home import AirflowHome
 from tests.support.oracle import read_committed
 from tests.support.processes import ManagedProcess, output_tail
 from tests.support.servers import destroy
-from tests.support.waiting import REQUEST_S, wait_until
+from tests.support.waiting import REQUEST_S, takes_connections, wait_until
 from tools.servers import free_ports
 
 CONSUMERS = ("people_filled", "places_filled")
@@ -41,7 +40,6 @@ def services(airflow: AirflowHome) -> Iterator[tuple[int, list[ManagedProcess]]]
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
         "AIRFLOW__CORE__PARALLELISM": "2",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
-        "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "120",  # the first request to a new server loads what it needs
         "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(log_port),
         "AIRFLOW__SCHEDULER__SCHEDULER_HEALTH_CHECK_SERVER_PORT": str(health_port),
     }
@@ -54,12 +52,6 @@ def services(airflow: AirflowHome) -> Iterator[tuple[int, list[ManagedProcess]]]
             if name == "api-server":  # a task that the scheduler starts before it answers fails
                 wait_until(lambda: takes_connections(port) or not started[0].running(), "the API server")
         yield port, started
-
-
-def takes_connections(port: int) -> bool:
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port), REQUEST_S):
-        return True
-    return False
 
 
 @pytest.fixture(scope="module")

@@ -110,6 +110,10 @@ def test_a_repair_beside_a_run_is_refused(sink: Sink) -> None:
         with pytest.raises(NotStopped, match="its newest run has not ended"):
             verified(sink, repair=True)
         assert verified(sink, repair=True, force=True)["cache"].equal
+        running.ended = True  # the repair has taken the connector, as a run would
+        running.stop()
+        with pytest.raises(Fenced, match="a run that is starting, or a repair, of connector"):
+            wait_until(lambda: not running.alive, "the end of the run")
 
 
 @contextmanager

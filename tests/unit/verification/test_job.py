@@ -207,7 +207,7 @@ def test_what_a_repair_sends_makes_the_topic_equal(case: Compared) -> None:
     """All but two entries that have one Kafka key."""
     sent: list[Record] = []
 
-    def send_again(_plan: Any, _clients: Any, _cluster: Any, _cache: Any, records: Any) -> int:
+    def send_again(_plan: Any, _claim: Any, _clients: Any, _cluster: Any, _cache: Any, records: Any) -> int:
         made = [pair for part in records for pair in zip(part.keys.to_pylist(), part.values.to_pylist(), strict=True)]
         sent.extend(made)
         return len(made)

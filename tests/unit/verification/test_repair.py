@@ -8,14 +8,10 @@ from typing import Any, cast
 import pyarrow as pa
 import pytest
 
-from ignite_kafka.admin.target_state import NewestRun
 from ignite_kafka.admin.verify import Verified
-from ignite_kafka.errors import Fenced, NotStopped
 from ignite_kafka.kafka.records import Records
-from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.state.status import RunStatus
 from ignite_kafka.verification import repair
-from ignite_kafka.verification.repair import Idle, records_to_send, store_again
+from ignite_kafka.verification.repair import records_to_send, store_again
 
 
 def records(*pairs: tuple[bytes, bytes]) -> Records:
@@ -47,37 +43,6 @@ def test_nothing_is_sent_where_nothing_differs() -> None:
     assert records_to_send([], Verified("c", "t")) == []
 
 
-def newest(generation: int, *, ended: bool) -> NewestRun:
-    connector: Any = SimpleNamespace(generation=generation, run_id="r1")
-    run = RunStatus("COMPLETED" if ended else "RUNNING", "c", "r1", "s", generation, "w", 1_000, 2_000 if ended else None, {})
-    return NewestRun(connector, run)
-
-
-SETTINGS = SourceSettings(name="c")
-
-
-def idle(monkeypatch: pytest.MonkeyPatch, found: NewestRun, *, force: bool = False) -> Idle:
-    monkeypatch.setattr(repair, "newest_run", lambda *_: found)
-    monkeypatch.setattr(repair, "Topics", lambda _: None)
-    return Idle.check(cast(Any, None), SETTINGS, force=force)
-
-
-def test_a_repair_beside_an_active_run_is_refused_unless_forced(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(NotStopped) as raised:
-        idle(monkeypatch, newest(3, ended=False))
-    assert "ignite-kafka stop c" in str(raised.value)
-    assert idle(monkeypatch, newest(3, ended=False), force=True).generation == 3
-
-
-def test_a_run_that_began_meanwhile_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    for before in (NewestRun(None, None), newest(3, ended=True)):
-        mine = idle(monkeypatch, before)
-        mine.check_again()
-        monkeypatch.setattr(repair, "newest_run", lambda *_: newest(4, ended=True))
-        with pytest.raises(Fenced, match="began during the repair"):
-            mine.check_again()
-
-
 def test_entries_are_put_and_removed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[str, list[bytes]]] = []
 
@@ -102,5 +67,6 @@ def test_entries_are_put_and_removed_at_once(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(repair, "CacheWriter", Writer)
     cluster: Any = SimpleNamespace(cache=lambda name: f"info of {name}")
-    assert store_again(cluster, "c", {b"1": b"a"}, [b"2", b"3"]) == 3
-    assert calls == [("put", [b"1", b"a"]), ("remove", [b"2", b"3"]), ("flush", []), ("close", [])]
+    claim: Any = SimpleNamespace(check=lambda clients: calls.append((clients, [])))
+    assert store_again(claim, cast(Any, "check by these clients"), cluster, "c", {b"1": b"a"}, [b"2", b"3"]) == 3
+    assert calls == [("check by these clients", []), ("put", [b"1", b"a"]), ("remove", [b"2", b"3"]), ("flush", []), ("close", [])]

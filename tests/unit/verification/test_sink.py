@@ -66,7 +66,7 @@ class Case:
 
     def job(self, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Judged:
         plan = SinkPlan("c", 0, 0, SinkSettings(name="c", topics=("t",), **self.settings), (TopicPlan("t", "id", "tested", PARTITIONS),))
-        direction = InMemory(self.types, plan, Secrets(), limit=50)
+        direction = InMemory(self.types, plan, Secrets(), limit=50, claim=cast(Any, "a claim"))
         monkeypatch.setattr(sink, "Store", lambda *_: self)
         monkeypatch.setattr(sink, "scan_partitions", lambda *_: iter([page(list(self.entries.items()), 0)]))
         monkeypatch.setattr(sink, "topic_batches", lambda _clients, _target, numbers, **columns: self._consumed(numbers, **columns))
@@ -86,7 +86,10 @@ class Case:
     def close(self) -> None:
         """Do nothing, because nothing is open."""
 
-    def _store_again(self, _cluster: Any, _cache: str, put: Mapping[bytes, bytes], remove: Sequence[bytes]) -> int:
+    def _store_again(
+        self, claim: Any, _clients: Any, _cluster: Any, _cache: str, put: Mapping[bytes, bytes], remove: Sequence[bytes]
+    ) -> int:
+        assert claim == "a claim"
         self.stored.append((put, remove))
         return len(put) + len(remove)
 

@@ -1,0 +1,107 @@
+"""The right to repair: no run of the connector is active, and one that begins ends the repair before it sends anything.
+
+A repair records itself with the transactional ids of its producers. A run that begins publishes its generation, then fences these ids.
+So a producer that was made before is fenced, and one that is made later sees the generation: what a task of the repair sends late, after
+it was suspended, say, never follows a newer record of the run (docs/operations.md).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark import TaskContext
+
+from ..admin.target_state import newest_run
+from ..errors import Fenced, NotStopped
+from ..kafka.clients import KafkaClients
+from ..kafka.topics import Topics
+from ..settings.connector import ConnectorSettings
+from ..state.configs import RepairRecord, read_connector, repair_transactional_id
+from ..state.configs_writer import ConfigsWriter
+
+
+@dataclass(frozen=True)
+class RepairClaim:
+    """The claim of a repair, which its tasks check before they write."""
+
+    connector: str
+    prefix: str
+    record: RepairRecord
+
+    @property
+    def transactional_id(self) -> str:
+        """That of this Spark task's producer."""
+        context = TaskContext.get()
+        number = context.partitionId() if context else 0
+        assert number < self.record.producers
+        return repair_transactional_id(self.connector, number)
+
+    def check(self, clients: KafkaClients) -> None:
+        """Read whether the repair goes on.
+
+        :raises Fenced: a run or another repair has begun.
+        """
+        if read_connector(clients, Topics(clients), self.prefix, self.connector).repair != self.record:
+            raise self.taken()
+
+    def taken(self, **where: Any) -> Fenced:
+        """The error of a repair that a run or another repair has ended."""
+        return Fenced(
+            "a run or another repair of the connector began during the repair, which ends",
+            "Stop the run, or wait for the end of the other repair; then verify with --repair again.",
+            connector=self.connector,
+            **where,
+        )
+
+
+@dataclass(frozen=True)
+class Idle:
+    """A connector without an active run, which a repair requires: a run could write newer values before the repair's older ones.
+
+    :param generation: of the newest run; 0: there was none.
+    """
+
+    clients: KafkaClients
+    settings: ConnectorSettings
+    generation: int
+
+    @staticmethod
+    def check(clients: KafkaClients, settings: ConnectorSettings, *, force: bool) -> Idle:
+        """Look for an active run.
+
+        :param force: proceed although the newest run's status record shows no end.
+        :raises NotStopped: the newest run has not ended.
+        """
+        newest = newest_run(clients, Topics(clients), settings.internal_topic_prefix, settings.name)
+        if not newest.unknown and not newest.ended and not force:
+            raise NotStopped(
+                "a repair needs a connector without an active run, and its newest run has not ended",
+                f"Stop it: ignite-kafka stop {settings.name}. If its driver is dead and will write nothing more: --force.",
+                connector=settings.name,
+                run_id=newest.run_id,
+                state=newest.state,
+            )
+        return Idle(clients, settings, newest.connector.generation if newest.connector else 0)
+
+    @contextmanager
+    def claimed(self, producers: int) -> Iterator[RepairClaim]:
+        """Claim the connector for a repair.
+
+        If the repair fails or its driver dies, its record stays: the next run fences its producers.
+
+        :param producers: number of producers that may send.
+        :raises Fenced: a run or another repair began meanwhile: what a sink's repair put may be older than what the run has put.
+        """
+        settings, prefix = self.settings, self.settings.internal_topic_prefix
+        claim = RepairClaim(settings.name, prefix, RepairRecord(self.generation, uuid.uuid4().hex, producers))
+        with closing(ConfigsWriter(self.clients, Topics(self.clients), prefix, settings.name)) as control:
+            try:
+                control.begin_repair(claim.record, settings.replication_factor)
+                yield claim
+                control.end_repair()
+            except Fenced as cause:
+                raise claim.taken() from cause
