@@ -49,7 +49,7 @@ def of_yaml(folder: Path, setting: str, properties: Mapping[str, str]) -> Connec
 
 def of_strimzi(folder: Path, setting: str, properties: Mapping[str, str]) -> ConnectorSettings:
     """A KafkaConnector of Strimzi."""
-    config = {"cacheWhitelist": "orders", **_connect(setting, properties)}
+    config = {"cacheWhitelist": "orders", "key.converter": "IgniteBinaryConverter", **_connect(setting, properties)}
     del config["connector.class"]
     head = {"apiVersion": "kafka.strimzi.io/v1", "kind": "KafkaConnector", "metadata": {"name": "c"}}
     return _of_folder(folder, {**head, "spec": {"class": CLASS, "config": config}})

@@ -121,7 +121,7 @@ COVERED_BY = {
         " source.stream.change_reader source.stream.loader source.stream.node_watch source.stream.sender source.stream.state_lookup"
         " source.stream.topic_scan source.stream.unit_reader source.stream.unit_states"
     ),
-    "unit/migration/test_migrate.py": "migration.client_security migration.merge migration.node_settings migration.written",
+    "unit/migration/test_migrate.py": "migration.client_security migration.node_settings migration.written settings.worker",
     "integration/settings/test_files.py": "settings.java_properties",
     "unit/settings/test_connect_keys.py": "settings.key_table",
     "unit/settings/test_secrets.py": "settings.permissions",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import yaml
 from ..common.redaction import set_log_values
 from ..errors import SettingsError
 from ..settings import secrets
-from ..settings.connector_files import BrokenConnector, ConnectorFolder, DeclaredConnector, read_folder
+from ..settings.connector_files import SUFFIXES, BrokenConnector, ConnectorFolder, DeclaredConnector, read_folder
 from ..settings.secrets import Secrets
 from .given import check_conversion, permissions_of
 from .tables import table
@@ -33,10 +33,19 @@ def add_apply(added: argparse.ArgumentParser) -> None:
 
 
 def of_folder(arguments: argparse.Namespace, command: str) -> Command | None:
-    """The form of a command for a folder; None: the command was given a file."""
-    if not Path(getattr(arguments, "file", None) or "-").is_dir():
-        return None
-    return {"validate": validate, "plan": plan}.get(command)
+    """The form of a command for a folder, and of `validate` for one connector file; None: the command was given another file.
+
+    :raises SettingsError: the command takes no folder.
+    """
+    path = Path(getattr(arguments, "file", None) or "-")
+    if path.is_dir():
+        if command not in OF_FOLDERS:
+            remedy = f"Give one settings file. Folders are for {', '.join(OF_FOLDERS)}; in Airflow, connector_dags makes a Dag of each file"
+            raise SettingsError(f"{command} takes no folder", remedy, folder=path)
+        return OF_FOLDERS[command]
+    if command == "validate" and path.suffix in SUFFIXES and not arguments.connectors:
+        return validate
+    return None
 
 
 def validate(arguments: argparse.Namespace) -> int:
@@ -49,7 +58,7 @@ def validate(arguments: argparse.Namespace) -> int:
     print(table(("connector", "file", "direction", "state", "schedule"), rows))
     for one in folder.connectors:
         for name, reason in one.loaded.ignored.items():
-            print(f"{one.loaded.origin.get(name) or one.file}: {name} is ignored: {reason}")
+            print(f"{one.loaded.origin.get(name) or one.file}: {name}: {reason}")
     return _show_broken(replace(folder, broken=(*folder.broken, *_unusable(folder))))
 
 
@@ -103,6 +112,9 @@ def apply(arguments: argparse.Namespace) -> int:
         print(table(("connector", "action", "done"), rows) if rows else "every connector is as declared")
     broken = 2 if arguments.json and folder.broken else 0 if arguments.json else _show_broken(folder)
     return broken or int(not all(row.done for row in done))
+
+
+OF_FOLDERS: Mapping[str, Command] = {"validate": validate, "plan": plan, "apply": apply}
 
 
 def _given(arguments: argparse.Namespace) -> tuple[ConnectorFolder, dict[str, Any], Secrets]:

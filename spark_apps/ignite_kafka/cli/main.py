@@ -24,7 +24,7 @@ from ..settings.transport_security import check_ignite, check_kafka
 from . import folder, render
 from .arguments import Parser, add_allowed_providers, command_after_interrupt, whole
 from .given import check_conversion, of_source, permissions_of, secrets_of, settings_of
-from .migrate import add_connectors, add_migrate, run_all, validate_all
+from .migrate import add_connectors, add_migrate, holds_resources, run_all, validate_all
 from .replicate import add_replicate, replicate
 from .settings_table import settings_table, shown_settings
 from .verify import add_verify
@@ -37,8 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     as_json = getattr(arguments, "json", False)
     level = logging.WARNING if arguments.quiet else logging.INFO
     logs.configure(level, "%(levelname)s %(message)s")
-    command: Callable[[argparse.Namespace], int] = folder.of_folder(arguments, arguments.command.__name__) or arguments.command
     try:
+        command: Callable[[argparse.Namespace], int] = folder.of_folder(arguments, arguments.command.__name__) or arguments.command
         return command(arguments)
     except IgniteKafkaError as error:
         logs.show_error(error, as_json=as_json)
@@ -133,11 +133,9 @@ def _add_backlog(commands: Any) -> None:
 
 def _add_file(commands: Any, name: str, command: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
     added: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
-    added.add_argument(
-        "file",
-        metavar="FILE",
-        help="settings file: .properties (names of the GridGain connector or ours) or .json; or a folder of connector files in YAML",
-    )
+    folders = "; or a folder of connector files in YAML" if name in folder.OF_FOLDERS else ""
+    text = f"settings file: .properties (names of the GridGain connector or ours) or .json{folders}"
+    added.add_argument("file", metavar="FILE", help=text)
     _add_ignite(added)
     return _add_common(added, command)
 
@@ -204,7 +202,7 @@ def plan(arguments: argparse.Namespace) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run a connector with a Spark session of this process."""
-    if arguments.connectors:
+    if arguments.connectors or holds_resources(arguments.file):
         return run_all(arguments)
     settings = settings_of(arguments)
     require_pyspark()

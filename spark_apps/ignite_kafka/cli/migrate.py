@@ -19,11 +19,12 @@ from typing import Any
 from .. import events
 from ..common.redaction import set_log_values
 from ..errors import IgniteKafkaError, SettingsError
-from ..migration.merge import GivenFile
+from ..migration.given_files import read_given
 from ..migration.migrate import Migrated
 from ..migration.migrate import migrate as migrated_of
 from ..migration.written import SECRETS_ENDING, text
 from ..settings import secrets
+from ..settings.connector_files import SUFFIXES
 from ..settings.findings import Findings
 from ..settings.secrets import Secrets
 from .arguments import Parser, add_allowed_providers, allowed_providers, given_providers
@@ -37,8 +38,17 @@ def add_migrate(commands: Any) -> None:
     """Add the command's arguments."""
     text = "convert files of Kafka Connect: write a settings file, and a secrets file if there are passwords, for each connector"
     added: Parser = commands.add_parser("migrate", help=text, description=text)
-    added.add_argument("file", metavar="WORKER", help="a worker's .properties file; or the first connector's, if there is no worker's")
-    added.add_argument("connectors", metavar="CONNECTOR", nargs="*", help="connectors' files: .properties, or .json of the REST interface")
+    added.add_argument(
+        "file",
+        metavar="WORKER",
+        help="a worker's .properties file, or a .yaml file of Strimzi; or the first connector's, if there is no worker's",
+    )
+    added.add_argument(
+        "connectors",
+        metavar="CONNECTOR",
+        nargs="*",
+        help="connectors' files: .properties, .json of the REST interface, or .yaml of Strimzi",
+    )
     added.add_argument("--output", metavar="FOLDER", default=".", help="existing folder of the new files (default: this one)")
     added.add_argument("--ignite", metavar="HOST:PORT,…", help="client connectors of Ignite nodes: ignite_addresses")
     add_allowed_providers(added)
@@ -76,6 +86,11 @@ def migrate(arguments: argparse.Namespace) -> int:
         if one.provided:
             print(f"{one.name} has references to config providers, which its run may read with --allow-config-provider")
     return 0
+
+
+def holds_resources(file: str) -> bool:
+    """Whether a file is of Strimzi's resources, which `run` and `migrate` convert."""
+    return Path(file).suffix in SUFFIXES
 
 
 @dataclass(frozen=True)
@@ -146,12 +161,16 @@ def _migrated(arguments: argparse.Namespace, work: Path, *, keep: bool = False) 
     :param keep: see :func:`ignite_kafka.migration.migrate.migrate`.
     """
     allowed = allowed_providers(arguments)
-    read = [GivenFile.read(path) for path in (arguments.file, *arguments.connectors)]
-    worker = read[0] if read[0].is_worker else None
-    connectors = read[1:] if worker else read
+    read = [one for path in (arguments.file, *arguments.connectors) for one in read_given(path)]
+    workers = {one.cluster: one for one in read if one.is_worker}
+    connectors = [one for one in read if not one.is_worker]
     if not connectors:
         raise SettingsError("there is no connector's file", "Give the connectors' files after the worker's", file=arguments.file)
-    done = [migrated_of(worker, one, work, arguments.ignite, allowed, keep=keep) for one in connectors]
+    if len(workers) < len(read) - len(connectors):
+        raise SettingsError("there are two workers' files", "Give one, and after it its connectors' files", file=arguments.file)
+    worker_of = [workers.get(one.cluster, workers.get(None)) for one in connectors]
+    pairs = zip(worker_of, connectors, strict=True)
+    done = [migrated_of(worker, one, work, arguments.ignite, allowed, keep=keep) for worker, one in pairs]
     found = Findings(error for one in done for error in one.findings)
     names = [one.name for one in done]
     for one in done:

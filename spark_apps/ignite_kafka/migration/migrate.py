@@ -14,13 +14,15 @@ from ..settings.config_providers import is_declaration
 from ..settings.connect_keys import ConnectKeys, prepare
 from ..settings.connect_names import settings_class, target_of, translate
 from ..settings.connector import ConnectorSettings
+from ..settings.converters import missing_converters
 from ..settings.files import Allowed, LoadedSettings, resolve
 from ..settings.findings import PROVIDED, Findings
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
+from ..settings.strimzi_worker import check_converters
+from ..settings.worker import SIDES, GivenFile, Merged, merge
 from . import client_security, node_settings
 from .client_security import Keys
-from .merge import SIDES, GivenFile, Merged, merge
 
 _RUN_MODE, _GROUPS = "run_mode", "topic_creation_groups"
 _NEEDED = ("name", "connector.class", "transforms", "predicates", "topic.creation.groups", *(f"{side}.converter" for side in SIDES))
@@ -77,6 +79,11 @@ def migrate(
     merged = merge(worker, connector)
     raw = dict(merged.given)
     values, errors = resolve(merged.given, merged.origin, allowed, keep=keep)
+    errors = [*connector.errors, *errors]
+    try:
+        check_converters(merged, connector)
+    except SettingsError as error:
+        errors.append(error)
     try:
         direction = settings_class(values, merged.origin)
     except SettingsError as error:
@@ -85,9 +92,12 @@ def migrate(
     kept = tuple(name for name, value in values.items() if merged.origin.get(name, "").endswith(PROVIDED) and value == raw[name])
     name = str(values.get("name", Path(connector.file).stem)).strip().replace("/", "-")
     client_security.extract(keys, "consumer" if direction is SinkSettings else "producer", folder, name)
-    warnings = tuple(node_settings.extract(keys, folder, name, addresses))
+    warnings = node_settings.extract(keys, folder, name, addresses)
     files = _Files(worker, connector, merged, raw, kept if keep else ())
-    return replace(_migrated(files, keys, direction, errors), warnings=warnings, kept=kept)
+    made = _migrated(files, keys, direction, errors)
+    ignored = made.loaded.ignored
+    warnings += [f"{name}: {ignored[name]}" for name in missing_converters(merged.given) if name in ignored]
+    return replace(made, warnings=tuple(warnings), kept=kept)
 
 
 @dataclass(frozen=True)
@@ -107,7 +117,7 @@ def _migrated(files: _Files, keys: Keys, direction: type[ConnectorSettings], err
     provided = _provided(files.raw, merged.origin, targets, keys.became)
     needed = [name for name in files.kept if name not in loaded.ignored and (name in _NEEDED or targets.get(name) not in provided)]
     places = {merged.origin[name] for name in files.kept}
-    found = _findings(loaded, [*errors, *keys.errors.errors, *judged.errors])
+    found = _findings(replace(loaded, file=files.connector.file), [*errors, *keys.errors.errors, *judged.errors])
     return Migrated(
         files.connector.file,
         loaded,
@@ -172,6 +182,7 @@ def _became(files: _Files, keys: Keys, ignored: Mapping[str, str], targets: Mapp
             else:
                 text = targets.get(name, "the direction of the connector")
             found.append((file.origin[name], name, text))
+        found += [(file.origin[name], name, f"ignored: {reason}") for name, reason in file.ignored.items()]
     return found
 
 

@@ -90,7 +90,7 @@ class Settings:
         found = Findings(before)
         parsed = cls.parsed_values(values, origins, found)
         if "name" not in values:
-            with found.check():
+            with found.check("name"):
                 raise SettingsError("name is missing", "Name the connector: its offsets are stored under that name", setting="name")
         if found.errors:
             cls._unchecked(parsed, origins).check(found)

@@ -8,6 +8,8 @@ from typing import Any
 
 from ..errors import SettingsError
 from .files import Allowed, LoadedSettings, is_properties, json_of, of_connect, of_json, properties_of, read
+from .findings import Findings
+from .rest_bodies import only_body
 
 _DIRECTIONS = ("source", "sink")
 _PREFIXES = tuple(f"{part}." for part in _DIRECTIONS)
@@ -36,8 +38,9 @@ def _values(content: bytes, file: str) -> tuple[dict[str, Any], dict[str, str]]:
     if is_properties(file):
         given, origin = properties_of(content, file)
         return dict(given), origin
-    data = json_of(content, file)
-    return data, dict.fromkeys(data, file)
+    body = only_body(json_of(content, file), file)
+    Findings(body.errors).raise_all()
+    return dict(body.config), dict.fromkeys(body.config, file)
 
 
 def _of_direction(data: Mapping[str, Any], origin: Mapping[str, str], part: str, file: str, allowed: Allowed) -> LoadedSettings:

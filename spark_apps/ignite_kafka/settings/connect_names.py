@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import IgniteKafkaError, SettingsError
 from .connect_keys import prepare
 from .connector import ConnectorSettings
-from .converters import PROPERTIES
+from .converters import PROPERTIES, missing_converters
 from .error_policies import DEAD_LETTER, LOG_ONLY, STOP
 from .fields import TEXTS
 from .findings import PROVIDED, Findings
@@ -84,6 +84,7 @@ _MAPPINGS = {
     "consumer_override.": "consumer_override",
     "topic_config.": "topic_config",
 }
+_NO_CONVERTER = "nobody gave it, and Kafka Connect has no default: it is json without schemas here, unless the worker's file is given, too"
 _WORKER = "it configures a worker of Kafka Connect, which this connector does not have"
 _OTHERS = {SourceSettings: "it is a setting of the sink", SinkSettings: "it is a setting of the source"}
 _IGNORED = {
@@ -167,8 +168,7 @@ def translate(
     for name, value in given.items():
         if name in done:
             continue
-        reason = _reason_to_ignore(name, direction)
-        if reason:
+        if reason := _reason_to_ignore(name, direction):
             ignored[name] = reason
             origins[name] = origin.get(name, "")
             continue
@@ -185,7 +185,14 @@ def translate(
             _put(values, target, item, value, name, origin.get(name))
             origins[target] = origin.get(name, "")
     _default_schemas(values, given, origin)
+    _report_converters(ignored, origins, given, origin)
     return values, origins, ignored, direction, tuple(found.errors)
+
+
+def _report_converters(ignored: dict[str, str], origins: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:
+    """Report converters that nobody gave to a class with its package: that is of a file of Kafka Connect, whose worker has them."""
+    for name in missing_converters(given) if "." in str(given.get(CLASS)) else ():
+        ignored[name], origins[name] = _NO_CONVERTER, origin.get(CLASS, "")
 
 
 def _default_schemas(values: dict[str, Any], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import IgniteKafkaError, SettingsError
-from . import airflow_arguments, strimzi
+from . import airflow_arguments, strimzi, strimzi_worker
 from .connect_names import CLASS, is_connect, settings_class, translate
 from .connector import ConnectorSettings
 from .declared_offsets import DeclaredOffset, parse_offsets
 from .files import LoadedSettings
 from .sink import SinkSettings
 from .strimzi import Parts
+from .strimzi_worker import with_worker
 from .suggestions import did_you_mean
+from .worker import GivenFile
 from .yaml_lines import BadDocument, Document, documents
 
 log = logging.getLogger(__name__)
@@ -103,22 +105,50 @@ class _Place:
 def read_folder(folder: str | Path) -> ConnectorFolder:
     """Read all `.yaml` and `.yml` files of a folder; hidden ones are left out.
 
-    :raises SettingsError: there is no such folder.
+    :param folder: or one such file.
+    :raises SettingsError: there is no such folder or file.
     """
     folder = Path(folder)
+    if folder.suffix in SUFFIXES and folder.is_file():
+        return _connectors([*_read_file(folder, folder.name)])
     if not folder.is_dir():
         raise SettingsError("there is no such folder of connector files", "Check its path", folder=folder)
     # a link to a file that is missing is a broken file, as one that may not be read
     paths = sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES and (path.is_file() or not path.exists()))
     files = [path for path in paths if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
-    read = [one for path in files for one in _read_file(path, path.relative_to(folder).as_posix())]
+    return _connectors([one for path in files for one in _read_file(path, path.relative_to(folder).as_posix())])
+
+
+_Read = tuple["_Place", Document | IgniteKafkaError]
+
+
+def _connectors(read: Sequence[_Read]) -> ConnectorFolder:
+    """The connectors of documents: those of Strimzi with the ConfigMaps and the workers that are there, too."""
     maps = {strimzi.name_of(d.value): d.value for _, d in read if isinstance(d, Document) and strimzi.is_config_map(d.value)}
-    made = [
-        place.broken(found) if isinstance(found, IgniteKafkaError) else _declared(place, found, maps)
-        for place, found in read
-        if isinstance(found, IgniteKafkaError) or not strimzi.is_config_map(found.value)
-    ]
+    workers, made = _workers(read)
+    for place, found in read:
+        if isinstance(found, IgniteKafkaError):
+            made.append(place.broken(found))
+        elif not strimzi.is_config_map(found.value) and not strimzi_worker.is_worker(found.value):
+            made.append(_declared(place, found, maps, workers))
     return _unique(made)
+
+
+def _workers(read: Sequence[_Read]) -> tuple[dict[str, GivenFile], list[DeclaredConnector | BrokenConnector]]:
+    """Strimzi's workers by name, and those that are broken, or have the name of another one."""
+    workers: dict[str, GivenFile] = {}
+    broken: list[DeclaredConnector | BrokenConnector] = []
+    for place, found in read:
+        if isinstance(found, Document) and strimzi_worker.is_worker(found.value):
+            try:
+                worker = strimzi_worker.worker_of(found, place.file)
+                if place.name in workers:
+                    what = f"the {strimzi_worker.KIND} {place.name} is in {workers[place.name].file}, too"
+                    raise SettingsError(what, "Keep those of one namespace in a folder")
+                workers[place.name] = worker
+            except SettingsError as error:
+                broken.append(place.broken(error))
+    return workers, broken
 
 
 def _read_file(path: Path, file: str) -> Iterator[tuple[_Place, Document | IgniteKafkaError]]:
@@ -144,12 +174,14 @@ def _name_in(content: bytes, line: int, otherwise: str) -> str:
     return named[1].decode() if named else otherwise
 
 
-def _declared(place: _Place, document: Document, maps: Mapping[str, Any]) -> DeclaredConnector | BrokenConnector:
+def _declared(
+    place: _Place, document: Document, maps: Mapping[str, Any], workers: Mapping[str, GivenFile]
+) -> DeclaredConnector | BrokenConnector:
     try:
         if not isinstance(document.value, dict):
             raise SettingsError("the document is no mapping", f"It has: {', '.join(KEYS)}")
         given = strimzi.parts(document, maps) if strimzi.is_strimzi(document.value) else _parts(document)
-        made = _connector(place, given)
+        made = _connector(place, given, workers)
         settings = made.settings()
         if settings.name != place.name:
             made = replace(made, name=settings.name)
@@ -184,7 +216,7 @@ def _parts(document: Document) -> Parts:
     )
 
 
-def _connector(place: _Place, given: Parts) -> DeclaredConnector:
+def _connector(place: _Place, given: Parts, workers: Mapping[str, GivenFile]) -> DeclaredConnector:
     if not isinstance(given.name, str):
         raise SettingsError("name is missing", "Name the connector: its offsets are stored under that name")
     if given.config.get("name", given.name) != given.name:
@@ -196,11 +228,14 @@ def _connector(place: _Place, given: Parts) -> DeclaredConnector:
         return f"{place.file}, line {given.lines.get((*given.config_path, name), place.line)}"
 
     origin = {name: set_in(name) for name in given.config}
+    ignored = {f"config.{name}": reason for name, reason in given.ignored.items()}
+    origin |= {f"config.{name}": set_in(name) for name in given.ignored}
+    if given.cluster is not None:
+        connector = GivenFile(f"{place.file}, {place.name}", given.config, origin, ignored, cluster=given.cluster)
+        merged = with_worker(workers.get(given.cluster), connector)
+        given, origin, ignored = replace(given, config=merged.given), dict(merged.origin), dict(merged.ignored)
     loaded = _loaded(given, {**origin, "name": f"{place.file}, line {place.line}"}, f"{place.file}, line {place.line}")
-    if given.ignored:
-        ignored = {f"config.{name}": reason for name, reason in given.ignored.items()}
-        places = {f"config.{name}": set_in(name) for name in given.ignored}
-        loaded = replace(loaded, ignored={**loaded.ignored, **ignored}, origin={**loaded.origin, **places})
+    loaded = replace(loaded, ignored={**loaded.ignored, **ignored}, origin={**{name: origin[name] for name in ignored}, **loaded.origin})
     sink = loaded.direction is SinkSettings
     offsets = () if given.offsets is None else parse_offsets(given.offsets, sink=sink)
     return DeclaredConnector(
@@ -217,7 +252,7 @@ def _loaded(given: Parts, origin: Mapping[str, str], document: str) -> LoadedSet
     if given.connector_class is not None and CLASS in given.config:
         raise SettingsError(f"{CLASS} is given twice, as class and in the configuration", "Keep one", set_in=origin.get(CLASS))
     named = {} if given.connector_class is None else {CLASS: given.connector_class}
-    if is_connect(given.config) or given.strict_names:
+    if is_connect(given.config) or given.cluster is not None:
         translated = LoadedSettings(*translate({**given.config, **named, "name": given.name}, origin))
         return translated.with_values({name: value for name, value in given.own.items() if name not in translated.values}, document)
     values = {**own, **given.config}

@@ -56,6 +56,11 @@ HEADER_CLASSES: Mapping[str, str] = MappingProxyType(
 """Class names of converters of headers."""
 
 
+def missing_converters(given: Mapping[str, Any]) -> list[str]:
+    """The converters that a connector's file and its worker's do not have, of those without a default in Kafka Connect."""
+    return [f"{side}.converter" for side in ("key", "value") if not {f"{side}.converter", f"{side}_converter"} & given.keys()]
+
+
 _DECIMAL_FORMAT = Property(
     choice("BASE64", "NUMERIC", "", any_case=True),
     "",

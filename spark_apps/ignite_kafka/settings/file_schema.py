@@ -28,7 +28,7 @@ def document() -> dict[str, Any]:
     """The schema of one YAML document."""
     return {
         "$schema": _DIALECT,
-        "title": "Connector of ignite-kafka, or Strimzi's KafkaConnector",
+        "title": "Connector of ignite-kafka, or a resource of Strimzi",
         "type": "object",
         "if": {"anyOf": [{"required": ["apiVersion"]}, {"required": ["kind"]}]},
         "then": {"$ref": "#/definitions/resource"},
@@ -152,7 +152,7 @@ def _resource() -> dict[str, Any]:
     }
     return {
         "required": ["kind", "metadata"],
-        "properties": {"kind": {"enum": ["KafkaConnector", "ConfigMap"]}},
+        "properties": {"kind": {"enum": ["KafkaConnector", "KafkaConnect", "ConfigMap"]}},
         "if": {"properties": {"kind": {"const": "KafkaConnector"}}},
         "then": connector,
     }

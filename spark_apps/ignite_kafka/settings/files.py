@@ -26,6 +26,7 @@ from .connect_names import is_connect, settings_class, target_of, translate
 from .connector import ConnectorSettings
 from .findings import PROVIDED, Findings, concealed
 from .java_properties import parse
+from .rest_bodies import FORM, only_body
 from .source import SourceSettings
 from .transforms import CONFIGS
 
@@ -43,6 +44,7 @@ class LoadedSettings:
     :param ignored: ignored names, with the reason.
     :param direction: class of the settings.
     :param findings: errors about names.
+    :param file: the file that has them all; empty if there is none.
     """
 
     values: Mapping[str, Any]
@@ -50,6 +52,7 @@ class LoadedSettings:
     ignored: Mapping[str, str] = field(default_factory=dict)
     direction: type[ConnectorSettings] = SourceSettings
     findings: tuple[IgniteKafkaError, ...] = ()
+    file: str = ""
 
     def with_values(self, values: Mapping[str, Any], origin: str) -> LoadedSettings:
         """Override values, for example by those of the command line."""
@@ -64,8 +67,17 @@ class LoadedSettings:
             emit(CONFIG_CHANGED, reason=f"{name}: {reason}", setting=name, set_in=self.origin.get(name))
         found = Findings(self.findings)
         with found.check():
+            self._check_name()
+        with found.check():
             self.direction.refuse_empty(self.values, self.origin)
         return self.direction.from_dict(self.values, self.origin, found.errors)
+
+    def _check_name(self) -> None:
+        if self.file and "name" not in self.values:
+            remedy = "Add name: the connector's offsets are stored under it"
+            if self.file.endswith(".json"):
+                remedy += ". The body of PUT /connectors/NAME/config has it in the address alone"
+            raise SettingsError("name is missing", remedy, setting="name", file=self.file)
 
     def settings_of(self, direction: type[S]) -> S:
         """:meth:`settings`, which must be of that direction.
@@ -81,8 +93,8 @@ class LoadedSettings:
 def load(path: str | Path, allowed: Allowed = ()) -> LoadedSettings:
     """Read a settings file.
 
-    A `.properties` file holds names of the GridGain connector, of Kafka Connect and ours. A `.json` file holds ours, or the JSON of Kafka
-    Connect's REST interface (``{"name", "config"}``, or the config alone).
+    A `.properties` file holds names of the GridGain connector, of Kafka Connect and ours. A `.json` file holds ours, or a body of Kafka
+    Connect's REST interface (:mod:`.rest_bodies`).
 
     :param allowed: what the config providers that a `.properties` file declares may read; nothing if it is empty.
     :raises SettingsError: the file cannot be read, has another type, or holds an unknown name.
@@ -96,15 +108,15 @@ def is_properties(file: str) -> bool:
     return file.endswith(".properties")
 
 
-def read(path: str | Path) -> tuple[bytes, str]:
-    """The bytes and the name of a `.properties` or `.json` file; the same errors as :func:`load`."""
+def read(path: str | Path, suffixes: tuple[str, ...] = (".properties", ".json")) -> tuple[bytes, str]:
+    """The bytes and the name of a file with one of some suffixes; the same errors as :func:`load`."""
     path = Path(path)
     try:
         content = path.read_bytes()
     except OSError as error:
         raise SettingsError(f"the settings file cannot be read: {error.strerror}", "Check its path", file=path) from error
-    if path.suffix not in (".properties", ".json"):
-        raise SettingsError("a settings file of unknown type", "Name it .properties or .json, by its content", file=path)
+    if path.suffix not in suffixes:
+        raise SettingsError("a settings file of unknown type", f"Name it {' or '.join(suffixes)}, by its content", file=path)
     return content, path.name
 
 
@@ -113,7 +125,7 @@ def from_properties(content: bytes, file: str, allowed: Allowed = ()) -> LoadedS
 
     :param allowed: see :func:`load`.
     """
-    return of_connect(*properties_of(content, file), allowed)
+    return replace(of_connect(*properties_of(content, file), allowed), file=file)
 
 
 def of_connect(given: Mapping[str, Any], origin: dict[str, str], allowed: Allowed = ()) -> LoadedSettings:
@@ -183,7 +195,7 @@ def resolve(
 
 
 def json_of(content: bytes, file: str) -> dict[str, Any]:
-    """Values by key of a `.json` file: its object, or that of ``config`` with the name.
+    """The object of a `.json` file.
 
     :raises SettingsError: it is no JSON object.
     """
@@ -194,16 +206,24 @@ def json_of(content: bytes, file: str) -> dict[str, Any]:
     except RecursionError:
         raise SettingsError("the file is nested too deeply", file=file) from None
     if not isinstance(data, dict):
-        raise SettingsError("the file holds no JSON object", 'Its form is {"name": …, "cache_whitelist": […], …}', file=file)
-    if isinstance(data.get("config"), dict) and data.keys() <= {"name", "config"}:
-        data = {**({"name": data["name"]} if "name" in data else {}), **data["config"]}
+        raise SettingsError("the file holds no JSON object", FORM, file=file)
     return data
 
 
 def from_json(content: bytes, file: str) -> LoadedSettings:
-    """Read settings from the bytes of a `.json` file."""
-    data = json_of(content, file)
-    return of_json(data, dict.fromkeys(data, file))
+    """Read settings from the bytes of a `.json` file.
+
+    :raises SettingsError: it is no JSON object, or one of several connectors.
+    """
+    body = only_body(json_of(content, file), file)
+    loaded = of_json(body.config, dict.fromkeys(body.config, body.origin))
+    return replace(
+        loaded,
+        ignored={**body.ignored, **loaded.ignored},
+        origin={**dict.fromkeys(body.ignored, body.origin), **loaded.origin},
+        findings=(*body.errors, *loaded.findings),
+        file=file,
+    )
 
 
 def of_json(data: Mapping[str, Any], origin: Mapping[str, str]) -> LoadedSettings:

@@ -15,6 +15,7 @@ SPEC = ("class", "tasksMax", "autoRestart", "version", "config", "pause", "state
 _OFFSETS_ANNOTATION = "strimzi.io/connector-offsets"
 _FIELD_OF = {"name": "metadata.name", "connector.class": "class", "tasks.max": "tasksMax", "connector.plugin.version": "version"}
 _OFFSETS_KEY = "offsets.json"
+_CLUSTER_LABEL = "strimzi.io/cluster"
 UNLIMITED = 1_000_000
 
 
@@ -24,7 +25,8 @@ class Parts:
 
     :param own: settings by our names that its other fields give; those of the configuration override them.
     :param ignored: keys of the configuration that Strimzi ignores, with the reason.
-    :param strict_names: the configuration has Connect's names, whatever they look like.
+    :param cluster: the `KafkaConnect` that runs it; empty: it names none. None: the document is no resource of Strimzi. The configuration
+        of a resource has Connect's names, whatever they look like.
     """
 
     name: Any
@@ -38,7 +40,7 @@ class Parts:
     list_offsets: str | None = None
     restarts: int | None = None
     own: Mapping[str, Any] = field(default_factory=dict)
-    strict_names: bool = False
+    cluster: str | None = None
     ignored: Mapping[str, str] = field(default_factory=dict)
     dag: Mapping[str, Any] = field(default_factory=dict)
     task: Mapping[str, Any] = field(default_factory=dict)
@@ -86,14 +88,16 @@ def parts(document: Document, maps: Mapping[str, Any]) -> Parts:
         restarts=_restarts(spec.get("autoRestart"), lines),
         ignored={name: f"Strimzi has {_FIELD_OF[name]} for it, and ignores it here" for name in _FIELD_OF if name in given},
         own={"run_mode": "continuous", **tasks},  # a connector of Connect has no end
-        strict_names=True,
+        cluster=str(_mapping(value["metadata"], "labels", lines, ("metadata",)).get(_CLUSTER_LABEL) or ""),
     )
 
 
 def _spec(value: Mapping[str, Any], lines: Mapping[Path, int]) -> dict[str, Any]:
     if value.get("kind") != "KafkaConnector" or not str(value.get("apiVersion")).startswith(GROUP):
         what = f"the resource is {value.get('apiVersion')} {value.get('kind')}"
-        raise SettingsError(what, f"Allowed: KafkaConnector of {GROUP}v1 or v1beta2, and ConfigMap", line=lines.get(("kind",)))
+        raise SettingsError(
+            what, f"Allowed: KafkaConnector and KafkaConnect of {GROUP}v1 or v1beta2, and ConfigMap", line=lines.get(("kind",))
+        )
     spec = value.get("spec")
     if not name_of(value) or not isinstance(spec, dict) or not isinstance(spec.get("config") or {}, dict):
         raise SettingsError("metadata.name, spec or spec.config is missing or no mapping")

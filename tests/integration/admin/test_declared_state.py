@@ -134,7 +134,7 @@ def test_offsets_are_listed_as_strimzi_lists_them(folder: Path, run: Run, comman
         f"metadata: {{name: {run.connector}, annotations: {{strimzi.io/connector-offsets: ACTION}}}}\nspec:\n"
         "  class: org.gridgain.kafka.source.IgniteSourceConnector\n  state: stopped\n"
         "  listOffsets: {toConfigMap: {name: listed}}\n  alterOffsets: {fromConfigMap: {name: listed}}\n"
-        f"  config: {{cacheWhitelist: flights, internal_topic_prefix: {run.prefix}}}\n"
+        f"  config: {{cacheWhitelist: flights, key_converter: json, value_converter: json, internal_topic_prefix: {run.prefix}}}\n"
     )
     (folder / "conn.yaml").write_text(text.replace("ACTION", "list"))
     assert call("apply", str(folder)) == 0

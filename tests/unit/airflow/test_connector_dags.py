@@ -34,7 +34,7 @@ spec:
   class: org.gridgain.kafka.sink.IgniteSinkConnector
   tasksMax: 2
   autoRestart: {enabled: true, maxRestarts: 7}
-  config: {topics: flights, shallProcessUpdates: true}
+  config: {topics: flights, shallProcessUpdates: true, key.converter: JsonConverter, value.converter: JsonConverter}
 """
 ONE_CALL = """\
 from pathlib import Path

@@ -21,7 +21,7 @@ def test_validate_lists_the_connectors_and_what_is_ignored(folder: Path, capsys:
     rows = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert "a a.yaml, line 1 to Ignite running @daily" in rows
     assert "b b.yaml, line 1 to Kafka paused continuous" in rows
-    assert any(row.startswith("a.yaml, line 3: group.id is ignored: it configures a worker of Kafka Connect") for row in rows)
+    assert any(row.startswith("a.yaml, line 3: group.id: it configures a worker of Kafka Connect") for row in rows)
 
 
 def test_a_broken_file_is_named_with_its_line_and_ends_with_2(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

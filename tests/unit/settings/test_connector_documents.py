@@ -25,7 +25,7 @@ metadata: {name: s%s}
 spec:
   class: org.gridgain.kafka.source.IgniteSourceConnector
   alterOffsets: {fromConfigMap: {name: m}}
-  config: {cacheWhitelist: x}
+  config: {cacheWhitelist: x, key.converter: StringConverter, value.converter: JsonConverter}
 """
 ALTER = ", annotations: {strimzi.io/connector-offsets: alter}"
 LAUGHS = "".join(f"{key}: &{key} [{','.join([f'*{before}'] * 9)}]\n" for before, key in zip("abcde", "bcdef", strict=True))

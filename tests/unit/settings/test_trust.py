@@ -11,7 +11,6 @@ import pytest
 from ignite_kafka.datasources.kafka_tx import WriteOptions
 from ignite_kafka.datasources.option_tables import TABLES
 from ignite_kafka.errors import IgniteKafkaError, NotAvailableYet, SettingsError
-from ignite_kafka.migration.merge import GivenFile
 from ignite_kafka.migration.migrate import migrate
 from ignite_kafka.settings import client_properties as kafka
 from ignite_kafka.settings import converters, trust
@@ -19,6 +18,7 @@ from ignite_kafka.settings import registry_properties as registry
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.settings.trust import ADDRESS, CODE, DATA, NAME, SECRET
+from ignite_kafka.settings.worker import GivenFile
 from tests.support import librdkafka
 from tests.support.setting_doors import AVRO, CLASS, CONVERTER, DOORS, Door
 

@@ -4,44 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from ..settings import key_table
-from ..settings.config_providers import DECLARED, is_declaration
-from ..settings.files import json_of, properties_of, read
+from ..errors import IgniteKafkaError
+from . import key_table
+from .config_providers import DECLARED, is_declaration
 
 SIDES = ("key", "value", "header")
 _CLIENTS = ("producer.", "consumer.")
 _SECURITY = ("security.protocol", "ssl.", "sasl.")
-_CLASS = "connector.class"
 _OF_CONNECTORS = ("bootstrap.servers", "topic.creation.enable")
 
 
 @dataclass(frozen=True)
 class GivenFile:
-    """A file as it is: values by key, and where each is."""
+    """A worker's or a connector's part of a file as it is.
+
+    :param file: the file, for people; with the connector, if the file has several.
+    :param given: values by key.
+    :param origin: where each key is.
+    :param ignored: keys that are there besides, with the reason.
+    :param errors: SettingsError of its form.
+    :param cluster: name of the `KafkaConnect` of Strimzi that it is, or whose connector it is; None: it is no resource of Strimzi.
+    """
 
     file: str
     given: Mapping[str, Any]
     origin: Mapping[str, str]
-
-    @staticmethod
-    def read(path: str | Path) -> GivenFile:
-        """Read a `.properties` file, or a `.json` file of a connector.
-
-        :raises SettingsError: the file cannot be read.
-        """
-        content, file = read(path)
-        if file.endswith(".properties"):
-            return GivenFile(file, *properties_of(content, file))
-        given = json_of(content, file)
-        return GivenFile(file, given, dict.fromkeys(given, file))
-
-    @property
-    def is_worker(self) -> bool:
-        """Whether it is a worker's file: it names no connector."""
-        return _CLASS not in self.given and "name" not in self.given
+    ignored: Mapping[str, str] = field(default_factory=dict)
+    errors: tuple[IgniteKafkaError, ...] = ()
+    is_worker: bool = False
+    cluster: str | None = None
 
 
 @dataclass

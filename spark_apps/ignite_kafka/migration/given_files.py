@@ -1,0 +1,69 @@
+"""Files that `migrate`, and `validate` and `run` of several files, are given: a worker's, connectors', and those that hold several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from ..errors import SettingsError
+from ..settings import strimzi, strimzi_worker
+from ..settings.connect_names import CLASS
+from ..settings.connector_files import SUFFIXES
+from ..settings.files import is_properties, json_of, properties_of, read
+from ..settings.rest_bodies import bodies
+from ..settings.worker import GivenFile
+from ..settings.yaml_lines import BadDocument, Document, documents
+from ..settings.yaml_lines import Path as LinePath
+
+_PATHS: Mapping[str, LinePath] = {
+    "name": ("metadata", "name"),
+    CLASS: ("spec", "class"),
+    "tasks.max": ("spec", "tasksMax"),
+    "state": ("spec", "state"),
+}
+
+
+def read_given(path: str | Path) -> tuple[GivenFile, ...]:
+    """The parts of a `.properties` file, of a body of Kafka Connect's REST interface, or of a YAML file of Strimzi.
+
+    A `.properties` file is a worker's if it names no connector, a `KafkaConnect` of Strimzi always.
+
+    :raises SettingsError: the file cannot be read, or is of another form.
+    """
+    content, file = read(path, (".properties", ".json", *SUFFIXES))
+    if Path(file).suffix in SUFFIXES:
+        found = [*documents(content, file)]
+        maps = {strimzi.name_of(one.value): one.value for one in found if _is_config_map(one)}
+        return tuple(_resource(one, file, maps) for one in found if not _is_config_map(one))
+    if is_properties(file):
+        given, origin = properties_of(content, file)
+        return (GivenFile(file, given, origin, is_worker=CLASS not in given and "name" not in given),)
+    return tuple(
+        GivenFile(one.origin, one.config, dict.fromkeys((*one.config, *one.ignored), one.origin), one.ignored, one.errors)
+        for one in bodies(json_of(content, file), file)
+    )
+
+
+def _is_config_map(one: Document | BadDocument) -> TypeGuard[Document]:
+    return isinstance(one, Document) and strimzi.is_config_map(one.value)
+
+
+def _resource(document: Document | BadDocument, file: str, maps: Mapping[str, Any]) -> GivenFile:
+    """A `KafkaConnect` or a `KafkaConnector`; its class, tasks and name by the names of Kafka Connect."""
+    if isinstance(document, BadDocument):
+        raise document.error
+    if strimzi_worker.is_worker(document.value):
+        return strimzi_worker.worker_of(document, file)
+    if not isinstance(document.value, dict) or not strimzi.is_strimzi(document.value):
+        remedy = "Files of connectors in our own form need none: give their folder to validate, or to connector_dags in Airflow"
+        raise SettingsError("the document is no resource of Strimzi", remedy, file=file, line=document.line)
+    made = strimzi.parts(document, maps)
+    head = {"name": made.name, CLASS: made.connector_class, "tasks.max": made.own.get("tasks_max")}
+    given = {name: value for name, value in head.items() if value is not None} | dict(made.config)
+    ignored = {f"config.{name}": reason for name, reason in made.ignored.items()}
+    paths = {name: (*made.config_path, name.removeprefix("config.")) for name in (*given, *ignored)} | dict(_PATHS)
+    origin = {name: f"{file}, line {document.lines.get(path, document.line)}" for name, path in paths.items()}
+    if made.state != "running":
+        ignored["state"] = "a connector here runs when it is started"
+    return GivenFile(f"{file}, {strimzi_worker.CONNECTOR} {made.name}", given, origin, ignored, cluster=made.cluster)
