@@ -123,7 +123,7 @@ COVERED_BY = {
     ),
     "unit/migration/test_migrate.py": "migration.client_security migration.node_settings migration.written settings.worker",
     "integration/settings/test_files.py": "settings.java_properties",
-    "unit/settings/test_connect_keys.py": "settings.key_table",
+    "unit/settings/test_connect_keys.py": "settings.given_keys settings.key_table",
     "unit/settings/test_secrets.py": "settings.permissions",
     "unit/test_app.py": "settings.secrets_file",
 }

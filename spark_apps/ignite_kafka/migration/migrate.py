@@ -11,12 +11,13 @@ from typing import Any
 from ..errors import IgniteKafkaError, NotAvailableYet, SettingsError
 from ..ignite.endpoint import IgniteCredentials
 from ..settings.config_providers import is_declaration
-from ..settings.connect_keys import ConnectKeys, prepare
+from ..settings.connect_keys import prepare
 from ..settings.connect_names import settings_class, target_of, translate
 from ..settings.connector import ConnectorSettings
 from ..settings.converters import missing_converters
 from ..settings.files import Allowed, LoadedSettings, resolve
 from ..settings.findings import PROVIDED, Findings
+from ..settings.given_keys import ConnectKeys
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
 from ..settings.strimzi_worker import check_converters

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import IgniteKafkaError, SettingsError
-from . import key_table, registry_properties
+from . import ignite_connectors, key_table, registry_properties
 from .client_config import one_name
 from .client_properties import SECURITY
 from .converters import CLASSES, JSON, PROPERTIES, uses_registry
+from .given_keys import ConnectKeys
 from .secrets import is_secret
 
 PREFIXES = ("producer.override.", "consumer.override.", "producer.", "consumer.")
@@ -25,48 +24,15 @@ _POLICY, _TOLERANCE, _LETTERS = "errorHandlingPolicy", "errors.tolerance", "erro
 _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9._-]")
 
 
-@dataclass
-class ConnectKeys:
-    """Keys of a connector, as the translation takes them.
-
-    :param given: values by key. :param origin: where each was set.
-    :param ignored: ignored keys, with the reason.
-    :param renamed: key that was given, by the key that stands for it in ``given``.
-    :param errors: SettingsError of each refused key.
-    """
-
-    given: dict[str, Any]
-    origin: dict[str, str]
-    ignored: dict[str, str] = field(default_factory=dict)
-    renamed: dict[str, str] = field(default_factory=dict)
-    errors: list[IgniteKafkaError] = field(default_factory=list)
-
-    def ignore(self, name: str, reason: str) -> None:
-        """Take a key away."""
-        del self.given[name]
-        self.ignored[name] = reason
-
-    def rename(self, name: str, other: str, value: Any) -> None:
-        """Let another key stand for a key; it overrides the other one, if that was given too."""
-        del self.given[name]
-        if other in self.given and self.given[other] != value:
-            self.ignored[other] = f"{name} takes precedence"
-        self.given[other], self.origin[other], self.renamed[other] = value, self.origin.get(name, ""), name
-
-    def refuse(self, name: str, refusal: key_table.Refusal) -> None:
-        """Keep the error of a key."""
-        del self.given[name]
-        self.errors.append(SettingsError(refusal.reason, refusal.remedy, setting=name, set_in=self.origin.get(name)))
-
-
 def prepare(given: Mapping[str, Any], origin: Mapping[str, str], *, sink: bool) -> ConnectKeys:
     """Judge the keys of a connector's file.
 
     :param sink: whether the connector is a sink.
     """
     keys = ConnectKeys(dict(given), dict(origin))
+    ignite_connectors.convert(keys)
     main = "consumer" if sink else "producer"
-    for name in given:
+    for name in tuple(keys.given):
         if name in keys.given:
             _judge(keys, name, main)
     _name(keys)

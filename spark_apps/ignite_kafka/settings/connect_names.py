@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import IgniteKafkaError, SettingsError
+from . import ignite_connectors
 from .connect_keys import prepare
 from .connector import ConnectorSettings
 from .converters import PROPERTIES, missing_converters
@@ -32,7 +33,9 @@ CLASSES: Mapping[str, type[ConnectorSettings]] = {
     "IgniteSinkConnector": SinkSettings,
     "IgniteSink": SinkSettings,
 }
-CLASS = "connector.class"
+CLASS = ignite_connectors.CLASS
+_OTHER_CLASSES: Mapping[str, type[ConnectorSettings]] = {ignite_connectors.SINK: SinkSettings, ignite_connectors.SOURCE: SourceSettings}
+_GRIDGAIN_9 = "org.gridgain.kafka.GridGainSinkConnector"
 _JSON_CLASS = "org.apache.kafka.connect.json.JsonConverter"  # whose schemas.enable is true unless it is given
 _TOPICS = ("topics", "topics.regex", "topics_regex")  # required by a sink, unknown to a source
 _CREATION = "topic.creation.default."
@@ -141,6 +144,12 @@ def settings_class(data: Mapping[str, Any], origin: Mapping[str, str]) -> type[C
     connector = data.get(CLASS)
     if connector is None:
         return SinkSettings if any(name in data for name in _TOPICS) else SourceSettings
+    if isinstance(connector, str) and connector in _OTHER_CLASSES:
+        return _OTHER_CLASSES[connector]
+    if connector == _GRIDGAIN_9:
+        what = "connector.class is the sink of GridGain 9 and Ignite 3, which this package does not write to"
+        remedy = "For Ignite 2 and GridGain 8 use IgniteSinkConnector, with topics, topicPrefix and ignite_addresses"
+        raise SettingsError(what, remedy, setting=CLASS, value=connector, set_in=origin.get(CLASS))
     if not isinstance(connector, str) or connector not in CLASSES:
         allowed = f"Allowed: {', '.join(sorted(CLASSES))}"
         raise SettingsError(f"{CLASS} belongs to another connector", allowed, setting=CLASS, value=connector, set_in=origin.get(CLASS))
