@@ -42,7 +42,7 @@ COVERED_BY = {
         " convert.transforms.timestamp_converter convert.transforms.timestamp_router convert.transforms.value_to_key"
     ),
     "unit/convert/transforms/test_cast.py": "convert.transforms.cast_columns",
-    "unit/convert/transforms/test_catalog.py": "convert.transforms.properties",
+    "unit/convert/transforms/test_catalog.py": "convert.transforms.of_others convert.transforms.properties",
     "unit/convert/transforms/test_chain.py": (
         "convert.transforms.batch convert.transforms.filter convert.transforms.sides convert.transforms.thrown"
     ),

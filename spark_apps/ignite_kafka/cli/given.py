@@ -3,29 +3,47 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from .. import events
 from ..common.redaction import set_log_values
 from ..convert import check_transforms
 from ..convert.filter import check_conditions
-from ..errors import NotAvailableYet, SettingsError
+from ..errors import IgniteKafkaError, NotAvailableYet, SettingsError
 from ..settings import files as properties
 from ..settings import secrets
 from ..settings.connector import ConnectorSettings
+from ..settings.files import LoadedSettings
+from ..settings.findings import Findings
 from ..settings.permissions import Permissions
 from ..settings.secrets import Secrets
 from ..settings.source import SourceSettings
+from ..settings.transforms import CONFIGS
 from ..settings.transport_security import ALLOW
 from .arguments import allowed_providers
 
 _COMMAND_LINE = "the command line"
+_CONVERSION: Mapping[Callable[[ConnectorSettings], None], Sequence[str]] = {
+    check_conditions: ("where", "overrides"),
+    check_transforms: (*CONFIGS, *CONFIGS.values(), "overrides"),
+}
+"""Checks of the conversion, and the settings whose errors make them pointless."""
 
 
-def settings_of(arguments: argparse.Namespace) -> ConnectorSettings:
-    """Settings of the file, overridden by the command line; emits event 15000 if they are invalid."""
+def settings_of(arguments: argparse.Namespace, *, conversion: bool = False) -> ConnectorSettings:
+    """Settings of the file, overridden by the command line; emits event 15000 if they are invalid.
+
+    :param conversion: check transforms and conditions, too; all errors come at once.
+    """
     try:
-        settings = _read_settings(arguments)
+        loaded = _loaded(arguments)
+        found = Findings()
+        with found.check():
+            settings = loaded.settings()
+        if conversion:
+            found.errors += conversion_errors(loaded, found.errors)
+        found.raise_all()
         set_log_values(settings.log_values)
         return settings
     except (SettingsError, NotAvailableYet) as error:
@@ -43,7 +61,7 @@ def of_source(settings: ConnectorSettings) -> SourceSettings:
     raise NotAvailableYet("this command is not available yet for Kafka to Ignite", connector=settings.name)
 
 
-def _read_settings(arguments: argparse.Namespace) -> ConnectorSettings:
+def _loaded(arguments: argparse.Namespace) -> LoadedSettings:
     loaded = properties.load(arguments.file, allowed_providers(arguments)) if arguments.file else properties.LoadedSettings({}, {})
     given = {
         "name": getattr(arguments, "name", None),
@@ -53,7 +71,7 @@ def _read_settings(arguments: argparse.Namespace) -> ConnectorSettings:
     }
     if arguments.allow_insecure_connections:
         given[ALLOW] = True
-    return loaded.with_values({name: value for name, value in given.items() if value is not None}, _COMMAND_LINE).settings()
+    return loaded.with_values({name: value for name, value in given.items() if value is not None}, _COMMAND_LINE)
 
 
 def secrets_of(arguments: argparse.Namespace) -> Secrets:
@@ -65,6 +83,21 @@ def secrets_of(arguments: argparse.Namespace) -> Secrets:
 def permissions_of(arguments: argparse.Namespace) -> Permissions:
     """What the command's arguments allow beyond settings and secrets file."""
     return Permissions(tuple(arguments.allow_kafka_option), arguments.allow_insecure_connections)
+
+
+def conversion_errors(loaded: LoadedSettings, before: Iterable[IgniteKafkaError]) -> list[IgniteKafkaError]:
+    """Errors of transforms and conditions of settings that may be wrong.
+
+    :param before: errors found already. Those of transforms or conditions leave nothing more to say about them.
+    """
+    wrong = {str(error.where.get("setting")).partition(".")[0] for error in before}
+    settings = loaded.direction.unchecked(loaded.values, loaded.origin)
+    found = Findings()
+    for check, names in _CONVERSION.items():
+        if wrong.isdisjoint(names):
+            with found.check():
+                check(settings)
+    return found.errors
 
 
 def check_conversion(settings: ConnectorSettings) -> None:

@@ -23,7 +23,7 @@ from ..settings.sink import SinkSettings
 from ..settings.transport_security import check_ignite, check_kafka
 from . import folder, render
 from .arguments import Parser, add_allowed_providers, command_after_interrupt, whole
-from .given import check_conversion, of_source, permissions_of, secrets_of, settings_of
+from .given import of_source, permissions_of, secrets_of, settings_of
 from .migrate import add_connectors, add_migrate, holds_resources, run_all, validate_all
 from .replicate import add_replicate, replicate
 from .settings_table import settings_table, shown_settings
@@ -177,8 +177,7 @@ def validate(arguments: argparse.Namespace) -> int:
     """Check settings and, if given, the secrets file."""
     if arguments.connectors:
         return validate_all(arguments)
-    settings, hidden = settings_of(arguments), secrets_of(arguments)
-    check_conversion(settings)
+    settings, hidden = settings_of(arguments, conversion=True), secrets_of(arguments)
     check_kafka(settings, hidden)
     check_ignite(settings, hidden)
     check_registry(settings, hidden)

@@ -12,7 +12,7 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from ..settings.connector_files import SUFFIXES
 from ..settings.findings import Findings
 from ..settings.secrets import Secrets
 from .arguments import Parser, add_allowed_providers, allowed_providers, given_providers
-from .given import check_conversion, permissions_of
+from .given import conversion_errors, permissions_of
 from .replicate import Part, run_together
 
 _THIS = (sys.executable, "-m", "ignite_kafka.cli")
@@ -174,9 +174,8 @@ def _migrated(arguments: argparse.Namespace, work: Path, *, keep: bool = False) 
     found = Findings(error for one in done for error in one.findings)
     names = [one.name for one in done]
     for one in done:
-        with found.check():
-            if not one.findings and not one.kept:
-                check_conversion(replace(one.loaded, ignored={}).settings())
+        if not one.kept:
+            found.errors += conversion_errors(one.loaded, one.findings)
         with found.check():
             if names.count(one.name) > 1 and not one.findings:
                 raise SettingsError("two connectors have one name", "Give each its own", setting="name", value=one.name, file=one.file)

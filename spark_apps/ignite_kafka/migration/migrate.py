@@ -21,6 +21,7 @@ from ..settings.given_keys import ConnectKeys
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
 from ..settings.strimzi_worker import check_converters
+from ..settings.transforms import without_effect
 from ..settings.worker import SIDES, GivenFile, Merged, merge
 from . import client_security, node_settings
 from .client_security import Keys
@@ -96,9 +97,17 @@ def migrate(
     warnings = node_settings.extract(keys, folder, name, addresses)
     files = _Files(worker, connector, merged, raw, kept if keep else ())
     made = _migrated(files, keys, direction, errors)
-    ignored = made.loaded.ignored
-    warnings += [f"{name}: {ignored[name]}" for name in missing_converters(merged.given) if name in ignored]
-    return replace(made, warnings=tuple(warnings), kept=kept)
+    return replace(made, warnings=(*warnings, *_to_check(made.loaded, merged)), kept=kept)
+
+
+def _to_check(loaded: LoadedSettings, merged: Merged) -> list[str]:
+    """Converters that nobody gave; transforms and predicates that nothing names, so that a field that they were to remove is sent."""
+    found = [f"{name}: {loaded.ignored[name]}" for name in missing_converters(merged.given) if name in loaded.ignored]
+    try:
+        settings = replace(loaded, ignored={}).settings()
+    except (SettingsError, NotAvailableYet):  # a finding
+        return found
+    return found + [f"{set_in}: {setting} has no effect: {reason}" for setting, reason, set_in in without_effect(settings)]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from ..errors import IgniteKafkaError, NotAvailableYet, SettingsError
 from ..events import Event, emit
 from .fields import Setting, SettingType
 from .findings import Findings
+from .mapped_names import spelling
 from .secrets import is_secret
 from .suggestions import did_you_mean
 
@@ -108,6 +109,11 @@ class Settings:
         return parsed
 
     @classmethod
+    def unchecked(cls, values: Mapping[str, Any], origins: Mapping[str, str]) -> Self:
+        """An instance made only to find further errors, of values that may be wrong: those that cannot be parsed have their defaults."""
+        return cls._unchecked(cls.parsed_values(values, origins, Findings()), origins)
+
+    @classmethod
     def _unchecked(cls, parsed: Mapping[str, Any], origins: Mapping[str, str]) -> Self:
         """An instance made only to find further errors; a setting that could not be parsed has its default."""
         made = object.__new__(cls)
@@ -141,7 +147,7 @@ class Settings:
         """
         cls.refuse_secret(name, origin)
         if name not in cls.known():
-            hint = did_you_mean(name, cls.known())
+            hint = spelling(name) or did_you_mean(name, cls.known())
             raise SettingsError("there is no such setting", hint or "See docs/settings.md", setting=name, set_in=origin)
 
     @classmethod

@@ -12,7 +12,7 @@ from typing import Any
 
 from .client_properties import COMMON, CONSUMER, PRODUCER, is_security, kept_from_settings, refuse_control_characters
 from .fields import MAPPING, SettingType
-from .key_table import CLIENT_CONVERTED
+from .key_table import CLIENT_CHANGED, CLIENT_CONVERTED, CLIENT_IGNORED, CLIENT_REFUSED
 from .secrets import is_secret
 from .suggestions import did_you_mean
 
@@ -187,6 +187,12 @@ def canonical(config: Mapping[str, Any]) -> dict[str, Any]:
         else:
             result[name] = text.strip() if name == _MECHANISM else text.strip().lower()
     return result
+
+
+def is_client_property(name: str, known: frozenset[str]) -> bool:
+    """Whether a name is a property of Kafka's clients, of librdkafka's or of Java's."""
+    tables = (_RENAMED, _ALIASES, _INSTEAD, _OURS, _FIXED, CLIENT_CHANGED, CLIENT_IGNORED, CLIENT_REFUSED)
+    return name in known or any(name in table for table in tables)
 
 
 def _renamed(name: str, value: str) -> tuple[str, str]:

@@ -21,6 +21,8 @@ PREFIXES = ("producer.override.", "consumer.override.", "producer.", "consumer."
 _TOP_LEVEL = ("security.", "ssl.", "sasl.")
 _SERVERS, _GROUP, _TRANSACTION = "bootstrap.servers", "group.id", "transaction.timeout.ms"
 _POLICY, _TOLERANCE, _LETTERS = "errorHandlingPolicy", "errors.tolerance", "errors.deadletterqueue.topic.name"
+_OURS = re.compile(r"[a-z_]+")
+_NULL = key_table.Refusal("its value is null", "Write a value, or leave the key out")
 _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9._-]")
 
 
@@ -30,6 +32,8 @@ def prepare(given: Mapping[str, Any], origin: Mapping[str, str], *, sink: bool) 
     :param sink: whether the connector is a sink.
     """
     keys = ConnectKeys(dict(given), dict(origin))
+    for name in [name for name, value in given.items() if value is None and not _OURS.fullmatch(name)]:
+        keys.refuse(name, _NULL)
     ignite_connectors.convert(keys)
     main = "consumer" if sink else "producer"
     for name in tuple(keys.given):

@@ -12,12 +12,15 @@ from typing import Any
 
 from ..errors import IgniteKafkaError, SettingsError
 from . import ignite_connectors
+from .client_config import is_client_property
+from .client_properties import CONSUMER, PRODUCER
 from .connect_keys import prepare
 from .connector import ConnectorSettings
 from .converters import PROPERTIES, missing_converters
 from .error_policies import DEAD_LETTER, LOG_ONLY, STOP
 from .fields import TEXTS
 from .findings import PROVIDED, Findings
+from .mapped_names import DEFAULT_GROUP, MAPPINGS
 from .sink import SinkSettings
 from .source import SourceSettings
 from .suggestions import did_you_mean
@@ -38,7 +41,7 @@ _OTHER_CLASSES: Mapping[str, type[ConnectorSettings]] = {ignite_connectors.SINK:
 _GRIDGAIN_9 = "org.gridgain.kafka.GridGainSinkConnector"
 _JSON_CLASS = "org.apache.kafka.connect.json.JsonConverter"  # whose schemas.enable is true unless it is given
 _TOPICS = ("topics", "topics.regex", "topics_regex")  # required by a sink, unknown to a source
-_CREATION = "topic.creation.default."
+_CREATION = DEFAULT_GROUP
 _SECURITY = ("security.", "ssl.", "sasl.")
 _REFERENCE = re.compile(r"\$\{[^}:]+:[^}]*\}")
 
@@ -70,23 +73,6 @@ _OF_CONNECT: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
     },
 }
 _TOLERANCE, _TOLERATED = "errors.tolerance", "conversion_error_policy"
-_MAPPINGS = {
-    "key.converter.": "key_converter_config",
-    "value.converter.": "value_converter_config",
-    "header.converter.": "header_converter_config",
-    "key_converter_config.": "key_converter_config",
-    "value_converter_config.": "value_converter_config",
-    "header_converter_config.": "header_converter_config",
-    "producer.override.": "producer_override",
-    "consumer.override.": "consumer_override",
-    "producer.": "producer_override",
-    "consumer.": "consumer_override",
-    _CREATION: "topic_config",
-    "kafka_config.": "kafka_config",
-    "producer_override.": "producer_override",
-    "consumer_override.": "consumer_override",
-    "topic_config.": "topic_config",
-}
 _NO_CONVERTER = "nobody gave it, and Kafka Connect has no default: it is json without schemas here, unless the worker's file is given, too"
 _WORKER = "it configures a worker of Kafka Connect, which this connector does not have"
 _OTHERS = {SourceSettings: "it is a setting of the sink", SinkSettings: "it is a setting of the source"}
@@ -322,15 +308,21 @@ def _target(name: str, set_in: str | None, direction: type[ConnectorSettings]) -
         return ours, None
     if name.startswith(_SECURITY):
         return "kafka_config", name
-    for beginning, mapping in _MAPPINGS.items():
+    for beginning, mapping in MAPPINGS.items():
         if name.startswith(beginning) and mapping in known:
             return mapping, name.removeprefix(beginning)
     direction.refuse_secret(name, set_in)
     if any(name in known for known in PROPERTIES.values()):
         hint = f"It is a property of converters: write value.converter.{name}, key.converter.{name} or both"
         raise SettingsError("there is no such setting", hint, setting=name, set_in=set_in)
-    hint = did_you_mean(name, [*reference, *connect, *known])
+    hint = did_you_mean(name, [*reference, *connect, *known]) or _client_hint(name, direction)
     raise SettingsError("there is no such setting", hint or "See docs/settings.md", setting=name, set_in=set_in)
+
+
+def _client_hint(name: str, direction: type[ConnectorSettings]) -> str:
+    client = "consumer" if direction.reads_records else "producer"
+    of_client = is_client_property(name, CONSUMER if direction.reads_records else PRODUCER)
+    return f"It is a property of Kafka's clients: write {client}.override.{name}" if of_client else ""
 
 
 def _put(values: dict[str, Any], target: str, item: str | None, value: Any, name: str, set_in: str | None) -> None:

@@ -129,6 +129,8 @@ def _brokers(value: object) -> str:
 
 def _mapping(value: object) -> dict[str, str]:
     if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
+        if nulls := [name for name, item in value.items() if item is None]:
+            raise ValueError(f"{', '.join(nulls)}: null is no text")
         return {refuse_in_line(name): _plain(item) for name, item in value.items()}
     raise ValueError("it is not a mapping of names to texts")
 

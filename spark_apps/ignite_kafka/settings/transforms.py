@@ -101,6 +101,8 @@ def _configs(value: object) -> dict[str, dict[str, str]]:
     value = json_object(value)
     if not isinstance(value, Mapping) or not all(isinstance(alias, str) and isinstance(given, Mapping) for alias, given in value.items()):
         raise ValueError("it is not a mapping of aliases to mappings of properties")
+    if nulls := [f"{alias}.{name}" for alias, given in value.items() for name, item in given.items() if item is None]:
+        raise ValueError(f"{', '.join(nulls)}: null is no text")
     return {alias: MAPPING.parse({name: _text(item) for name, item in given.items()}) for alias, given in value.items()}  # type: ignore[misc]
 
 

@@ -306,6 +306,34 @@ def test_a_transform_that_is_wrong_is_found_before_anything_is_written(folder: P
     assert list((folder / "out").iterdir()) == []
 
 
+def test_what_is_wrong_with_transforms_comes_with_all_other_findings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder / "c.properties"
+    path.write_text(
+        "name=c\nconnector.class=IgniteSourceConnector\nacks=all\ntransforms=only,drop,topic\nwhere=id > 1 / 0\n"
+        "transforms.only.type=io.confluent.connect.transforms.Filter$Value\n"
+        "transforms.drop.type=org.apache.kafka.connect.transforms.ReplaceField$Value\ntransforms.drop.blacklist=a\n"
+        "transforms.topic.type=com.example.Route\n"
+    )
+    for given in ([str(path)], [str(folder / "standalone.properties"), str(path)]):
+        assert cli.main(["validate", *given]) == 2
+        found = [line for line in capsys.readouterr().err.splitlines() if line.startswith("ignite-kafka:")]
+        places = [3, 5, 6, 8, 9]
+        assert len(found) == len(places) + 1, found
+        assert [any(f"set in c.properties, line {place}]" in line for line in found) for place in places] == [True] * 5
+
+
+def test_an_alias_that_nothing_names_is_to_be_checked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder / "c.properties"
+    path.write_text(
+        "name=c\nconnector.class=IgniteSourceConnector\ntransforms.drop.type=ReplaceField$Value\ntransforms.drop.exclude=secret\n"
+    )
+    given = [str(folder / "standalone.properties"), str(path)]
+    for command in (["validate", *given], ["migrate", *given, "--output", str(folder / "out")]):
+        assert cli.main(command) == 0
+        shown = capsys.readouterr().out
+        assert "to be checked: c.properties, line 3: transforms.drop has no effect: transforms does not name it" in shown
+
+
 @pytest.mark.parametrize("command", ["migrate", "validate"])
 def test_the_commands_load_no_library_of_data(command: str, folder: Path) -> None:
     """The commands take a fraction of a second; loading Arrow, polars or Spark takes longer."""

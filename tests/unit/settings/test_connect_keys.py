@@ -6,9 +6,11 @@ import pytest
 
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings.connect_keys import prepare
+from ignite_kafka.settings.connect_names import translate
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.files import LoadedSettings, from_properties
 from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.settings.source import SourceSettings
 
 SOURCE, SINK = "name=c\nconnector.class=IgniteSource\n", "name=c\nconnector.class=IgniteSink\ntopics=t\n"
 
@@ -185,3 +187,40 @@ def test_a_registry_of_a_converter_by_its_name_of_ours_is_read(name: str) -> Non
     url = "value.converter.schema.registry.url=http://r:8081\n"
     assert settings(f"{name}=avro\n{url}").converter_properties("value")["schema.registry.url"] == ("http://r:8081",)
     assert "uses no schema registry" in load(f"{name}=string\n{url}").ignored["value.converter.schema.registry.url"]
+
+
+def test_a_null_is_an_error_that_names_its_key() -> None:
+    given = {
+        "name": "c", "connector.class": "IgniteSinkConnector", "topics": "t", "key.converter": None, "value.converter.schemas.enable": None,
+        "producer.override.acks": None, "transforms": "a", "transforms.a.type": "ExtractField$Value", "transforms.a.field": None,
+    }  # fmt: skip
+    with pytest.raises(SettingsError) as raised:
+        LoadedSettings(*translate(given, {})).settings()
+    assert [(error.what, error.where["setting"]) for error in raised.value.findings] == [
+        ("its value is null", name)
+        for name in ("key.converter", "value.converter.schemas.enable", "producer.override.acks", "transforms.a.field")
+    ]
+
+
+def test_a_null_of_a_mapping_is_named() -> None:
+    given = {"value_converter_config": {"a": None, "b": "x", "c": None}, "transform_config": {"t": {"field": None}}}
+    with pytest.raises(SettingsError) as raised:
+        SourceSettings.from_dict({"name": "c", **given})
+    what = [error.what for error in raised.value.findings]
+    assert what == [
+        "value_converter_config is wrong: a, c: null is no text",
+        "transform_config is wrong: t.field: null is no text",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "written"),
+    [
+        ("IgniteSource", "acks", "producer.override.acks"),
+        ("IgniteSource", "linger.ms", "producer.override.linger.ms"),
+        ("IgniteSink", "fetch.min.bytes", "consumer.override.fetch.min.bytes"),
+    ],
+)
+def test_a_bare_property_of_a_client_is_answered_with_its_prefix(kind: str, name: str, written: str) -> None:
+    *_, errors = translate({"connector.class": kind, "name": "c", name: "1"}, {})
+    assert [error.remedy for error in errors] == [f"It is a property of Kafka's clients: write {written}"]

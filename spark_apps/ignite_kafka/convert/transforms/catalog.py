@@ -26,6 +26,7 @@ from . import (
 )
 from .batch import Predicate, Transform
 from .filter import Filter
+from .of_others import way_out
 from .properties import Owner, Properties, read_properties
 from .sides import Side
 
@@ -106,6 +107,7 @@ def make_predicate(class_name: str, properties: Mapping[str, str]) -> Predicate:
 def _found(kind: str, class_name: str, package: str, known: Mapping[str, _T]) -> _T:
     found = known.get(class_name.removeprefix(package))
     if found is None:
-        remedy = f"{did_you_mean(class_name.rpartition('.')[2], known)} There are: {', '.join(sorted(known))}."
+        foreign = "" if class_name.startswith(_PACKAGE) else way_out(class_name)
+        remedy = foreign or f"{did_you_mean(class_name.rpartition('.')[2], known)} There are: {', '.join(sorted(known))}."
         raise SettingsError(f"There is no {kind} {class_name}", remedy.strip(), setting="type")
     return found

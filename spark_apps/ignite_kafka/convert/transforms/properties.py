@@ -13,6 +13,7 @@ from ...common.redaction import in_message
 from ...errors import SettingsError
 from ...settings.fields import ANY_TEXT, BOOLEAN, TEXTS, SettingType
 from ...settings.suggestions import did_you_mean
+from .of_others import new_name
 
 REQUIRED = object()
 """Default of a property that must be given."""
@@ -67,7 +68,7 @@ def read_properties(owner: str, definitions: Properties, given: Mapping[str, str
     for name in given:
         if name not in definitions:
             known = ", ".join(sorted(definitions)) or "none"
-            close = did_you_mean(name, definitions)
+            close = new_name(name, definitions) or did_you_mean(name, definitions)
             raise SettingsError(f"{owner} has no property {name}", f"{close} Its properties: {known}.".strip(), setting=name)
     return Owner(owner, {name: _value(Owner(owner), name, one, given) for name, one in definitions.items()})
 

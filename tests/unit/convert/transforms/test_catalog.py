@@ -33,6 +33,27 @@ def test_an_unknown_class_is_refused_with_the_nearest() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("io.confluent.connect.transforms.Filter$Value", "Set where, a condition in SQL, or filter"),
+        ("io.confluent.connect.transforms.ExtractTopic$Value", "named by rules: topic_names of a source, cache_names of a sink"),
+        ("io.debezium.transforms.ExtractNewRecordState", "entries of Ignite have no envelope"),
+        ("com.example.Mask$Value", "Write a function: type=package.module:function"),
+    ],
+)
+def test_a_class_of_others_is_refused_with_a_way_out(name: str, words: str) -> None:
+    found = message(name, {"any": "property"})
+    assert words in found
+    assert "Did you mean" not in found
+
+
+def test_a_property_by_its_name_before_kafka_4_is_refused_with_the_new_one() -> None:
+    assert "Write exclude: Kafka 4 has no blacklist any more." in message("ReplaceField$Value", {"blacklist": "a"})
+    assert "Write include" in message("ReplaceField$Key", {"whitelist": "a"})
+    assert "Write include" not in message("Cast$Key", {"whitelist": "a"})
+
+
+@pytest.mark.parametrize(
     ("name", "properties", "words"),
     [
         ("Cast$Value", {}, "needs the property spec"),

@@ -1,0 +1,34 @@
+"""What to do instead of transforms that Kafka does not have, and instead of properties that it had."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_OWN = "Write a function: type=package.module:function, see docs/transforms-setup.md"
+_CONFLUENT, _DEBEZIUM = "io.confluent.connect.transforms.", "io.debezium.transforms."
+_WAYS: Mapping[str, str] = {
+    f"{_CONFLUENT}Filter": "Set where, a condition in SQL, or filter, a Python function; both keep entries",
+    f"{_CONFLUENT}ExtractTopic": "Topics and caches are named by rules: topic_names of a source, cache_names of a sink, docs/routing.md",
+    f"{_CONFLUENT}TopicRegexRouter": "Use Kafka's RegexRouter",
+    f"{_CONFLUENT}MessageTimestampRouter": "Set record_timestamp_field of a source, and use Kafka's TimestampRouter",
+    f"{_DEBEZIUM}ExtractNewRecordState": "Leave it out at a source: entries of Ignite have no envelope. At a sink of Debezium's records, "
+    "Kafka's ExtractField$Value with field=after takes the new state",
+    f"{_DEBEZIUM}ByLogicalTableRouter": "Use Kafka's RegexRouter, or the rules of docs/routing.md",
+    f"{_DEBEZIUM}Filter": "Set where, a condition in SQL, or filter, a Python function; both keep entries",
+    f"{_DEBEZIUM}ContentBasedRouter": "Make a connector for each topic, with where and topic_names, docs/routing.md",
+}
+"""By the class without its side."""
+_RENAMED: Mapping[str, str] = {"blacklist": "exclude", "whitelist": "include"}
+
+
+def way_out(class_name: str) -> str:
+    """What to do instead of a class of another package; empty for a name of none."""
+    if "." not in class_name:
+        return ""
+    return _WAYS.get(class_name.partition("$")[0], _OWN)
+
+
+def new_name(name: str, known: Mapping[str, object]) -> str:
+    """How to write a property under the name that it had before Kafka 4; empty if it is none."""
+    renamed = _RENAMED.get(name)
+    return f"Write {renamed}: Kafka 4 has no {name} any more." if renamed in known else ""
