@@ -123,8 +123,10 @@ def _field(field: AvroField, space: str, seen: dict[str, AvroType]) -> dict[str,
 
 def _redefined(first: AvroType) -> UnsupportedType:
     """The error of a type that has two forms, of which this is the first."""
-    if _has(first, first.name):
-        what = f"the type {first.name} contains itself: each level has another form in Avro, which knows one form of a type within a schema"
+    within = [field.name for field in first.fields if field.type.name == first.name or _has(field.type, first.name)]
+    if within:
+        why = "each level has another form in Avro, which knows one form of a type within a schema"
+        what = f"the type {first.name} contains itself, in field {', '.join(within)}: {why}"
         return UnsupportedType(what, "Use converter json, or json-schema")
     remedy = "Set fieldNullabilityPolicy to EAGER, so that all objects of a type have all its fields, or use converter json"
     return UnsupportedType(
