@@ -27,6 +27,7 @@ from ..settings import secrets
 from ..settings.connector_files import SUFFIXES
 from ..settings.findings import Findings
 from ..settings.secrets import Secrets
+from ..settings.worker import GivenFile
 from .arguments import Parser, add_allowed_providers, allowed_providers, given_providers
 from .given import conversion_errors, permissions_of
 from .replicate import Part, run_together
@@ -161,7 +162,7 @@ def _migrated(arguments: argparse.Namespace, work: Path, *, keep: bool = False) 
     :param keep: see :func:`ignite_kafka.migration.migrate.migrate`.
     """
     allowed = allowed_providers(arguments)
-    read = [one for path in (arguments.file, *arguments.connectors) for one in read_given(path)]
+    read = _read((arguments.file, *arguments.connectors))
     workers = {one.cluster: one for one in read if one.is_worker}
     connectors = [one for one in read if not one.is_worker]
     if not connectors:
@@ -185,6 +186,19 @@ def _migrated(arguments: argparse.Namespace, work: Path, *, keep: bool = False) 
     found.raise_all()
     set_log_values(all(one.loaded.values.get("log_values", True) not in (False, "false") for one in done))
     return done
+
+
+def _read(paths: Sequence[str]) -> list[GivenFile]:
+    """The parts of all files.
+
+    :raises SettingsError: files cannot be read, or are of another form; all of them at once.
+    """
+    found, read = Findings(), list[GivenFile]()
+    for path in paths:
+        with found.check():
+            read += read_given(path)
+    found.raise_all()
+    return read
 
 
 def _once(errors: Sequence[IgniteKafkaError]) -> list[IgniteKafkaError]:

@@ -74,6 +74,13 @@ def test_a_connector_of_strimzi_keeps_what_strimzi_ignores_apart(tmp_path: Path)
     assert {name: one.origin[name] for name in one.ignored} == {"config.name": "c.yaml, line 8", "state": "c.yaml, line 6"}
 
 
+def test_all_files_of_another_form_are_reported_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [written(tmp_path, "a.json", {"name": "a", "config": "text"}), written(tmp_path, "b.json", []), str(tmp_path / "none.json")]
+    assert cli.main(["validate", *files]) == 2
+    shown = capsys.readouterr().err
+    assert [f"{name}.json" in shown for name in ("a", "b", "none")] == [True] * 3
+
+
 def test_two_workers_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [written(tmp_path, name, WORKER) for name in ("v.properties", "w.properties")]
     assert cli.main(["validate", *files, written(tmp_path, "a.json", {"name": "a", "config": SOURCE})]) == 2
