@@ -15,6 +15,7 @@ from ignite_kafka.events import CONFIG_CHANGED, emit
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.settings.client_config import by_client, canonical
 from ignite_kafka.settings.client_properties import AWS_MSK_IAM, GCP, OAUTH_CALLBACK, check_trusted
+from ignite_kafka.settings.key_table import GROUP_MEMBERS
 from ignite_kafka.settings.secrets import split_kafka
 
 _MSK = re.compile(r"\.kafka(-serverless)?\.[a-z0-9-]+\.amazonaws\.com", re.IGNORECASE)
@@ -22,7 +23,7 @@ _MSK = re.compile(r"\.kafka(-serverless)?\.[a-z0-9-]+\.amazonaws\.com", re.IGNOR
 _EXPECTED = frozenset({"group.id", "auto.offset.reset", "enable.auto.commit", "enable.auto.offset.store", "auto.commit.interval.ms"})
 # functions that the Kafka provider takes from a connection, by name
 _OBSERVERS = frozenset({"error_cb", "throttle_cb", "stats_cb", "log_cb", "on_commit"})
-_OMITTED = _OBSERVERS | {"group.instance.id"}
+_OMITTED = _OBSERVERS | GROUP_MEMBERS
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,7 +53,7 @@ def kafka_config(kafka_conn_id: str) -> KafkaConfig:
     """Read a connection of type `kafka`, whose extra may hold properties of consumers, producers and admin clients.
 
     Properties that the connector sets itself (`group.id`, `acks`, `isolation.level` and others) are omitted. Event 15001 reports each one
-    whose value would have had an effect.
+    whose value would have had an effect. Properties of members of a consumer group are omitted, because no client of a connector is one.
 
     ``oauth_cb`` names who makes tokens, see :mod:`ignite_kafka.kafka.oauth_tokens`; for brokers of Amazon MSK and of Google's managed
     Kafka it is known, as to the Kafka provider. Its other functions, such as ``error_cb``, are omitted with event 15001.

@@ -12,8 +12,9 @@ from pathlib import Path
 import markdown  # type: ignore[import-untyped]
 import pytest
 
+from ignite_kafka import events
 from ignite_kafka.cli import main as cli
-from ignite_kafka.events import EVENTS
+from ignite_kafka.events import EVENTS, Event
 
 ROOT = Path(__file__).parents[2]
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
@@ -192,6 +193,13 @@ def test_the_page_for_recovery_has_each_warning_and_error() -> None:
     not_emitted = {int(number) for number in re.findall(r"15\d{3}", last)}
     assert listed | not_emitted == {event.id for event in EVENTS.values() if event.severity > logging.INFO}
     assert not listed & not_emitted
+
+
+def test_each_event_is_emitted_but_those_that_the_page_for_recovery_names() -> None:
+    *_, last = (line for line in (ROOT / "docs" / "recover.md").read_text().splitlines() if line.startswith("Ids "))
+    code = "\n".join(file.read_text() for package in PACKAGES for file in (PACKAGES[package] / package).rglob("*.py") if file.stem != "events")
+    emitted = {value.id for name, value in vars(events).items() if isinstance(value, Event) and re.search(rf"\b{name}\b", code)}
+    assert EVENTS.keys() - emitted == {int(number) for number in re.findall(r"15\d{3}", last)}
 
 
 def test_the_pages_are_found() -> None:

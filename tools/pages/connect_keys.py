@@ -128,7 +128,7 @@ def _client(part: str, key: str) -> tuple[str, str]:
         return HONOURED, "`auto_offset_reset`"
     (target,) = keys.given
     if target != name:
-        return HONOURED, f"`{target}`"
+        return HONOURED, _OF_CONNECTORS.get(target, f"`{target}`")
     try:
         made = (PRODUCER_SETTINGS if part == "producer" else CONSUMER_SETTINGS).parse({key: "1"})
     except ValueError as error:

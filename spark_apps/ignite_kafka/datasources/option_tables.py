@@ -9,8 +9,7 @@ from typing import Any
 from ..errors import SettingsError
 from ..ignite.endpoint import MAX_FRAME_BYTES
 from ..settings.client_properties import CONSUMER, PRODUCER
-from ..settings.converters import CLASSES
-from ..settings.converters import NAMES as CONVERTERS
+from ..settings.converters import CONVERTER
 from ..settings.fields import BOOLEAN, LINE, TEXTS, SettingType, choice, text_like, whole_number
 from ..settings.secrets import is_secret
 from ..settings.source import SourceSettings
@@ -136,7 +135,7 @@ _KAFKA: Mapping[str, Option] = {
 }
 _CONVERTERS: Mapping[str, Option] = {
     f"{side}.converter": Option(
-        choice(*CONVERTERS, aliases=CLASSES),
+        CONVERTER,
         f"Converter of column `{side}`, by our name or Kafka Connect's class: the column is typed. None: binary, or text that is written "
         f"as it is. Its properties are options, too, such as `{side}.converter.schemas.enable`",
     )

@@ -11,6 +11,7 @@ from confluent_kafka import TopicPartition as TopicPartitionOffset
 from confluent_kafka.admin import AclOperation, NewTopic, OffsetSpec, TopicDescription
 
 from ..errors import IgniteKafkaError, KafkaUnavailable, OffsetsLost, TopicError
+from ..events import TOPICS_MADE, emit
 from .bounded_calls import CallStuck, answer_of, bounded, close_consumer, stuck
 from .clients import NO_TOPIC, KafkaClients, translate
 from .topic_errors import NOT_REFUSED, UNKNOWN_TOPIC, not_known_yet
@@ -99,6 +100,8 @@ class Topics(TopicLookup):
     def ensure(self, specs: list[TopicSpec], have: Mapping[str, int] | None = None) -> dict[str, int]:
         """Create missing topics and return the partition count of each topic. Nothing is created if a topic must exist and does not.
 
+        Event 15121 names the topics that were created.
+
         :param have: an earlier result of :meth:`existing`; a topic created meanwhile is used as it is.
         :raises TopicError: the user may not create a topic, its settings are refused, or a topic that must exist does not.
         """
@@ -108,6 +111,7 @@ class Topics(TopicLookup):
             raise TopicError("the topic does not exist, and create_topics is false", "Create it, or set create_topics.", topic=absent)
         made = [NewTopic(spec.name, spec.partitions, spec.replication_factor, config=dict(spec.config)) for spec in missing if spec.create]
         admin = self._admin  # it must live until its answers have arrived
+        created: list[str] = []
         for name, future in (admin.create_topics(made, request_timeout=self._timeout_s) if made else {}).items():
             try:
                 answer_of(future, admin, self._timeout_s, "creating a topic", topic=name)
@@ -117,6 +121,9 @@ class Topics(TopicLookup):
                 error = translate(cause.args[0], "creating a topic", self._memory, topic=name)
                 refused = isinstance(error, KafkaUnavailable) and cause.args[0].code() not in NOT_REFUSED
                 raise TopicError(error.what, **error.where) if refused else error from cause
+            created.append(name)
+        if created:
+            emit(TOPICS_MADE, topics=", ".join(created))
         counts = {**have, **self.counts(spec.name for spec in missing)}
         gone = [spec.name for spec in specs if spec.name not in counts]
         if gone:

@@ -29,7 +29,6 @@ from .transforms import PROPERTIES_BY_ALIAS, check_transforms
 T = TypeVar("T")
 
 _TLS_FILES = ("ignite_tls_ca_file", "ignite_tls_cert_file", "ignite_tls_key_file")
-_CONVERTER = choice(*converters.NAMES, aliases=converters.CLASSES)
 NAME = text_like(r"[a-zA-Z0-9._-]{1,180}", "1 to 180 of the characters a-z A-Z 0-9 . _ -, because topics and transactional ids bear it")
 PREFIX = text_like(r"[a-zA-Z0-9._-]{0,200}", "at most 200 of the characters a-z A-Z 0-9 . _ -")
 TIME = whole_number(1, 2_147_483_647)
@@ -105,11 +104,11 @@ class ConnectorSettings(NamedSettings):
 
     # Form of records
     key_converter: str = setting(
-        "json", _CONVERTER, "Serialization of keys; Kafka Connect's class names are accepted",
+        "json", converters.CONVERTER, "Serialization of keys; Kafka Connect's class names are accepted. Protobuf is not available",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     value_converter: str = setting(
-        "json", _CONVERTER, "Serialization of values; Kafka Connect's class names are accepted",
+        "json", converters.CONVERTER, "Serialization of values; Kafka Connect's class names are accepted. Protobuf is not available",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     key_converter_config: Mapping[str, str] = setting(

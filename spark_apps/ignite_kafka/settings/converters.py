@@ -49,6 +49,13 @@ CLASSES: Mapping[str, str] = MappingProxyType(
     | {f"{name.capitalize()}Converter": name for name in PRIMITIVES}
 )
 """Class names of converters of keys and values."""
+_NO_PROTOBUF = "Protobuf is not available in this version; avro and json-schema write schemas to the same registries"
+CONVERTER = choice(
+    *NAMES,
+    aliases=CLASSES,
+    absent=dict.fromkeys(("protobuf", "ProtobufConverter", "io.confluent.connect.protobuf.ProtobufConverter"), _NO_PROTOBUF),
+)
+"""Type of a setting that names a converter of keys or values."""
 HEADER_CLASSES: Mapping[str, str] = MappingProxyType(
     {f"{_KAFKA}.storage.SimpleHeaderConverter": SIMPLE, "SimpleHeaderConverter": SIMPLE}
     | {name: one for name, one in CLASSES.items() if one in HEADER_NAMES}

@@ -217,10 +217,13 @@ def whole_number(low: int, high: int | None = None, *, besides: int | None = Non
     )
 
 
-def choice(*values: str, aliases: Mapping[str, str] | None = None, any_case: bool = False) -> SettingType:
+def choice(
+    *values: str, aliases: Mapping[str, str] | None = None, any_case: bool = False, absent: Mapping[str, str] | None = None
+) -> SettingType:
     """One of several texts, or an alias of one.
 
     :param any_case: the values are in upper case, and accepted in any case.
+    :param absent: texts that users may expect, each with the reason why it is refused.
     """
     known = dict(aliases or {})
 
@@ -228,7 +231,7 @@ def choice(*values: str, aliases: Mapping[str, str] | None = None, any_case: boo
         text = _text(value).strip()
         text = known.get(text, text.upper() if any_case else text)
         if text not in values:
-            raise ValueError("it is none of these")
+            raise ValueError((absent or {}).get(text, "it is none of these"))
         return text
 
     shown = [value or "empty" for value in values]

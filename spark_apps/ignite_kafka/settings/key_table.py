@@ -85,6 +85,14 @@ CONNECTOR_IGNORED_BEGINNINGS: Mapping[str, str] = {
 }
 """Beginnings of keys of a connector's file, besides those of :mod:`.connect_names`."""
 
+GROUP_MEMBERS = frozenset(
+    """
+    group.instance.id group.protocol group.remote.assignor heartbeat.interval.ms max.poll.interval.ms partition.assignment.strategy
+    session.timeout.ms
+    """.split()  # noqa: SIM905
+)
+"""Properties of consumers that only members of a consumer group use. No client of a connector is one."""
+
 CLIENT_IGNORED: Mapping[str, str] = {
     **dict.fromkeys(("interceptor.classes", "metric.reporters", "security.providers", "ssl.engine.factory.class"), _JAVA),
     **dict.fromkeys(("metrics.num.samples", "metrics.recording.level", "metrics.sample.window.ms", "auto.include.jmx.reporter"), _METRICS),
@@ -106,10 +114,6 @@ CLIENT_IGNORED: Mapping[str, str] = {
     "exclude.internal.topics": "the connector assigns partitions, and reads no internal topic",
     "internal.throw.on.fetch.stable.offset.unsupported": "it is internal to Java clients",
     "max.poll.records": "the setting batch_size limits a batch",
-    "partition.assignment.strategy": "the connector assigns partitions to its tasks",
-    "group.remote.assignor": "the connector assigns partitions to its tasks",
-    "group.instance.id": "the connector assigns partitions to its tasks",
-    "group.protocol": "the connector assigns partitions to its tasks",
     "share.acknowledgement.mode": "the connector uses no share groups",
     "share.acquire.mode": "the connector uses no share groups",
     **dict.fromkeys(("ssl.protocol", "ssl.enabled.protocols", "ssl.provider", "ssl.secure.random.implementation"), _TLS),
@@ -141,6 +145,7 @@ CLIENT_IGNORED: Mapping[str, str] = {
 
 CONSUMER_IGNORED: Mapping[str, str] = {
     "request.timeout.ms": "librdkafka bounds a consumer's requests by socket.timeout.ms",
+    **dict.fromkeys(GROUP_MEMBERS, "the connector assigns partitions to its tasks: no client joins a consumer group"),
 }
 """Properties that only a consumer does not have here."""
 

@@ -3,6 +3,7 @@ The settings of a topic: known, not to be known, or asked for in vain."""
 
 from __future__ import annotations
 
+import logging
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
@@ -15,7 +16,7 @@ from confluent_kafka.admin import AclOperation, AdminClient, NewTopic, OffsetSpe
 
 from ignite_kafka.errors import KafkaUnavailable, OffsetsLost, TopicError
 from ignite_kafka.kafka.clients import ErrorMemory, KafkaClients
-from ignite_kafka.kafka.topics import Topics, TopicState, read_to
+from ignite_kafka.kafka.topics import Topics, TopicSpec, TopicState, read_to
 from tests.support.fake_time import FakeTime
 from tests.support.fake_topics import described, refused
 
@@ -245,3 +246,43 @@ def test_a_client_lives_until_its_answers_have_come() -> None:
     shared.append(Topics(Replacing({})))
     assert shared[0].ends("t", [0]) == {0: 7}
     assert shared[0].counts(["t"]) == {"t": 1}
+
+
+class Creating:
+    """An admin client of a cluster that creates topics, but finds some of them there already."""
+
+    def __init__(self, there: set[str]) -> None:
+        self._there = there
+
+    def list_topics(self, **_: Any) -> Any:
+        return SimpleNamespace(topics={})
+
+    def describe_topics(self, names: TopicCollection, **_: Any) -> dict[str, Future[Any]]:
+        return {name: answered(SimpleNamespace(topic_id="id", partitions=[0])) for name in names.topic_names}
+
+    def create_topics(self, wanted: Iterable[NewTopic], **_: Any) -> dict[str, Future[Any]]:
+        exists = KafkaException(KafkaError(KafkaError.TOPIC_ALREADY_EXISTS))
+        return {new.topic: answered(exists if new.topic in self._there else None) for new in wanted}
+
+
+def answered(answer: Any) -> Future[Any]:
+    future = Future[Any]()
+    if isinstance(answer, Exception):
+        future.set_exception(answer)
+    else:
+        future.set_result(answer)
+    return future
+
+
+def test_topics_that_a_run_creates_are_named_by_an_event(caplog: pytest.LogCaptureFixture) -> None:
+    class Cluster(KafkaClients):
+        def admin(self) -> tuple[AdminClient, ErrorMemory]:
+            return Creating({"met"}), ErrorMemory()  # type: ignore[return-value]
+
+    caplog.set_level(logging.INFO)
+    specs = [TopicSpec(name, 1) for name in ("old", "new", "met", "newer")]
+    assert Topics(Cluster({})).ensure(specs, {"old": 1}) == dict.fromkeys(("old", "new", "met", "newer"), 1)
+    (record,) = [record for record in caplog.records if record.__dict__.get("event_id") == 15121]
+    assert record.__dict__["event_fields"] == {"topics": "new, newer"}
+    assert Topics(Cluster({})).ensure(specs[:1], {"old": 1}) == {"old": 1}
+    assert len([record for record in caplog.records if record.__dict__.get("event_id") == 15121]) == 1, "nothing was created"

@@ -17,6 +17,13 @@ def test_converters_by_connect_s_class_names() -> None:
     assert build(value_converter="ignite-binary").key_converter == "json"
 
 
+@pytest.mark.parametrize("name", ["protobuf", "ProtobufConverter", "io.confluent.connect.protobuf.ProtobufConverter"])
+@pytest.mark.parametrize("side", ["key", "value"])
+def test_protobuf_is_refused_with_what_can_be_used(side: str, name: str) -> None:
+    with pytest.raises(SettingsError, match=f"{side}_converter is wrong: Protobuf is not available.*avro and json-schema"):
+        build(**{f"{side}_converter": name})
+
+
 def test_properties_of_converters_are_checked_and_have_defaults() -> None:
     numeric = build(value_converter_config={"decimal.format": "NUMERIC"})
     assert numeric.converter_properties("value")["decimal.format"] == "NUMERIC"
