@@ -36,7 +36,7 @@ class Problem:
     def of(error: IgniteKafkaError) -> Problem:
         """The parts of an error."""
         where = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in error.where.items())
-        return Problem(type(error).__name__, error.what, where, error.remedy)
+        return Problem(type(error).__name__, error.what, where, error.advice)
 
 
 @dataclass(frozen=True)

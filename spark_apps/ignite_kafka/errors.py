@@ -7,7 +7,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, ClassVar
+
+_ANCHORS: dict[str, str] = {}
+
+
+def describe_settings(anchors: Mapping[str, str]) -> None:
+    """Let errors about settings name the place of the settings page that describes them. The settings classes call it.
+
+    :param anchors: anchors of docs/settings.md by names of settings, which stand for all longer names, too: ``transforms`` for
+        ``transforms.route.type``.
+    """
+    _ANCHORS.update(anchors)
 
 
 class IgniteKafkaError(Exception):
@@ -32,7 +44,14 @@ class IgniteKafkaError(Exception):
     def __str__(self) -> str:
         places = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in self.where.items())
         text = f"{self.what} [{places}]" if places else self.what
-        return f"{text}. {self.remedy}" if self.remedy else text
+        return f"{text}. {self.advice}" if self.advice else text
+
+    @property
+    def advice(self) -> str:
+        """The remedy, and the place of the settings page that describes the setting in `where`."""
+        page = _page_of(self.where.get("setting"))
+        end = "" if not (page and self.remedy) else " " if self.remedy.endswith((".", "?", "!")) else ". "
+        return f"{self.remedy}{end}{page}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.to_dict(),)
@@ -237,6 +256,13 @@ class OutcomeUnknown(IgniteKafkaError):
     """A commit or a put has no answer: it is neither done nor failed."""
 
     exit_code = 4
+
+
+def _page_of(setting: object) -> str:
+    name = str(setting)
+    while name and name not in _ANCHORS:
+        name = name.rpartition(".")[0]
+    return f"See docs/settings.md#{_ANCHORS[name]}" if name else ""
 
 
 def _subclasses(root: type[IgniteKafkaError]) -> dict[str, type[IgniteKafkaError]]:

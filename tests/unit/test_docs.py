@@ -56,7 +56,9 @@ def anchor(heading: str) -> str:
 
 
 def anchors(page: Path) -> set[str]:
-    return {anchor(line.lstrip("#")) for _, line in prose(page) if line.startswith("#")}
+    """Anchors of the headings of a page, and those that it names."""
+    headings = {anchor(line.lstrip("#")) for _, line in prose(page) if line.startswith("#")}
+    return headings | set(re.findall(r'<a id="([\w-]+)"></a>', text_of(page)))
 
 
 @pages
@@ -197,7 +199,9 @@ def test_the_page_for_recovery_has_each_warning_and_error() -> None:
 
 def test_each_event_is_emitted_but_those_that_the_page_for_recovery_names() -> None:
     *_, last = (line for line in (ROOT / "docs" / "recover.md").read_text().splitlines() if line.startswith("Ids "))
-    code = "\n".join(file.read_text() for package in PACKAGES for file in (PACKAGES[package] / package).rglob("*.py") if file.stem != "events")
+    code = "\n".join(
+        file.read_text() for package in PACKAGES for file in (PACKAGES[package] / package).rglob("*.py") if file.stem != "events"
+    )
     emitted = {value.id for name, value in vars(events).items() if isinstance(value, Event) and re.search(rf"\b{name}\b", code)}
     assert EVENTS.keys() - emitted == {int(number) for number in re.findall(r"15\d{3}", last)}
 

@@ -9,6 +9,7 @@ import pytest
 
 from ignite_kafka import errors
 from ignite_kafka.errors import DecodeError, Fenced, IgniteKafkaError, OutcomeUnknown, ScanFailed, SettingsError, UnknownBinaryType
+from ignite_kafka.settings import files  # noqa: F401 - the settings describe themselves
 
 KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, IgniteKafkaError)]
 
@@ -41,3 +42,30 @@ def test_exit_codes_and_what_retries_cure() -> None:
     assert not ScanFailed.final
     assert Fenced.final
     assert issubclass(UnknownBinaryType, DecodeError)
+
+
+@pytest.mark.parametrize(
+    ("setting", "anchor"),
+    [
+        ("slots", "slots"),
+        ("value_converter_config.schema.content", "value_converter_config"),
+        ("transforms.route.type", "transforms"),
+        ("cacheWhitelist", "cache_whitelist"),
+        ("errors.tolerance", "conversion_error_policy"),
+        ("topic.creation.enable", "create_topics"),
+        ("topic.creation.compacted.include", "topic_creation_groups"),
+        ("producer.override.partitioner.class", "producer_override"),
+    ],
+)
+def test_an_error_about_a_setting_names_its_place_on_the_page_of_settings(setting: str, anchor: str) -> None:
+    error = SettingsError("w", "Mend it", setting=setting)
+    assert str(error) == f"w [setting {setting}]. Mend it. See docs/settings.md#{anchor}"
+    assert error.advice == f"Mend it. See docs/settings.md#{anchor}"
+    assert str(IgniteKafkaError.from_dict(error.to_dict())) == str(error)
+    assert str(SettingsError("w", "Why?", setting=setting)).endswith(f"Why? See docs/settings.md#{anchor}")
+    assert str(SettingsError("w", setting=setting)).endswith(f"]. See docs/settings.md#{anchor}")
+
+
+@pytest.mark.parametrize("where", [{}, {"setting": "run_for"}, {"setting": "slotss"}, {"option": "slots"}, {"setting": ""}])
+def test_an_error_about_anything_else_names_no_place(where: dict[str, str]) -> None:
+    assert "docs" not in str(SettingsError("w", "Mend it", **where))

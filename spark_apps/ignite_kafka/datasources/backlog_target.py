@@ -55,7 +55,7 @@ class BacklogTarget:
             raise SettingsError(
                 f"the connector captures {', '.join(sorted(others))} already",
                 "Give each stream another connector name.",
-                setting="connector",
+                option="connector",
                 connector=self.settings.name,
             )
         found = capture.start([self.cache.name])

@@ -53,16 +53,14 @@ def entry_parts(
     missing = [name for name in keys if name.lower() not in columns]
     if missing:
         what = f"the DataFrame has no column {missing[0]} for the key; it has {', '.join(schema.names)}"
-        raise SettingsError(what, "Name the key's columns in the option key.", setting="key", cache=cache.name)
+        raise SettingsError(what, "Name the key's columns in the option key.", option="key", cache=cache.name)
     if TYPE in columns:
         what = f"column {TYPE} says that the rows are of several types, which are written one by one"
         raise SettingsError(what, f"Filter by it, drop it, and name the type in the option value_type. [{TYPE}]", cache=cache.name)
     key_names = tuple(columns[name.lower()].name for name in keys)
     value_names = tuple(name for name in schema.names if name not in key_names)
     if not value_names:
-        raise SettingsError(
-            "no column is left for the value", "Keep one, or name fewer in the option key.", setting="key", cache=cache.name
-        )
+        raise SettingsError("no column is left for the value", "Keep one, or name fewer in the option key.", option="key", cache=cache.name)
     frame = _FrameTypes(cache, types, key_type, value_type)
     return (
         frame.part(frame.key, [columns[name.lower()] for name in key_names], KEY, "key"),
@@ -193,13 +191,11 @@ def _of_one_entity(cache: CacheInfo, key_type: str | None, value_type: str | Non
         left = tuple(entity for entity in entities if given in (None, getattr(entity, of_entity)))
         if entities and not left:
             has = ", ".join(getattr(entity, of_entity) for entity in entities)
-            raise SettingsError(
-                f"{setting} is {given}, and the cache has {has}", "Leave the option out.", setting=setting, cache=cache.name
-            )
+            raise SettingsError(f"{setting} is {given}, and the cache has {has}", "Leave the option out.", option=setting, cache=cache.name)
         entities = left
     if len(entities) > 1:
         what = f"the cache has several query entities: {', '.join(entity.value_type for entity in entities)}"
-        raise SettingsError(what, "Name one in the option value_type.", setting="value_type", cache=cache.name)
+        raise SettingsError(what, "Name one in the option value_type.", option="value_type", cache=cache.name)
     return replace(cache, query_entities=entities)
 
 

@@ -117,7 +117,7 @@ class IgniteDataSource(DataSource):
         """A writer of DataFrames of this schema."""
         if overwrite:
             remedy = 'Write with mode("append"); the option overwrite decides whether existing entries are replaced.'
-            raise SettingsError("a cache is not emptied before it is written to", remedy, setting="mode")
+            raise SettingsError("a cache is not emptied before it is written to", remedy, option="mode")
         return ignite_writer(WriteOptions.of(dict(self.options)), schema)
 
 
@@ -157,7 +157,7 @@ class IgniteReader(DataSourceReader):
         if beyond:
             raise SettingsError(
                 f"the cache has {self._info.partitions} partitions and no partition {beyond[0]}",
-                setting="partitions",
+                option="partitions",
                 cache=self._info.name,
             )
         parts = min(self._options.num_partitions, len(wanted)) or 1
@@ -209,7 +209,7 @@ def parse_partitions(text: str) -> tuple[int, ...]:
             first, _, last = part.partition("-")
             numbers.update(range(int(first), int(last or first) + 1))
     except ValueError:
-        raise SettingsError(f"option 'partitions' is {text!r}", "Write numbers and ranges, as 0-63,100.", setting="partitions") from None
+        raise SettingsError(f"option 'partitions' is {text!r}", "Write numbers and ranges, as 0-63,100.", option="partitions") from None
     return tuple(sorted(numbers))
 
 

@@ -47,7 +47,7 @@ class WriteOptions(IgniteOptions):
         key = tuple(name.strip() for name in values["key"].split(","))
         if not all(key) or len({name.lower() for name in key}) < len(key):
             raise SettingsError(
-                f"option 'key' is {values['key']!r}", "Give names of columns, each once, as id or day,number.", setting="key"
+                f"option 'key' is {values['key']!r}", "Give names of columns, each once, as id or day,number.", option="key"
             )
         names = ("overwrite", "create", "backups", "key_type", "value_type")
         return WriteOptions(*ignite_connection(values), values["cache"], key, *(values[name] for name in names))

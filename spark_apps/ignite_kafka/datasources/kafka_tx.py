@@ -126,7 +126,7 @@ class KafkaTxDataSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """A writer of DataFrames of this schema."""
         if overwrite:
-            raise SettingsError("a topic cannot be overwritten", 'Write with mode("append").', setting="mode")
+            raise SettingsError("a topic cannot be overwritten", 'Write with mode("append").', option="mode")
         options = WriteOptions.of(dict(self.options))
         _check_schema(schema, options)
         columns = {one.name: one for one in to_arrow_schema(schema, timezone="UTC")}
@@ -206,7 +206,7 @@ class KafkaTxWriter(DataSourceArrowWriter):
             raise SettingsError(
                 f"the DataFrame has more partitions than slots ({options.slots})",
                 f"Call repartition({options.slots}) first, or give the connector more slots from its first write on.",
-                setting="slots",
+                option="slots",
             )
         clients = options.clients()
         owner = Owner(self._generation, attempt=context.attemptNumber())
@@ -242,7 +242,7 @@ def _by_topic(batch: pa.RecordBatch, topic: str | None, prefix: str, typed: Mapp
     )
     for name, rows in groups:
         if name is None:
-            raise SettingsError("a row has no topic", "Fill the column topic, or give the option topic.", setting="topic")
+            raise SettingsError("a row has no topic", "Fill the column topic, or give the option topic.", option="topic")
         check_data_topic("topic", name, prefix)
         values = _bytes(rows, "value", name, typed)
         keys = _bytes(rows, "key", name, typed) if "key" in rows.column_names else pa.nulls(len(rows), pa.binary())
@@ -262,7 +262,7 @@ def _headers(rows: pa.Table) -> pa.ListArray | None:
     headers = rows["headers"].combine_chunks()
     keys = headers.flatten().field("key")
     if keys.null_count:
-        raise SettingsError("a header has no key", "Fill the field key of each element of column headers.", setting="headers")
+        raise SettingsError("a header has no key", "Fill the field key of each element of column headers.", column="headers")
     counts = list_sizes(headers)
     return headers_of(counts, keys, headers.flatten().field("value").cast(pa.binary()))
 
@@ -275,7 +275,7 @@ def _times_ms(rows: pa.Table) -> Int64Array | None:
     numbers = times.cast(pa.int64())
     if pc.any(pc.less_equal(numbers, 0)).as_py():
         what = "a timestamp is not after 1970-01-01T00:00Z, where those of Kafka's records begin"
-        raise SettingsError(what, "Drop or correct the column timestamp; null is the time of sending.", setting="timestamp")
+        raise SettingsError(what, "Drop or correct the column timestamp; null is the time of sending.", column="timestamp")
     return np.asarray(pc.fill_null(numbers, 0))
 
 
@@ -299,4 +299,4 @@ def _check_schema(schema: StructType, options: WriteOptions) -> None:
             "array<struct<key:string,value:binary>>, and timestamp a timestamp.",
         )
     if options.topic is None and types.get("topic") != "string":
-        raise SettingsError("no topic is given", "Give the option topic or a string column topic.", setting="topic")
+        raise SettingsError("no topic is given", "Give the option topic or a string column topic.", option="topic")

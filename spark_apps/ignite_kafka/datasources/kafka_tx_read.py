@@ -134,7 +134,7 @@ def default_schema(options: ReadOptions) -> pa.Schema:
         if one.frame_type is None:
             what = f"{side}.converter is {one.name}, whose records do not say one type for the whole column"
             remedy = f'Give the types with .schema("{side} struct<…>, …"), and the other columns that are wanted.'
-            raise SettingsError(what, remedy, setting=f"{side}.converter")
+            raise SettingsError(what, remedy, option=f"{side}.converter")
         schema = schema.set(schema.get_field_index(side), pa.field(side, one.frame_type))
     return schema
 
@@ -144,12 +144,12 @@ def _check_schema(schema: pa.Schema, options: ReadOptions) -> None:
     for one in schema:
         if one.name not in known.names:
             names = ", ".join(known.names)
-            raise SettingsError(f"there is no column {one.name}", f"The columns of a read are {names}.", setting=one.name)
+            raise SettingsError(f"there is no column {one.name}", f"The columns of a read are {names}.", column=one.name)
         if one.name in options.converters:
             schema_of(one)
         elif one.type != known.field(one.name).type and not pa.types.is_list(one.type):
             remedy = f"Give it that type, or option {one.name}.converter." if one.name in ("key", "value") else "Give it that type."
-            raise SettingsError(f"column {one.name} is {known.field(one.name).type}, not {one.type}", remedy, setting=one.name)
+            raise SettingsError(f"column {one.name} is {known.field(one.name).type}, not {one.type}", remedy, column=one.name)
 
 
 def parse_offsets(text: str) -> dict[int, int]:
@@ -165,7 +165,7 @@ def parse_offsets(text: str) -> dict[int, int]:
         given = None
     if not isinstance(given, dict) or not all(part.isdecimal() and type(offset) is int and offset >= 0 for part, offset in given.items()):
         remedy = 'Give earliest, or offsets by partition as {"0": 120, "3": 0}; other partitions begin at their first record.'
-        raise SettingsError(f"option 'starting_offsets' is {text!r}", remedy, setting="starting_offsets")
+        raise SettingsError(f"option 'starting_offsets' is {text!r}", remedy, option="starting_offsets")
     return {int(part): offset for part, offset in given.items()}
 
 

@@ -74,24 +74,24 @@ class OptionTable:
     def _value(self, name: str, option: Option, given: Mapping[str, str]) -> object:
         if option.required and not given.get(name):
             what = f"option {name!r} of {self.source} is missing"
-            raise SettingsError(what, f'Give it with .option("{name}", …).', setting=name)
+            raise SettingsError(what, f'Give it with .option("{name}", …).', option=name)
         if name not in given:
             return option.default
         try:
             return option.type.parse(given[name])
         except ValueError as error:
             what = f"option {name!r} of {self.source} is {given[name]!r}: {error}"
-            raise SettingsError(what, f"Allowed: {option.type.allowed}.", setting=name) from error
+            raise SettingsError(what, f"Allowed: {option.type.allowed}.", option=name) from error
 
     def _unknown(self, name: str) -> SettingsError:
         other = next((table for table in TABLES if table.source == self.source and name in table.options), None)
         if other is not None:
-            return SettingsError(f"{name!r} is an option of {other.title}, not of {self.use}", "Leave it out.", setting=name)
+            return SettingsError(f"{name!r} is an option of {other.title}, not of {self.use}", "Leave it out.", option=name)
         close = nearest(name, self.options)
         if close is None and self.kafka is not None and name in self.kafka:
             close = KAFKA_PREFIX + name
         remedy = f"Did you mean {close}?" if close else f"Its options: {', '.join(self.options)}."
-        return SettingsError(f"{self.source} has no option {name!r} for {self.use}", remedy, setting=name)
+        return SettingsError(f"{self.source} has no option {name!r} for {self.use}", remedy, option=name)
 
 
 def refuse_secrets(options: Mapping[str, str]) -> None:
@@ -104,7 +104,7 @@ def refuse_secrets(options: Mapping[str, str]) -> None:
             raise SettingsError(
                 f"option {name!r} would show a secret in Spark's UI and event log",
                 "Put it into a file (docs/security.md has its form) and name that in the option secrets_file.",
-                setting=name,
+                option=name,
             )
 
 

@@ -81,11 +81,11 @@ def converter_options(
         name = values[option]
         if name is None:
             if properties:
-                raise SettingsError(f"{option}.{next(iter(properties))} is given without {option}", f"Give {option}, too.", setting=option)
+                raise SettingsError(f"{option}.{next(iter(properties))} is given without {option}", f"Give {option}, too.", option=option)
             continue
         if name == converters.IGNITE_BINARY:
             remedy = "Leave it out, and read or write binary columns."
-            raise SettingsError(f"{option} is {name}, which has no columns", remedy, setting=option)
+            raise SettingsError(f"{option} is {name}, which has no columns", remedy, option=option)
         parsed = converters.parse_properties(option, name, properties, sink=reading)
         if "decimal.format" in parsed:
             parsed["decimal.format"] = parsed["decimal.format"] or "BASE64"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Self
 
-from ..errors import IgniteKafkaError, NotAvailableYet, SettingsError
+from ..errors import IgniteKafkaError, NotAvailableYet, SettingsError, describe_settings
 from ..events import Event, emit
 from .fields import Setting, SettingType
 from .findings import Findings
@@ -44,6 +44,11 @@ class Settings:
     """Lists that select everything when they are not given."""
 
     origin: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False, repr=False)
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        made = {name: value.metadata["setting"] for name, value in vars(cls).items() if _is_setting(value)}
+        describe_settings({name: name for name in made} | {one.reference: name for name, one in made.items() if one.reference})
 
     def __post_init__(self) -> None:
         found = Findings()
@@ -211,14 +216,18 @@ class Settings:
             emit(event, **fields)
 
 
+def _is_setting(value: object) -> bool:
+    return isinstance(value, dataclasses.Field) and "setting" in value.metadata
+
+
 @cache
 def _known(settings: type[Any]) -> Mapping[str, Setting]:
-    return {item.name: item.metadata["setting"] for item in dataclasses.fields(settings) if "setting" in item.metadata}
+    return {item.name: item.metadata["setting"] for item in dataclasses.fields(settings) if _is_setting(item)}
 
 
 @cache
 def _defaults(settings: type[Any]) -> Mapping[str, Any]:
-    return {item.name: _default(item) for item in dataclasses.fields(settings) if "setting" in item.metadata}
+    return {item.name: _default(item) for item in dataclasses.fields(settings) if _is_setting(item)}
 
 
 def _default(item: dataclasses.Field[Any]) -> Any:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import IgniteKafkaError, SettingsError
+from ..errors import IgniteKafkaError, SettingsError, describe_settings
 from . import ignite_connectors
 from .client_config import is_client_property
 from .client_properties import CONSUMER, PRODUCER
@@ -74,6 +74,17 @@ _OF_CONNECT: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
 }
 _TOLERANCE, _TOLERATED = "errors.tolerance", "conversion_error_policy"
 _NO_CONVERTER = "nobody gave it, and Kafka Connect has no default: it is json without schemas here, unless the worker's file is given, too"
+
+
+def setting_names() -> dict[str, str]:
+    """Our settings by Kafka Connect's names and beginnings of names."""
+    names = {name: setting for connect in _OF_CONNECT.values() for name, setting in connect.items()}
+    beginnings = {beginning.removesuffix("."): setting for beginning, setting in MAPPINGS.items()}
+    return {**beginnings, CONNECT_PREFIX.removesuffix("."): "topic_creation_groups", **names, _TOLERANCE: _TOLERATED}
+
+
+describe_settings(setting_names())
+
 _WORKER = "it configures a worker of Kafka Connect, which this connector does not have"
 _OTHERS = {SourceSettings: "it is a setting of the sink", SinkSettings: "it is a setting of the source"}
 _IGNORED = {

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from ignite_kafka.datasources.option_tables import TABLES
+from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.events import EVENTS
+from ignite_kafka.settings.connect_names import setting_names
+from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from tools.pages import PAGES
@@ -31,3 +35,26 @@ def test_a_generated_page_is_up_to_date(name: str) -> None:
 def test_each_name_has_its_row(page: str, names: list[object]) -> None:
     text = PAGES[page]()
     assert [name for name in names if f"\n| {name} |" not in text] == []
+
+
+LINK = re.compile(r"See docs/settings\.md#(\w+)")
+
+
+@pytest.mark.parametrize("direction", [SourceSettings, SinkSettings])
+def test_the_error_of_a_wrong_value_links_to_the_anchor_of_its_setting(direction: type[ConnectorSettings]) -> None:
+    anchors = set(re.findall(r'<a id="(\w+)"></a>', (DOCS / "settings.md").read_text()))
+    required = {"name": "c"} if direction is SourceSettings else {"name": "c", "topics": "t"}
+    for name in direction.known():
+        with pytest.raises(IgniteKafkaError) as caught:
+            direction.from_dict({**required, name: 1.5})
+        assert LINK.findall(str(caught.value)) == [name], str(caught.value)
+        assert name in anchors
+
+
+def test_each_name_of_a_setting_leads_to_an_anchor_that_exists() -> None:
+    anchors = set(re.findall(r'<a id="(\w+)"></a>', (DOCS / "settings.md").read_text()))
+    names = {**setting_names(), **dict.fromkeys({**SourceSettings.known(), **SinkSettings.known()})}
+    assert len(names) > 100
+    for name in names:
+        (anchor,) = LINK.findall(str(SettingsError("w", setting=name)))
+        assert anchor in anchors, name
