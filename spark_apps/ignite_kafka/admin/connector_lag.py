@@ -7,22 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from ..ignite.cluster import Cluster
 from ..kafka.clients import KafkaClients
 from ..kafka.partition_lag import PartitionLag, partition_lags
 from ..kafka.topics import Topics
-from ..settings.connector import ConnectorSettings
 from ..settings.sink import SinkSettings
 from ..settings.source import SourceSettings
-from ..state.configs import ConnectorRecord, read_connector
+from ..state.configs import read_connector
 from ..state.status import COMPLETED, RunStatus, read_progress, read_run
 from . import backlog
 from .lag import source_partitions, summed
+from .recorded_settings import recorded_settings
 
 NEVER_STARTED, UNKNOWN = "NEVER_STARTED", "UNKNOWN"
-S = TypeVar("S", bound=ConnectorSettings)
 
 
 @dataclass(frozen=True)
@@ -87,12 +86,6 @@ def read_lag(clients: KafkaClients, prefix: str, connector: str, connect: Callab
         view = backlog.status_of(cluster, connector)
     loaded = loaded and not any(unit.sent_again for unit in view.units)
     return ConnectorLag(connector, state, loaded, _behind(source_partitions(view)), caches.union(one.cache for one in view.caches))
-
-
-def recorded_settings(direction: type[S], record: ConnectorRecord) -> S:
-    """The settings that the newest run recorded; those of a newer version are left out."""
-    known = direction.known()
-    return direction.from_dict({name: value for name, value in record.settings.items() if name in known}, "the connector's record")
 
 
 def _behind(partitions: Iterable[PartitionLag]) -> tuple[PartitionLag, ...]:

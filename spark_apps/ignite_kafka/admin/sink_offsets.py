@@ -24,8 +24,9 @@ from ..settings.secrets import Secrets
 from ..settings.sink import EARLIEST, LATEST, SinkSettings
 from ..settings.suggestions import did_you_mean
 from ..state.internal_records import FORMAT_HEADERS
-from .connector_lag import recorded_settings, topics_read
+from .connector_lag import topics_read
 from .offsets import Hold
+from .recorded_settings import recorded_settings
 
 NOWHERE = -1
 _SPECS: Mapping[str, OffsetSpec] = {EARLIEST: OffsetSpec.earliest(), LATEST: OffsetSpec.latest()}

@@ -29,6 +29,17 @@ _CONVERSION: Mapping[Callable[[ConnectorSettings], None], Sequence[str]] = {
     check_transforms: (*CONFIGS, *CONFIGS.values(), "overrides"),
 }
 """Checks of the conversion, and the settings whose errors make them pointless."""
+_ADDRESSES = {"--kafka": "bootstrap_servers", "--ignite": "ignite_addresses"}
+
+
+def add_name_instead_of_file(added: argparse.ArgumentParser) -> None:
+    """Add the arguments of a command that takes FILE, or else the name of a connector that has run."""
+    added.add_argument(
+        "--name", metavar="NAME",
+        help="instead of FILE: the connector's name. Its newest run gives the settings; --kafka and --ignite the addresses",
+    )  # fmt: skip
+    added.add_argument("--settings", metavar="FILE", help="with --name: settings file, if a connection needs more than an address")
+    added.add_argument("--internal-topic-prefix", metavar="PREFIX", help="with --name: internal_topic_prefix of the connector")
 
 
 def settings_of(arguments: argparse.Namespace, *, conversion: bool = False) -> ConnectorSettings:
@@ -36,14 +47,50 @@ def settings_of(arguments: argparse.Namespace, *, conversion: bool = False) -> C
 
     :param conversion: check transforms and conditions, too; all errors come at once.
     """
+    return _checked(lambda: _with_conversion(arguments) if conversion else _loaded(arguments, arguments.file).settings())
+
+
+def _with_conversion(arguments: argparse.Namespace) -> ConnectorSettings:
+    loaded, found = _loaded(arguments, arguments.file), Findings()
+    with found.check():
+        settings = loaded.settings()
+    found.errors += conversion_errors(loaded, found.errors)
+    found.raise_all()
+    return settings
+
+
+def settings_by_file_or_name(arguments: argparse.Namespace) -> ConnectorSettings:
+    """Settings of the file as :func:`settings_of`, or those that the newest run of the named connector recorded.
+
+    :raises SettingsError: neither or both are given, or an address is missing for the name.
+    """
+    return _checked(lambda: _recorded(arguments) if arguments.file is None else _of_file(arguments))
+
+
+def _of_file(arguments: argparse.Namespace) -> ConnectorSettings:
+    for option in ("name", "settings", "internal_topic_prefix"):
+        if getattr(arguments, option) is not None:
+            what = f"--{option.replace('_', '-')} is given beside a settings file"
+            raise SettingsError(what, "Give the settings file alone, or --name without it.", file=arguments.file)
+    return _loaded(arguments, arguments.file).settings()
+
+
+def _recorded(arguments: argparse.Namespace) -> ConnectorSettings:
+    if arguments.name is None:
+        raise SettingsError("neither a settings file nor --name is given", "Give FILE, or --name NAME with --kafka and --ignite.")
+    loaded = _loaded(arguments, arguments.settings)
+    missing = [option for option, name in _ADDRESSES.items() if name not in loaded.values]
+    if missing:
+        what = f"the addresses of the clusters are not known by the connector's name: {' and '.join(missing)} missing"
+        raise SettingsError(what, "Give them, or a file with --settings.", connector=arguments.name)
+    from ..admin.recorded_settings import settings_of_newest_run
+
+    return settings_of_newest_run(loaded.settings(), secrets_of(arguments))
+
+
+def _checked(read: Callable[[], ConnectorSettings]) -> ConnectorSettings:
     try:
-        loaded = _loaded(arguments)
-        found = Findings()
-        with found.check():
-            settings = loaded.settings()
-        if conversion:
-            found.errors += conversion_errors(loaded, found.errors)
-        found.raise_all()
+        settings = read()
         set_log_values(settings.log_values)
         return settings
     except (SettingsError, NotAvailableYet) as error:
@@ -61,8 +108,8 @@ def of_source(settings: ConnectorSettings) -> SourceSettings:
     raise NotAvailableYet("this command is not available yet for Kafka to Ignite", connector=settings.name)
 
 
-def _loaded(arguments: argparse.Namespace) -> LoadedSettings:
-    loaded = properties.load(arguments.file, allowed_providers(arguments)) if arguments.file else properties.LoadedSettings({}, {})
+def _loaded(arguments: argparse.Namespace, file: str | None) -> LoadedSettings:
+    loaded = properties.load(file, allowed_providers(arguments)) if file else properties.LoadedSettings({}, {})
     given = {
         "name": getattr(arguments, "name", None),
         "ignite_addresses": getattr(arguments, "ignite", None),

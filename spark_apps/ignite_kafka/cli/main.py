@@ -23,7 +23,7 @@ from ..settings.sink import SinkSettings
 from ..settings.transport_security import check_ignite, check_kafka
 from . import folder, render
 from .arguments import Parser, add_allowed_providers, command_after_interrupt, whole
-from .given import of_source, permissions_of, secrets_of, settings_of
+from .given import add_name_instead_of_file, check_conversion, of_source, permissions_of, secrets_of, settings_by_file_or_name, settings_of
 from .migrate import add_connectors, add_migrate, holds_resources, run_all, validate_all
 from .replicate import add_replicate, replicate
 from .settings_table import settings_table, shown_settings
@@ -69,7 +69,8 @@ def parser() -> argparse.ArgumentParser:
         _add_file(commands, "validate", validate, "check a settings file and show its settings and addresses; connects to no cluster")
     )
     add_migrate(commands)
-    plan_parser = _add_file(commands, "plan", plan, "dry run: show what a run would copy and what is done already; writes nothing")
+    what = "dry run: show what a run would copy and what is done already; writes nothing"
+    plan_parser = _add_file(commands, "plan", plan, what, or_name=True)
     plan_parser.add_argument("--snapshot-id", help="the snapshot to plan (default: the last unfinished one, else a new one)")
     plan_parser.add_argument("--json", action="store_true", help="print JSON")
     folder.add_apply(_add_file(commands, "apply", folder.apply, "bring states and offsets of a folder of connector files to Kafka"))
@@ -86,7 +87,7 @@ def parser() -> argparse.ArgumentParser:
         help="send --secrets to executors although Spark does not authenticate: anyone who reaches the driver's port can read them",
     )
     add_replicate(commands)
-    add_verify(_add_file(commands, "verify", verify, "compare topics with caches, key by key; repair what differs"))
+    add_verify(_add_file(commands, "verify", verify, "compare topics with caches, key by key; repair what differs", or_name=True))
     _add_name(commands, "status", status, "show a connector and its runs")
     _add_name(commands, "pause", pause, "pause a running connector until it is resumed")
     _add_name(commands, "resume", resume, "resume a paused connector")
@@ -131,11 +132,15 @@ def _add_backlog(commands: Any) -> None:
         _add_ignite(added)
 
 
-def _add_file(commands: Any, name: str, command: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+def _add_file(
+    commands: Any, name: str, command: Callable[[argparse.Namespace], int], text: str, *, or_name: bool = False
+) -> argparse.ArgumentParser:
     added: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
+    if or_name:
+        add_name_instead_of_file(added)
     folders = "; or a folder of connector files in YAML" if name in folder.OF_FOLDERS else ""
     text = f"settings file: .properties (names of the GridGain connector or ours) or .json{folders}"
-    added.add_argument("file", metavar="FILE", help=text)
+    added.add_argument("file", metavar="FILE", nargs="?" if or_name else None, help=text)
     _add_ignite(added)
     return _add_common(added, command)
 
@@ -193,7 +198,7 @@ def plan(arguments: argparse.Namespace) -> int:
     from .sink_views import SinkPlanView, sink_plan_view
     from .views import PlanView, plan_view
 
-    settings, hidden = settings_of(arguments), secrets_of(arguments)
+    settings, hidden = settings_by_file_or_name(arguments), secrets_of(arguments)
     if isinstance(settings, SinkSettings):
         return render.show(arguments, sink_plan_view(settings, hidden), SinkPlanView.text)
     return render.show(arguments, plan_view(of_source(settings), hidden, arguments.snapshot_id), PlanView.text)
@@ -226,7 +231,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def verify(arguments: argparse.Namespace) -> int:
     """Compare topics with caches; returns 5 if they differ."""
-    settings = settings_of(arguments)
+    settings = settings_by_file_or_name(arguments)
     require_pyspark()
     from .verify import verify_locally
 

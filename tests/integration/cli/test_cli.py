@@ -95,7 +95,8 @@ def test_a_file_of_the_reference_from_dry_run_to_offsets(
     repaired = command("verify", str(file), "--repair", "--json")
     assert repaired.returncode == 0, repaired.stderr
     assert {one["cache"]: one["repaired"] for one in json.loads(repaired.stdout)["caches"]} == {f"{name}-empty": 0, f"{name}-many": 1}
-    assert command("verify", str(file), "--sample", "50").returncode == 0
+    by_name = command("verify", "--name", name, "--internal-topic-prefix", name, "--sample", "50")
+    assert by_name.returncode == 0, by_name.stderr
 
 
 def test_a_sink_s_file_of_the_reference_from_dry_run_to_offsets(

@@ -11,13 +11,17 @@ from typing import Any
 
 import pytest
 
+from ignite_kafka.admin import recorded_settings
+from ignite_kafka.admin.recorded_settings import connected_by
 from ignite_kafka.admin.verify import Verified
-from ignite_kafka.cli import local_run, main
+from ignite_kafka.cli import local_run, main, sink_views
 from ignite_kafka.cli.verify import DIFFERS
 from ignite_kafka.errors import Fenced, IgniteKafkaError, KafkaUnavailable, OutcomeUnknown, SettingsError, TopicError
 from ignite_kafka.settings.connector import ConnectorSettings
+from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.state.configs import ConnectorRecord
 from ignite_kafka.verification import connector
 from ignite_kafka.verification.connector import VerifyOptions, VerifyResult
 from ignite_kafka.verification.direction import Judged
@@ -85,6 +89,69 @@ def test_verify_compares_sources_and_sinks(source: str, sink: str, verification:
     assert [type(settings) for settings, _ in verification.asked] == [SourceSettings, SinkSettings]
     assert [options for _, options in verification.asked] == [VerifyOptions()] * 2
     assert verification.masters == [None, "local[3]"]
+
+
+CLUSTERS = ("--kafka", "127.0.0.1:1", "--ignite", "127.0.0.1:2")
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> list[ConnectorSettings]:
+    """Given settings of each look at the connector's record, which has those of a sink."""
+    asked: list[ConnectorSettings] = []
+
+    def found(given: ConnectorSettings, _secrets: Secrets) -> ConnectorSettings:
+        asked.append(given)
+        return connected_by(given, ConnectorRecord(settings=SinkSettings(name="c", topics=("t",)).to_dict()))
+
+    monkeypatch.setattr(recorded_settings, "settings_of_newest_run", found)
+    return asked
+
+
+def test_verify_needs_no_file_for_a_connector_that_has_run(
+    recorded: list[ConnectorSettings], verification: Verification, tmp_path: Path
+) -> None:
+    assert main.main(["verify", "--name", "c", *CLUSTERS, "--internal-topic-prefix", "p", "--repair"]) == 0
+    connection = tmp_path / "connection.properties"
+    connection.write_text("bootstrap_servers=127.0.0.1:1\nignite_addresses=127.0.0.1:2\nkafka_config.socket.timeout.ms=9000\n")
+    assert main.main(["verify", "--name", "c", "--settings", str(connection)]) == 0
+    assert [(one.name, one.internal_topic_prefix) for one in recorded] == [("c", "p"), ("c", "ignite-kafka")]
+    for settings, _ in verification.asked:
+        assert isinstance(settings, SinkSettings)
+        assert (settings.topics, settings.bootstrap_servers, settings.ignite_addresses) == (("t",), "127.0.0.1:1", ("127.0.0.1:2",))
+    assert verification.asked[1][0].kafka_config == {"socket.timeout.ms": "9000"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ([], "neither a settings file nor --name is given. Give FILE, or --name NAME with --kafka and --ignite."),
+        (["--name", "c"], "--kafka and --ignite missing"),
+        (["--name", "c", *CLUSTERS[:2]], ": --ignite missing"),
+        (["FILE", "--name", "c", *CLUSTERS], "--name is given beside a settings file"),
+        (["FILE", "--settings", "FILE"], "--settings is given beside a settings file"),
+        (["FILE", "--internal-topic-prefix", "p"], "--internal-topic-prefix is given beside a settings file"),
+    ],
+)
+@pytest.mark.parametrize("command", ["verify", "plan"])
+def test_a_file_or_a_name_with_both_clusters(
+    command: str, arguments: list[str], why: str, source: str, recorded: list[ConnectorSettings], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.main([command, *(source if one == "FILE" else one for one in arguments)]) == 2
+    assert why in capsys.readouterr().err
+    assert recorded == []
+
+
+def test_plan_needs_no_file_for_a_connector_that_has_run(recorded: list[ConnectorSettings], monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[SinkSettings] = []
+
+    def view(settings: SinkSettings, _secrets: Secrets) -> Any:
+        planned.append(settings)
+        return sink_views.SinkPlanView(settings.name, settings.group_id, settings.value_converter, ())
+
+    monkeypatch.setattr(sink_views, "sink_plan_view", view)
+    assert main.main(["plan", "--name", "c", *CLUSTERS]) == 0
+    assert [one.topics for one in planned] == [("t",)]
+    assert len(recorded) == 1
 
 
 def test_verify_hands_its_options_on(source: str, verification: Verification) -> None:

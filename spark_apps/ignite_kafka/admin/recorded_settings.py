@@ -1,0 +1,52 @@
+"""The settings that a connector's newest run wrote into its record, for commands that are given its name and no file."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from ..kafka.topics import Topics
+from ..runtime.clients import kafka_clients
+from ..settings.connector import ConnectorSettings
+from ..settings.secrets import Secrets
+from ..settings.sink import SinkSettings
+from ..settings.source import SourceSettings
+from ..settings.trust import ADDRESS
+from ..settings.trust import SETTINGS as TRUST
+from ..state.configs import ConnectorRecord, read_connector
+from .target_state import known_connectors, unknown_connector
+
+S = TypeVar("S", bound=ConnectorSettings)
+_ORIGIN = "the connector's record"
+
+
+def recorded_settings(direction: type[S], record: ConnectorRecord) -> S:
+    """The settings that the newest run recorded; those of a newer version are left out."""
+    known = direction.known()
+    return direction.from_dict({name: value for name, value in record.settings.items() if name in known}, _ORIGIN)
+
+
+def settings_of_newest_run(given: ConnectorSettings, secrets: Secrets) -> ConnectorSettings:
+    """The settings that the newest run of a connector recorded, with the connections that are given.
+
+    The record names no address here: who may write to the configs topic must not choose where the secrets are sent.
+
+    :param given: name and prefix of the connector, and the settings of both connections.
+    :raises SettingsError: no connector of that name was ever started, or its settings are not valid here.
+    :raises IgniteKafkaError: Kafka did not answer, or the record cannot be read.
+    """
+    clients = kafka_clients(given, secrets)
+    topics = Topics(clients)
+    record = read_connector(clients, topics, given.internal_topic_prefix, given.name).connector
+    if record is None:
+        raise unknown_connector(given, known_connectors(clients, topics, given.internal_topic_prefix))
+    return connected_by(given, record)
+
+
+def connected_by(given: ConnectorSettings, record: ConnectorRecord) -> ConnectorSettings:
+    """The settings of a record, with name, prefix and connections of the given ones; raises as :func:`settings_of_newest_run`."""
+    direction: type[ConnectorSettings] = SourceSettings if record.is_source else SinkSettings
+    own = {
+        name: value for name, value in given.to_dict().items() if TRUST.get(name) == ADDRESS or name in ("name", "internal_topic_prefix")
+    }
+    recorded = {name: value for name, value in record.settings.items() if name in direction.known() and TRUST.get(name) != ADDRESS}
+    return direction.from_dict({**recorded, **own}, {**dict.fromkeys(recorded, _ORIGIN), **given.origin})
