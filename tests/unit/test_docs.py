@@ -177,6 +177,14 @@ def test_commands_exist(page: Path) -> None:
     assert named <= commands
 
 
+def test_the_commands_of_the_page_for_recovery_are_parsed() -> None:
+    given = [span for span in spans(ROOT / "docs" / "recover.md") if re.match(r"ignite-kafka (\S+ )+", span)]
+    assert len(given) > 8
+    for span in given:
+        line = span.replace("CLUSTERS", "--kafka HOST:9092 --ignite HOST:10800").replace("[PARTITION]", "7")
+        cli.parser().parse_args(line.split()[1:])  # it exits with a message if it cannot
+
+
 @pytest.mark.parametrize("decision", DECISIONS, ids=lambda path: path.stem[:4])
 def test_each_decision_has_a_status_and_is_in_the_index(decision: Path) -> None:
     title, _, status, *_ = decision.read_text().splitlines()
