@@ -21,7 +21,7 @@ The column *fixed* marks settings that decide which records are sent and what th
 snapshot is under way. The column *overrides* marks what `overrides` may set for single caches or topics.
 """
 _COLUMNS = """
-| setting | default | allowed | reference | fixed | overrides | meaning |
+| setting | meaning | default | allowed | reference | fixed | overrides |
 |---|---|---|---|---|---|---|
 """
 
@@ -49,7 +49,8 @@ def _row(name: str, setting: Setting, default: object) -> str:
     reference = f"`{setting.reference}`" if setting.reference else ""
     fixed = "yes" if setting.fixed_in_snapshot else ""
     overridable = "yes" if setting.overridable else ""
-    cells = [f'<a id="{name}"></a>`{name}`', _shown(name, default), setting.type.allowed, reference, fixed, overridable, _meaning(setting)]
+    values = [_shown(name, default), setting.type.allowed, reference, fixed, overridable]
+    cells = [f'<a id="{name}"></a>`{name}`', _meaning(setting), *values]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

@@ -1,4 +1,4 @@
-"""Which pages the site's search shows first; the search itself is in tests/integration/tools/test_site.py."""
+"""Which pages the site's search shows first and which are wide; the site itself is in tests/integration/tools/test_site.py."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ from typing import Any
 
 import pytest
 
-from tools.site_search import BOOSTS, on_page_markdown
+from tools.site_pages import BOOSTS, WIDE, on_page_markdown
 
 DOCS = Path(__file__).parents[3] / "docs"
 
 
-def boost_of(path: str) -> float:
+def meta_of(path: str) -> dict[str, Any]:
     page: Any = SimpleNamespace(file=SimpleNamespace(src_uri=path), meta={"title": "t"})
     assert on_page_markdown("text", page=page, config=None, files=None) == "text"
-    assert page.meta["title"] == "t"
-    return float(page.meta.get("search", {}).get("boost", 1.0))
+    assert page.meta.pop("title") == "t"
+    return dict(page.meta)
+
+
+def boost_of(path: str) -> float:
+    return float(meta_of(path).get("search", {}).get("boost", 1.0))
 
 
 def test_cures_come_before_the_rest_and_decisions_last() -> None:
@@ -26,6 +30,11 @@ def test_cures_come_before_the_rest_and_decisions_last() -> None:
     assert boost_of("recover.md") > boost_of("operations.md") == boost_of("decisions/README.md") == 1.0 > max(decisions)
 
 
-@pytest.mark.parametrize("beginning", BOOSTS)
-def test_each_page_with_a_factor_exists(beginning: str) -> None:
+def test_tables_of_settings_have_the_room_of_the_contents() -> None:
+    assert meta_of("settings.md") == {"hide": ["toc"]}
+    assert meta_of("operations.md") == {}
+
+
+@pytest.mark.parametrize("beginning", [*BOOSTS, *WIDE])
+def test_each_page_that_is_named_exists(beginning: str) -> None:
     assert [path for path in DOCS.rglob("*.md") if path.relative_to(DOCS).as_posix().startswith(beginning)]
