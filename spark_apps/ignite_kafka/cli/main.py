@@ -23,7 +23,7 @@ from ..settings.sink import SinkSettings
 from ..settings.transport_security import check_ignite, check_kafka
 from . import folder, render
 from .arguments import Parser, add_allowed_providers, command_after_interrupt, whole
-from .given import add_name_instead_of_file, check_conversion, of_source, permissions_of, secrets_of, settings_by_file_or_name, settings_of
+from .given import add_name_instead_of_file, of_source, permissions_of, secrets_of, settings_by_file_or_name, settings_of
 from .migrate import add_connectors, add_migrate, holds_resources, run_all, validate_all
 from .replicate import add_replicate, replicate
 from .settings_table import settings_table, shown_settings
