@@ -82,7 +82,7 @@ def test_a_body_without_a_name_names_its_file_and_the_reason(tmp_path: Path) -> 
     assert load(path).with_values({"name": "c"}, "the command line").settings().name == "c"
     properties = path.with_suffix(".properties")
     properties.write_text("cache_whitelist=City\n")
-    with pytest.raises(SettingsError, match=r"name is missing \[setting name, file put.properties\]. Add name: [^.]*$"):
+    with pytest.raises(SettingsError, match=r"name is missing \[setting name, file put.properties\]. Add name: [^.]*\. See docs"):
         load(properties).settings()
 
 
