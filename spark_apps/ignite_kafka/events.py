@@ -220,6 +220,12 @@ KEYS_MAY_COINCIDE = Event(
     "Kafka key: the record of one entry then replaces that of another",
     "Find such entries with `ignite-kafka verify`; use the ignite-binary converter or keys of one type. coinciding_keys=REFUSE stops runs.",
 )
+KEY_SPELLED_OTHERWISE = Event(
+    15161,
+    WARNING,
+    "header {header} of topic {topic}, which makes the keys, has the text {text}, read as {read}: all texts that are read so give one key",
+    "Set header_converter to string if texts such as 007 and 7 are different keys.",
+)
 DECIMAL_WITHOUT_SCALE = Event(
     15165,
     WARNING,

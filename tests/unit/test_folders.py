@@ -60,6 +60,7 @@ COVERED_BY = {
     ),
     "integration/source/test_stream.py": "source.stream.run source.stream.task",
     "integration/source/test_queries.py": "source.stream.query_sender source.stream.query_task",
+    "unit/convert/to_ignite/test_transforming_reader.py": "convert.to_ignite.header_columns",
     "unit/admin/test_verify.py": "admin.comparison admin.entry_reader",
     "unit/verification/test_job.py": "verification.direction verification.source",
     "integration/cli/test_local_run.py": "runtime.spark_conf",

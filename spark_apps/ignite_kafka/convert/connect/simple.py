@@ -50,15 +50,28 @@ class SimpleSerializer:
         return java_text(data).cast(pa.binary())
 
 
-def _moments(array: pa.Array) -> pa.StringArray:
-    """``Values.dateFormatFor``: the time alone within 1970-01-01 and before, the date alone at midnight, else both."""
+def iso_text(array: pa.Array) -> pa.StringArray:
+    """Dates, times and timestamps in the one form of their type that converter `simple` reads."""
+    _, days, clock = _days_and_clock(array)
+    if pa.types.is_date32(array.type):
+        return days
+    return clock if pa.types.is_time32(array.type) else pc.binary_join_element_wise(days, clock, "T")
+
+
+def _days_and_clock(array: pa.Array) -> tuple[pa.Int64Array, pa.StringArray, pa.StringArray]:
+    """Milliseconds since 1970, the date's text, and the time's."""
     if pa.types.is_date32(array.type):
         ms = array.cast(pa.int32()).cast(pa.int64())
         ms = pc.multiply(ms, _DAY_MS)
     else:
         ms = array.cast(pa.int32()).cast(pa.int64()) if pa.types.is_time32(array.type) else array.cast(pa.int64())
     moments = ms.cast(pa.timestamp("ms"))
-    days, clock = pc.strftime(moments, "%Y-%m-%d"), pc.binary_join_element_wise(pc.strftime(moments, "%H:%M:%S"), "Z", "")
+    return ms, pc.strftime(moments, "%Y-%m-%d"), pc.binary_join_element_wise(pc.strftime(moments, "%H:%M:%S"), "Z", "")
+
+
+def _moments(array: pa.Array) -> pa.StringArray:
+    """``Values.dateFormatFor``: the time alone within 1970-01-01 and before, the date alone at midnight, else both."""
+    ms, days, clock = _days_and_clock(array)
     whole = pc.equal(pc.subtract(ms, pc.multiply(pc.divide(ms, _DAY_MS), _DAY_MS)), 0)
     return pc.if_else(pc.less(ms, _DAY_MS), clock, pc.if_else(whole, days, pc.binary_join_element_wise(days, clock, "T")))
 
@@ -98,7 +111,7 @@ def _parsed(data: bytes) -> Parsed | str:
     if found.schema is not None and found.schema.name == TIME and not 0 <= found.value < _DAY_MS:
         return "the header's time is not within a day"
     if found.schema is not None and found.schema.type in _CONTAINERS:
-        return f"the header is of type {found.schema.type}, which is not read here: use the header converter string or json"
+        return f"the header is of type {found.schema.type}, which is not read here: header_converter=string or json reads it"
     return found
 
 

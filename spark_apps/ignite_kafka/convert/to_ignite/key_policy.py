@@ -5,7 +5,7 @@ Source: settings keyPolicy and keyFields of the reference. One field makes a pla
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +16,7 @@ from ...ignite.binary.encode import encoded
 from ...ignite.types.type_table import TYPE_NAME, mark_of, object_field
 from ...kafka.headers import last_values
 from ...kafka.records import Consumed
+from .header_keys import WAY_OUT
 from .json import Reader, Side, read_rows
 from .marked_fields import ANY, OBJECT, is_a
 from .object_types import ObjectTypes
@@ -58,10 +59,14 @@ class ValueKeys:
 
 @dataclass(frozen=True)
 class HeaderKeys:
-    """Keys from a header of the records, the last one of its name."""
+    """Keys from a header of the records, the last one of its name.
+
+    :param reads_types: the header converter reads the type that a text looks like.
+    """
 
     reader: Reader
     header: str
+    reads_types: bool = False
 
     def read(self, consumed: Consumed) -> Side:
         """Keys from the header; a record without it is bad, a tombstone with it removes its key."""
@@ -70,7 +75,14 @@ class HeaderKeys:
         missing = [(int(row), f"the record has no header {self.header}, and key_policy is header") for row in np.flatnonzero(~there)]
         null = there & np.asarray(values.is_null())
         missing += [(int(row), f"header {self.header} is null, and key_policy is header") for row in np.flatnonzero(null)]
-        return _none_null(read_rows(self.reader, values, there & ~null), missing)
+        found = read_rows(self.reader, values, there & ~null)
+        bad = tuple((row, self._with_header(why)) for row, why in found.bad)
+        return _none_null(replace(found, bad=bad), missing)
+
+    def _with_header(self, why: str) -> str:
+        """The reason with the header's name and, of a text that looks like another type, the way out."""
+        advice = f"; {WAY_OUT}" if self.reads_types and "header_converter=" not in why else ""
+        return f"header {self.header}: {why}{advice}"
 
 
 @dataclass(frozen=True)
@@ -110,7 +122,7 @@ def keys_by_policy(policy: str, names: tuple[str, ...], readers: Readers) -> Key
     if policy == "key" and not names:
         return RecordKeys(readers.key("key", root))
     if policy == "header":
-        return HeaderKeys(readers.key("header", root), names[0])
+        return HeaderKeys(readers.key("header", root), names[0], readers.reads_types_of_headers)
     if policy == "kafka":
         return _kafka_keys(names or KAFKA_FIELDS, root, objects)
     if not names and is_a(root, OBJECT):  # keys of a declared type have its fields

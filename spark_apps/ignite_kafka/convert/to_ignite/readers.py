@@ -8,12 +8,13 @@ from functools import partial
 import pyarrow as pa
 
 from ...ignite.types.model import CacheInfo, TypeUse
-from ...settings.converters import IGNITE_BINARY
+from ...settings.converters import IGNITE_BINARY, SIMPLE
 from ..connect.columns import Deserialized, Deserializer
 from .connect_values import ConnectReader
 from .conversion_rules import ConversionRules, SideRules
 from .entries import Types
 from .envelopes import are_columns
+from .header_keys import KeyHeaderDeserializer
 from .json import JsonReader, Reader
 from .json_rows import is_json
 from .object_types import ObjectTypes
@@ -63,11 +64,17 @@ class Readers:
         if values is not None and rules.key_policy == "value":
             self._deserializers["value"] = OnceDeserializer(values)
         if rules.key_policy == "header":
-            self._deserializers["header"] = deserializers("header", rules.header)
+            headers = deserializers("header", rules.header)
+            self._deserializers["header"] = headers and KeyHeaderDeserializer(headers, rules.key_fields[0])
         # a value in Ignite's binary format names its type, too
         several = values is not None or rules.value.converter == IGNITE_BINARY
         self.known = with_uses(entry_types(cache, types, several=several), cache, types, uses)
         self.objects = ObjectTypes(types, self.known.objects, self.known.key_objects)
+
+    @property
+    def reads_types_of_headers(self) -> bool:
+        """Whether the header converter reads the type that a text looks like."""
+        return self._rules.header.converter == SIMPLE
 
     def value(self) -> Reader:
         """The reader of whole values."""

@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...common.arrays import Mask, RowIndex
-from ...common.arrow_layout import list_sizes
 from ...common.redaction import in_message
 from ...kafka.headers import same_headers
 from ...kafka.records import Consumed
@@ -33,6 +32,7 @@ from ..transforms.sides import by_topic
 from ..transforms.steps import asks_for_tombstones, reads_headers
 from .conversion_rules import ConversionRules, SideRules
 from .entries import BadRecord
+from .header_columns import HeaderReader
 from .json_parser import parsed
 from .json_rows import parse
 from .json_values import Refused
@@ -49,15 +49,22 @@ class References:
 
     def __init__(self) -> None:
         self._columns: list[ConnectColumn] = []
+        self._unread: set[int] = set()
 
     def clear(self) -> None:
         """Forget the columns of the batch before."""
         self._columns = []
+        self._unread = set()
 
-    def add(self, column: ConnectColumn) -> pa.BinaryArray:
-        """Eight bytes for each value of a column; null for null."""
+    def add(self, column: ConnectColumn, *, unread: bool = False) -> pa.BinaryArray:
+        """Eight bytes for each value of a column; null for null.
+
+        :param unread: the column has reasons why values cannot be read.
+        """
         number, count = len(self._columns), len(column.data)
         self._columns.append(column)
+        if unread:
+            self._unread.add(number)
         places = (np.int64(number) << 32) + np.arange(count)
         offsets = np.arange(count + 1, dtype=np.int32) * 8
         made = pa.Array.from_buffers(_BINARY, count, [None, pa.py_buffer(offsets), pa.py_buffer(places.tobytes())])
@@ -67,11 +74,16 @@ class References:
         """The values at these places."""
         places = np.frombuffer(b"".join(data.to_pylist()), np.int64)
         numbers, rows = places >> 32, places & 0xFFFFFFFF
-        parts = []
+        parts: list[ConnectPart] = []
+        bad: list[tuple[int, str]] = []
         for number in np.unique(numbers).tolist():
             mine, column = np.flatnonzero(numbers == number), self._columns[number]
-            parts.append(ConnectPart(mine, replace(column, data=column.data.take(pa.array(rows[mine])))))
-        return Deserialized(tuple(parts))
+            values = column.data.take(pa.array(rows[mine]))
+            if number in self._unread:
+                bad += zip(mine.tolist(), values.to_pylist(), strict=True)
+            else:
+                parts.append(ConnectPart(mine, replace(column, data=values)))
+        return Deserialized(tuple(parts), tuple(sorted(bad)))
 
 
 class PlainJson:
@@ -163,6 +175,8 @@ class TransformingReader:
         self._readers = {
             side: deserializers(side, sides[side]) or PlainJson(whole=side == "header") for side, used in wanted.items() if used
         }
+        headers = self._readers.get("header")
+        self._headers = headers and HeaderReader(headers, rules.key_fields[0] if self._header_key else "")
         self._references: Mapping[str, References] = {side: References() for side in self._readers}
 
     def deserializers(self, side: str, rules: SideRules) -> Deserializer | None:
@@ -185,7 +199,7 @@ class TransformingReader:
         bad: dict[int, BadRecord] = {}
         keys = self._side("key", consumed.keys, consumed.topic, Stage.KEY, bad)
         values = self._side("value", consumed.values, consumed.topic, Stage.VALUE, bad)
-        headers = self._headers(consumed, bad)
+        headers = self._headers.read(consumed) if self._headers else [(np.arange(len(consumed)), ())]
         made: dict[str, list[tuple[RowIndex, Consumed]]] = {}
         for batch in _batches(consumed, keys, values, headers, sorted(bad)):
             result = apply_chain(batch, self._steps)
@@ -219,50 +233,16 @@ class TransformingReader:
             parts.append(ConnectPart(nulls, ConnectColumn(pa.nulls(nulls.size, _BINARY), None)))
         return parts
 
-    def _headers(self, consumed: Consumed, bad: dict[int, BadRecord]) -> list[tuple[RowIndex, tuple[Header, ...]]]:
-        """Rows with the same headers, by name, order and schema, and their headers."""
-        count = len(consumed)
-        if not self.with_headers or consumed.headers is None:
-            return [(np.arange(count), ())]
-        sizes, flat = list_sizes(consumed.headers), consumed.headers.flatten()
-        of_row, names = np.repeat(np.arange(count), sizes), flat.field(0).to_pylist()
-        part_of, place = np.full(len(flat), -1), np.zeros(len(flat), np.int64)
-        there = np.flatnonzero(np.asarray(flat.field(1).is_valid()))
-        found = self._readers["header"].deserialize(flat.field(1).take(pa.array(there)), consumed.topic)
-        for number, part in enumerate(found.parts):
-            part_of[there[part.rows]], place[there[part.rows]] = number, np.arange(part.rows.size)
-        for at, why in found.bad:
-            row = int(of_row[there[at]])
-            bad.setdefault(row, BadRecord(row, Stage.HEADER, f"header {names[there[at]]}: {why}"))
-        forms: dict[tuple[tuple[str, int], ...], list[int]] = {}
-        ends = np.cumsum(sizes)
-        for row, (start, end) in enumerate(zip((ends - sizes).tolist(), ends.tolist(), strict=True)):
-            forms.setdefault(tuple(zip(names[start:end], part_of[start:end].tolist(), strict=True)), []).append(row)
-        made = []
-        for form, mine in forms.items():
-            rows = np.array(mine, np.int64)
-            first = (ends - sizes)[rows]
-            columns = [_header(found, number, place[first + at]) for at, (_, number) in enumerate(form)]
-            made.append((rows, tuple(Header(name, column) for (name, _), column in zip(form, columns, strict=True))))
-        return made
-
     def _given_on(self, batch: ConnectBatch, topic: str, consumed: Consumed) -> Consumed:
         """The records of a transformed batch, as references where a side is not as it was read."""
         keys = self._references["key"].add(batch.key) if "key" in self._references else batch.key.data
         values = self._references["value"].add(batch.value) if "value" in self._references else batch.value.data
         headers = None
         if self._header_key:
-            written = [self._references["header"].add(one.column) for one in batch.headers]
+            written = [self._references["header"].add(one.column, unread=one.unread) for one in batch.headers]
             headers = same_headers([one.name for one in batch.headers], written, len(batch))
         assert batch.position is not None
         return Consumed(topic, consumed.partition, keys, values, batch.position.offsets, batch.times_ms, headers)
-
-
-def _header(found: Deserialized, number: int, places: RowIndex) -> ConnectColumn:
-    if number < 0:
-        return ConnectColumn(pa.nulls(places.size, _BINARY), None)
-    column = found.parts[number].column
-    return replace(column, data=column.data.take(pa.array(places)))
 
 
 def _batches(
@@ -291,7 +271,7 @@ def _batches(
             _taken(values[of_value[first]].column, value_at[rows]),
             pa.repeat(pa.scalar(consumed.topic), rows.size),
             times[rows],
-            tuple(Header(one.name, _taken(one.column, at)) for one in headers[of_headers[first]][1]),
+            tuple(replace(one, column=_taken(one.column, at)) for one in headers[of_headers[first]][1]),
             Position(np.full(rows.size, consumed.partition, np.int32), consumed.offsets[rows]),
         )
 

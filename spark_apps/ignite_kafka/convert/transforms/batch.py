@@ -19,10 +19,14 @@ NO_TIME = -1
 
 @dataclass(frozen=True)
 class Header:
-    """A header that each of N records has, with its N values."""
+    """A header that each of N records has, with its N values.
+
+    :param unread: the converter cannot read the values: the column has the reason of each, and only a step that reads them fails.
+    """
 
     name: str
     column: ConnectColumn
+    unread: bool = False
 
 
 @dataclass(frozen=True)

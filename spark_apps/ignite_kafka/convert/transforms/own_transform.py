@@ -36,6 +36,7 @@ from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectField, ConnectSchema, ConnectType, arrow_type, date, decimal, time, timestamp
 from .batch import NO_TIME, BadRow, ConnectBatch, Header, Transformed
 from .json_objects import joined_sides
+from .thrown import DATA_EXCEPTION
 
 OwnFunction = Callable[..., Any]
 ROW, KEY, VALUE, TOPIC, TIMESTAMP, HEADERS = "row", "key", "value", "topic", "timestamp", "headers"
@@ -74,6 +75,9 @@ class OwnTransform:
 
         A result of the wrong form refuses all records of the call.
         """
+        if unread := [header for header in batch.headers if header.unread]:
+            reasons = [f"header {unread[0].name}: {why}" for why in unread[0].column.data.to_pylist()]
+            return Transformed((), tuple(BadRow(row, DATA_EXCEPTION, why) for row, why in zip(batch.rows.tolist(), reasons, strict=True)))
         batch = joined_sides(batch)
         try:
             found = self._function(_arguments(batch), **self._properties)
@@ -194,5 +198,5 @@ def _rows_of(batch: ConnectBatch, places: np.ndarray) -> ConnectBatch:
         position = replace(position, partitions=position.partitions[places], offsets=position.offsets[places])
     return ConnectBatch(
         batch.rows[places], taken(batch.key), taken(batch.value), batch.topics.take(index), batch.times_ms[places],
-        tuple(Header(one.name, taken(one.column)) for one in batch.headers), position,
+        tuple(replace(one, column=taken(one.column)) for one in batch.headers), position,
     )  # fmt: skip

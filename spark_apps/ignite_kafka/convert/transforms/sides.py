@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ...common.arrays import Mask
 from ..connect.columns import ConnectColumn
-from .batch import ConnectBatch, Header, Position, Transformed
+from .batch import ConnectBatch, Position, Transformed
 from .json_tokens import NULL
 from .thrown import Failures, Thrown
 
@@ -49,7 +49,7 @@ def selected(batch: ConnectBatch, mask: Mask) -> ConnectBatch:
         _filtered(batch.value, taken),
         batch.topics.filter(taken),
         batch.times_ms[mask],
-        tuple(Header(header.name, _filtered(header.column, taken)) for header in batch.headers),
+        tuple(replace(header, column=_filtered(header.column, taken)) for header in batch.headers),
         batch.position and Position(batch.position.partitions[mask], batch.position.offsets[mask]),
     )
 

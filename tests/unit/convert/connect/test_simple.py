@@ -25,7 +25,7 @@ def test_texts_are_grouped_by_the_type_that_they_look_like() -> None:
     assert parts[schema.decimal(0)] == ([10], ["1" * 40])
     assert dict(found.bad) == {
         7: "byte 0 of the header is no text in UTF-8",
-        8: "the header is of type array, which is not read here: use the header converter string or json",
+        8: "the header is of type array, which is not read here: header_converter=string or json reads it",
         9: "the header's time is not within a day",
     }
 

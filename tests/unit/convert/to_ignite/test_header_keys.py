@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from ignite_kafka import events
 from ignite_kafka.convert.to_ignite import ConversionRules, Entries, SideRules, Stage
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.ignite.types import type_codes as codes
@@ -59,3 +60,41 @@ def test_records_without_the_header_are_bad() -> None:
 def test_one_header_is_named() -> None:
     with pytest.raises(SettingsError, match="there are 2 key_fields"):
         ConversionRules(key_policy="header", key_fields=("a", "b"))
+
+
+LIKE_NUMBERS = [b"69203120e780", b"1::2", b"1", b"007", b"7", b"1E-2", b"0.01", b"true", b"2024-01-31", b" x"]
+
+
+def _of_texts(cache: CacheInfo, converter: str, texts: list[bytes]) -> Entries:
+    return entries(cache, converter, [([("id", text)], b'{"n": %d}' % number) for number, text in enumerate(texts)])
+
+
+def test_texts_that_look_like_numbers_are_keys_of_strings_or_bad_records_that_name_header_and_way_out() -> None:
+    cache = cache_of({"n": "java.lang.Integer"}, key="java.lang.String")
+    found = _of_texts(cache, "string", LIKE_NUMBERS)
+    assert ([key for key, _ in decoded(found, TYPES)], found.bad) == ([text.decode() for text in LIKE_NUMBERS], ())
+    found = _of_texts(cache, "simple", LIKE_NUMBERS)
+    assert [key for key, _ in decoded(found, TYPES)] == [" x"]
+    for bad in found.bad:
+        assert bad.reason.startswith("header id")
+        assert "header_converter=string" in bad.reason
+
+
+def test_a_text_of_which_something_is_lost_makes_no_key() -> None:
+    texts = [b"1", b"1::2", b"0.1", b"0.10000000149011612", b"2024-01-31", b"2024-01-3x", b"2024-02-31", b"1,5"]
+    found = _of_texts(CacheInfo("free", 2), "simple", texts)
+    assert found.rows.tolist() == [0, 2, 4]
+    assert [(bad.row, bad.stage) for bad in found.bad] == [(row, Stage.HEADER) for row in (1, 3, 5, 6, 7)]
+    assert found.bad[0].reason == (
+        "header id: the text 1::2 is read as 1, so several texts would be one key; header_converter=string reads texts as they are"
+    )
+
+
+def test_another_spelling_of_a_number_is_its_key_and_is_reported_once() -> None:
+    events.reset_counts()
+    found = _of_texts(CacheInfo("free", 2), "simple", [b"007", b"7", b"1E-2", b"0.01", b"+5", b" 8"])
+    assert [key for key, _ in decoded(found, TYPES)] == [7, 7, pytest.approx(0.01), pytest.approx(0.01), 5, 8]
+    assert events.counts() == {events.KEY_SPELLED_OTHERWISE.id: 1}
+    events.reset_counts()
+    _of_texts(CacheInfo("free", 2), "simple", [b"7", b"-1.5", b"1.0E30", b"1969-05-05T10:11:12.013Z", b"10:11:12.013Z", b"x", b"true"])
+    assert events.counts() == {}

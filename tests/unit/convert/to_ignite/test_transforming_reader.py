@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from ignite_kafka import transform_function
 from ignite_kafka.convert.connect_converters import deserializer
 from ignite_kafka.convert.rules.stage import Stage
 from ignite_kafka.convert.to_ignite import BadRecord, RecordConverter
@@ -204,3 +205,52 @@ def test_records_that_are_split_and_others_keep_their_order() -> None:
     found, bad = read(settings({"mask": MASK}), consumed(texts))
     assert bad == []
     assert found["topic"] == [(row, row, {"x": 0, "y": ("a", ":b", "c")[row % 3]}) for row in range(120)]
+
+
+@transform_function
+def same(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch
+
+
+HEADERS_OF_OTHERS: list[list[tuple[str, bytes | None]]] = [
+    [("b", b"\xff\xfe"), ("c", b"x")],
+    [("spring_json_header_types", b'{"trace":"java.lang.String"}'), ("trace", b"abc")],
+    [("a", None), ("a", b""), ("", b"e"), ("c", b"007")],
+]
+
+
+@pytest.mark.parametrize("converter", ["simple", "string", "bytes", "json"])
+def test_a_header_that_no_step_reads_makes_no_bad_record(converter: str) -> None:
+    chain = {"drop": {"type": "DropHeaders", "headers": "b,spring_json_header_types"}}
+    records = consumed([b'{"n":1}'] * 3, [b"1", b"2", b"3"])
+    for steps in (chain, {"add": {"type": f"{KAFKA}InsertHeader", "header": "h", "value.literal": "1"}}):
+        found, bad = read(settings(steps, header_converter=converter), with_headers(records, HEADERS_OF_OTHERS))
+        assert found == {"topic": [(0, 1, {"n": 1}), (1, 2, {"n": 1}), (2, 3, {"n": 1})]}
+        assert bad == []
+
+
+def test_a_header_that_is_read_makes_a_bad_record_whose_reason_names_header_and_way_out() -> None:
+    own = {"own": {"type": f"{__name__}:same"}}
+    records = with_headers(consumed([b'{"n":1}'] * 3, [b"1", b"2", b"3"]), HEADERS_OF_OTHERS)
+    found, bad = read(settings(own, header_converter="string"), records)
+    assert [row for row, _, _ in found["topic"]] == [1, 2]
+    ((row, reason),) = [(one.row, one.reason) for one in bad]
+    assert row == 0
+    assert "header b" in reason
+    assert "header_converter=bytes" in reason
+    key = {"key_policy": "header", "key_fields": "b"}
+    chain = {"add": {"type": f"{KAFKA}InsertHeader", "header": "h", "value.literal": "1"}}
+    _, bad = read(settings(chain, **key), records)
+    assert [(one.row, one.stage) for one in bad] == [(0, Stage.HEADER), (1, Stage.PUT), (2, Stage.PUT)]
+    assert "header b" in bad[0].reason
+    assert "header_converter=bytes" in bad[0].reason
+
+
+def test_the_header_that_makes_keys_is_read_as_without_transforms() -> None:
+    chain = {"add": {"type": f"{KAFKA}InsertHeader", "header": "h", "value.literal": "1"}}
+    records = with_headers(consumed([b"1"] * 3, [None] * 3), [[("id", b"1::2")], [("id", b"1")], [("id", b"x"), ("other", b"1::2")]])
+    found, bad = read(settings(chain, key_policy="header", key_fields="id"), records)
+    assert found == {"topic": [(1, 1, 1), (2, "x", 1)]}
+    ((row, stage, reason),) = [(one.row, one.stage, one.reason) for one in bad]
+    assert (row, stage) == (0, Stage.HEADER)
+    assert "the text 1::2 is read as 1" in reason

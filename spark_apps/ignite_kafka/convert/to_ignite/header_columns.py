@@ -1,0 +1,76 @@
+"""Headers of a topic's records as Connect columns for transforms. A header that cannot be read is bad only where it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...common.arrays import Mask, RowIndex
+from ...common.arrow_layout import list_sizes
+from ...kafka.records import Consumed
+from ..connect.columns import ConnectColumn, Deserializer
+from ..transforms.batch import Header
+from .header_keys import KeyHeaderDeserializer, with_way_out
+
+_NULL = pa.scalar(None, pa.binary())
+
+
+@dataclass(frozen=True)
+class HeaderReader:
+    """Reads the headers of records.
+
+    :param key: name of the header that makes the keys; empty: none does.
+    """
+
+    deserializer: Deserializer
+    key: str = ""
+
+    def read(self, consumed: Consumed) -> list[tuple[RowIndex, tuple[Header, ...]]]:
+        """The headers of all records: rows whose headers are the same by name, order and schema, and these headers."""
+        count = len(consumed)
+        if consumed.headers is None:
+            return [(np.arange(count), ())]
+        sizes, flat = list_sizes(consumed.headers), consumed.headers.flatten()
+        names = flat.field(0).to_pylist()
+        part_of, place = np.full(len(flat), -1), np.zeros(len(flat), np.int64)
+        parts: list[Header] = []
+        for at, part in self._parts(flat, consumed.topic):
+            part_of[at], place[at] = len(parts), np.arange(at.size)
+            parts.append(part)
+        forms: dict[tuple[tuple[str, int], ...], list[int]] = {}
+        ends = np.cumsum(sizes)
+        for row, (start, end) in enumerate(zip((ends - sizes).tolist(), ends.tolist(), strict=True)):
+            forms.setdefault(tuple(zip(names[start:end], part_of[start:end].tolist(), strict=True)), []).append(row)
+        made = []
+        for form, mine in forms.items():
+            rows = np.array(mine, np.int64)
+            first = (ends - sizes)[rows]
+            headers = [_header(name, parts, number, place[first + at]) for at, (name, number) in enumerate(form)]
+            made.append((rows, tuple(headers)))
+        return made
+
+    def _parts(self, flat: pa.StructArray, topic: str) -> Iterator[tuple[RowIndex, Header]]:
+        """Places of headers that have a value, and their values; the names are empty."""
+        there: Mask = np.asarray(flat.field(1).is_valid())
+        of_key: Mask = np.asarray(pc.equal(flat.field(0), self.key)) & bool(self.key)
+        readers = (self.deserializer, there & ~of_key), (KeyHeaderDeserializer(self.deserializer, self.key), there & of_key)
+        for reader, wanted in readers:
+            at = np.flatnonzero(wanted)
+            found = reader.deserialize(flat.field(1).take(pa.array(at)), topic)
+            for part in found.parts:
+                yield at[part.rows], Header("", part.column)
+            if found.bad:
+                reasons = pa.array([with_way_out(why) for _, why in found.bad], pa.string())
+                yield at[[row for row, _ in found.bad]], Header("", ConnectColumn(reasons, None), unread=True)
+
+
+def _header(name: str, parts: list[Header], number: int, places: RowIndex) -> Header:
+    """Values of one part; nulls for number -1."""
+    if number < 0:
+        return Header(name, ConnectColumn(pa.repeat(_NULL, places.size), None))
+    part = parts[number]
+    return replace(part, name=name, column=replace(part.column, data=part.column.data.take(pa.array(places))))
