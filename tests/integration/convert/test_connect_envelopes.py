@@ -19,7 +19,7 @@ from ignite_kafka.convert.to_ignite.connect_json import ConnectJsonDeserializer
 from ignite_kafka.convert.to_kafka.connect_json import ConnectJsonSerializer
 from ignite_kafka.convert.to_kafka.json_columns import JsonFormat
 from ignite_kafka.convert.to_kafka.schema_json import schema_json
-from tests.support.connect_converters import JSON, ConnectConverters
+from tests.support.connect_converters import JSON, ConnectConverters, Refused
 from tests.support.connect_data import column, described, exact, raw, schemas, values
 from tests.support.connect_json import longer_in_java
 from tests.support.randomness import examples
@@ -204,3 +204,19 @@ def test_what_kafkas_reader_turns_into_another_value(connect: ConnectConverters,
     assert connect.read(JSON, text, config("BASE64"))[1] == lost
     found = ConnectJsonDeserializer().deserialize(pa.array([text]), "t")
     assert len(found.bad) == 1 or payload in ('"NaN"', "-0.0")
+
+
+@pytest.mark.parametrize(("number", "kafka_reads"), [
+    ("0102", True), ("-007", True), ("00.5", True), ("000", True), ("1.", False), ("+1", False), (".5", False), ("0x1", False),
+])  # fmt: skip
+def test_numbers_that_are_not_json(connect: ConnectConverters, number: str, kafka_reads: bool) -> None:
+    text = f'{{"schema":{{"type":"double"}},"payload":{number}}}'.encode()
+    found = ConnectJsonDeserializer().deserialize(pa.array([text]), "t")
+    if not kafka_reads:
+        assert len(found.bad) == 1
+        with pytest.raises(Refused):
+            connect.read(JSON, text, config("BASE64"))
+        return
+    (part,) = found.parts
+    schema = ConnectSchema(ConnectType.FLOAT64)
+    assert exact(raw(part.column.data)[0], schema) == connect.read(JSON, text, config("BASE64"))[1]

@@ -23,7 +23,7 @@ from ...common.arrays import Mask, RowIndex
 from ...settings.converters import JSON
 from ..connect import ConnectColumn, ConnectPart, ConnectSchema, Deserialized
 from .json_parser import parsed
-from .json_rows import parse
+from .json_rows import parse, without_leading_zeros
 from .json_values import Doubled, Refused
 from .payload_columns import PayloadColumns, decimal_members, parsed_as, uncertain_decimals
 from .payload_rows import PayloadReader, array_of
@@ -252,6 +252,7 @@ class _Batch:
 
     def _single(self, row: int, text: bytes) -> None:
         item = parse(text, doubled=True)
+        text = without_leading_zeros(text)
         if type(item) is Doubled:
             item.refuse()
         whole = type(item) is dict and item.keys() == _MEMBERS

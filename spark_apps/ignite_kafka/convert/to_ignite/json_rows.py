@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from typing import Any, NoReturn
 
@@ -34,6 +35,9 @@ from .json_values import (
 from .marked_fields import ANY, OBJECT, REASON, REFUSED, UNKNOWN, is_a
 from .object_types import ObjectTypes
 
+# a text in quotes, also one without an end, so that no quote is looked at twice; or the zeros before a number's first digit
+_QUOTED_OR_ZEROS = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|(?<![\w.+-])(-?)0+(?=[0-9])', re.DOTALL)
+
 
 class Typed:
     """A value of a field that holds any: with the field that its own kind gave it."""
@@ -47,6 +51,8 @@ class Typed:
 def parse(text: bytes, *, doubled: bool = False) -> Any:
     """The JSON value of a record: numbers as :class:`Number`; raises Refused for whatever is not exactly one JSON value.
 
+    Numbers may have leading zeros, as for Kafka's JsonConverter.
+
     :param doubled: an object in which a name stands twice is a :class:`Doubled`; else it is refused.
     """
     if not text:
@@ -56,9 +62,17 @@ def parse(text: bytes, *, doubled: bool = False) -> Any:
     except UnicodeDecodeError as error:
         raise Refused(f"not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
+        plain = without_leading_zeros(text)
+        if plain != text:
+            return parse(plain, doubled=doubled)
         raise Refused(f"not JSON: {error.msg} at character {error.pos}") from None
     except RecursionError:
         raise Refused("nested too deep") from None
+
+
+def without_leading_zeros(text: bytes) -> bytes:
+    """A JSON text whose numbers may have leading zeros, which JSON does not allow, without them: 007 is 7. Texts in quotes stay."""
+    return _QUOTED_OR_ZEROS.sub(lambda found: found[0] if found[1] is None else found[1], text)
 
 
 def is_json(text: bytes) -> bool:

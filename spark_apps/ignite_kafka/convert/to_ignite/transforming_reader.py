@@ -34,7 +34,7 @@ from .conversion_rules import ConversionRules, SideRules
 from .entries import BadRecord
 from .header_columns import HeaderReader
 from .json_parser import parsed
-from .json_rows import parse
+from .json_rows import parse, without_leading_zeros
 from .json_values import Refused
 
 Deserializers = Callable[[str, SideRules], Deserializer | None]
@@ -123,15 +123,18 @@ def _are_objects(data: pa.BinaryArray) -> Mask:
 
 def _one_by_one(data: pa.BinaryArray, rows: RowIndex) -> Deserialized:
     """The texts of some rows as one column."""
-    bad = []
+    bad, good, texts = [], [], []
     for row in rows.tolist():
+        text = data[row].as_py()
         try:
-            parse(data[row].as_py())
+            parse(text)
         except Refused as error:
             bad.append((row, error.reason))
-    rows = np.setdiff1d(rows, [row for row, _ in bad])
-    column = ConnectColumn(without_nulls(data if rows.size == len(data) else data.take(pa.array(rows))), None)
-    return Deserialized((ConnectPart(rows, column),), tuple(bad))
+        else:
+            good.append(row)
+            texts.append(without_leading_zeros(text))
+    column = ConnectColumn(without_nulls(pa.array(texts, _BINARY)), None)
+    return Deserialized((ConnectPart(np.array(good, np.int64), column),), tuple(bad))
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,22 @@ def by_row(found: Deserialized, count: int) -> tuple[dict[int, tuple[Any, Any]],
     return good, bad
 
 
+@pytest.mark.parametrize("form", ["schema for all", "in each record"])
+def test_numbers_with_leading_zeros_are_read_as_kafka_does_and_other_forms_are_bad(form: str) -> None:
+    schema = ConnectSchema(ConnectType.STRUCT, fields=(ConnectField("n", ConnectSchema(ConnectType.FLOAT64)),))
+    payloads = ['{"n":0102}', '{"n":-007}', '{"n":00.5}', '{"n":000}', '{"n":0e1}', '{"n":1.}', '{"n":+1}', '{"n":.5}', '{"n":00x}']
+    payloads.append('{"x":"00\\"01","n":01}')
+    if form == "in each record":
+        good, bad = read([envelope(schema, payload) for payload in payloads])
+    else:
+        texts = pa.array([payload.encode() for payload in payloads], pa.binary())
+        found = ConnectJsonDeserializer(content=schema_json(schema, JsonFormat())).deserialize(texts, "t")
+        good, bad = by_row(found, len(payloads))
+    assert {row: value["n"] for row, (_, value) in good.items()} == {0: 102.0, 1: -7.0, 2: 0.5, 3: 0.0, 4: 0.0, 9: 1.0}
+    assert sorted(bad) == [5, 6, 7, 8]
+    assert all(reason.startswith("not JSON") for reason in bad.values())
+
+
 def only(schema: ConnectSchema, payload: str, *, defaults: bool = True) -> Any:
     """The value of one record, or the reason why it is bad."""
     good, bad = read([envelope(schema, payload)], defaults=defaults)

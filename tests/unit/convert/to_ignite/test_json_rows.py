@@ -13,10 +13,13 @@ import pytest
 
 from ignite_kafka.convert.to_ignite import json as reader
 from ignite_kafka.convert.to_ignite.json import JsonReader, Side
+from ignite_kafka.convert.to_ignite.json_rows import is_json, parse, without_leading_zeros
+from ignite_kafka.convert.to_ignite.json_values import Refused
 from ignite_kafka.convert.to_ignite.marked_fields import reference
 from ignite_kafka.convert.to_ignite.object_types import ObjectTypes
 from ignite_kafka.convert.to_ignite.resolve_types import entry_types
 from ignite_kafka.convert.to_kafka.json_columns import JsonFormat
+from ignite_kafka.ignite.types.model import CacheInfo
 from tests.support.ignite_bytes import Types
 from tests.support.randomness import generator
 from tests.support.to_ignite_records import GrowingTypes, cache_of
@@ -187,3 +190,32 @@ def good(chance: random.Random) -> bytes:
 
 def test_types_support_is_of_a_cluster() -> None:
     assert isinstance(types(), Types)
+
+
+LEADING_ZEROS = {
+    b'{"n":0102}': b'{"n":102}', b'{"n":-007}': b'{"n":-7}', b'{"n":00.5}': b'{"n":0.5}', b'{"n":[01,2, -00]}': b'{"n":[1,2, -0]}',
+    b"0102": b"102", b"000": b"0", b" 01e-05 ": b" 1e-05 ", b'{"00\\"01":"-02",\n"b":03}': b'{"00\\"01":"-02",\n"b":3}',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "plain"), LEADING_ZEROS.items())
+def test_leading_zeros_are_ignored_as_kafkas_json_converter_does(text: bytes, plain: bytes) -> None:
+    assert without_leading_zeros(text) == plain
+    assert parse(text) == parse(plain)
+    assert is_json(text)
+
+
+@pytest.mark.parametrize(
+    "text", [b'{"n":1.}', b'{"n":+1}', b'{"n":.5}', b"00x", b"-", b'"00', b'"\\', b'01 "\\"', b"0 1", b"a00", b"1.", b"0x01"]
+)
+def test_other_numbers_that_are_not_json_are_bad(text: bytes) -> None:
+    with pytest.raises(Refused, match="not JSON"):
+        parse(text)
+
+
+def test_a_record_with_a_leading_zero_is_stored_with_its_neighbours() -> None:
+    objects = entry_types(CacheInfo("free", 2), GrowingTypes())
+    reader = JsonReader(objects.value, ObjectTypes(GrowingTypes(), objects.objects, objects.key_objects), JsonFormat())
+    side = reader.read(pa.array([b"102", b"0102", b"1.", b"-007"], pa.binary()))
+    assert side.rows.tolist() == [0, 1, 3]
+    assert side.data[0] == side.data[1]

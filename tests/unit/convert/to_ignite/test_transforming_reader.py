@@ -194,6 +194,12 @@ def test_objects_are_split_and_other_texts_are_read_one_by_one() -> None:
     assert "stands twice" in found.bad[0][1]
 
 
+@pytest.mark.parametrize("step", [MASK, {"type": f"{KAFKA}RegexRouter", "regex": "topic", "replacement": "topic"}])
+def test_numbers_with_leading_zeros_pass_transforms(step: dict[str, str]) -> None:
+    found, bad = read(settings({"step": step}), consumed([b'{"x":0102,"y":007}', b'{"x":1,"y":7}'], [b"01", b"2"]))
+    assert ([(key, value["y"]) for _, key, value in found["topic"]], bad) == ([(1, 7), (2, 7)], [])
+
+
 def test_values_of_headers_are_whole_texts() -> None:
     texts = [b'{"a":1}', b"null", b"1"]
     (part,) = PlainJson(whole=True).deserialize(pa.array(texts, pa.binary()), "topic").parts
