@@ -20,9 +20,13 @@ from typing import Any
 
 ERROR, WARNING, INFO = logging.ERROR, logging.WARNING, logging.INFO
 
+Note = tuple[int, tuple[tuple[str, str], ...]]
+"""Id and fields of an event that a task has noted for the driver."""
+
 _logger = logging.getLogger("ignite_kafka.events")
 _counts: Counter[int] = Counter()
 _lock = threading.Lock()
+_noted: set[Note] = set()
 _muted: ContextVar[bool] = ContextVar("muted", default=False)
 
 
@@ -270,6 +274,20 @@ SEVERAL_TYPES_IN_SUBJECT = Event(
     "Set the subject name strategy to TopicRecordNameStrategy, which gives each type a subject, or the subject's compatibility to NONE.",
 )
 
+ENTRIES_EXPIRE = Event(
+    15162,
+    WARNING,
+    "entries of cache {cache} expire ({reason}), and a record has no deadline: the topic keeps an expired entry, and so does the cache of "
+    "a sink until its own expiry policy removes it",
+    "A stream with process_removals sends a tombstone when an entry expires.",
+)
+FRACTIONS_CUT = Event(
+    15163,
+    WARNING,
+    "timestamps of {part}s of cache {cache} have fractions of a millisecond, which converter {converter} does not write",
+    "Use the ignite-binary converter if the fractions matter.",
+)
+
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}
 
 
@@ -293,6 +311,20 @@ def emit(event: Event, **fields: Any) -> None:
         text = event.text(**fields)
         details = json.dumps(fields, default=str, ensure_ascii=False, separators=(",", ":"))
         _logger.log(event.severity, "%s %s", text, details, extra={"event_id": event.id, "event_fields": fields})
+
+
+def note(event: Event, **fields: str) -> None:
+    """Have the driver emit an event, once in a run however many tasks note it. Fields as those of :func:`emit`."""
+    with _lock:
+        _noted.add((event.id, tuple(sorted(fields.items()))))
+
+
+def take_notes() -> frozenset[Note]:
+    """The events noted in this process since the last call, which a task hands to the driver at its end."""
+    with _lock:
+        taken = frozenset(_noted)
+        _noted.clear()
+    return taken
 
 
 def counts() -> dict[int, int]:

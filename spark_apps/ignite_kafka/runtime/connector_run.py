@@ -172,6 +172,7 @@ class ConnectorRun(ABC, Generic[S]):
         return Job(self._spark, self._errors, work, tasks, f"ignite-kafka-{self._request.run_id}", f"{self._settings.name}: {description}")
 
     def _publish(self, wait_s: float = REQUEST_TIMEOUT_S) -> None:
+        self._errors.emit_noted()
         counts = Counter(events.counts()) - self._events_before + Counter(self._errors.events.value)
         self._status = replace(self._status, events={str(event): count for event, count in sorted(counts.items())})
         if self._writer is not None:

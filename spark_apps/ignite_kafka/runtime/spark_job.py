@@ -47,6 +47,10 @@ EventCounts = dict[int, int]
 """Number of events by id."""
 
 
+Notes = frozenset[events.Note]
+"""Events that tasks have noted for the driver."""
+
+
 def slot_work(
     run_slots: RunSlots, plan: RunPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsSource | None, argument: Any
 ) -> Work:
@@ -83,14 +87,18 @@ def _run_task(
         yield from run_slots(plan, secrets, tasks[number], attempt, argument)
 
 
-def _noting(failed: Accumulator[Failed], emitted: Accumulator[EventCounts], work: Work, numbers: Iterable[int]) -> Iterator[SlotResult]:
-    """Results of a task; its errors and its events are added to those that the driver sees."""
+def _noting(
+    failed: Accumulator[Failed], emitted: Accumulator[EventCounts], noted: Accumulator[Notes], work: Work, numbers: Iterable[int]
+) -> Iterator[SlotResult]:
+    """Results of a task; its errors, its events and those that it notes are added to those that the driver sees."""
     before = Counter(events.counts())
+    events.take_notes()  # of a task before, which failed
     for result in work(numbers):
         if result.error is not None:
             failed.add((result,))
         yield result
     emitted.add(dict(Counter(events.counts()) - before))
+    noted.add(events.take_notes())
 
 
 class _Concatenated(AccumulatorParam[Failed]):
@@ -113,12 +121,30 @@ class _Added(AccumulatorParam[EventCounts]):
         return dict(Counter(value1) + Counter(value2))
 
 
+class _United(AccumulatorParam[Notes]):
+    """Unites what tasks have noted."""
+
+    def zero(self, value: Notes) -> Notes:
+        return frozenset()
+
+    def addInPlace(self, value1: Notes, value2: Notes) -> Notes:
+        return value1 | value2
+
+
 class TaskErrors:
     """Errors and events of the ended tasks. One object per run, because PySpark never releases an accumulator."""
 
     def __init__(self, spark: SparkSession) -> None:
         self.accumulator: Accumulator[Failed] = spark.sparkContext.accumulator((), _Concatenated())
         self.events: Accumulator[EventCounts] = spark.sparkContext.accumulator({}, _Added())
+        self.noted: Accumulator[Notes] = spark.sparkContext.accumulator(frozenset(), _United())
+        self._emitted: Notes = frozenset()
+
+    def emit_noted(self) -> None:
+        """Emit the events that tasks have noted since the last call, each once in a run."""
+        for id, fields in sorted(self.noted.value - self._emitted):
+            events.emit(events.EVENTS[id], **dict(fields))
+        self._emitted = self.noted.value
 
     def forget(self) -> None:
         """Remove the errors of the previous job; events of a run are kept."""
@@ -136,7 +162,7 @@ class Job:
         errors.forget()
         self._failed = errors.accumulator
         self._slots: RDD[SlotResult] = self._context.parallelize(range(tasks), tasks).mapPartitions(
-            partial(_noting, self._failed, errors.events, work)
+            partial(_noting, self._failed, errors.events, errors.noted, work)
         )
         self._thread = ThreadPoolExecutor(1, "spark-job")
         self._results = self._thread.submit(self._collect)

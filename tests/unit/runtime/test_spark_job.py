@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -14,9 +14,10 @@ from ignite_kafka.errors import KafkaUnavailable
 from ignite_kafka.plan.source_plan import TransferPlan
 from ignite_kafka.registry import client, registries
 from ignite_kafka.runtime.counts import SlotResult
-from ignite_kafka.runtime.spark_job import _Added, _noting, slot_work
+from ignite_kafka.runtime.spark_job import TaskErrors, _Added, _noting, _United, slot_work
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
+from tests.support.event_log import event_log
 from tests.support.registry import MemoryClient, record
 
 KNOWN, OTHER = record("id"), record("id", "more")
@@ -27,17 +28,39 @@ def test_errors_and_events_of_a_task_reach_the_driver() -> None:
     noted: list[Any] = []
     errors: Any = SimpleNamespace(add=lambda value: noted.append(("errors", value)))
     emitted: Any = SimpleNamespace(add=lambda value: noted.append(("events", value)))
+    notes: Any = SimpleNamespace(add=lambda value: noted.append(("notes", value)))
 
     def work(numbers: Iterable[int]) -> Iterator[SlotResult]:
         for number in numbers:
             events.emit(events.UNIT_REDONE, slot=number, reason="test")
+            events.note(events.ENTRIES_EXPIRE, cache="a", reason="test")
             yield SlotResult(number, error=gone if number else None)
 
     events.emit(events.UNIT_REDONE, slot=9, reason="of a task before")
-    assert [result.slot for result in _noting(errors, emitted, work, [0, 1])] == [0, 1]
-    [(_, (failed,)), counted] = noted
+    events.note(events.ENTRIES_EXPIRE, cache="b", reason="of a task before")
+    assert [result.slot for result in _noting(errors, emitted, notes, work, [0, 1])] == [0, 1]
+    [(_, (failed,)), counted, (_, of_task)] = noted
     assert (failed.slot, failed.error) == (1, gone)
     assert [counted] == [("events", {events.UNIT_REDONE.id: 2})]
+
+    assert of_task == {(events.ENTRIES_EXPIRE.id, (("cache", "a"), ("reason", "test")))}
+
+
+def test_what_tasks_have_noted_is_emitted_once_in_a_run() -> None:
+    values: list[Any] = []
+
+    def accumulator(zero: Any, _: Any) -> Any:
+        values.append(SimpleNamespace(value=zero))
+        return values[-1]
+
+    made = TaskErrors(cast(Any, SimpleNamespace(sparkContext=SimpleNamespace(accumulator=accumulator))))
+    of_cache = {name: (events.ENTRIES_EXPIRE.id, (("cache", name), ("reason", "test"))) for name in "ab"}
+    with event_log() as found:
+        for noted in (["a"], ["a"], ["a", "b"]):
+            made.noted.value = frozenset(of_cache[name] for name in noted)
+            made.emit_noted()
+    assert found == [(events.ENTRIES_EXPIRE.id, {"cache": name, "reason": "test"}) for name in "ab"]
+    assert _United().addInPlace(frozenset({of_cache["a"]}), frozenset(of_cache.values())) == set(of_cache.values())
 
 
 def test_events_of_tasks_are_added_up() -> None:

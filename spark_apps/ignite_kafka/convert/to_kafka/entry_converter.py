@@ -16,6 +16,7 @@ from ...ignite.types.model import CacheInfo, Page, TypeSource, TypeUse
 from ...kafka.records import KeyType, Records, gather, take_rows
 from ..rules.stage import Stage
 from .converter import KeyConverter, SideContext, SideConverter
+from .cut_fractions import CutFractions
 from .ignite_binary import IgniteBinaryConverter
 from .record_fields import RecordFields
 from .selected_fields import SelectedFields
@@ -58,6 +59,7 @@ class EntryConverter:
         self._key, self._value, self._enums, self._date_zone = key, value, enums, date_zone
         self._fields, self._selected = fields or RecordFields(), select
         self._raw = IgniteBinaryConverter()
+        self._fractions = CutFractions()
 
     @property
     def key_name(self) -> str:
@@ -125,6 +127,10 @@ class EntryConverter:
             key, key_type = fields.record_key(key_group) if fields.key else (group.key, group.key_type)
             times = fields.times_ms(group) if fields.timestamp else np.zeros(len(group.rows), np.int64)
             chosen = group if selected is None else replace(group, value=selected.of_values(group, cache, types))
+            if self._key is not None:
+                self._fractions.look(cache.name, "key", key, self._key.name)
+            if self._value is not None:
+                self._fractions.look(cache.name, "value", chosen.value, self._value.name)
             yield DecodedGroup(chosen, key, key_type, times)
 
     def keys(self, decoded: DecodedGroup, context: SideContext) -> tuple[pa.BinaryArray, set[KeyKind], set[KeyType]]:

@@ -34,6 +34,7 @@ from ...state.configs import ConnectorState, SnapshotRecord
 from ...state.configs_writer import ConfigsWriter
 from ...state.sent_topics import check_complete, check_plan
 from ...state.status import CacheStatus, RunStatus
+from ..deadlines import report_policies
 from ..planning import cache_configurations, continue_plan, ensure_topics, ensure_types_topic, make_plan, register_schemas
 from .progress import SnapshotProgress
 from .task import copy_slots
@@ -85,6 +86,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
             raise SnapshotConflict("another run of the connector began or ended a snapshot meanwhile", "Start the run again.")
         self._retry(lambda: ensure_types_topic(self._settings, self._topics))
         self._retry(lambda: control.write_caches(configurations))
+        report_policies(self._settings, configurations.values())
         plan = replace(self._retry(lambda: ensure_topics(planned, self._topics)), generation=control.record.generation)
         record = SnapshotRecord(snapshot_id, plan.to_dict())
         # a continued snapshot is written again for the ids of its topics, which a record of 0.1.0 lacks

@@ -33,6 +33,7 @@ from ...state import target_state as target
 from ...state.configs import SnapshotRecord
 from ...state.sent_topics import check_plan
 from ...state.status import RunStatus, TaskProgress
+from ..deadlines import report_policies
 from ..planning import cache_configurations, ensure_topics, ensure_types_topic, make_plan, register_schemas
 from ..snapshot.run import planned
 from .capture import Deployments, deployment_of, owner_of
@@ -112,7 +113,9 @@ class BacklogRun(EpochRun[SourceSettings]):
         chosen = [cache for cache in plan.caches if cache.name in added]
         self._retry(lambda: register_schemas(plan.settings, chosen, self._cluster))
         self._retry(lambda: ensure_types_topic(self._settings, self._topics))
-        self._retry(lambda: self._control.write_caches(cache_configurations(chosen, self._cluster)))
+        configurations = self._retry(lambda: cache_configurations(chosen, self._cluster))
+        self._retry(lambda: self._control.write_caches(configurations))
+        report_policies(self._settings, configurations.values())
         return replace(self._retry(lambda: ensure_topics(plan, self._topics)), generation=generation)
 
     # capture

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from ...common.arrays import Int64Array, Mask
-from ...ignite.backlog_changes import REMOVED
+from ...ignite.backlog_changes import EXPIRED, REMOVED
 from ...ignite.cluster import Cluster
 from ...ignite.types.model import Page
 from ...plan.slots import UnitOffset, kinds_of_keys
@@ -16,6 +16,7 @@ from ...settings.converters import IGNITE_BINARY
 from ...state.sent_topics import check_units
 from ...state.slot_writer import SlotWriter
 from ..counted_slots import CountedSlots, Counts
+from ..deadlines import note_expired
 from .batch import ChangeBatch, page_of_rows, page_of_states
 from .cache_infos import CacheInfos
 from .unit_table import UnitTable
@@ -93,6 +94,8 @@ class SlotsSender(CountedSlots):
 
     def _send_changes(self, batch: ChangeBatch, units: Int64Array, cache: CachePlan) -> None:
         span = batch.rows_of(int(units[0]), int(units[-1]))
+        if (batch.changes.kind[span] == EXPIRED).any():
+            note_expired(self._settings, cache.name)
         rows = np.flatnonzero(batch.classified.new[span]) + span.start
         kept = rows if self._settings.process_removals else rows[batch.changes.kind[rows] != REMOVED]
         if kept.size:

@@ -1,0 +1,32 @@
+"""Entries that expire: what of that a run does not send, reported once a cache (event 15162).
+
+A stream that sends tombstones removes an expired entry's record. Everything else leaves it, and no protocol of a thin client tells the
+deadline of a single entry: a cache's expiry policy is known from its configuration, other deadlines only when an entry has expired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..events import ENTRIES_EXPIRE, emit, note
+from ..ignite.cache_configuration import CacheConfiguration
+from ..settings.source import SourceSettings
+
+
+def report_policies(settings: SourceSettings, configurations: Iterable[CacheConfiguration]) -> None:
+    """Report the caches with an expiry policy; called by the driver when their run begins."""
+    if _sends_removals(settings):
+        return
+    for one in configurations:
+        if one.expiry_policy is not None and max(one.expiry_policy) >= 0:  # the others are eternal, or leave a deadline as it is
+            emit(ENTRIES_EXPIRE, cache=one.name, reason="it has an expiry policy")
+
+
+def note_expired(settings: SourceSettings, cache: str) -> None:
+    """Note that an entry of a cache has expired; called by the tasks of a stream."""
+    if not _sends_removals(settings):
+        note(ENTRIES_EXPIRE, cache=cache, reason="the stream has seen one that expired")
+
+
+def _sends_removals(settings: SourceSettings) -> bool:
+    return settings.streams and settings.process_removals
