@@ -64,9 +64,9 @@ class ProducerFenced(Exception):
     """Another producer with this transactional id was initialised, or the transaction timed out."""
 
 
-def size_limit(clients: KafkaClients) -> SizeLimit:
-    """The size limits of a producer of these clients."""
-    return SizeLimit.of(canonical({**DEFAULTS, **clients.common, **clients.producer}))
+def size_limit(clients: KafkaClients, settings: Mapping[str, Any]) -> SizeLimit:
+    """The size limits of a producer of these clients, with the `settings` that :class:`TransactionalProducer` gets."""
+    return SizeLimit.of(canonical({**DEFAULTS, **settings, **clients.common, **clients.producer}))
 
 
 class TransactionalProducer:

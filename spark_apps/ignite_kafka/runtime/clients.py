@@ -62,5 +62,10 @@ def slot_opener(plan: TransferPlan, clients: KafkaClients, topics: Topics, owner
     limits = TransactionLimits(
         settings.transaction_max_records, settings.transaction_max_bytes, settings.transaction_max_ms, settings.transaction_timeout_ms
     )
-    producer = {"message.max.bytes": max(DEFAULT_MESSAGE_BYTES, plan.max_letter_bytes)} if plan.max_letter_bytes else {}
+    producer = producer_settings(plan)
     return SlotOpener(clients, topics, plan.connector, settings.internal_topic_prefix, owner, limits, plan.max_batch_bytes, producer)
+
+
+def producer_settings(plan: TransferPlan) -> dict[str, int]:
+    """What the producers of a source have besides their defaults: the size of the dead letters that their topic accepts."""
+    return {"message.max.bytes": max(DEFAULT_MESSAGE_BYTES, plan.max_letter_bytes)} if plan.max_letter_bytes else {}

@@ -5,7 +5,7 @@ Only :func:`ensure_topics` and :func:`register_schemas` write.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from ..errors import CacheNotFound, SnapshotConflict, TopicError, UnsupportedTyp
 from ..ignite.cache_configuration import CacheConfiguration
 from ..ignite.cluster import Cluster
 from ..ignite.sql_views import with_present_tables
-from ..kafka.topics import COMPACTED, Topics, TopicSpec
+from ..kafka.topics import COMPACTED, Topics, TopicSpec, TopicState
 from ..plan.routing import routes, select
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.java_patterns import matches_whole
@@ -199,18 +199,32 @@ def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
     if dead_letters:
         specs.append(TopicSpec(dead_letters, 1, settings.dead_letter_copies))
     counts = topics.ensure(specs)
-    states = topics.describe([cache.topic for cache in fixed] + ([dead_letters] if dead_letters else []))
+    states = topics.describe(_fixed_topics(plan))
     for cache in fixed:
         if cache.topic not in states:
             raise TopicError("the topic was deleted while the run began", "Start again.", topic=cache.topic, cache=cache.name)
     for state in states.values():
         state.check_writable()
-    limits = {name: state.max_message_bytes for name, state in states.items() if state.max_message_bytes is not None}
     caches = tuple(
-        replace(cache, topic_partitions=counts[cache.topic], topic_bytes=limits.get(cache.topic), topic_id=states[cache.topic].topic_id)
-        if cache.one_topic
-        else cache
+        replace(cache, topic_partitions=counts[cache.topic], topic_id=states[cache.topic].topic_id) if cache.one_topic else cache
         for cache in plan.caches
     )
-    largest_batch = min([_LARGEST_BATCH, *limits.values()])
-    return replace(plan, caches=caches, max_batch_bytes=largest_batch, max_letter_bytes=limits.get(dead_letters, 0))
+    return _with_size_limits(replace(plan, caches=caches), states)
+
+
+def with_size_limits(plan: TransferPlan, topics: Topics) -> TransferPlan:
+    """The plan with the size limits of those of its topics that exist, as :func:`ensure_topics` gives it for a run."""
+    return _with_size_limits(plan, topics.describe(_fixed_topics(plan)))
+
+
+def _fixed_topics(plan: TransferPlan) -> list[str]:
+    """The topics that a plan names, that of dead letters last."""
+    dead_letters = plan.settings.dead_letter_topic
+    return [cache.topic for cache in plan.caches if cache.one_topic] + ([dead_letters] if dead_letters else [])
+
+
+def _with_size_limits(plan: TransferPlan, states: Mapping[str, TopicState]) -> TransferPlan:
+    limits = {name: state.max_message_bytes for name, state in states.items() if state.max_message_bytes is not None}
+    caches = tuple(replace(cache, topic_bytes=limits.get(cache.topic)) if cache.one_topic else cache for cache in plan.caches)
+    largest_batch, letters = min([_LARGEST_BATCH, *limits.values()]), limits.get(plan.settings.dead_letter_topic, 0)
+    return replace(plan, caches=caches, max_batch_bytes=largest_batch, max_letter_bytes=letters)

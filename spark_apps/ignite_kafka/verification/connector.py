@@ -167,7 +167,7 @@ def _source_plan(settings: SourceSettings, clients: KafkaClients, cluster: Clust
     if not counts:
         what = "no topic of the connector exists"
         raise TopicError(what, "Run the connector first: its first run creates them.", topic=_shown(sorted(wanted)))
-    return plan, counts
+    return source_planning.with_size_limits(plan, topics), counts
 
 
 def _of_source(settings: ConnectorSettings, given: _Given) -> list[Judged]:

@@ -17,6 +17,7 @@ from ..kafka.topics import Topics
 from ..sink.store import Store
 from .direction import Target
 from .topic_batches import bounds_of, topic_batches
+from .whole_enums import with_one_code
 
 _CONTEXT = "__connect.errors."
 _FIRST = f"{_CONTEXT}topic"
@@ -42,7 +43,8 @@ def refused_entries(
         for records in records_of(letters, connector, topics):
             caches = set(store.caches_of(records))
             for _, made in store.converted(records, caches - {cache})[0] if cache in caches else ():  # else it would create the others
-                entries = zip(made.keys.to_pylist(), made.values.to_pylist(), strict=True)
+                columns = with_one_code(made.keys), with_one_code(made.values)
+                entries = zip(*(column.to_pylist() for column in columns), strict=True)
                 found |= {(key, value) for key, value in entries if key in keys}
     return found
 

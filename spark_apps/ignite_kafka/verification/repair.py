@@ -19,6 +19,7 @@ from ..kafka.clients import BRIEF_S, KafkaClients
 from ..kafka.producer import ProducerFenced, TransactionalProducer
 from ..kafka.records import Records, take_rows
 from ..plan.source_plan import CachePlan, TransferPlan
+from ..runtime.clients import producer_settings
 from ..settings.topic_names import types_topic
 from ..state.internal_records import FORMAT_HEADERS
 from ..state.types import write_uses
@@ -67,7 +68,7 @@ def send_again(
     if not records:
         return 0
     name = claim.transactional_id
-    settings = {"batch.size": plan.max_batch_bytes}
+    settings = producer_settings(plan) | {"batch.size": plan.max_batch_bytes}
     with closing(TransactionalProducer(clients, name, plan.settings.transaction_timeout_ms, settings=settings)) as producer:
         try:
             producer.init()

@@ -1,7 +1,7 @@
 """Kafka to Ignite: what the sink makes of a topic's records, folded by key, against the cache's entries.
 
-Keys are compared by their bytes in Ignite's binary format, as Ignite does. Values whose bytes differ are decoded and compared: another
-order of fields, or another version of a type's schema, is no difference.
+Keys are compared by their bytes in Ignite's binary format, as Ignite does, with one code for whole enums (:mod:`.whole_enums`). Values
+whose bytes differ are decoded and compared: another order of fields, or another version of a type's schema, is no difference.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ from .refused import refused_entries
 from .repair import store_again
 from .repair_claim import RepairClaim
 from .topic_batches import topic_batches
+from .whole_enums import with_one_code
 
 _BATCH_ROWS, _BATCH_BYTES = 20_000, 8 << 20
 _NULL, _NO_BYTES = bytes([codes.NULL]), pa.array([], pa.binary())
@@ -99,8 +100,9 @@ class SinkDirection:
                 yield Batch(np.zeros(0, ROW), columns_of(_NO_BYTES, _NO_BYTES), list(map(str, errors)))
             for cache, made in parts:
                 order = order_of(target.first_place + part.partition, part.offsets[made.rows])
-                rows = fingerprints(made.keys, made.values, order)
-                yield Batch(rows, columns_of(made.keys, made.values), cache=cache if target.routed else None)
+                keys, values = with_one_code(made.keys), with_one_code(made.values)
+                rows = fingerprints(keys, values, order)
+                yield Batch(rows, columns_of(keys, values), cache=cache if target.routed else None)
 
     def caches(self, target: Target, partitions: Sequence[int]) -> Iterator[Counter[str]]:
         """Number of records for each cache, after the transforms."""
@@ -119,7 +121,8 @@ class SinkDirection:
         for batch in batches(pages, _BATCH_ROWS, lambda: _BATCH_BYTES):
             if any(page.rows for page in batch):
                 found = binary.convert(batch, info, self.cluster)
-                yield Batch(fingerprints(found.keys, found.values), columns_of(found.keys, found.values))
+                keys, values = with_one_code(found.keys), with_one_code(found.values)
+                yield Batch(fingerprints(keys, values), columns_of(keys, values))
 
     def judge(self, target: Target, topic: Found, cache: Found, *, repair: bool, complete: bool) -> Judged:
         """Compare the suspects by their meaning, and store again what differs.

@@ -31,7 +31,7 @@ from ..kafka.producer import size_limit
 from ..kafka.record_size import SizeLimit
 from ..kafka.records import Records
 from ..plan.source_plan import CachePlan, TransferPlan
-from ..runtime.clients import ignite_cluster, kafka_clients
+from ..runtime.clients import ignite_cluster, kafka_clients, producer_settings
 from ..settings.error_policies import STOP
 from ..settings.secrets import Secrets
 from ..source.entry_selection import EntrySelectors
@@ -87,7 +87,7 @@ class SourceDirection:
     @cached_property
     def size_limit(self) -> SizeLimit:
         """The size limits of the copy's producers."""
-        return size_limit(self.clients)
+        return size_limit(self.clients, producer_settings(self.plan))
 
     @cached_property
     def converters(self) -> Converters:

@@ -14,7 +14,7 @@ from ignite_kafka.plan.slots import Owner
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.runtime.clients import slot_opener
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.source.planning import ensure_topics, routed_by_record, topic_of
+from ignite_kafka.source.planning import ensure_topics, routed_by_record, topic_of, with_size_limits
 from tests.support.fake_topics import described, refused
 from tests.unit.kafka.test_record_size import RECORDS
 
@@ -43,6 +43,12 @@ def test_an_unknown_size_limit_stays_open() -> None:
     assert TransferPlan.from_json(plan.to_json()) == plan
     limits = SizeLimit(1_000_000, "none")
     assert [list(limits.exceeded(RECORDS, cache.topic, cache.topic_bytes)) for cache in plan.caches] == [[], [1, 3]]
+
+
+def test_a_plan_of_a_comparison_has_the_size_limits_of_the_topics_that_exist() -> None:
+    plan = with_size_limits(PLAN, described({"b": limit(2_000), "dead": limit(5_000_000)}))
+    assert [cache.topic_bytes for cache in plan.caches] == [None, 2_000]
+    assert (plan.max_batch_bytes, plan.max_letter_bytes) == (2_000, 5_000_000)
 
 
 def test_no_limit_is_guessed_where_a_broker_does_not_answer() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +17,14 @@ from hypothesis import strategies as st
 
 from ignite_kafka import transform_function
 from ignite_kafka.admin.verify import compare_last
-from ignite_kafka.errors import TransformFailed, UnknownBinaryType, UnsupportedType
+from ignite_kafka.errors import Fenced, TransformFailed, UnknownBinaryType, UnsupportedType
 from ignite_kafka.ignite.binary import decode_rows
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.verification import job, source
+from ignite_kafka.kafka.producer import size_limit
+from ignite_kafka.plan.slots import Owner
+from ignite_kafka.runtime.clients import slot_opener
+from ignite_kafka.settings.secrets import Secrets
+from ignite_kafka.verification import job, repair, source
 from ignite_kafka.verification.direction import Batch
 from ignite_kafka.verification.fingerprints import ROW, join
 from ignite_kafka.verification.task import Share
@@ -199,6 +204,27 @@ def test_entries_that_are_too_large_for_the_topic_are_skipped(monkeypatch: pytes
     found = case.job(monkeypatch).result
     assert (found.equal, found.entries, found.skipped) == (True, 11, 1)
     assert "larger than the producer's message.max.bytes" in found.examples[0]
+
+
+def test_the_size_limit_is_that_of_the_runs_producers_which_take_large_dead_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So a record between librdkafka's default and the dead-letter topic's limit, which a run sends, is expected, and can be repaired."""
+    plan = replace(equal_case(1).plan, max_letter_bytes=1_048_588)
+    clients: Any = SimpleNamespace(common={}, producer={})
+    direction = source.SourceDirection(plan, Secrets())
+    direction.__dict__["clients"] = clients
+    opener = slot_opener(plan, clients, cast(Any, None), Owner(1))
+    assert direction.size_limit == size_limit(clients, opener.producer)
+    assert direction.size_limit.message_bytes == 1_048_588
+    made: list[dict[str, Any]] = []
+
+    def producer(*_: Any, settings: dict[str, Any]) -> Any:
+        made.append(settings)
+        raise Fenced("no more is needed", "")
+
+    monkeypatch.setattr(repair, "TransactionalProducer", producer)
+    with pytest.raises(Fenced):
+        repair.send_again(plan, cast(Any, SimpleNamespace(transactional_id="id")), clients, cast(Any, None), plan.caches[0], [cast(Any, None)])
+    assert made == [{"batch.size": plan.max_batch_bytes, "message.max.bytes": 1_048_588}]
 
 
 @settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))

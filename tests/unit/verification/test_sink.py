@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -27,7 +28,7 @@ from tests.support.bad_entries import long
 from tests.support.ignite_bytes import binary, number, page, string
 from tests.support.local_exchange import LocalExchange
 from tests.support.randomness import examples
-from tests.support.to_ignite_records import GrowingTypes, cache_of, record_converter
+from tests.support.to_ignite_records import GrowingTypes, cache_of, record_converter, rules
 from tests.support.types_log import NAME, TypesLog
 
 FIELDS = {"id": "java.lang.Long", "symbol": "java.lang.String"}
@@ -244,3 +245,35 @@ def test_a_removal_in_another_partition_may_be_the_last_one(monkeypatch: pytest.
     assert Case(records, {}, types).job(monkeypatch).result.equal
     assert Case(records, {long(1): trade(types, 1, "b")}, types).job(monkeypatch).result.equal
     assert Case(records, {long(1): trade(types, 1, "a")}, types).job(monkeypatch).result.different == 1
+
+
+@dataclass
+class InBinary(Case):
+    """Records of keys and values in Ignite's binary format."""
+
+    def converted(self, part: Consumed, _: Any) -> Any:
+        made = record_converter(self.types.info, self.types, rules("ignite-binary", "ignite-binary")).convert(part)
+        return [("tested", made)], made.bad
+
+
+def constant(code: int, ordinal: int) -> bytes:
+    return struct.pack("<Bii", code, COLOR.type_id, ordinal)
+
+
+COLOR = GrowingTypes().add("Color", {}, enum=["RED", "GREEN", "BLUE"])
+
+
+def test_whole_enums_are_equal_in_both_of_their_codes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node gives back BINARY_ENUM for the ENUM that was put."""
+    types = Cluster()
+    types.register(COLOR)
+    records = [[(constant(codes.ENUM, at), constant(codes.ENUM, at)) for at in range(3)], []]
+    entries = {constant(codes.BINARY_ENUM, at): constant(codes.BINARY_ENUM, at) for at in range(3)}
+    case = InBinary(records, entries, types)
+    judged = case.job(monkeypatch, repair=True)
+    assert (judged.result.equal, judged.result.entries, judged.result.records) == (True, 3, 3), judged.result
+    assert case.stored == []
+    case = InBinary(records, entries | {constant(codes.BINARY_ENUM, 0): constant(codes.BINARY_ENUM, 2)}, types)
+    judged = case.job(monkeypatch, repair=True)
+    assert (judged.result.different, judged.result.missing, judged.result.unexpected) == (1, 0, 0)
+    assert case.stored == [({constant(codes.ENUM, 0): constant(codes.ENUM, 0)}, [])]
