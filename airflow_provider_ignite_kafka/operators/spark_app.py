@@ -17,6 +17,7 @@ from airflow_provider_ignite_kafka.spark import run_result
 from airflow_provider_ignite_kafka.spark.packaging import app_path
 from airflow_provider_ignite_kafka.spark.request import Connections, Request, build_request
 from airflow_provider_ignite_kafka.spark.submission import SparkMaster, build_submission
+from ignite_kafka.common.local_disk import disk_errors
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.settings.connector import ConnectorSettings
 
@@ -72,16 +73,19 @@ class SparkAppTask:
     @contextmanager
     def _app_folder(self) -> Iterator[Path]:
         """The app's private folder, which is removed however the task ends; the library's errors become those of a task."""
-        folder = Path(tempfile.mkdtemp(prefix="ignite-kafka-"))
+        folder: Path | None = None
         try:
-            yield folder
+            with disk_errors():
+                folder = Path(tempfile.mkdtemp(prefix="ignite-kafka-"))
+                yield folder
         except IgniteKafkaError as error:
             raise run_result.error_to_exception(error) from error
         finally:
             try:
                 self._close_app()
             finally:  # the folder holds the secrets file
-                shutil.rmtree(folder, ignore_errors=True)
+                if folder is not None:
+                    shutil.rmtree(folder, ignore_errors=True)
 
     def _close_app(self) -> None:
         if self._hook is not None:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from . import events
+from .common.local_disk import disk_errors
 from .common.redaction import hide_values, set_log_values
 from .errors import IgniteKafkaError, SettingsError
 from .runtime import logs
@@ -67,7 +68,8 @@ def exit_code_of(work: Callable[[], None]) -> int:
     """Do an app's work, with its log; the exit code of :func:`main`."""
     logs.configure(logging.INFO, "%(asctime)s %(levelname)s %(message)s")
     try:
-        work()
+        with disk_errors():
+            work()
     except IgniteKafkaError as error:
         if error.exit_code == 2:
             events.emit(events.MISCONFIGURED, reason=str(error))

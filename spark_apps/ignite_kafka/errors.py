@@ -226,6 +226,12 @@ class TaskFailed(IgniteKafkaError):
     final = False
 
 
+class LocalDiskFull(IgniteKafkaError):
+    """A local folder is full, over quota or read-only; `where` has the path and, on this host, the free bytes. A retry may succeed."""
+
+    final = False
+
+
 class NotStopped(IgniteKafkaError):
     """A cleanup or a change of offsets needs a connector that ended gracefully, and the newest run did not."""
 

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..common.local_disk import disk_errors
 from ..errors import IgniteKafkaError, Interrupted, SettingsError
 from ..runtime import logs
 from ..runtime.spark_conf import require_pyspark
@@ -39,7 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     logs.configure(level, "%(levelname)s %(message)s")
     try:
         command: Callable[[argparse.Namespace], int] = folder.of_folder(arguments, arguments.command.__name__) or arguments.command
-        return command(arguments)
+        with disk_errors():
+            return command(arguments)
     except IgniteKafkaError as error:
         logs.show_error(error, as_json=as_json)
         return error.exit_code

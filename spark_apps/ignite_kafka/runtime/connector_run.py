@@ -15,6 +15,7 @@ from zlib import crc32
 from pyspark.sql import SparkSession
 
 from .. import events
+from ..common.local_disk import disk_errors
 from ..common.redaction import in_message
 from ..common.retry import retry
 from ..errors import IgniteKafkaError, Interrupted, KafkaUnavailable, SettingsError
@@ -91,7 +92,7 @@ class ConnectorRun(ABC, Generic[S]):
         self._retry(lambda: StatusWriter.ensure_topic(self._topics, prefix, self._settings.replication_factor))
         self._writer = StatusWriter(self._clients, prefix)
         try:
-            with interrupts_raised():
+            with interrupts_raised(), disk_errors():
                 self._run()
         except IgniteKafkaError as error:
             report_end(error)

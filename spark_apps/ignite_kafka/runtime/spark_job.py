@@ -22,13 +22,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from .. import events
+from ..common.local_disk import SPARK_REMEDY, disk_errors
 from ..common.redaction import hidden_values, hide_values, set_log_values
 from ..plan.source_plan import RunPlan
 from ..registry.registries import Ids, known_ids, learn_ids
 from ..settings.secrets import Secrets
 from ..settings.secrets_file import SecretsSource
 from .counts import SlotResult
-from .task_failure import task_failed
+from .task_failure import local_folder, task_failed
 
 log = logging.getLogger(__name__)
 
@@ -161,9 +162,9 @@ class Job:
         self._context, self._group, self._description = spark.sparkContext, group, description
         errors.forget()
         self._failed = errors.accumulator
-        self._slots: RDD[SlotResult] = self._context.parallelize(range(tasks), tasks).mapPartitions(
-            partial(_noting, self._failed, errors.events, errors.noted, work)
-        )
+        with disk_errors(local_folder(self._context), SPARK_REMEDY):  # Spark's Python side writes a file for each RDD
+            numbers = self._context.parallelize(range(tasks), tasks)
+        self._slots: RDD[SlotResult] = numbers.mapPartitions(partial(_noting, self._failed, errors.events, errors.noted, work))
         self._thread = ThreadPoolExecutor(1, "spark-job")
         self._results = self._thread.submit(self._collect)
         self._thread.shutdown(wait=False)
@@ -203,14 +204,14 @@ class Job:
         """Results of all slots.
 
         :raises IgniteKafkaError: the error of a slot, a final one first.
-        :raises TaskFailed: a task ended without results, and no slot has an error.
+        :raises TaskFailed, LocalDiskFull: a task ended without results, and no slot has an error.
         """
         try:
             results = self._results.result()
         except (Py4JJavaError, PySparkException) as cause:
             log.error("the Spark job %r failed", self._description, exc_info=cause)
             self.check()
-            raise task_failed(str(cause)) from cause
+            raise task_failed(str(cause), local_folder(self._context)) from cause
         _raise_first(results)
         return results
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 
+from pyspark import SparkContext
+
+from ..common.local_disk import disk_error_in
 from ..common.redaction import in_message
-from ..errors import TaskFailed
+from ..errors import LocalDiskFull, TaskFailed
 
 _CRASHED = "Python worker exited unexpectedly"
 _DUMP = re.compile(r"Fatal Python error: (?P<signal>.+)")
@@ -17,15 +21,20 @@ _TRACEBACK = "Traceback (most recent call last):\n"
 _RAISED = re.compile(r"^\S.*$", re.MULTILINE)
 _LAST_FAILURE = re.compile(r"most recent failure: (.+)")
 _LONGEST = 500
+_CONTINUES = "The next run continues after what was committed."
 
 
-def task_failed(text: str) -> TaskFailed:
+def task_failed(text: str, folder: str, again: str = _CONTINUES) -> TaskFailed | LocalDiskFull:
     """The error for the text of a failed Spark job.
 
     :param text: of PySpark's exception: Spark's message with the dump of a crashed worker (``faulthandler``), or the worker's traceback.
+    :param folder: Spark's local folder (:func:`local_folder`).
+    :param again: what a repetition does after a worker that crashed, one sentence.
     """
+    if full := disk_error_in(text, folder):
+        return full
     if _CRASHED in text:
-        return _crashed(text)
+        return _crashed(text, again)
     if _TRACEBACK in text:
         raised = _RAISED.search(text.rsplit(_TRACEBACK, 1)[1])
         kind, _, message = raised[0].partition(": ") if raised else ("without a reason", "", "")
@@ -36,23 +45,28 @@ def task_failed(text: str) -> TaskFailed:
     return TaskFailed(f"the Spark job failed: {reason[:_LONGEST]}", "See the driver's log and those of the executors.")
 
 
-def _crashed(text: str) -> TaskFailed:
+def local_folder(context: SparkContext) -> str:
+    """The first folder for Spark's local files on the host of the driver."""
+    given = os.environ.get("SPARK_LOCAL_DIRS") or context.getConf().get("spark.local.dir", "/tmp")  # Spark's default
+    return str(given).partition(",")[0]
+
+
+def _crashed(text: str, again: str) -> TaskFailed:
     dump, stood = _DUMP.search(text), _STOOD.search(text)
     if stood is not None:
         return TaskFailed(
             f"the Python worker of a Spark task gave no sign of life for {stood['time']} hours, and was ended",
-            "Please report it with the stacks in the driver's log. The next run continues after what was committed.",
+            f"Please report it with the stacks in the driver's log. {again}",
             at=_place([*_STOOD_AT.finditer(text)]),
         )
     if dump is None:
         return TaskFailed(
             "the Python worker of a Spark task was killed",
-            "If the kernel's log shows that memory ran out, give executors more (spark.executor.memoryOverhead), or fewer cores. The next "
-            "run continues after what was committed.",
+            f"If the kernel's log shows that memory ran out, give executors more (spark.executor.memoryOverhead), or fewer cores. {again}",
         )
     return TaskFailed(
         f"the Python worker of a Spark task crashed: {dump['signal']}",
-        "Please report it with the stack in the driver's log. The next run continues after what was committed.",
+        f"Please report it with the stack in the driver's log. {again}",
         at=_place([*_CRASHED_AT.finditer(text)]),
     )
 

@@ -5,16 +5,22 @@ Blocks of numpy and Arrow columns cross the JVM, not rows: a block costs as much
 
 from __future__ import annotations
 
+import logging
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
+from py4j.protocol import Py4JJavaError
 from pyspark import RDD, StorageLevel
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from ..common.local_disk import SPARK_REMEDY, disk_errors
 from ..errors import IgniteKafkaError
+from ..runtime.task_failure import local_folder, task_failed
 
 S = TypeVar("S")
 R = TypeVar("R")
@@ -23,6 +29,9 @@ Block = tuple[int, Any]
 OnTasks = Callable[[int, int], None]
 """Called with the numbers of ended tasks and of all tasks."""
 _POLL_S = 0.2
+_AGAIN = "Compare again: a comparison changes nothing, and a repair sends only what differs still."
+
+log = logging.getLogger(__name__)
 _GROUP = "ignite-kafka verify"
 
 
@@ -78,15 +87,16 @@ class Exchange(Generic[S, R]):
         def results(given: Iterable[Block]) -> Iterator[R | _Failed]:
             yield _reduced(map(operator.itemgetter(1), given), reduce)
 
-        shuffled: RDD[Block] = (
-            self._context.parallelize(shares, len(shares)).mapPartitions(blocks).partitionBy(buckets, lambda bucket: bucket)
-        )
+        with disk_errors(local_folder(self._context), SPARK_REMEDY):  # Spark's Python side writes the shares to a file
+            read_from = self._context.parallelize(shares, len(shares))
+        shuffled: RDD[Block] = read_from.mapPartitions(blocks).partitionBy(buckets, lambda bucket: bucket)
         self._results: RDD[Any] = shuffled.mapPartitions(results).persist(StorageLevel.DISK_ONLY)
 
     def collect(self, summary: Callable[[R], Any]) -> list[Any]:
         """Summary of each bucket's result, made on the executors.
 
         :raises IgniteKafkaError: the error of a share or of a bucket, a final one first.
+        :raises TaskFailed, LocalDiskFull: a task ended without results.
         """
         found = self._followed(lambda: self._results.map(lambda one: one if isinstance(one, _Failed) else summary(one)).collect())
         errors = [one.error for one in found if isinstance(one, _Failed)]
@@ -95,8 +105,9 @@ class Exchange(Generic[S, R]):
         return found
 
     def of(self, buckets: Sequence[int]) -> list[R]:
-        """Results of these buckets, after :meth:`collect`."""
-        found: list[R] = list(self._context.runJob(self._results, list, list(buckets)))
+        """Results of these buckets, after :meth:`collect`; the same errors."""
+        with self._named_failures():
+            found: list[R] = list(self._context.runJob(self._results, list, list(buckets)))
         return found
 
     def close(self) -> None:
@@ -110,7 +121,7 @@ class Exchange(Generic[S, R]):
             self._context.setJobGroup(_GROUP, "compare topics with caches", interruptOnCancel=True)
             return job()
 
-        with ThreadPoolExecutor(1, "verify") as thread:
+        with self._named_failures(), ThreadPoolExecutor(1, "verify") as thread:
             running = thread.submit(run)
             try:
                 while not wait([running], _POLL_S).done:
@@ -119,6 +130,14 @@ class Exchange(Generic[S, R]):
                 self._context.cancelJobGroup(_GROUP)
                 raise
             return running.result()
+
+    @contextmanager
+    def _named_failures(self) -> Iterator[None]:
+        try:
+            yield
+        except (Py4JJavaError, PySparkException) as cause:
+            log.error("a Spark job of the comparison failed", exc_info=cause)
+            raise task_failed(str(cause), local_folder(self._context), _AGAIN) from cause
 
     def _ended(self) -> int:
         tracker = self._context.statusTracker()

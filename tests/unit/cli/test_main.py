@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -212,6 +213,22 @@ def test_the_exit_code_is_the_error_s(
     monkeypatch.setattr(local_run, "run_locally", fail)
     assert cli.main(["run", file]) == code
     assert last_line(capsys.readouterr().err) == f"ignite-kafka: {type(error).__name__} {error}"
+
+
+@pytest.mark.parametrize("command", ["run", "validate"])
+def test_a_full_local_folder_is_a_named_error(
+    command: str, file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/tmp/ignite-kafka-x")
+
+    monkeypatch.setattr(local_run, "run_locally", full)
+    monkeypatch.setattr(cli, "settings_table", full)
+    assert cli.main([command, file]) == 1
+    last = last_line(capsys.readouterr().err)
+    assert last.startswith(
+        "ignite-kafka: LocalDiskFull a local file could not be written: the file system of /tmp/ignite-kafka-x has no space"
+    )
 
 
 def test_credentials_need_permission_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from ignite_kafka.common import redaction
-from ignite_kafka.runtime.task_failure import task_failed
+from ignite_kafka.errors import LocalDiskFull
+from ignite_kafka.runtime.task_failure import local_folder, task_failed
 
 LOST = (
     "An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.\n"
@@ -40,7 +44,7 @@ second line
 
 
 def test_a_crash_names_the_signal_and_the_place() -> None:
-    error = task_failed(OF_WORKER + CRASHED + DUMP + JAVA)
+    error = task_failed(OF_WORKER + CRASHED + DUMP + JAVA, "/spark")
     assert error.what == "the Python worker of a Spark task crashed: Segmentation fault"
     assert error.where == {"at": "/app/kafka/producer.py line 11 in close"}
     assert not error.final
@@ -55,25 +59,25 @@ Thread 0x00007f57f4084b80 (most recent call first):
   File "/app/kafka/consumer.py", line 11 in _fetch
   File "/spark/worker.py", line 3612 in process
 """
-    error = task_failed(OF_WORKER + CRASHED + dump + JAVA)
+    error = task_failed(OF_WORKER + CRASHED + dump + JAVA, "/spark")
     assert error.what == "the Python worker of a Spark task gave no sign of life for 0:17:00 hours, and was ended"
     assert error.where == {"at": "/app/kafka/consumer.py line 11 in _fetch"}
     assert not error.final
 
 
 def test_a_worker_that_was_killed_has_no_dump() -> None:
-    error = task_failed(OF_WORKER + CRASHED + "\n" + JAVA)
+    error = task_failed(OF_WORKER + CRASHED + "\n" + JAVA, "/spark")
     assert error.what == "the Python worker of a Spark task was killed"
     assert "spark.executor.memoryOverhead" in error.remedy
 
 
 def test_an_exception_is_that_of_the_last_traceback() -> None:
-    assert task_failed(RAISED).what == "a Spark task failed: ValueError: bad thing"
+    assert task_failed(RAISED, "/spark").what == "a Spark task failed: ValueError: bad thing"
 
 
 def test_a_message_may_hold_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redaction, "_show", False)
-    error = task_failed(RAISED)
+    error = task_failed(RAISED, "/spark")
     assert error.what.startswith("a Spark task failed: ValueError: ")
     assert "bad thing" not in error.what
 
@@ -86,6 +90,32 @@ def test_a_message_may_hold_values(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_other_failures_have_one_line_of_spark(text: str, what: str) -> None:
-    error = task_failed(text)
+    error = task_failed(text, "/spark")
     assert what in error.what
     assert "\n" not in error.what
+
+
+def test_a_full_disk_of_a_host_is_its_own_error() -> None:
+    for text in (OF_WORKER + CRASHED + "\n" + JAVA, RAISED, LOST):
+        found = task_failed(text + "\njava.io.IOException: No space left on device", "/spark")
+        assert isinstance(found, LocalDiskFull)
+        assert found.where["path"] == "/spark"
+
+
+def test_the_remedy_of_a_crash_is_that_of_the_command() -> None:
+    for dump in (DUMP, "\n"):
+        remedy = task_failed(OF_WORKER + CRASHED + dump + JAVA, "/spark", "Compare again.").remedy
+        assert remedy.endswith("Compare again.")
+        assert "next run" not in remedy
+
+
+@pytest.mark.parametrize(("variable", "setting", "folder"), [(None, None, "/tmp"), (None, "/a,/b", "/a"), ("/c,/d", "/a", "/c")])
+def test_the_local_folder_is_the_one_that_spark_takes(
+    variable: str | None, setting: str | None, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SPARK_LOCAL_DIRS", raising=False)
+    if variable:
+        monkeypatch.setenv("SPARK_LOCAL_DIRS", variable)
+    settings = {} if setting is None else {"spark.local.dir": setting}
+    context: Any = SimpleNamespace(getConf=lambda: settings)
+    assert local_folder(context) == folder

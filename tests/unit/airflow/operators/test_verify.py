@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from typing import Any
 
 import pytest
@@ -51,6 +53,17 @@ def test_it_submits_the_app_with_options_and_secrets_and_returns_the_result(benc
     assert seen["secrets_mode"] == 0o600
     assert not any(secret in " ".join(argv) for secret in PASSWORDS)
     assert list((bench.folder / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("where", ["tempfile.mkdtemp", "airflow_provider_ignite_kafka.spark.request.Request.write"])
+def test_a_full_local_folder_fails_the_task_with_a_named_error(where: str, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/tmp/ignite-kafka-x")
+
+    monkeypatch.setattr(where, full)
+    with pytest.raises(AirflowException, match=r"LocalDiskFull.* the file system of /tmp/ignite-kafka-x has no space left") as caught:
+        task().execute(context())
+    assert not isinstance(caught.value, AirflowFailException)
 
 
 def test_differences_fail_the_task_without_retries_and_stay_in_xcom(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:

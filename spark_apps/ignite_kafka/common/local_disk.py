@@ -1,0 +1,90 @@
+"""Local folders that cannot be written, as one named error with path and free bytes: full, over quota, or read-only.
+
+Spark gives failures of its Java side, and of Python workers, as text. So there are two forms: an ``OSError``, and such a text.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..errors import LocalDiskFull
+
+_REASONS = {errno.ENOSPC: "has no space left", errno.EDQUOT: "is over the user's quota", errno.EROFS: "is read-only"}
+_IN_TEXT = re.compile("|".join(f"(?P<e{number}>{re.escape(os.strerror(number))})" for number in _REASONS))
+_OF_PYTHON = re.compile(r"\[Errno \d+\] [^:\n]{1,80}: '([^'\n]{1,1000})'")
+_OF_JAVA = re.compile(r"(/[^\s():]{1,1000}) \(")
+_NO_FOLDER = re.compile(r"(?:Failed to create a temp directory \(under |No usable temporary directory found in )([^\n)]{1,1000})")
+_TEMPORARY = "TMPDIR"
+TEMPORARY_REMEDY = f"Free space there, or set the environment variable {_TEMPORARY} to a folder with space."
+SPARK_REMEDY = (
+    "Free space there on each host of Spark, or set spark.local.dir (on YARN and Kubernetes: their own folders) to one with space."
+)
+
+
+@contextmanager
+def disk_errors(folder: str | Path | None = None, remedy: str = TEMPORARY_REMEDY) -> Iterator[None]:
+    """Raise LocalDiskFull for an OSError in the block that says so. Other errors pass.
+
+    :param folder: where the block writes, for errors without a path; None: several folders, or the output.
+    """
+    try:
+        yield
+    except OSError as error:
+        found = _of_error(error, None if folder is None else str(folder), remedy)
+        if found is None:
+            raise
+        raise found from error
+
+
+def disk_error_in(text: str, folder: str, *, remedy: str = SPARK_REMEDY) -> LocalDiskFull | None:
+    """The error that a text of Spark tells of; None if it is of something else.
+
+    :param text: of an exception of Spark: a Java stack trace or a worker's traceback.
+    :param folder: Spark's local folder on the host of the driver, for texts without a path.
+    """
+    if missing := _NO_FOLDER.search(text):
+        return _full(missing[1], "cannot be written", remedy)
+    found = _IN_TEXT.search(text)
+    if found is None:
+        return None
+    line_start = text.rfind("\n", 0, found.start()) + 1
+    line = text[line_start : found.end() + 1_100].partition("\n")[0]
+    path = _OF_PYTHON.search(line) or _OF_JAVA.search(line)
+    number = int(str(found.lastgroup)[1:])
+    return _full(path[1] if path else folder, _REASONS[number], remedy)
+
+
+def _of_error(error: OSError, folder: str | None, remedy: str) -> LocalDiskFull | None:
+    if error.errno in _REASONS:
+        path = error.filename if isinstance(error.filename, str) else folder
+        if path is not None:
+            return _full(path, _REASONS[error.errno], remedy)
+        temporary = os.environ.get(_TEMPORARY) or "/tmp"
+        what = f"a local file, or the output, could not be written: its file system {_REASONS[error.errno]}"
+        return LocalDiskFull(what, remedy, temporary_files=temporary, free_bytes=_free(temporary))
+    if missing := _NO_FOLDER.search(str(error)):  # tempfile has tried to write to each of them
+        return _full(missing[1], "cannot be written", remedy)
+    return None
+
+
+def _full(path: str, reason: str, remedy: str) -> LocalDiskFull:
+    return LocalDiskFull(
+        f"a local file could not be written: the file system of {path} {reason}", remedy, path=path, free_bytes=_free(path)
+    )
+
+
+def _free(path: str) -> int | None:
+    """Bytes that the user may still write where a path is or would be; None if this host has no such folder."""
+    place = Path(path)
+    while not place.exists() and place.parent != place:
+        place = place.parent
+    try:
+        return shutil.disk_usage(place).free
+    except OSError:
+        return None
