@@ -50,6 +50,7 @@ class Cluster:
         self._untried = list(endpoint.addresses)
         self._types: dict[int, BinaryType] = {}
         self._partitions: dict[int, Partitions] = {}
+        self._found_counts: dict[int, tuple[Partitions, int]] = {}
         self._deployed: tuple[tuple[int, int] | None, Mapping[str, str]] | None = None
 
     def __enter__(self) -> Self:
@@ -269,9 +270,15 @@ class Cluster:
 
     def _partition_count(self, name: str, cache_id: int) -> int:
         """Number of partitions with a primary; if the node reports no owners, the first number that it calls invalid."""
-        owners = self.partitions(cache_id).primary
-        if owners:
-            return len(owners)
+        owners = self.partitions(cache_id)
+        if owners.primary:
+            return len(owners.primary)
+        known = self._found_counts.get(cache_id)  # of that affinity version: a node logs each refusal with its stack trace
+        if known is None or known[0] is not owners:
+            known = self._found_counts[cache_id] = owners, self._first_invalid(name, cache_id)
+        return known[1]
+
+    def _first_invalid(self, name: str, cache_id: int) -> int:
         low, high = 0, MAX_PARTITIONS
         guesses = [512, 511, 1024, 1023]
         while low < high:

@@ -28,6 +28,7 @@ _CURSOR_ROWS = struct.Struct("<qi")
 _ROWS = struct.Struct("<i")
 _MORE_IF_SMALL = 4
 _NOT_HERE = "No queryable nodes for partition"
+_MOST_REFUSALS = 32
 
 
 def scan_partitions(
@@ -79,6 +80,7 @@ class Scan:
         self.left = deque(partitions)
         self.outstanding: deque[_PartitionScan] = deque()
         self.elsewhere: set[int] = set()
+        self.refusals = 0
         self.size = size
         self.owners = cluster.partitions(cache.cache_id)
         self.watch = CacheWatch(cluster, cache, self.owners.affinity)
@@ -106,12 +108,21 @@ class Scan:
             if page is not None:
                 yield page
 
+    @property
+    def guesses(self) -> bool:
+        """Whether to try a node for a partition whose owner is not reported. A node logs each refusal with its stack trace.
+
+        After the first refusal only the watch's cursor, which is of a node's own partition, is worth some more of them.
+        """
+        return not self.refusals or (not self.watch.pinned and self.refusals < _MOST_REFUSALS)
+
     def open(self, partition: int) -> None:
         """Request the first page from the partition's primary, or from another node if the primary does not hold it."""
         owner = self.owners.primary.get(partition)
         try:
             connection = self.cluster.connection(owner)
-            local = partition not in self.elsewhere and owner in (None, connection.node_id)
+            holds = owner == connection.node_id if owner is not None else self.guesses
+            local = holds and partition not in self.elsewhere
             payload = protocol.scan_request(self.cache.cache_id, partition, self.size.rows, local=local)
             request_id = connection.send(protocol.QUERY_SCAN, payload)
         except IgniteUnreachable as error:
@@ -197,6 +208,7 @@ class Scan:
         if error.status == protocol.TOO_MANY_CURSORS and scan.window > 1:
             self.window = min(self.window, scan.window // 2)
         elif scan.local and _NOT_HERE in error.message:
+            self.refusals += 1
             if not self.new_owner(scan):
                 self.elsewhere.add(scan.partition)
         else:
