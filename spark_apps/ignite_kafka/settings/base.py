@@ -180,15 +180,18 @@ class Settings:
         except ValueError as error:
             raise cls._error(name, value, str(error), "", origins) from error
 
-    def wrong(self, name: str, reason: str, remedy: str = "") -> SettingsError:
-        """The error of one setting, whose value breaks a rule."""
-        return self._error(name, getattr(self, name), reason, remedy, self.origin)
+    def wrong(self, name: str, reason: str, remedy: str = "", **where: Any) -> SettingsError:
+        """The error of one setting, whose value breaks a rule.
+
+        :param where: further places; `allowed` is what the setting's type allows.
+        """
+        return self._error(name, getattr(self, name), reason, remedy, self.origin, **where)
 
     @classmethod
-    def _error(cls, name: str, value: object, reason: str, remedy: str, origins: Mapping[str, str]) -> SettingsError:
+    def _error(cls, name: str, value: object, reason: str, remedy: str, origins: Mapping[str, str], **more: Any) -> SettingsError:
         value_type = cls.known()[name].type
-        what, where = f"{name} is wrong: {reason}", {"allowed": value_type.allowed, "set_in": origins.get(name)}
-        return SettingsError(what, remedy, setting=name, value=_shown(value) if value_type.shown else None, **where)
+        where = {"value": _shown(value) if value_type.shown else None, "allowed": value_type.allowed, "set_in": origins.get(name)}
+        return SettingsError(f"{name} is wrong: {reason}", remedy, setting=name, **(where | more))
 
     def _check_value(self, name: str, value_type: SettingType) -> None:
         value = getattr(self, name)

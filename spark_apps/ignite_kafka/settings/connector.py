@@ -282,7 +282,7 @@ class ConnectorSettings(NamedSettings):
         try:
             return parse(getattr(self, name)) if getattr(self, name) else None
         except Refused as refused:
-            raise self.wrong(name, str(refused), refused.remedy) from refused
+            raise self.wrong(name, str(refused), refused.remedy, allowed=None) from refused
 
     @property
     def conversion_policy(self) -> str:

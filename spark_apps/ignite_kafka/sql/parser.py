@@ -121,6 +121,8 @@ class _Parser:
         """Check that nothing is left; raises Refused."""
         token = self._next
         if token.kind != "end":
+            if token.kind == "operator" and token.text == ")":
+                raise Refused("this ) closes no parenthesis", token.position, "Leave it out, or open the parenthesis")
             what = f"operator {token.text}" if token.kind == "operator" else f"{token.text}"
             raise Refused(f"{what} is not supported here", token.position)
 
@@ -255,7 +257,7 @@ class _Parser:
         self.take("(")
         found = self.either()
         if not self._keyword("AS"):
-            raise Refused(f"{self._next.text or 'the end'} is where AS is due", self._next.position, "Write it as CAST(a AS INT)")
+            raise Refused(_expected("AS", self._next), self._next.position, "Write it as CAST(a AS INT)")
         token = self._advance()
         target = CAST_TARGETS.get(token.word)
         if target is None:
@@ -283,9 +285,7 @@ class _Parser:
 
     def _close(self) -> None:
         if not self.take(")"):
-            token = self._next
-            shown = token.text or "the end"
-            raise Refused(f"{shown} is where ) is due", token.position)
+            raise Refused(_expected(")", self._next), self._next.position, "Close the parenthesis")
 
     def _is_literal(self) -> bool:
         token = self._next
@@ -295,7 +295,7 @@ class _Parser:
         path = [self._advance()]
         while self.take("."):
             if self._next.kind not in ("name", "quoted"):
-                raise Refused("a name is due behind the point", self._next.position)
+                raise Refused(_expected("a name", self._next), self._next.position, "Name the field behind the point")
             path.append(self._advance())
         if self._next.kind == "operator" and self._next.text in ("(", "["):
             what = f"function {path[-1].text}" if self._next.text == "(" else f"an element of {path[-1].text}"
@@ -315,7 +315,7 @@ class _Parser:
     def _name(self) -> Token:
         token = self._advance()
         if token.kind != "quoted" and (token.kind != "name" or token.word in _KEYWORDS):
-            raise Refused(f"{token.text or 'the end'} is where a column's name is due", token.position, "Name columns, with commas between")
+            raise Refused(_expected("a column's name", token), token.position, "Name columns, with commas between")
         if not token.text:
             raise Refused("a column's name is empty", token.position, "Name columns, with commas between")
         return token
@@ -339,4 +339,8 @@ class _Parser:
             return Literal(Kind.NULL, None)
         if token.word in _KEYWORDS:
             raise Refused(f"{token.word} is not supported here", token.position)
-        raise Refused(f"{token.text or 'the end'} is where a column or a constant is due", token.position)
+        raise Refused(_expected("a column or a constant", token), token.position, "Write one, or leave out what is before")
+
+
+def _expected(what: str, found: Token) -> str:
+    return f"{what} is expected, and {found.text or 'the end'} was found"

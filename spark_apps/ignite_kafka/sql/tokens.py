@@ -85,7 +85,9 @@ def _unreadable(text: str, at: int) -> Refused:
         return Refused(f"the text that begins with {text[at]} has no end", at, "Close it")
     if text[at] == '"':
         return Refused('" begins a text or a name, by a setting of Spark', at, "Write texts in single quotes and names in backticks")
-    return Refused(f"{text[at]!r} begins nothing that a condition can have", at, "Write names with such characters in backticks")
+    if text[at] in "{}":
+        return Refused(f"{text[at]} is no part of SQL", at, "Leave it out; a text goes in single quotes, a name with braces in backticks")
+    return Refused(f"{text[at]!r} is no part of SQL", at, "Write a name with such a character in backticks, and a text in single quotes")
 
 
 def _unescaped(content: str, at: int) -> str:

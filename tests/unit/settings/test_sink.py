@@ -78,3 +78,12 @@ def test_settings_of_a_continuous_run_are_noticed_where_they_are_idle() -> None:
     assert (15001, "topic_list_poll_interval_ms") in noticed(build(topic_list_poll_interval_ms=5))
     assert (15001, "topic_list_poll_interval_ms") not in noticed(build(topic_list_poll_interval_ms=5, run_mode="continuous"))
     assert (15001, "flush_on_offset_commit") in noticed(build(flush_on_offset_commit=True, run_mode="continuous"))
+
+
+def test_an_error_of_a_condition_says_what_is_wrong_with_it_and_nothing_of_characters() -> None:
+    with pytest.raises(SettingsError) as caught:
+        SinkSettings(name="c", topics=("t",), where="price > 1 }")
+    assert str(caught.value) == (
+        "where is wrong: } is no part of SQL, at character 11 [setting where, value 'price > 1 }']. Leave it out; a text goes in single "
+        "quotes, a name with braces in backticks"
+    )

@@ -96,18 +96,20 @@ def test_patterns_of_like_have_an_escape() -> None:
     [
         ("initcap(a) = 'x'", "function initcap is not supported, at character 1"), ("a & 1 = 2", "operator & is not supported here"),
         ("CAST(a AS DECIMAL(5,2)) = 1", "CAST to DECIMAL is not supported"), ("CAST(a AS DATE) = b", "CAST to DATE is not supported"),
-        ("CAST(a) = 1", r"\) is where AS is due"), ("lower(a, b) = 'x'", "function lower has 2 arguments"),
-        ("a + = 1", "= is where a column"),
+        ("CAST(a) = 1", r"AS is expected, and \) was found"), ("lower(a, b) = 'x'", "function lower has 2 arguments"),
+        ("a + = 1", "a column or a constant is expected, and = was found"),
         ("lower() = 'x'", "function lower has 0 arguments"), ("`lower`(a) = 'x'", "function lower is not supported"),
         ("a" + " + a" * 101 + " = 1", "more than 100 operators of arithmetic"), ("a DIV 2 = 1", "DIV is not supported here"),
         ("a = 1 = 1", "two comparisons follow one another"), ("a -> 1", "operator -> is not"),
         ("a RLIKE 'x'", "RLIKE is not supported"), ('a = "x"', "by a setting of Spark"), ("a = 'x", "has no end"),
         ("a = 1F", "suffix that is not supported"), ("a = 99999999999999999999", "out of the range of BIGINT"),
         ("a = DATE '2024-02-30'", "is no date"), ("a = TIMESTAMP '2024-01-01 00:00:00'", "has no zone"),
-        ("a IN (1, 1.5)", r"values of several types \(BIGINT, DECIMAL\)"), ("a IN (b)", "is where a column or a constant is due"),
+        ("a IN (1, 1.5)", r"values of several types \(BIGINT, DECIMAL\)"), ("a IN (b)", "a column or a constant is expected"),
         (r"a LIKE 'x\\y'", "before another character"), ("a IS NULL IS NULL", "IS is not supported here"),
         ("'x'", "constant and no condition"), (r"a = '\x41'", r"escape \\x"), ("a = 1 -- b", "comments"), ("a[0] = 1", "an element of a"),
-        ("", "the end is where"), ("(a = 1", r"the end is where \) is due"), ("(" * 200 + "a" + ")" * 200, "nested deeper"),
+        ("", "the end was found"), ("(a = 1", r"\) is expected, and the end was found"), ("a = 1)", r"\) closes no parenthesis"),
+        ("{a} = 1", "{ is no part of SQL, at character 1"), ("a = 1 }", "} is no part of SQL"), ("a = $b", r"'\$' is no part of SQL"),
+        ("(" * 200 + "a" + ")" * 200, "nested deeper"),
         ("a = 1;", "operator ;"), ("a LIKE b", "the pattern of LIKE is no text"), ("a = 'x' 'y'", "two texts follow"),
     ],
 )  # fmt: skip
@@ -122,7 +124,8 @@ def test_columns_are_names_with_aliases() -> None:
     assert parse_columns("a as `x y`, A AS b") == (SelectedField("a", "x y"), SelectedField("A", "b"))
     wrong = {
         "a, A": "two columns are named A", "a AS b, B": "two columns are named B", "a.b": "behind column a", "a + 1": "behind column a",
-        "*": "due", "a b": "b follows column a", "a AS": "the end is where", "a AS 1": "1 is where", "``": "is empty",
+        "*": "a column's name is expected", "a b": "b follows column a", "a AS": "the end was found", "a AS 1": "1 was found",
+        "``": "is empty",
         "lower(a)": r"\( behind",
     }  # fmt: skip
     for text, why in wrong.items():
