@@ -107,7 +107,7 @@ COVERED_BY = {
     "unit/ignite/binary/test_entry_table.py": "ignite.binary.unify_types",
     "unit/ignite/binary/test_fuzz.py": "ignite.binary.row_values common.arrays",
     "unit/ignite/test_cache_configuration.py": "state.cache_records",
-    "unit/ignite/test_cluster.py": "ignite.metadata_replies ignite.types.model",
+    "unit/ignite/test_cluster.py": "ignite.cluster_errors ignite.metadata_replies ignite.types.model",
     "unit/ignite/test_connection.py": "ignite.framing ignite.handshake ignite.tls",
     "unit/kafka/test_topics.py": "kafka.topic_errors kafka.topic_lookup",
     "unit/convert/to_ignite/test_json_schema.py": "convert.connect.map_entries convert.to_ignite.json_schema_types",

@@ -13,11 +13,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Self, TypeVar
 
-from ..errors import CacheNotFound, DecodeError, IgniteKafkaError, IgniteUnreachable, UnknownBinaryType
+from ..errors import DecodeError, IgniteKafkaError, IgniteUnreachable
 from . import metadata_replies as replies
 from . import protocol
 from .backlog_service import BacklogService, has_service
 from .cache_configuration import CacheConfiguration, read_configuration
+from .cluster_errors import cache_error, is_class_id, type_error, unknown_type
 from .connection import ThinConnection
 from .endpoint import IgniteCredentials, IgniteEndpoint
 from .metadata_replies import Partitions
@@ -107,7 +108,7 @@ class Cluster:
         try:
             return self._request(protocol.CACHE_CONFIGURATION, struct.pack("<iB", protocol.cache_id(name), 0), read)
         except ThinError as error:
-            raise _cache_error(name, error) from error
+            raise cache_error(name, error) from error
 
     def _deployment_ids(self) -> Mapping[str, str]:
         """Deployment ids by cache name, requested again after each creation or destruction of a cache, which changes the affinity."""
@@ -127,25 +128,27 @@ class Cluster:
             try:
                 found = self._requested_type(type_id)
             except ThinError as error:
-                raise _type_error(type_id, error) from error
+                raise type_error(type_id, error) from error
             if found is None:
-                remedy = "Register the type: put an object of it through any client"
-                raise UnknownBinaryType("the cluster holds no metadata of a binary type", remedy, type_id=type_id)
+                raise unknown_type(type_id, self._class_name)
             self._types[type_id] = found
         return self._types[type_id]
 
     def _requested_type(self, type_id: int) -> BinaryType | None:
-        if type_id not in range(-(1 << 31), 1 << 31):
-            name_hash = type_id & 0xFFFF_FFFF
-            try:
-                payload = struct.pack("<BI", protocol.JAVA, name_hash)
-                name = self._request(protocol.BINARY_TYPE_NAME, payload, lambda body: Reader(body).text())
-            except ThinError as error:
-                if _NO_CLASS in error.message:
-                    return None
-                raise
+        if is_class_id(type_id):
+            name = self._class_name(type_id)
             return BinaryType(type_id, name) if name else None
         return self._request(protocol.BINARY_TYPE, struct.pack("<i", type_id), replies.read_binary_type)
+
+    def _class_name(self, type_id: int) -> str | None:
+        """Name of the class of which a node knows the hash; None without one."""
+        try:
+            payload = struct.pack("<BI", protocol.JAVA, type_id & 0xFFFF_FFFF)
+            return self._request(protocol.BINARY_TYPE_NAME, payload, lambda body: Reader(body).text())
+        except ThinError as error:
+            if _NO_CLASS in error.message:
+                return None
+            raise
 
     def size(self, name: str) -> int:
         """Number of a cache's entries, without those of backups.
@@ -156,7 +159,7 @@ class Cluster:
             payload = struct.pack("<iBi", protocol.cache_id(name), 0, 0)
             return self._request(protocol.CACHE_GET_SIZE, payload, lambda body: int(struct.unpack_from("<q", body)[0]))
         except ThinError as error:
-            raise _cache_error(name, error) from error
+            raise cache_error(name, error) from error
 
     def forget_types(self) -> None:
         """Request every binary type again when next needed: a type may have new fields and schemas."""
@@ -296,7 +299,7 @@ class Cluster:
         except ThinError as error:
             if _INVALID_PARTITION in error.message:
                 return False
-            raise _cache_error(name, error) from error
+            raise cache_error(name, error) from error
         if more:
             self._request(protocol.RESOURCE_CLOSE, cursor, bytes)
         return True
@@ -330,19 +333,3 @@ def _answer(connection: ThinConnection, op: int, payload: bytes, read: Callable[
             "Check that the address is an Ignite 2 node, and its log",
             address=connection.address, node=connection.node_id, operation=op,
         ) from error  # fmt: skip
-
-
-def _cache_error(name: str, error: ThinError) -> IgniteKafkaError:
-    if error.status == protocol.CACHE_DOES_NOT_EXIST:
-        return CacheNotFound("the cluster has no such cache", "Check the name; upper and lower case differ", cache=name)
-    if error.status == protocol.SECURITY_VIOLATION:
-        what = f"Ignite does not let this user see a cache: {error.message}"
-        return IgniteKafkaError(what, "Give the user the right to read it", cache=name)
-    return IgniteKafkaError(f"Ignite cannot describe a cache: {error.message}", "The node's log says more", cache=name)
-
-
-def _type_error(type_id: int, error: ThinError) -> IgniteKafkaError:
-    what = f"Ignite does not report the metadata of a binary type: {error.message}"
-    if error.status == protocol.SECURITY_VIOLATION:
-        return IgniteKafkaError(what, "Give the user the right to read it", type_id=type_id)
-    return IgniteUnreachable(what, "The node's log says more", type_id=type_id)  # a stopping node refuses every request

@@ -193,3 +193,19 @@ def test_its_error_names_node_and_request() -> None:
     with pytest.raises(DecodeError, match="the reply of an Ignite node to the request of a cache's size cannot be read: error") as caught:
         cluster.size("c")
     assert (caught.value.where["address"], caught.value.where["node"]) == ("n:10800", NODES[0])
+
+
+@pytest.mark.parametrize(("name", "what"), [("shop.Order", "class shop.Order"), ("", "a binary type")])
+def test_a_type_without_metadata_is_named_by_its_class_if_a_node_knows_it(name: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def request(_: Cluster, op: int, payload: bytes, read: Callable[[memoryview], Any]) -> Any:
+        if op == protocol.BINARY_TYPE:
+            return None
+        assert payload == b"\0" + ints(-7)
+        if not name:
+            raise ThinError(protocol.FAILED, "Failed to resolve class name [platformId=0, platform=Java, typeId=-7]")
+        return read(memoryview(protocol.string(name)))
+
+    monkeypatch.setattr(Cluster, "_request", request)
+    with pytest.raises(UnknownBinaryType, match=f"the cluster holds no metadata of {what} ") as caught:
+        Cluster(IgniteEndpoint(("127.0.0.1:1",))).binary_type(-7)
+    assert caught.value.where["type_id"] == -7
