@@ -223,7 +223,9 @@ def test_the_size_limit_is_that_of_the_runs_producers_which_take_large_dead_lett
 
     monkeypatch.setattr(repair, "TransactionalProducer", producer)
     with pytest.raises(Fenced):
-        repair.send_again(plan, cast(Any, SimpleNamespace(transactional_id="id")), clients, cast(Any, None), plan.caches[0], [cast(Any, None)])
+        repair.send_again(
+            plan, cast(Any, SimpleNamespace(transactional_id="id")), clients, cast(Any, None), plan.caches[0], [cast(Any, None)]
+        )
     assert made == [{"batch.size": plan.max_batch_bytes, "message.max.bytes": 1_048_588}]
 
 
