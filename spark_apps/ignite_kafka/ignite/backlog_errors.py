@@ -10,6 +10,10 @@ _PREFIX = "BACKLOG/"
 _OTHER_CONTRACT = "Could not find proxy method"  # no method of that name takes so many arguments
 
 REMEDIES = {  # by code of a refusal
+    "BEYOND_LIMIT": (
+        "Choose a value within the limit, or let the administrator of the Ignite nodes set the option in brackets on all of them "
+        "(docs/deploy.md) and restart them"
+    ),
     "FOREIGN_CACHE": (
         "Set backlog_cache_name so that no cache has that name and the connector's after it; the other cache is not touched. What version "
         "0.1.0 left of an ended capture may be destroyed by hand"
@@ -19,7 +23,8 @@ REMEDIES = {  # by code of a refusal
     ),
     "FORBIDDEN": (
         "The secret of a connector's capture is in the topic <internal_topic_prefix>-configs of its Kafka cluster, that of a data source "
-        "in its secrets file; where it is lost, an administrator ends the capture by `ignite-kafka backlog cleanup --force`. A user of "
+        "in its secrets file; where it is lost, an administrator ends the capture by `ignite-kafka backlog cleanup --force`. A capture "
+        "that runs without a secret gets none: end it by `ignite-kafka backlog cleanup`, then start the connector. A user of "
         "Ignite needs SERVICE_INVOKE, and CACHE_READ of the captured caches"
     ),
     "OLDER_JAR": "Put the jar of this version on the class path of every server node, then start connectors of this version",

@@ -189,10 +189,11 @@ class SourceSettings(ConnectorSettings):
         reference="backlogCacheName", no_effect_because=STREAM,
     )  # fmt: skip
     backlog_cache_backups: int = setting(
-        1, whole_number(0), "Number of backups of the backlog cache", reference="backlogCacheBackups", no_effect_because=STREAM
+        1, whole_number(0, 1_000), "Number of backups of the backlog cache", reference="backlogCacheBackups", no_effect_because=STREAM
     )
     backlog_flush_freq_ms: int = setting(
-        500, whole_number(0), "Interval of writes to the backlog cache, in milliseconds; 0: each change is written at once",
+        500, whole_number(0, 3_600_000),
+        "Interval of writes to the backlog cache, in milliseconds; 0: each change is written at once. Ignite nodes have a lower maximum",
         reference="backlogFlushFreq", no_effect_because=STREAM,
     )  # fmt: skip
     backlog_memory_region_name: str = setting(

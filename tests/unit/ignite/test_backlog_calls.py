@@ -109,6 +109,7 @@ def test_calls_that_change_a_capture_bring_its_secret() -> None:
     [
         (ThinError(protocol.FAILED, "Could not find proxy method 'version' in class ...BacklogServiceImpl"), BacklogRefused, "OLDER_JAR"),
         (ThinError(protocol.FAILED, "x: BACKLOG/FORBIDDEN: the capture has another secret"), BacklogRefused, "FORBIDDEN"),
+        (ThinError(protocol.FAILED, "x: BACKLOG/BEYOND_LIMIT: backlogFlushFreq is '99'"), BacklogRefused, "BEYOND_LIMIT"),
         (ThinError(protocol.FAILED, "x: BACKLOG/FOREIGN_CACHE: cache 'orders-eu'"), BacklogRefused, "FOREIGN_CACHE"),
         (ThinError(protocol.SECURITY_VIOLATION, "no"), BacklogRefused, "FORBIDDEN"),
         (ThinError(protocol.FAILED, "Service not found: x"), BacklogMissing, None),

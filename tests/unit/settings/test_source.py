@@ -201,3 +201,11 @@ def test_sizes_have_a_limit_of_256_mib(direction: type[ConnectorSettings], name:
         with pytest.raises(SettingsError, match=r"out of range.*from 1024 to 268435456") as caught:
             direction.from_dict({**least, name: size})
         assert caught.value.where["setting"] == name
+
+
+@pytest.mark.parametrize(("name", "most"), [("backlog_flush_freq_ms", 3_600_000), ("backlog_cache_backups", 1_000)])
+def test_settings_of_the_backlog_have_the_bounds_of_the_service(name: str, most: int) -> None:
+    assert getattr(SourceSettings.from_dict({"name": "c", name: most}), name) == most
+    with pytest.raises(SettingsError, match=rf"out of range.*from 0 to {most}") as caught:
+        SourceSettings.from_dict({"name": "c", name: most + 1})
+    assert caught.value.where["setting"] == name

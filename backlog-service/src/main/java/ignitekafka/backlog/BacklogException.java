@@ -33,6 +33,9 @@ public final class BacklogException extends IgniteException {
         /** The call lacks the secret of the capture, or its user lacks a permission. */
         FORBIDDEN,
 
+        /** A setting is beyond a limit that the administrator of a node has set. */
+        BEYOND_LIMIT,
+
         /** The memory region of the backlog cache is not configured on a node. */
         MISSING_REGION,
 

@@ -19,6 +19,8 @@ public final class BacklogPlugin implements IgnitePlugin {
 
     private final GridKernalContext ctx;
     private final ConnectorRegistry registry;
+    private final CaptureLimits limits = CaptureLimits.ofThisNode();
+    private final HeapBudget heap = new HeapBudget(limits.heapBytes);
     private final Map<String, NodeCapture> captures = new ConcurrentHashMap<>();
     private final Map<String, UnitJournal> journals = new ConcurrentHashMap<>();
     private final Map<String, CaptureService> services = new ConcurrentHashMap<>();
@@ -63,6 +65,15 @@ public final class BacklogPlugin implements IgnitePlugin {
 
     ConnectorRegistry registry() {
         return registry;
+    }
+
+    CaptureLimits limits() {
+        return limits;
+    }
+
+    /** The heap of all captures of this node. */
+    HeapBudget heap() {
+        return heap;
     }
 
     IgniteLogger log() {

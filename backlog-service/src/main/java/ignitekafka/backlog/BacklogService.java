@@ -49,11 +49,12 @@ public interface BacklogService {
      * @param settings {@code backlogCacheName}, {@code backlogServiceName}, {@code backlogCacheBackups},
      *     {@code backlogMemoryRegionName}, {@code backlogFlushFreq} (ms), {@code backlogBufferEntries} and
      *     {@code backlogBufferBytes} (of a node), {@code backlogOwner}. The connector's name is appended to names. A
-     *     capture refuses other owners. All settings must equal those of the first start.
-     * @param caches Names of all its caches; the caller must have permission to read them.
+     *     capture refuses other owners. All settings must equal those of the first start, which are within the limits
+     *     of all nodes.
+     * @param caches Names of all its caches, at least one; the caller must have permission to read them.
      * @param secret Secret of the capture, chosen by the caller, with at least 22 characters; or null. A capture that
      *     was started with a secret requires it in each call with such a parameter, including this one. A capture
-     *     without a secret accepts calls from everybody, until a start adds one.
+     *     without a secret accepts calls from everybody. Only an administrator adds a secret to it while it runs.
      * @return As {@link #update(String, String[], String)}.
      */
     Map<String, Object> start(String connector, Map<String, String> settings, String[] caches, String secret);

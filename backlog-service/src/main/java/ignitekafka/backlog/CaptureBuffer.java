@@ -11,23 +11,30 @@ import org.apache.ignite.internal.processors.cache.GridCacheContext;
 
 /**
  * Changes of one connector that this node has captured and not yet written: a {@link UnitBuffer} for each unit, bounded
- * by entries and bytes.
+ * by entries and bytes, and together with the other captures of the node by {@link HeapBudget}.
  *
  * <p>When a bound is exceeded, whole units are given up, the largest first: their changes are dropped, new ones are not
  * captured, and their records are marked, until a reader sends the units again.
  */
 final class CaptureBuffer {
     private final ConnectorSettings settings;
+    private final HeapBudget heap;
     private final IgniteLogger log;
+    private final long maxEntries;
+    private final long maxBytes;
     private final Map<Unit, UnitBuffer> units = new ConcurrentHashMap<>();
     private final Set<UnitBuffer> dirty = ConcurrentHashMap.newKeySet();
     private final Map<UnitBuffer, Integer> marks = new ConcurrentHashMap<>();
     private final AtomicLong entries = new AtomicLong();
     private final AtomicLong bytes = new AtomicLong();
 
-    CaptureBuffer(ConnectorSettings settings, IgniteLogger log) {
+    CaptureBuffer(ConnectorSettings settings, CaptureLimits limits, HeapBudget heap, IgniteLogger log) {
         this.settings = settings;
+        this.heap = heap;
         this.log = log;
+        maxEntries = Math.min(settings.bufferEntries, limits.bufferEntries);
+        maxBytes = Math.min(settings.bufferBytes, limits.bufferBytes);
+        heap.add(this);
     }
 
     UnitBuffer unit(GridCacheContext<?, ?> cache, Unit unit) {
@@ -63,13 +70,21 @@ final class CaptureBuffer {
 
         dirty.add(unit);
 
-        if (count > settings.bufferEntries || total > settings.bufferBytes) {
+        if (count > maxEntries || total > maxBytes) {
             relieve();
 
             return false;
         }
 
-        return settings.flushMs == 0 || count >= WriteRound.ENTRIES && count % WriteRound.ENTRIES == 0;
+        if (heap.isExceeded()) {
+            heap.relieve();
+
+            return false;
+        }
+
+        boolean halfFull = total > maxBytes / 2 && total - addedBytes <= maxBytes / 2;
+
+        return settings.flushMs == 0 || halfFull || count >= WriteRound.ENTRIES && count % WriteRound.ENTRIES == 0;
     }
 
     /** Subtracts a batch that left the buffer. */
@@ -80,15 +95,21 @@ final class CaptureBuffer {
 
     /** Gives up units until the buffer is within its bounds; the largest first, which costs the fewest units. */
     private synchronized void relieve() {
-        while (entries.get() > settings.bufferEntries || bytes.get() > settings.bufferBytes) {
-            UnitBuffer largest = dirty.stream()
-                    .max(Comparator.comparingLong(UnitBuffer::bytes))
-                    .orElse(null);
-
-            if (largest == null) return;
-
-            giveUp(largest, "the buffer of this node is full");
+        while (entries.get() > maxEntries || bytes.get() > maxBytes) {
+            if (!giveUpLargest("the buffer of this node is full")) return;
         }
+    }
+
+    /** Gives up the unit with the most bytes; returns false if no unit has unwritten changes. */
+    synchronized boolean giveUpLargest(String reason) {
+        UnitBuffer largest =
+                dirty.stream().max(Comparator.comparingLong(UnitBuffer::bytes)).orElse(null);
+
+        if (largest == null) return false;
+
+        giveUp(largest, reason);
+
+        return true;
     }
 
     /** Drops the changes of a unit, captures no further ones, and schedules the mark of its record. */

@@ -1,5 +1,6 @@
 package ignitekafka.backlog;
 
+import static ignitekafka.backlog.BacklogException.Code.FORBIDDEN;
 import static ignitekafka.backlog.BacklogException.Code.FOREIGN_CACHE;
 
 import java.util.Arrays;
@@ -53,17 +54,20 @@ final class CaptureLifecycle {
 
         if (present != null) requireSame(present, wanted, secret);
 
+        StartChecks.someCaches(connector, caches);
         requireCaches(wanted, caches);
 
+        boolean mayAddSecret = guard.isAdministrator(connector);
+
         return guard.asNode(() -> {
-            new StartChecks(plugin).capture(wanted);
+            new StartChecks(plugin).capture(wanted, present == null);
 
             Connector first = Connector.first(wanted);
             Connector added = registry.add(digest == null ? first : first.withSecret(digest));
 
             requireSame(added, wanted, secret); // a concurrent call may have added it first
 
-            if (digest != null && added.secretDigest() == null) addSecret(connector, digest, secret);
+            if (digest != null && added.secretDigest() == null) addSecret(connector, digest, secret, mayAddSecret);
 
             return begin(connector, caches);
         });
@@ -74,8 +78,18 @@ final class CaptureLifecycle {
         Guard.requireSecret(present, secret);
     }
 
-    /** Adds a secret to a capture that was started without one, for example by version 0.1.0. */
-    private void addSecret(String connector, String digest, String secret) {
+    /**
+     * Adds a secret to a capture that runs without one, for an administrator only: whoever adds a secret locks out
+     * those who began the capture.
+     */
+    private void addSecret(String connector, String digest, String secret, boolean allowed) {
+        if (!allowed)
+            throw new BacklogException(
+                    FORBIDDEN,
+                    "the capture of connector '" + connector + "' runs without a secret, and this start has one; only"
+                            + " an administrator may add it. End the capture, which needs no secret, and start it"
+                            + " again: it then has the secret from its beginning");
+
         registry.update(connector, present -> {
             Guard.requireSecret(present, secret);
 

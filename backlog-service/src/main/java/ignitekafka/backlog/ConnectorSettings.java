@@ -21,11 +21,13 @@ final class ConnectorSettings {
     static final String BUFFER_BYTES = "backlogBufferBytes";
     static final String OWNER = "backlogOwner";
 
+    static final String DEFAULT_REGION = "kafka-connect";
+
     private static final Map<String, String> DEFAULTS = Map.of(
             CACHE_NAME, "kafka-connect-backlog",
             SERVICE_NAME, "kafka-connect-backlog-service",
             CACHE_BACKUPS, "1",
-            REGION_NAME, "kafka-connect",
+            REGION_NAME, DEFAULT_REGION,
             FLUSH_FREQUENCY, "500",
             BUFFER_ENTRIES, "200000",
             BUFFER_BYTES, String.valueOf(64 << 20),
@@ -78,6 +80,11 @@ final class ConnectorSettings {
         bufferEntries = number(BUFFER_ENTRIES, 1, Long.MAX_VALUE);
         bufferBytes = number(BUFFER_BYTES, 1, Long.MAX_VALUE);
         owner = all.get(OWNER);
+    }
+
+    /** The default of a setting that is a number. */
+    static long defaultNumber(String name) {
+        return Long.parseLong(DEFAULTS.get(name));
     }
 
     /** All settings by name, defaults included. */

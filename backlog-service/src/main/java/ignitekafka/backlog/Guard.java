@@ -94,6 +94,19 @@ final class Guard {
                     FORBIDDEN, "user '" + login() + "' " + refused + "; user '" + ADMINISTRATOR + "' may");
     }
 
+    /** Whether nodes know users, and the caller is one that may end captures without their secrets. */
+    boolean isAdministrator(String connector) {
+        if (!ctx.security().enabled()) return false;
+
+        try {
+            requireAdministrator(connector);
+
+            return true;
+        } catch (BacklogException e) {
+            return false;
+        }
+    }
+
     /** Describes the caller, for the log. */
     String caller() {
         return ctx.security().enabled() && !ctx.security().isDefaultContext()

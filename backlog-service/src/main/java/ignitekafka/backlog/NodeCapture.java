@@ -24,6 +24,7 @@ final class NodeCapture {
     private final GridKernalContext ctx;
     private final BacklogWriter writer;
     private final CaptureBuffer buffer;
+    private final long flushMs;
     private final RegionFill region;
     private final WriteRound round;
     private final AtomicLong written = new AtomicLong();
@@ -35,7 +36,8 @@ final class NodeCapture {
         this.settings = settings;
         ctx = plugin.context();
         writer = new BacklogWriter(plugin, settings);
-        buffer = new CaptureBuffer(settings, plugin.log());
+        buffer = new CaptureBuffer(settings, plugin.limits(), plugin.heap(), plugin.log());
+        flushMs = Math.min(settings.flushMs, plugin.limits().flushMs);
         region = new RegionFill(ctx, settings.regionName);
         round = new WriteRound(ctx, buffer, region, settings.regionName);
         thread = new Thread(this::run, "backlog-" + settings.connector + '-' + ctx.igniteInstanceName());
@@ -184,12 +186,13 @@ final class NodeCapture {
 
     void close() {
         closed = true;
+        plugin.heap().remove(buffer);
         LockSupport.unpark(thread);
     }
 
     private void run() {
         while (!closed) {
-            LockSupport.parkNanos((settings.flushMs == 0 ? WriteRound.HOLD_MS : settings.flushMs) * 1_000_000);
+            LockSupport.parkNanos((flushMs == 0 ? WriteRound.HOLD_MS : flushMs) * 1_000_000);
 
             try {
                 if (!closed) flush(false);

@@ -1,5 +1,6 @@
 package ignitekafka.backlog;
 
+import static ignitekafka.backlog.BacklogException.Code.BEYOND_LIMIT;
 import static ignitekafka.backlog.BacklogException.Code.MALFORMED;
 import static ignitekafka.backlog.BacklogException.Code.MISSING_JAR;
 import static ignitekafka.backlog.BacklogException.Code.MISSING_REGION;
@@ -11,6 +12,7 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.apache.ignite.IgniteCheckedException;
 import org.apache.ignite.cluster.ClusterNode;
@@ -26,11 +28,25 @@ final class StartChecks {
         ctx = plugin.context();
     }
 
-    /** Checks nodes, backlog cache and capture service. */
-    void capture(ConnectorSettings wanted) {
+    /**
+     * Checks nodes, backlog cache and capture service.
+     *
+     * @param first Whether the capture begins; a running one keeps its settings when limits change.
+     */
+    void capture(ConnectorSettings wanted, boolean first) {
         nodes(wanted);
+
+        if (first) limits(wanted);
+
         BacklogCache.check(plugin, wanted);
         CaptureServices.check(ctx, wanted);
+    }
+
+    /** Checks that a start names caches: without any, nobody's right to read one would be asked. */
+    static void someCaches(String connector, String[] caches) {
+        if (caches != null && caches.length == 0)
+            throw new BacklogException(
+                    MALFORMED, "the capture of connector '" + connector + "' needs at least one cache");
     }
 
     /** Checks that the caches exist and that none of them is a backlog. */
@@ -94,6 +110,31 @@ final class StartChecks {
                     MISSING_REGION,
                     "memory region '" + region + "' (" + ConnectorSettings.REGION_NAME
                             + ") is not in the DataStorageConfiguration of " + lacking);
+    }
+
+    private void limits(ConnectorSettings settings) {
+        String connector = settings.connector;
+        TreeMap<String, String> all = new TreeMap<>(settings.asMap()); // settings themselves cannot be sent
+        int present = plugin.registry().names().size();
+        List<String> exceeded =
+                NodeJob.broadcast(ctx, node -> exceeded(node, new ConnectorSettings(connector, all), present)).stream()
+                        .flatMap(List::stream)
+                        .sorted()
+                        .collect(Collectors.toList());
+
+        if (!exceeded.isEmpty())
+            throw new BacklogException(
+                    BEYOND_LIMIT,
+                    "the capture of connector '" + connector + "' is beyond limits of the nodes: "
+                            + String.join("; ", exceeded));
+    }
+
+    private static List<String> exceeded(BacklogPlugin node, ConnectorSettings settings, int present) {
+        Object id = node.context().discovery().localNode().consistentId();
+
+        return node.limits().exceeded(settings, present).stream()
+                .map(what -> what + " on node " + id)
+                .collect(Collectors.toList());
     }
 
     private static boolean hasRegion(BacklogPlugin node, String region) {

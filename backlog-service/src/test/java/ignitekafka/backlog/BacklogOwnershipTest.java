@@ -133,13 +133,15 @@ class BacklogOwnershipTest extends SharedClusterTest {
         cache("a").put(1, 1);
 
         Connector connector = ofVersion010("eu");
-        Map<String, Object> started = service().start("eu", ORDERS, new String[] {"a"}, SECRET);
+
+        assertCode("FORBIDDEN", () -> service().start("eu", ORDERS, new String[] {"a"}, SECRET));
+
+        Map<String, Object> started = service().start("eu", ORDERS, new String[] {"a"});
 
         assertEquals(connector.captureId(), started.get("captureId")); // the same capture: nothing is lost
         cache("a").put(2, 2);
         assertEquals(1, new TestReader(cluster.node(0), "eu", "a").readOnce(afterBarrier("eu"), 1 << 20, false));
-        assertCode("FORBIDDEN", () -> service().stop("eu", true));
-        assertEquals("orders-eu", service().stop("eu", true, SECRET).get("cache"));
+        assertEquals("orders-eu", service().stop("eu", true).get("cache"));
     }
 
     @Test

@@ -30,7 +30,8 @@ class BacklogRightsTest {
     private static final Map<String, Set<String>> RIGHTS = Map.of(
             "connector", Set.of("SERVICE_INVOKE", "CACHE_READ:open"),
             "stranger", Set.of("SERVICE_INVOKE", "CACHE_READ:closed"),
-            "administrator", Set.of("SERVICE_INVOKE", "ADMIN_OPS"));
+            "administrator", Set.of("SERVICE_INVOKE", "ADMIN_OPS"),
+            "reading administrator", Set.of("SERVICE_INVOKE", "ADMIN_OPS", "CACHE_READ:open"));
 
     private static TestCluster cluster;
 
@@ -82,6 +83,26 @@ class BacklogRightsTest {
                         "kafka-connect-backlog-c",
                         service(administrator).forceStop("c", true).get("cache"));
             }
+        }
+    }
+
+    @Test
+    void onlyAnAdministratorAddsASecretToARunningCapture() throws Exception {
+        try (IgniteClient connector = cluster.thinClient("connector");
+                IgniteClient administrator = cluster.thinClient("administrator")) {
+            BacklogService mine = service(connector);
+
+            mine.start("s", FAST, new String[] {"open"});
+            assertForbidden("without a secret", () -> mine.start("s", FAST, new String[] {"open"}, SECRET));
+            assertForbidden("CACHE_READ", () -> service(administrator).start("s", FAST, new String[] {"open"}, SECRET));
+            mine.mark("s", new byte[0]);
+
+            try (IgniteClient both = cluster.thinClient("reading administrator")) {
+                service(both).start("s", FAST, new String[] {"open"}, SECRET);
+            }
+
+            assertForbidden("secret", () -> mine.mark("s", new byte[0]));
+            mine.stop("s", true, SECRET);
         }
     }
 

@@ -55,4 +55,34 @@ class BacklogServiceTest extends SharedClusterTest {
         assertCode("MALFORMED", () -> service().read("c", new byte[0], 0));
         assertCode("MALFORMED", () -> service().acknowledge("c", null));
     }
+
+    @Test
+    void refusesACaptureWithoutCaches() {
+        String message = assertCode("MALFORMED", () -> service().start("c", FAST, new String[0]));
+
+        assertTrue(message.contains("at least one cache"), message);
+        assertEquals(0, service().connectors().length);
+        assertEquals(0, cluster.node(0).cacheNames().size());
+    }
+
+    @Test
+    void refusesSettingsBeyondTheLimitsOfTheNodes() {
+        cache("a");
+
+        for (Map.Entry<String, String> beyond : Map.of(
+                        ConnectorSettings.BUFFER_ENTRIES, "9223372036854775807",
+                        ConnectorSettings.BUFFER_BYTES, "9223372036854775807",
+                        ConnectorSettings.FLUSH_FREQUENCY, "3600000",
+                        ConnectorSettings.REGION_NAME, "default")
+                .entrySet()) {
+            String message = assertCode("BEYOND_LIMIT", () -> service()
+                    .start("c", Map.of(beyond.getKey(), beyond.getValue()), new String[] {"a"}));
+
+            assertTrue(message.contains(beyond.getKey() + " is '" + beyond.getValue() + "'"), message);
+            assertTrue(message.contains("IGNITE_KAFKA_BACKLOG_"), message);
+        }
+
+        assertEquals(0, service().connectors().length);
+        assertEquals(1, cluster.node(0).cacheNames().size());
+    }
 }

@@ -86,10 +86,16 @@ class CaptureSecretTest extends SharedClusterTest {
     }
 
     @Test
-    void aCaptureWithoutASecretAdoptsTheFirstOne() {
+    void nobodyAddsASecretToARunningCaptureOfOthers() {
         cache("a");
         service().start("c", FAST, new String[] {"a"});
+
+        String message = assertCode("FORBIDDEN", () -> service().start("c", FAST, new String[] {"a"}, SECRET));
+
+        assertTrue(message.contains("runs without a secret"), message);
+        service().start("c", FAST, new String[] {"a"});
         service().mark("c", new byte[0]);
+        service().stop("c", true);
         service().start("c", FAST, new String[] {"a"}, SECRET);
         assertCode("FORBIDDEN", () -> service().mark("c", new byte[0]));
         assertCode("FORBIDDEN", () -> service().start("c", FAST, new String[] {"a"}, OTHER));
