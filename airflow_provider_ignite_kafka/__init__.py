@@ -95,6 +95,12 @@ def _options() -> dict[str, Any]:
             '[{"kafka_conn_id": "kafka_eu", "internal_topic_prefix": "copies", "ignite_conn_id": "ignite_eu"}]',
             '[{"kafka_conn_id": "kafka_default", "ignite_conn_id": "ignite_default"}]',
         ),
+        "page_roles": _option(
+            "Roles of Airflow whose users see the page Browse > Ignite and Kafka connectors: a JSON list; empty: everybody who may see "
+            "plugins. Users of an auth manager without roles do not see it if the list names any.",
+            '["Admin", "Op"]',
+            "[]",
+        ),
         "kafka_topic_url": _option(
             "URL of a topic in a web UI of Kafka, for the link of a task; `{topic}` is replaced by the name.",
             "http://kafka-ui:8080/ui/clusters/main/all-topics/{topic}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from airflow.providers.common.compat.sdk import conf
 
@@ -47,13 +48,26 @@ def config_providers() -> tuple[AllowedProvider, ...]:
     return parse_allowed(_pairs(PROVIDERS, "FileConfigProvider=/run/secrets"))
 
 
+def page_roles() -> frozenset[str]:
+    """Lower-case names of the roles whose users see the page of connectors; empty: all who may see plugins.
+
+    :raises SettingsError: the option is no JSON list of roles.
+    """
+    return frozenset(role.lower() for role in _texts("page_roles", "roles", "Op", lambda role: bool(role.strip())))
+
+
 def _pairs(name: str, example: str) -> list[str]:
     """The items of an option that is a JSON list of texts with an equals sign."""
+    return _texts(name, "name=value", example, lambda item: "=" in item)
+
+
+def _texts(name: str, items: str, example: str, is_valid: Callable[[str], bool]) -> list[str]:
+    """The items of an option that is a JSON list of texts, each of them valid."""
     try:
         found = json.loads(conf.get(SECTION, name, fallback="") or "[]")
     except ValueError:
         found = None
-    if not isinstance(found, list) or not all(isinstance(item, str) and "=" in item for item in found):
-        what = f"option {name} of section [{SECTION}] is no JSON list of name=value"
+    if not isinstance(found, list) or not all(isinstance(item, str) and is_valid(item) for item in found):
+        what = f"option {name} of section [{SECTION}] is no JSON list of {items}"
         raise SettingsError(what, f'Write it as ["{example}"].', setting=name)
     return found

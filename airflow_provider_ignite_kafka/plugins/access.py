@@ -1,7 +1,7 @@
 """Who may see the page and who may act on a connector, by Airflow's auth manager; and that a request comes from the page itself.
 
-Seeing needs the right to see plugins, as the link in the navigation does. Acting needs the right to edit the Kafka connection: who has that
-can change the connector's Kafka records anyway.
+Seeing needs the right to see plugins, as the link in the navigation does, and one of the roles of option `page_roles`, if it names any.
+Acting needs the right to edit the Kafka connection: who has that can change the connector's Kafka records anyway.
 """
 
 from __future__ import annotations
@@ -19,9 +19,31 @@ from airflow.providers.common.compat.sdk import conf
 from fastapi import Depends, HTTPException, Request
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
+from airflow_provider_ignite_kafka.options import SECTION, page_roles
+
 _TOKEN, _MESSAGE = "ignite_kafka.action", "ignite_kafka.message"
 _TOKEN_AGE_S, _MESSAGE_AGE_S = 8 * 3600, 60
-ReadsPage = Depends(requires_access_view(AccessView.PLUGINS))
+
+
+def requires_page(user: GetUserDep) -> None:
+    """Refuse a user with none of the roles of option `page_roles`.
+
+    :raises HTTPException: 403.
+    :raises SettingsError: the option is wrong.
+    """
+    wanted = page_roles()
+    if wanted and not wanted & _roles(user):
+        what = f"The page is for the roles of option page_roles of section [{SECTION}] of Airflow's configuration."
+        raise HTTPException(403, f"{what} Ask an administrator of Airflow.")
+
+
+def _roles(user: object) -> set[str]:
+    """Lower-case names of a user's roles, in Airflow's simple auth manager and in that of FAB; no other one has roles."""
+    names = [getattr(user, "role", None), *(getattr(role, "name", None) for role in getattr(user, "roles", None) or ())]
+    return {name.lower() for name in names if isinstance(name, str)}
+
+
+READS_PAGE = [Depends(requires_access_view(AccessView.PLUGINS)), Depends(requires_page)]
 
 
 def may_act(connection_id: str, user: GetUserDep) -> bool:

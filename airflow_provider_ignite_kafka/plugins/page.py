@@ -21,9 +21,9 @@ from markupsafe import Markup
 
 from airflow_provider_ignite_kafka.plugins import views
 from airflow_provider_ignite_kafka.plugins.access import (
+    READS_PAGE,
     ActionToken,
     MayAct,
-    ReadsPage,
     check_sender,
     read_message,
     requires_action,
@@ -59,10 +59,15 @@ def create_page(read: Read = read_cluster) -> FastAPI:
     app = FastAPI(title="Ignite and Kafka connectors", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.background, app.state.read = Background(), read
     app.mount("/static", StaticFiles(directory=Path(__file__).with_name("static")), name="static")
-    app.get("/", response_class=HTMLResponse, dependencies=[ReadsPage])(show_list)
+    app.get("/", response_class=HTMLResponse, dependencies=READS_PAGE)(show_list)
     path = "/connections/{connection_id}/connectors/{name}"
-    app.get(path, response_class=HTMLResponse, dependencies=[ReadsPage])(show_connector)
-    acting = [ReadsPage, Depends(requires_action), Depends(_requires_form), Depends(action_logging(event="ignite_kafka_connector_action"))]
+    app.get(path, response_class=HTMLResponse, dependencies=READS_PAGE)(show_connector)
+    acting = [
+        *READS_PAGE,
+        Depends(requires_action),
+        Depends(_requires_form),
+        Depends(action_logging(event="ignite_kafka_connector_action")),
+    ]
     app.post(f"{path}/{{action}}", dependencies=acting)(act)
     app.exception_handler(HTTPException)(_refused)
     app.exception_handler(IgniteKafkaError)(_failed)

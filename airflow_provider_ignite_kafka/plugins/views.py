@@ -128,7 +128,7 @@ def page(reading: ClusterReading, name: str) -> ConnectorPage | None:
         _row(reading, connector),
         connector,
         tuple(_cache_rows(reading, connector)),
-        tuple(_run_row(run) for run in runs),
+        tuple(_run_row(connector, run) for run in runs),
         tuple(timeline(connector, _EVENTS)),
     )
 
@@ -151,15 +151,14 @@ def _row(reading: ClusterReading, connector: ConnectorOverview) -> ConnectorRow:
         sum(cache.bad for cache in caches),
         None if lag is None else sum(lag.values()),
         None if lag_error is None else Problem.of(lag_error),
-        _problem(connector.unreadable, run),
+        _problem(connector, run) if connector.unreadable is None else Problem.of(connector.unreadable),
         silent,
     )
 
 
-def _problem(unreadable: IgniteKafkaError | None, run: RunStatus | None) -> Problem | None:
-    if unreadable is not None:
-        return Problem.of(unreadable)
-    return None if run is None or run.error is None else Problem.of(IgniteKafkaError.from_dict(dict(run.error)))
+def _problem(connector: ConnectorOverview, run: RunStatus | None) -> Problem | None:
+    error = None if run is None else connector.shown_error(run)
+    return None if error is None else Problem.of(error)
 
 
 def _cache_rows(reading: ClusterReading, connector: ConnectorOverview) -> Iterator[CacheRow]:
@@ -171,7 +170,7 @@ def _cache_rows(reading: ClusterReading, connector: ConnectorOverview) -> Iterat
         yield CacheRow(name, CacheStatus(""), None, lags[name])
 
 
-def _run_row(run: RunStatus) -> RunRow:
+def _run_row(connector: ConnectorOverview, run: RunStatus) -> RunRow:
     seconds = None if run.ended_ms is None else (run.ended_ms - run.started_ms) / 1000
     counts = run.caches.values()
     return RunRow(
@@ -180,5 +179,5 @@ def _run_row(run: RunStatus) -> RunRow:
         sum(cache.bad for cache in counts),
         seconds,
         TaskOfRun.of(run.run_id),
-        _problem(None, run),
+        _problem(connector, run),
     )

@@ -18,6 +18,8 @@ from ..state.target_state import target_of
 from .target_state import NewestRun
 
 SOURCE, SINK = "Ignite to Kafka", "Kafka to Ignite"
+_HIDDEN = "the text is hidden: log_values is false"
+_POSITIONS = ("cache", "partition", "topic", "offset", "setting")
 _REPORTS = 2  # of the newest run: their difference is the rate
 
 
@@ -68,6 +70,21 @@ class ConnectorOverview:
     def active(self) -> bool:
         """Whether the newest run has not ended, by its records."""
         return not self.newest.unknown and not self.newest.ended
+
+    def shown_error(self, run: RunStatus) -> IgniteKafkaError | None:
+        """The error of a run, as people without access to the records may see it; None without one.
+
+        Where the connector's `log_values` is false only the type, the remedy and positions are left. The run hides keys and values itself,
+        but texts of Spark, Ignite and Kafka may quote them too.
+        """
+        if run.error is None:
+            return None
+        error = IgniteKafkaError.from_dict(dict(run.error))
+        record = self.state.connector
+        if record is None or record.settings.get("log_values") is not False:
+            return error
+        where = {name: value for name, value in error.where.items() if name in _POSITIONS}
+        return IgniteKafkaError.from_dict({**error.to_dict(), "what": _HIDDEN, "where": where})
 
     @property
     def rates(self) -> dict[str, float]:

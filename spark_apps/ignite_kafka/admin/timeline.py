@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..errors import IgniteKafkaError
 from ..events import (
     OUTCOME_UNKNOWN,
     RUN_COMPLETED,
@@ -43,7 +42,7 @@ def timeline(connector: ConnectorOverview, most: int) -> list[TimedEvent]:
 
 def _events(connector: ConnectorOverview) -> Iterator[TimedEvent]:
     for run in connector.runs.values():
-        yield from _run_events(run)
+        yield from _run_events(connector, run)
     if connector.target is not None:
         yield _timed(connector.target.at_ms, TARGET_CHANGED, connector=connector.name, state=connector.target.state)
     ends = {run.snapshot_id: run.ended_ms or run.started_ms for run in connector.runs.values()}
@@ -53,11 +52,11 @@ def _events(connector: ConnectorOverview) -> Iterator[TimedEvent]:
             yield _timed(ends[snapshot_id], SNAPSHOT_SUPERSEDED, **names)
 
 
-def _run_events(run: RunStatus) -> Iterator[TimedEvent]:
+def _run_events(connector: ConnectorOverview, run: RunStatus) -> Iterator[TimedEvent]:
     names = {"connector": run.connector, "run_id": run.run_id, "generation": run.generation}
     yield _timed(run.started_ms, RUN_STARTED, **names)
     if run.ended_ms is not None:
-        reason = str(IgniteKafkaError.from_dict(dict(run.error))) if run.error else "no reason given"
+        reason = str(connector.shown_error(run) or "no reason given")
         yield _timed(run.ended_ms, _ENDS.get(run.state, RUN_COMPLETED), reason=reason, **names)
 
 

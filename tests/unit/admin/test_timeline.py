@@ -5,7 +5,7 @@ from __future__ import annotations
 from ignite_kafka.admin.overview import ConnectorOverview, TargetRequest
 from ignite_kafka.admin.timeline import timeline
 from ignite_kafka.errors import CacheDestroyed
-from ignite_kafka.state.configs import ConnectorState
+from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 from ignite_kafka.state.status import RunStatus
 
 ERROR = CacheDestroyed("the cache is gone", "Start again").to_dict()
@@ -28,3 +28,17 @@ def test_events_of_runs_target_and_snapshots() -> None:
 
 def test_only_the_newest_are_kept() -> None:
     assert [one.at_ms for one in timeline(ConnectorOverview("c", runs=RUNS), 2)] == [5, 4]
+
+
+def test_the_text_of_an_error_is_hidden_where_no_values_are_logged() -> None:
+    error = CacheDestroyed("the key anna is no number", "Start again", cache="people", partition=3, reason="anna").to_dict()
+    runs = {"r1": RunStatus("FAILED", "c", "r1", "s1", 1, started_ms=1, ended_ms=2, error=error)}
+
+    def end(**settings: object) -> str:
+        return timeline(ConnectorOverview("c", ConnectorState(ConnectorRecord(1, 2, settings=settings)), runs), 1)[0].text
+
+    assert "the key anna is no number" in end(log_values=True)
+    assert "the key anna is no number" in end()
+    hidden = end(log_values=False)
+    assert "the text is hidden: log_values is false [cache people, partition 3]. Start again" in hidden
+    assert "anna" not in hidden

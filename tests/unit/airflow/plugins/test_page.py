@@ -264,3 +264,67 @@ def test_a_sink_offers_places_in_its_topics_and_sends_nothing_again(page: Page) 
     assert 'name="to" required' in shown
     assert 'data-action="reset"' in shown
     assert 'data-action="resend"' not in shown
+
+
+class _Named:
+    def __init__(self, *roles: str) -> None:
+        self.roles = [SimpleNamespace(name=role) for role in roles]  # as FAB's auth manager has them
+
+    def get_id(self) -> str:
+        return "nora"
+
+    get_name = get_id
+
+
+@pytest.mark.parametrize(
+    ("user", "status"),
+    [
+        (SimpleAuthManagerUser(username="olga", role="OP"), 200),
+        (SimpleAuthManagerUser(username="olga", role="op"), 200),
+        (SimpleAuthManagerUser(username="victor", role="VIEWER"), 403),
+        (SimpleAuthManagerUser(username="nobody", role=None), 403),
+        (_Named("Public", "Copies"), 200),
+        (_Named("Public"), 403),
+    ],
+)
+def test_only_the_roles_of_the_option_see_the_page(page: Page, monkeypatch: pytest.MonkeyPatch, user: Any, status: int) -> None:
+    token = page.token()
+    monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__PAGE_ROLES", '["Op", "Copies"]')
+    monkeypatch.setattr("airflow.api_fastapi.auth.managers.simple.simple_auth_manager.SimpleAuthManager.is_authorized_view", _anybody)
+    monkeypatch.setattr("airflow.api_fastapi.auth.managers.simple.simple_auth_manager.SimpleAuthManager.is_authorized_connection", _anybody)
+    page.user = user
+    replies = [page.client.get("/"), page.client.get(f"{PATH}?prefix=ignite-kafka"), page.post("pause", token=token)]
+    assert [reply.status_code for reply in replies[:2]] == [status, status]
+    if status != 200:
+        assert page.done == []
+        for reply in replies:
+            assert reply.status_code == 403
+            assert "option page_roles of section [ignite_kafka]" in reply.text
+            assert "people" not in reply.text
+
+
+def _anybody(*_: Any, **__: Any) -> bool:
+    return True
+
+
+@pytest.mark.parametrize("option", ["Op", '"Op"', "[1]", '{"Op": 1}', '[""]'])
+def test_a_wrong_list_of_roles_shows_nobody_the_page(page: Page, monkeypatch: pytest.MonkeyPatch, option: str) -> None:
+    monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__PAGE_ROLES", option)
+    reply = page.client.get("/")
+    assert reply.status_code == 500
+    assert "option page_roles of section [ignite_kafka] is no JSON list of roles" in reply.text
+    assert "people" not in reply.text
+
+
+def test_error_texts_of_a_connector_that_logs_no_values_are_hidden(page: Page) -> None:
+    where = {"cache": "people", "partition": 3, "key": "anna@example.org", "reason": "anna@example.org"}
+    error = CacheDestroyed("anna@example.org is no number", "Start again", **where).to_dict()
+    show(page, connector("FAILED", error))
+    assert page.get().count("anna@example.org") > 1
+    show(page, connector("FAILED", error, log_values=False))
+    for shown in (page.get(), page.get("/")):
+        assert "anna" not in shown
+        assert "the text is hidden: log_values is false" in shown
+        assert "CacheDestroyed" in shown
+        assert "Start again" in shown
+    assert "partition 3" in page.get()
