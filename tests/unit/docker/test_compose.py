@@ -23,8 +23,8 @@ POM = {"m": "http://maven.apache.org/POM/4.0.0"}
 
 
 def test_the_compose_file_keeps_to_the_specification() -> None:
-    # YAML's merge keys are resolved first, as docker compose does
-    PyCompose.from_yaml(yaml.safe_dump(COMPOSE))
+    # YAML's merge keys and the defaults of variables are resolved first, as docker compose does
+    PyCompose.from_yaml(re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", yaml.safe_dump(COMPOSE)))
 
 
 def test_a_setting_that_the_specification_does_not_know_is_refused() -> None:
@@ -136,3 +136,36 @@ def test_maven_checks_checksums_wherever_it_runs() -> None:
         file for file, lines in found.items() if lines
     }
     assert [(str(file), line) for file, lines in found.items() for line in lines if "--strict-checksums" not in line] == []
+
+
+def _mib(size: str) -> int:
+    found = re.fullmatch(r"(?:\$\{\w+:-)?(\d+)([mg]?)\}?", size)
+    assert found, size
+    return int(found[1]) * (1024 if found[2] == "g" else 1)
+
+
+def test_the_file_says_first_that_it_is_not_for_production() -> None:
+    first, *rest = (DOCKER / "compose.yaml").read_text().splitlines()
+    assert first.startswith("# Not for production")
+    comment = " ".join(line.removeprefix("#").strip() for line in [first, *rest[: rest.index("name: ignite-kafka")]])
+    for part in ("Ignite", "Kafka", "Spark", "without TLS", "docs/security.md"):
+        assert part in comment
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_container_has_a_limit_of_memory(name: str) -> None:
+    assert _mib(SERVICES[name]["mem_limit"]) >= 256
+
+
+@pytest.mark.parametrize("name", ["ignite-1", "ignite-2"])
+def test_heap_and_regions_of_ignite_are_within_its_limit(name: str) -> None:
+    given = SERVICES[name]["environment"]
+    used = sum(_mib(given[part]) for part in ("IGNITE_HEAP", "IGNITE_REGION_MIB", "IGNITE_BACKLOG_MIB"))
+    assert used + 512 <= _mib(SERVICES[name]["mem_limit"])  # threads, code, direct buffers, and the node's own regions
+
+
+def test_only_airflow_reaches_its_database() -> None:
+    assert COMPOSE["networks"]["database"] == {"internal": True}
+    members = {name for name, service in SERVICES.items() if "database" in service.get("networks", [])}
+    assert members == {"postgres", *(name for name in SERVICES if name.startswith("airflow-"))}
+    assert SERVICES["postgres"]["networks"] == ["database"]
