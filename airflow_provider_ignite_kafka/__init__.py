@@ -122,6 +122,12 @@ def _options() -> dict[str, Any]:
             '["FileConfigProvider=/run/secrets", "EnvVarConfigProvider=CONNECT_.*"]',
             "[]",
         ),
+        "internal_topic_prefixes": _option(
+            "Prefixes of internal topics, of all teams: a JSON list. No connector, whatever its own internal_topic_prefix, reads or writes "
+            "such a topic as data. Its own prefix and ignite-kafka need not be listed.",
+            '["team-a", "team-b"]',
+            "[]",
+        ),
         "allow_insecure_connections": _option(
             "Allow connections of sensors, triggers and all connectors to other hosts that send credentials without TLS or do not verify "
             "the TLS certificate. A connector's setting of the same name does so for connections without credentials only.",

@@ -12,6 +12,7 @@ from ignite_kafka.settings.client_properties import OAUTH_CALLBACK
 from ignite_kafka.settings.config_providers import ALLOWED as PROVIDERS
 from ignite_kafka.settings.config_providers import AllowedProvider, parse_allowed
 from ignite_kafka.settings.permissions import Permissions
+from ignite_kafka.settings.topic_names import PREFIX
 from ignite_kafka.settings.transport_security import ALLOW
 
 SECTION = "ignite_kafka"
@@ -46,6 +47,14 @@ def config_providers() -> tuple[AllowedProvider, ...]:
     :raises SettingsError: the option is no JSON list of ``class=limit``.
     """
     return parse_allowed(_pairs(PROVIDERS, "FileConfigProvider=/run/secrets"))
+
+
+def internal_topic_prefixes() -> tuple[str, ...]:
+    """Prefixes of internal topics that no connector reaches as data, besides its own and the default one.
+
+    :raises SettingsError: the option is no JSON list of prefixes.
+    """
+    return tuple(_texts("internal_topic_prefixes", "prefixes", "team-b", lambda prefix: bool(PREFIX.fullmatch(prefix))))
 
 
 def page_roles() -> frozenset[str]:

@@ -14,7 +14,7 @@ from airflow_provider_ignite_kafka.hooks.ignite_connection import IgniteConnecti
 from airflow_provider_ignite_kafka.hooks.kafka_config import KafkaConfig, kafka_config
 from airflow_provider_ignite_kafka.hooks.registry import registry_config
 from airflow_provider_ignite_kafka.hooks.unused_secrets import report_unused_secrets
-from airflow_provider_ignite_kafka.options import allow_insecure_connections, config_providers, permissions
+from airflow_provider_ignite_kafka.options import allow_insecure_connections, config_providers, internal_topic_prefixes, permissions
 from ignite_kafka.common.redaction import hidden_values
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.events import CONFIG_CHANGED, emit
@@ -29,6 +29,7 @@ from ignite_kafka.settings.permissions import NONE, Permissions
 from ignite_kafka.settings.registry_login import check_registry
 from ignite_kafka.settings.registry_properties import USER_INFO
 from ignite_kafka.settings.secrets import Secrets, is_secret
+from ignite_kafka.settings.topic_names import reserve, reserved
 from ignite_kafka.settings.transport_security import ALLOW, check_ignite, check_kafka
 
 S = TypeVar("S", bound=ConnectorSettings)
@@ -72,6 +73,7 @@ class Request:
             "allowed_kafka_options": list(self.permissions.kafka_options),
             "allow_insecure_connections": self.permissions.insecure_connections,
             "hidden_values": list(hidden_values()),
+            "internal_topic_prefixes": list(reserved()),
         }
         path.write_text(json.dumps(content))
         return path
@@ -211,6 +213,7 @@ def merge_settings(
     :param mounted: what the mounted secrets file says of security.
     :raises SettingsError: a setting is unknown, contradictory or out of range.
     """
+    reserve(internal_topic_prefixes())
     wanted = _with_arguments(_loaded(settings, direction), arguments, default_connector)
     kafka = dict(connections.kafka.plain)
     overrides = {**_ignite_settings(connections), "bootstrap_servers": kafka.pop(_BOOTSTRAP)}

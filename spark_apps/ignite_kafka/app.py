@@ -32,6 +32,7 @@ from .settings.connector import ConnectorSettings
 from .settings.permissions import NONE, Permissions
 from .settings.secrets import Secrets
 from .settings.secrets_file import SecretsFile, SecretsSource, ShippedSecrets
+from .settings.topic_names import reserve
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -144,7 +145,7 @@ class AppRequest(Generic[S]):
 
     @staticmethod
     def load(path: str, direction: type[S]) -> AppRequest[S]:
-        """Read a request file; messages of this process hide the values that it names from now on.
+        """Read a request file; from now on this process hides the values and reserves the prefixes that it names.
 
         :raises SettingsError: the file is missing, is not JSON, or holds an invalid setting.
         """
@@ -156,6 +157,7 @@ class AppRequest(Generic[S]):
                 f"the request cannot be read: {cause!r}", "Give --request a file with the form that the operator writes.", file=path
             ) from cause
         hide_values(data.get("hidden_values", ()))
+        reserve(data.get("internal_topic_prefixes", ()))
         named = {"name": data["connector"], **settings} if "connector" in data else settings
         permissions = Permissions(tuple(data.get("allowed_kafka_options", ())), data.get("allow_insecure_connections") is True)
         return AppRequest(direction.from_dict(named), run_id, data.get("snapshot_id"), permissions)

@@ -70,3 +70,36 @@ def _of_folder(folder: Path, document: Any) -> ConnectorSettings:
 
 
 DOORS: tuple[Door, ...] = (of_settings, of_json_text, of_overrides, of_properties, of_yaml, of_strimzi)
+
+
+PlainDoor = Callable[[Path, Mapping[str, str]], ConnectorSettings]
+
+
+def plain_settings(_: Path, settings: Mapping[str, str]) -> ConnectorSettings:
+    """A mapping, as of an operator."""
+    return SourceSettings.from_dict({"name": "c", **settings})
+
+
+def plain_json(_: Path, settings: Mapping[str, str]) -> ConnectorSettings:
+    """A JSON file."""
+    return files.from_json(json.dumps({"name": "c", **settings}).encode(), "c.json").settings()
+
+
+def plain_properties(_: Path, settings: Mapping[str, str]) -> ConnectorSettings:
+    """A ``.properties`` file."""
+    lines = [f"{name}={value}" for name, value in {"name": "c", "connector.class": CLASS, **settings}.items()]
+    return files.from_properties("\n".join(lines).encode(), "c.properties").settings()
+
+
+def plain_yaml(folder: Path, settings: Mapping[str, str]) -> ConnectorSettings:
+    """A connector file in YAML."""
+    return _of_folder(folder, {"name": "c", "config": {"cache_whitelist": "orders", **settings}})
+
+
+def plain_strimzi(folder: Path, settings: Mapping[str, str]) -> ConnectorSettings:
+    """A KafkaConnector of Strimzi."""
+    head = {"apiVersion": "kafka.strimzi.io/v1", "kind": "KafkaConnector", "metadata": {"name": "c"}}
+    return _of_folder(folder, {**head, "spec": {"class": CLASS, "config": {"cacheWhitelist": "orders", **settings}}})
+
+
+PLAIN_DOORS: tuple[PlainDoor, ...] = (plain_settings, plain_json, plain_properties, plain_yaml, plain_strimzi)

@@ -18,7 +18,9 @@ from ignite_kafka.settings import secrets
 from ignite_kafka.settings.permissions import Permissions
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.secrets_file import SecretsFile
+from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.settings.topic_names import reserve
 
 FULL = Secrets(IgniteCredentials("ann", "hunter2"), {"sasl.password": "hunter3"})
 AUTHENTICATED = {"spark.authenticate": "true"}
@@ -108,3 +110,18 @@ def test_a_copy_of_the_cluster_manager_is_taken_from_others(file: Path, tmp_path
     assert found is not None
     assert found.load() == FULL
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_prefixes_of_internal_topics_of_a_request_bind_its_settings(tmp_path: Path) -> None:
+    """An administrator lists them; the driver checks the settings anew, and its tasks get them too."""
+    content = {"connector": "c", "run_id": "r", "settings": {"topics": ["team-b-configs"], "internal_topic_prefix": "mine"}}
+    request = tmp_path / "request.json"
+    try:
+        for prefixes in ({}, {"internal_topic_prefixes": ["team-c"]}):
+            request.write_text(json.dumps({**content, **prefixes}))
+            assert AppRequest.load(str(request), SinkSettings).settings.topics == ("team-b-configs",)
+        request.write_text(json.dumps({**content, "internal_topic_prefixes": ["team-b"]}))
+        with pytest.raises(SettingsError, match="topics names an internal topic"):
+            AppRequest.load(str(request), SinkSettings)
+    finally:
+        reserve([])

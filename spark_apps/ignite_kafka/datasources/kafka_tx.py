@@ -31,7 +31,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -48,7 +48,7 @@ from ..kafka.headers import headers_of
 from ..kafka.records import Records, gather
 from ..kafka.topics import Topics, TopicSpec
 from ..plan.slots import Owner
-from ..settings.topic_names import check_data_topic
+from ..settings.topic_names import check_data_topic, reserve, reserved
 from ..state.configs_writer import ConfigsWriter
 from ..state.open_slots import SlotOpener
 from ..state.open_transaction import TransactionLimits
@@ -66,6 +66,7 @@ class WriteOptions(KafkaOptions):
     """The options of one write, checked.
 
     :param named: whether the user gave the write's id.
+    :param reserved: prefixes of internal topics of others, for executors.
     """
 
     name: str
@@ -76,6 +77,7 @@ class WriteOptions(KafkaOptions):
     prefix: str
     transaction_timeout_ms: int
     converters: Mapping[str, SideConverterOptions]
+    reserved: tuple[str, ...] = field(default_factory=reserved)
 
     @staticmethod
     def of(options: Mapping[str, str]) -> WriteOptions:
@@ -200,6 +202,7 @@ class KafkaTxWriter(DataSourceArrowWriter):
         context = TaskContext.get()
         assert context is not None
         options, partition = self._options, context.partitionId()
+        reserve(options.reserved)
         if self._complete:
             return Written(partition, 0)
         if partition >= options.slots:

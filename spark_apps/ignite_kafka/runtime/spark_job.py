@@ -28,6 +28,7 @@ from ..plan.source_plan import RunPlan
 from ..registry.registries import Ids, known_ids, learn_ids
 from ..settings.secrets import Secrets
 from ..settings.secrets_file import SecretsSource
+from ..settings.topic_names import reserve, reserved
 from .counts import SlotResult
 from .task_failure import local_folder, task_failed
 
@@ -57,12 +58,13 @@ def slot_work(
 ) -> Work:
     """Work in which each task runs its slots with ``run_slots(plan, secrets, slots, attempt, argument)``, on an executor.
 
-    Tasks receive the schema ids that this process has got from schema registries, and the values that its messages hide.
+    Tasks receive the schema ids that this process has got from schema registries, the values that its messages hide, and the prefixes
+    that it takes for those of internal topics.
 
     :param tasks: slots of each task.
     :param argument: sent unchanged to every task.
     """
-    known = known_ids(plan.settings), hidden_values()
+    known = known_ids(plan.settings), hidden_values(), reserved()
     return partial(_run_task, run_slots, type(plan).from_json, plan.to_json(), tasks, secrets_file, argument, known)
 
 
@@ -73,11 +75,12 @@ def _run_task(
     tasks: Sequence[Sequence[int]],
     secrets_file: SecretsSource | None,
     argument: Any,
-    known: tuple[Ids, tuple[str, ...]],
+    known: tuple[Ids, tuple[str, ...], tuple[str, ...]],
     numbers: Iterable[int],
 ) -> Iterator[SlotResult]:
-    ids, hidden = known
+    ids, hidden, prefixes = known
     hide_values(hidden)
+    reserve(prefixes)
     plan = read_plan(plan_json)
     learn_ids(ids)
     set_log_values(plan.settings.log_values)

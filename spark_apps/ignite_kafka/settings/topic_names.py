@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterable
 
 from ..errors import SettingsError
 
@@ -11,6 +13,9 @@ _INTERNAL_TOPICS = ("configs", "offsets", "status", "types")
 _BROKER_TOPICS = frozenset({"__cluster_metadata", "__consumer_offsets", "__share_group_state", "__transaction_state"})
 TOPIC_CHARACTERS = r"[a-zA-Z0-9._-]{1,249}"
 ALLOWED = "1 to 249 of the characters a-z A-Z 0-9 . _ -"
+PREFIX = re.compile(r"[a-zA-Z0-9._-]{1,180}")
+PREFIXES = "IGNITE_KAFKA_INTERNAL_TOPIC_PREFIXES"
+_reserved: tuple[str, ...] = ()
 _TOPIC = re.compile(TOPIC_CHARACTERS)
 
 
@@ -24,9 +29,33 @@ def types_topic(internal_topic_prefix: str) -> str:
     return f"{internal_topic_prefix}-types"
 
 
+def reserve(prefixes: Iterable[str]) -> None:
+    """Have this process take topics with these prefixes for internal ones, whatever prefix a connector has.
+
+    An administrator lists them, and no setting. The list replaces an earlier one.
+    """
+    global _reserved
+    _reserved = tuple(prefixes)
+
+
+def reserved() -> tuple[str, ...]:
+    """Prefixes of internal topics that :func:`reserve` and the environment variable :data:`PREFIXES` list, sorted.
+
+    :raises SettingsError: the variable holds a text that is no prefix.
+    """
+    listed = os.environ.get(PREFIXES, "")
+    named = [prefix.strip() for prefix in listed.split(",")] if listed.strip() else []
+    for prefix in named:
+        if not PREFIX.fullmatch(prefix):
+            what = f"the environment variable {PREFIXES} has {prefix!r}, which is no prefix of topics"
+            raise SettingsError(what, "Give prefixes of 1 to 180 of the characters a-z A-Z 0-9 . _ -, with commas between")
+    return tuple(sorted({*_reserved, *named}))
+
+
 def is_internal_topic(topic: str, internal_topic_prefix: str) -> bool:
-    """Whether a topic is an internal topic of brokers, or of connectors with this prefix or with the default one."""
-    names = (f"{prefix}-{name}" for prefix in {internal_topic_prefix, DEFAULT_PREFIX} for name in _INTERNAL_TOPICS)
+    """Whether a topic is an internal topic of brokers, or of connectors with this prefix, the default one, or one that is reserved."""
+    prefixes = {internal_topic_prefix, DEFAULT_PREFIX, *reserved()}
+    names = (f"{prefix}-{name}" for prefix in prefixes for name in _INTERNAL_TOPICS)
     return topic in _BROKER_TOPICS or any(topic == name or topic.startswith(f"{name}-") for name in names)
 
 

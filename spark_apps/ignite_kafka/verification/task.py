@@ -9,6 +9,7 @@ from functools import cached_property
 
 from ..common.redaction import hidden_values, hide_values, set_log_values
 from ..runtime.memory import return_free_memory, tune_allocation
+from ..settings.topic_names import reserve, reserved
 from .direction import Batch, Direction, Target
 from .fingerprints import Rows, check_probe
 
@@ -47,6 +48,7 @@ class Task:
     :param unknown: fields of unexpected JSON keys with the number of keys, by the number of their target.
     :param incomplete: numbers of the targets with entries or records that could not be converted.
     :param hidden: values that messages hide.
+    :param prefixes: of internal topics of others.
     """
 
     targets: Sequence[Target]
@@ -60,6 +62,7 @@ class Task:
     unknown: Mapping[int, Counter[str]] = field(default_factory=dict)
     incomplete: frozenset[int] = frozenset()
     hidden: tuple[str, ...] = field(default_factory=hidden_values)
+    prefixes: tuple[str, ...] = field(default_factory=reserved)
 
     def begin(self) -> Direction:
         """Prepare the process, and create the direction."""
@@ -67,6 +70,7 @@ class Task:
         return_free_memory()
         set_log_values(self.log_values)
         hide_values(self.hidden)
+        reserve(self.prefixes)
         check_probe(self.probe)
         return self.open()
 

@@ -8,7 +8,8 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from ignite_kafka.common import redaction
-from tests.unit.airflow.bench import Bench, context, sink
+from ignite_kafka.settings import topic_names
+from tests.unit.airflow.bench import Bench, context, rendered, sink
 
 
 def test_a_settings_file_reads_what_an_administrator_allows(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,3 +39,21 @@ def test_a_settings_file_reads_what_an_administrator_allows(bench: Bench, tmp_pa
         monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__CONFIG_PROVIDERS", option)
         with pytest.raises(AirflowFailException, match="config_providers"):
             copy("COPY_PREFIX")
+
+
+def test_prefixes_of_internal_topics_bind_every_connector(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connector with a prefix of its own would otherwise reach the internal topics of another team as data."""
+    monkeypatch.setattr(topic_names, "_reserved", ())
+
+    def copy(topic: str) -> None:
+        rendered(sink(), internal_topic_prefix="mine", topics=[topic]).execute(context())
+
+    copy("team-b-configs")
+    monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__INTERNAL_TOPIC_PREFIXES", '["team-b"]')
+    with pytest.raises(AirflowFailException, match="topics names an internal topic"):
+        copy("team-b-configs")
+    copy("team-b-data")
+    assert bench.seen["request"]["internal_topic_prefixes"] == ["team-b"]  # the driver and its tasks check it, too
+    monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__INTERNAL_TOPIC_PREFIXES", '["team b"]')
+    with pytest.raises(AirflowFailException, match=r"option internal_topic_prefixes .* is no JSON list of prefixes"):
+        copy("team-b-data")

@@ -15,6 +15,7 @@ from ignite_kafka.plan.source_plan import TransferPlan
 from ignite_kafka.registry import client, registries
 from ignite_kafka.runtime.counts import SlotResult
 from ignite_kafka.runtime.spark_job import TaskErrors, _Added, _noting, _United, slot_work
+from ignite_kafka.settings import topic_names
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
 from tests.support.event_log import event_log
@@ -101,3 +102,17 @@ def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registries, "_configs", {})
     monkeypatch.setattr(registries, "_learned", {})
     client._shared.cache_clear()
+
+
+def prefixes(plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, argument: Any) -> Iterator[SlotResult]:
+    yield SlotResult(slots[0], finished=topic_names.reserved() == ("team-b",))
+
+
+def test_tasks_know_the_prefixes_of_internal_topics_that_the_driver_knows() -> None:
+    topic_names.reserve(["team-b"])
+    try:
+        work = pickle.dumps(slot_work(prefixes, TransferPlan("c", "s", 0, 1, SourceSettings(name="c"), ()), [[0]], None, None))
+        topic_names.reserve([])  # as in a new process
+        assert [result.finished for result in pickle.loads(work)([0])] == [True]
+    finally:
+        topic_names.reserve([])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,10 +11,14 @@ import pytest
 from ignite_kafka.datasources.kafka_tx import WriteOptions
 from ignite_kafka.datasources.kafka_tx_read import ReadOptions
 from ignite_kafka.errors import SettingsError
+from ignite_kafka.plan.routing import routes
 from ignite_kafka.settings.connector import ConnectorSettings
+from ignite_kafka.settings.name_rules import NamedBy
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.settings.topic_names import is_internal_topic, is_topic_name, types_topic
+from ignite_kafka.settings.topic_names import PREFIXES, is_internal_topic, is_topic_name, reserve, reserved, types_topic
+from ignite_kafka.sink.planning import chosen_topics
+from tests.support.setting_doors import PLAIN_DOORS, PlainDoor
 
 
 @pytest.mark.parametrize(
@@ -50,7 +56,59 @@ def test_topics_of_connectors_and_brokers_are_internal(name: str, internal: bool
     assert is_internal_topic(name, "p") is internal
 
 
-INTERNAL = ["ignite-kafka-configs", "ignite-kafka-status", "ignite-kafka-offsets-other", "mine-configs", "__consumer_offsets"]
+@pytest.fixture(autouse=True)
+def _others(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An administrator lists the prefix of another team, and whoever runs the process that of a third."""
+    monkeypatch.setenv(PREFIXES, "third, fourth")
+    reserve(["other"])
+    yield
+    reserve([])
+
+
+def test_prefixes_that_are_listed_are_internal_whatever_prefix_a_connector_has() -> None:
+    assert reserved() == ("fourth", "other", "third")
+    for name in ("other-configs", "third-offsets-nightly", "fourth-types"):
+        assert is_internal_topic(name, "p")
+    assert not is_internal_topic("fifth-configs", "p")
+    reserve(["other"])
+    reserve(["another"])  # a list replaces the one before
+    assert reserved() == ("another", "fourth", "third")
+
+
+@pytest.mark.parametrize("wrong", ["a b", "third,,fourth", "x" * 181, "a/b"])
+def test_a_wrong_list_of_the_environment_is_refused(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PREFIXES, wrong)
+    with pytest.raises(SettingsError, match=PREFIXES):
+        is_internal_topic("t", "p")
+
+
+@pytest.mark.parametrize("door", PLAIN_DOORS, ids=lambda door: door.__name__)
+@pytest.mark.parametrize("topic", ["other-configs", "third-status"])
+def test_no_door_lets_an_internal_topic_of_another_prefix_in(door: PlainDoor, topic: str, tmp_path: Path) -> None:
+    """With a prefix of its own, a connector still reaches no topic of the prefixes that are listed."""
+    given = {"error_handling_policy": "DEAD_LETTER", "internal_topic_prefix": "mine", "dead_letter_topic": topic}
+    with pytest.raises(SettingsError, match="dead_letter_topic names an internal topic") as caught:
+        door(tmp_path, given)
+    assert topic in str(caught.value)
+    assert door(tmp_path, {**given, "dead_letter_topic": f"of-{topic}"}).dead_letter_topic == f"of-{topic}"
+
+
+def test_no_name_rule_and_no_expression_reaches_them() -> None:
+    with pytest.raises(SettingsError, match="the topic of a cache is an internal topic"):
+        routes(["configs"], lambda cache: NamedBy(f"other-{cache}", "topic_names"), "mine")
+    settings = SinkSettings.from_dict({"name": "c", "topics_regex": ".*", "internal_topic_prefix": "mine"})
+    assert chosen_topics(settings, ["other-configs", "third-types", "mine-status", "data"]) == ["data"]
+
+
+INTERNAL = [
+    "ignite-kafka-configs",
+    "other-configs",
+    "third-offsets-x",
+    "ignite-kafka-status",
+    "ignite-kafka-offsets-other",
+    "mine-configs",
+    "__consumer_offsets",
+]
 
 
 @pytest.mark.parametrize("topic", INTERNAL)
