@@ -147,7 +147,7 @@ class WriteFailed(IgniteKafkaError):
 
 
 class EntriesRefused(WriteFailed):
-    """A column of the cache's table does not accept the value of an entry."""
+    """A column of the cache's table does not accept the value of an entry, or the nodes lack the Java class of a value."""
 
 
 class TopicError(IgniteKafkaError):

@@ -31,7 +31,7 @@ import pyarrow.compute as pc
 from ..common.arrays import Int64Array
 from ..common.redaction import in_message
 from ..errors import CacheDestroyed, EntriesRefused, IgniteKafkaError, IgniteUnreachable, OutcomeUnknown, WriteFailed
-from . import protocol
+from . import foreign_classes, protocol
 from .binary.byte_columns import data_of, join_columns, lengths_of
 from .binary.key_hashes import Hashes, key_hashes, partitions_of
 from .cluster import Cluster
@@ -109,7 +109,7 @@ class CacheWriter:
             while entries were inserted: give all entries since the last flush again.
         :raises OutcomeUnknown: a node did not reply in the endpoint's `retry_timeout_ms` and has not left the cluster.
         :raises WriteFailed: a node refused some entries; the message has its reason.
-        :raises EntriesRefused: a node refused the values of some entries; all other requests have their replies.
+        :raises EntriesRefused: a node refused the values of some entries, or cannot load a class; all other requests have their replies.
         :raises CacheDestroyed: the cache no longer exists.
         """
         refused = None
@@ -267,6 +267,7 @@ class CacheWriter:
     def _again(self, op: int, payload: bytes, error: IgniteKafkaError) -> None:
         """Send a request again and wait for its reply, at most three times and not after the endpoint's request time-out."""
         deadline = time.monotonic() + self.cluster.endpoint.request_timeout_ms / 1000
+        hashes, closed = foreign_classes.class_hashes(payload) if isinstance(error, IgniteUnreachable) else (), 0
         for _ in range(_MOST_TRIES):
             if error.final or time.monotonic() > deadline:
                 raise error
@@ -279,6 +280,9 @@ class CacheWriter:
                 error = self._refused(connection, refused)
             except IgniteUnreachable as lost:
                 error = lost
+                closed += bool(hashes) and foreign_classes.is_answered(self.cluster)
+        if closed == _MOST_TRIES:
+            raise foreign_classes.refusal(hashes, self.cluster, self.cache.name) from error
         raise error
 
     def _refused(self, connection: ThinConnection, error: ThinError) -> IgniteKafkaError:

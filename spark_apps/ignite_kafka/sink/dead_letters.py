@@ -8,8 +8,9 @@ from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaError, Message, TopicP
 
 from .. import events
 from ..common.deadline import Deadline
+from ..common.redaction import in_message
 from ..convert.filter.entries import EntryFilter
-from ..convert.rules.stage import failed_in_filter, setting_of
+from ..convert.rules.stage import Stage, failed_in_filter, setting_of
 from ..convert.to_ignite import BadRecord, RecordConverter
 from ..errors import KafkaUnavailable, RecordRefused, RecordsOvertaken
 from ..kafka.bounded_calls import close_consumer
@@ -19,16 +20,19 @@ from ..kafka.headers import Header
 from ..kafka.records import Consumed
 
 _AT_ONCE, _STEP_S = 1_000, 0.05
+_SHOWN = 80  # bytes of a key
 
 
 def error_of(consumed: Consumed, bad: BadRecord) -> RecordRefused:
-    """The error of a bad record, with its topic, partition and offset."""
+    """The error of a bad record, with its topic, partition and offset; where its cache refuses the entry, with the record's key too."""
+    key = consumed.keys[bad.row].as_py() if bad.stage == Stage.PUT else None
     return RecordRefused(
         bad.reason,
         f"Correct what writes the topic; to skip such records set {setting_of(bad.stage, bad.where)} to DEAD_LETTER.",
         topic=consumed.topic,
         partition=consumed.partition,
         offset=int(consumed.offsets[bad.row]),
+        key=None if key is None else in_message(key[:_SHOWN].decode(errors="backslashreplace")),
         stage=str(bad.stage),
         **bad.where,
     )

@@ -273,7 +273,7 @@ class Store:
                 size = len(part) // 2
                 continue
             if error is not None:
-                bad.append(BadRecord(int(part.rows[0]), Stage.PUT, error.what))
+                bad.append(BadRecord(int(part.rows[0]), Stage.PUT, error.what, {"cache": writer.cache.name}))
             at, size = at + len(part), size * 2
         return bad
 

@@ -1,0 +1,78 @@
+"""Values of Java classes that a node cannot load, in requests to put entries.
+
+A node reads a value that Java's optimized marshaller wrote (code 254: a class with writeObject or writeReplace) as an object of its class,
+already when it parses the request. Where that fails it sends no error: it closes the connection, as the network does. So such a request
+is told from a lost connection by its content, and by other requests to which the nodes reply at the same time.
+Source: `ClientListenerNioListener.onMessage` and `BinaryUtils.doReadOptimized` of Ignite 2.17.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ..errors import EntriesRefused, IgniteUnreachable, UnknownBinaryType
+from . import protocol
+from .binary.optimized import EXTERNALIZABLE, SERIALIZABLE, is_temporal
+from .protocol import ThinError
+from .types import type_codes as codes
+from .types.model import class_id
+
+if TYPE_CHECKING:
+    from .cluster import Cluster
+
+_HEAD = struct.Struct("<Bih")
+_VALUE = re.compile(rb"(?=\xfe([\x00-\xff]{4})([\x65\x66])([\x00-\xff]{4}))")
+_MOST_NAMED = 5
+assert (codes.OPTIMIZED, EXTERNALIZABLE, SERIALIZABLE) == (0xFE, 0x65, 0x66)
+
+_REMEDY = (
+    "Put the jar with the class on the class path of every node of this cluster and restart them, or leave out such entries: with "
+    "error_handling_policy DEAD_LETTER or LOG_ONLY they are bad records"
+)
+
+
+def class_hashes(payload: bytes) -> tuple[int, ...]:
+    """Hashes of the names of the classes of values that Java's optimized marshaller wrote, at most five; not those that each JVM has.
+
+    The bytes of other values may look like such a value, so a hash may be that of no class.
+    """
+    found: dict[int, None] = {}
+    for match in _VALUE.finditer(payload):
+        size = int.from_bytes(match[1], "little", signed=True)
+        start = match.start() + 5
+        if _HEAD.size <= size <= len(payload) - start and not is_temporal(memoryview(payload)[start : start + size]):
+            found[int.from_bytes(match[3], "little", signed=True)] = None
+            if len(found) == _MOST_NAMED:
+                break
+    return tuple(found)
+
+
+def refusal(hashes: Iterable[int], cluster: Cluster, cache: str) -> EntriesRefused:
+    """The error of a request at which nodes close the connection.
+
+    :param hashes: of the classes of its values; the error has their names, as far as the cluster knows them.
+    """
+    names = ", ".join(_name(one, cluster) for one in hashes)
+    what = f"Ignite's nodes close the connection at entries of {names}: they cannot load it"
+    return EntriesRefused(what, _REMEDY, cache=cache)
+
+
+def _name(name_hash: int, cluster: Cluster) -> str:
+    try:
+        return cluster.binary_type(class_id(name_hash)).name
+    except (UnknownBinaryType, IgniteUnreachable):
+        return f"a class whose name has the hash {name_hash}"
+
+
+def is_answered(cluster: Cluster) -> bool:
+    """Whether a node replies to a request without entries now."""
+    try:
+        cluster.connection().request(protocol.CLUSTER_STATE, b"")
+    except ThinError:
+        return True
+    except IgniteUnreachable:
+        return False
+    return True
