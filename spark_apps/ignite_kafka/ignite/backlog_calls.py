@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from .types import type_codes as codes
 REQUEST_BYTES = 4 << 20
 """Maximum bytes of one request. A node accepts a sixteenth of its heap, so every heap of 64 MiB or more is enough."""
 
+_NUMBERS = re.compile(r"(?=\t(-?[0-9]+)\t([^\t]+)\t([0-9]+)\t([0-9]+)\t)")
 _MIN_INT, _MAX_INT = -(1 << 31), (1 << 31) - 1
 _MAP_KIND = 1  # HASH_MAP of GridBinaryMarshaller
 _UNIT_HEAD = struct.Struct("<16sqii")  # unit, stamp of the expired keys, count of changes, 0
@@ -84,6 +86,21 @@ def encode(value: Any) -> bytes:
         pairs = b"".join(protocol.string(key) + protocol.string(text) for key, text in value.items())
         return struct.pack("<BiB", codes.MAP, len(value), _MAP_KIND) + pairs
     raise TypeError(f"{type(value).__name__} is no argument of the backlog service")
+
+
+def cache_of(line: str) -> tuple[str, int, str, int, int, str]:
+    """Name, id, deployment id, topology version of its start, partitions and group of a cache, from a line of the call ``caches``.
+
+    Tabs separate them, and names may hold tabs too: the id, which is the hash of the name, tells where the name ends. The last place that
+    fits is the right one: a name may hold a whole line, but not one with its own deployment id, which is chosen later.
+
+    :raises ValueError: the line has another form.
+    """
+    for numbers in reversed(list(_NUMBERS.finditer(line))):
+        name, id_ = line[: numbers.start()], int(numbers[1])
+        if protocol.cache_id(name) == id_:
+            return name, id_, numbers[2], int(numbers[3]), int(numbers[4]), line[numbers.end(4) + 1 :]
+    raise ValueError(f"the backlog service answered a line that describes no cache: {line!r}")
 
 
 def decode(reader: Reader) -> Any:

@@ -150,8 +150,7 @@ class BacklogService:
 
     def caches(self) -> list[tuple[str, int, str, int, int, str]]:
         """Name, id, deployment id, topology version of its start, partitions and group of each cache."""
-        rows = (line.split("\t") for line in self._call("caches"))
-        return [(name, int(id_), deployment, int(started), int(parts), group) for name, id_, deployment, started, parts, group in rows]
+        return [service_calls.cache_of(line) for line in self._call("caches")]
 
     def stop(self, connector: str, destroy: bool) -> dict[str, Any]:
         """End a capture and return what was removed: the connector's own service and backlog cache, never others of their names."""

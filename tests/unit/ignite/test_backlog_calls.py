@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import struct
+import uuid
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from ignite_kafka.errors import BacklogMissing, BacklogRefused, BacklogUnavailable
 from ignite_kafka.ignite import backlog_calls as service_calls
@@ -121,3 +124,42 @@ def test_refusals_say_what_to_do(error: ThinError, kind: type[Exception], code: 
         service(Connection(error)).version()
     assert caught.value.where.get("code") == code  # type: ignore[attr-defined]
     assert caught.value.remedy  # type: ignore[attr-defined]
+
+
+class _Lines:
+    """Answers the call `caches` with these lines."""
+
+    address = "node"
+
+    def __init__(self, *lines: str) -> None:
+        self._body = struct.pack("<Bi", codes.STRING_ARRAY, len(lines)) + b"".join(map(protocol.string, lines))
+
+    def request(self, op: int, payload: bytes) -> memoryview:
+        return memoryview(self._body)
+
+
+NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]) | st.sampled_from("\t0-9\n"), min_size=1, max_size=20)
+
+
+@given(st.lists(st.tuples(NAMES, st.none() | NAMES), min_size=1, max_size=4))
+@example([("a\tb", None), ("c", "group\twith\ttabs"), ("x\t1\td\t2\t3\tg", None), ("\t", "\t"), ("line\nend", None)])
+def test_names_of_caches_and_groups_may_have_any_characters(caches: list[tuple[str, str | None]]) -> None:
+    """A tab in one cache's name must not break the plans of all other connectors of the cluster."""
+    rows = [
+        (name, protocol.cache_id(name), f"{number:x}-{uuid.UUID(int=number)}", 7, 8, group or name)
+        for number, (name, group) in enumerate(caches)
+    ]
+    lines = ["\t".join(map(str, row)) for row in rows]
+    assert service(_Lines(*lines)).caches() == rows
+
+
+def test_a_name_that_looks_like_a_line_is_no_other_cache() -> None:
+    fake = f"orders\t{protocol.cache_id('orders')}\t1-{uuid.UUID(int=1)}\t7\t8\tg"
+    row = (fake, protocol.cache_id(fake), f"2-{uuid.UUID(int=2)}", 7, 8, fake)
+    assert service(_Lines("\t".join(map(str, row)))).caches() == [row]
+
+
+@pytest.mark.parametrize("line", ["", "a", "a\tb\tc\td\te\tf", "a\t1\td\t2\t3\tg"])
+def test_a_line_that_describes_no_cache_is_an_error(line: str) -> None:
+    with pytest.raises(ValueError, match="describes no cache"):
+        service(_Lines(line)).caches()

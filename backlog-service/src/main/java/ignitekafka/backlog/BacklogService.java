@@ -187,7 +187,8 @@ public interface BacklogService {
      * Returns all user caches of the cluster.
      *
      * @return For each cache a line with tabs: name, cache id, deployment id (a new one when the cache is created
-     *     again), topology version of its start, partitions, group.
+     *     again), topology version of its start, partitions, group. Names may hold tabs too: the id is the hash of the
+     *     name, and so tells where the name ends.
      */
     String[] caches();
 
