@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+_NUL = re.compile("\0")
 _ANY = re.compile(r"[\x00-\x1f\x7f]")
 _BESIDES_BLANKS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
@@ -22,6 +23,14 @@ def refuse_in_lines(text: str) -> str:
     :raises ValueError: see :func:`refuse_in_line`.
     """
     return _refuse(_BESIDES_BLANKS, text)
+
+
+def refuse_nul(text: str) -> str:
+    """The text, which may have any character but NUL: a delimiter, for which other programs take control characters.
+
+    :raises ValueError: see :func:`refuse_in_line`.
+    """
+    return _refuse(_NUL, text)
 
 
 def _refuse(pattern: re.Pattern[str], text: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from .control_characters import refuse_in_line, refuse_in_lines
+from .control_characters import refuse_in_line, refuse_in_lines, refuse_nul
 
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
 _COMMA = re.compile(r"\s*,\s*")
@@ -131,8 +131,13 @@ def _mapping(value: object) -> dict[str, str]:
     if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
         if nulls := [name for name, item in value.items() if item is None]:
             raise ValueError(f"{', '.join(nulls)}: null is no text")
-        return {refuse_in_line(name): _plain(item) for name, item in value.items()}
+        return {refuse_in_line(name): _property(name, _plain(item)) for name, item in value.items()}
     raise ValueError("it is not a mapping of names to texts")
+
+
+def _property(name: str, value: str) -> str:
+    """A property's value: it has no control character but tabs and ends of lines; a delimiter, of Flatten, may be any but NUL."""
+    return refuse_nul(value) if name == "delimiter" else refuse_in_lines(value)
 
 
 def json_object(value: object) -> object:

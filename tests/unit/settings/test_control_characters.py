@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -29,6 +30,8 @@ def test_each_is_refused_with_its_code_and_without_the_text(code: int) -> None:
             refuse_in_lines(f"a{chr(code)}b")
 
 
+INSERT = {"type": "org.apache.kafka.connect.transforms.InsertField$Value", "static.field": "a", "static.value": "b"}
+ROUTER = {"type": "org.apache.kafka.connect.transforms.RegexRouter", "regex": "(.*)", "replacement": "$1"}
 NUL: list[dict[str, Any]] = [
     {"security.protocol": "ssl", "enable.ssl.certificate.verification": "false\0x"},
     {"security.protocol": "sasl_plaintext\0", "sasl.mechanisms": "PLAIN"},
@@ -73,6 +76,16 @@ def test_no_setting_of_a_kafka_client_has_one(given: dict[str, Any], direction: 
         {"topic_config": {"cleanup.policy\0": "compact"}},
         {"value_converter_config": {"schemas.enable\0": "true"}},
         {"cluster_name": "a\n"},
+        {"topic_config": {"cleanup.policy": "compact\0"}},
+        {"value_converter_config": {"schemas.enable": "true\x07"}},
+        {"transforms": ["a"], "transform_config": {"a": {**INSERT, "static.value": "x\0y"}}},
+        {"transforms": ["a"], "transform_config": {"a": {**INSERT, "static.value": "x\x1by"}}},
+        {"transforms": ["a"], "transform_config": {"a": {**INSERT, "static.field\0": "y"}}},
+        {"transforms": ["a"], "transform_config": json.dumps({"a": {**INSERT, "static.value": "x\0y"}})},
+        {"transforms": ["a"], "transform_config": {"a": {**ROUTER, "replacement": "x\0"}}},
+        {"overrides": {"b": {"transforms": ["a"], "transform_config": {"a": {**INSERT, "static.value": "x\0y"}}}}},
+        {"transforms": ["t"], "transform_config": {"t": {"type": "Flatten$Value", "delimiter": "\x01\0"}}},
+        {"predicates": ["p"], "predicate_config": {"p": {"type": "TopicNameMatches", "pattern": "a\0"}}},
     ],
     ids=str,
 )
@@ -108,3 +121,9 @@ def test_the_proxy_of_a_registry_is_a_host(given: dict[str, str]) -> None:
 def test_the_url_of_a_registry_has_none() -> None:
     with pytest.raises(SettingsError, match="control character"):
         config("https://registry\0.corp")
+
+
+def test_values_of_transforms_keep_tabs_and_ends_of_lines() -> None:
+    value = "a\tb\r\nc"
+    given = {"name": "c", "transforms": ["a"], "transform_config": {"a": {**INSERT, "static.value": value}}}
+    assert SourceSettings.from_dict(given).transform_config["a"]["static.value"] == value
