@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Protocol
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Protocol
 
-from ..common.typed_json import array, json_object, read_as
+from ..common.typed_json import Range, array, json_object, read_as
 from ..errors import SettingsError
 from ..settings.connector import ConnectorSettings
 from ..settings.source import SourceSettings
+
+_MOST_SLOTS = 10_000  # as the setting has it
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,19 @@ class RunPlan(Protocol):
 
 
 @dataclass(frozen=True)
+class _Scalars:
+    """The fields of a :class:`TransferPlan` that are texts and numbers."""
+
+    connector: str
+    snapshot_id: str
+    generation: int
+    slots: Annotated[int, Range(1, _MOST_SLOTS)]
+    max_batch_bytes: int = 1_000_000
+    max_letter_bytes: int = 0
+    capture_id: int = 0
+
+
+@dataclass(frozen=True)
 class TransferPlan:
     """A snapshot of some caches, or a stream that begins with one.
 
@@ -120,9 +135,7 @@ class TransferPlan:
         try:
             caches = tuple(map(CachePlan.from_dict, array(data["caches"])))
             settings = SourceSettings.from_dict(json_object(data["settings"]), "the plan")
-            known = {item.name for item in fields(TransferPlan)}
-            given = {name: value for name, value in data.items() if name in known}
-            return TransferPlan(**{**given, "caches": caches, "settings": settings})
+            return TransferPlan(**vars(read_as(_Scalars, data)), settings=settings, caches=caches)
         except (KeyError, TypeError, ValueError) as error:
             raise SettingsError(f"a plan cannot be read: {error}", "It was written by another version: begin a new snapshot") from error
 

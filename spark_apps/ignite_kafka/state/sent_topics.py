@@ -120,5 +120,10 @@ def _caches_of(plan: Mapping[str, Any]) -> list[CachePlan]:
     try:
         return list(map(CachePlan.from_dict, array(plan.get("caches", []))))
     except ValueError as error:
-        remedy = "Another program wrote to the configs topic (docs/operations.md#rights): give the connector a new name."
-        raise OffsetsLost(f"the plan of the last snapshot cannot be read: {error}", remedy) from error
+        raise unreadable_plan(error) from error
+
+
+def unreadable_plan(error: ValueError) -> OffsetsLost:
+    """The error of a plan in the configs topic that has another form."""
+    remedy = "Another program wrote to the configs topic (docs/operations.md#rights): give the connector a new name."
+    return OffsetsLost(f"the plan of the last snapshot cannot be read: {error}", remedy)

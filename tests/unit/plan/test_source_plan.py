@@ -32,7 +32,23 @@ def test_fields_of_a_newer_version_are_left_out() -> None:
     assert TransferPlan.from_dict({**newer, "newer": 1}) == make(FLIGHTS)
 
 
-@pytest.mark.parametrize("change", [{"caches": [{"name": "x"}]}, {"settings": {"name": "c", "unknown": 1}}, {"caches": 1}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"caches": [{"name": "x"}]},
+        {"settings": {"name": "c", "unknown": 1}},
+        {"caches": 1},
+        {"slots": "4"},
+        {"slots": [4]},
+        {"slots": 0},
+        {"slots": 10**9},
+        {"generation": 1.5},
+        {"snapshot_id": 7},
+        {"connector": None},
+        {"capture_id": "x"},
+        {"max_batch_bytes": True},
+    ],
+)
 def test_a_plan_of_another_version_is_an_error(change: dict[str, object]) -> None:
     with pytest.raises(SettingsError):
         TransferPlan.from_dict({**make(FLIGHTS).to_dict(), **change})

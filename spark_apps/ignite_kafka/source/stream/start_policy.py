@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from ...common.typed_json import read_as
 from ...state.configs import SnapshotRecord
+from ...state.sent_topics import unreadable_plan
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,20 @@ class StartState:
     requested_id: str | None
     present_capture: int | None
     capture: int
+
+
+@dataclass(frozen=True)
+class _StoredCache:
+    name: str
+    load: bool
+
+
+@dataclass(frozen=True)
+class _StoredPlan:
+    """What of a plan in the configs topic decides about a start; whoever may write to the topic chooses it."""
+
+    capture_id: int | None = None
+    caches: tuple[_StoredCache, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -51,16 +67,25 @@ def start_policy(policy: str, load_initial_data: bool, state: StartState, planne
     :param planned_id: snapshot id of a new snapshot.
     :param spare_id: snapshot id of a new snapshot where the planned one belongs to the snapshot before, whose offsets count for another
         capture.
+    :raises OffsetsLost: the plan of the last snapshot cannot be read.
     """
     before = state.before
-    known_capture = before.plan.get("capture_id") if before is not None else None
+    stored = _StoredPlan() if before is None else _stored_plan(before)
+    known_capture = stored.capture_id
     lasted = known_capture is not None and known_capture == state.present_capture == state.capture
     if before is not None and lasted and (policy == "BACKLOG" or before.id == state.requested_id):
-        loads = {cache["name"]: cache["load"] for cache in before.plan["caches"]}
+        loads = {cache.name: cache.load for cache in stored.caches}
         return StartDecision(before.id, _load(policy, load_initial_data, before), loads)
     load = _load(policy, load_initial_data, before) if before is None or policy == "NONE" else True
     lost = known_capture if known_capture and policy == "BACKLOG" else None
     return StartDecision(spare_id if before is not None and planned_id == before.id else planned_id, load, {}, lost)
+
+
+def _stored_plan(before: SnapshotRecord) -> _StoredPlan:
+    try:
+        return read_as(_StoredPlan, before.plan)
+    except ValueError as error:
+        raise unreadable_plan(error) from error
 
 
 def _load(policy: str, load_initial_data: bool, before: SnapshotRecord | None) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from ignite_kafka.errors import OffsetsLost
 from ignite_kafka.source.stream.start_policy import StartDecision, StartState, loads_after_change, start_policy
 from ignite_kafka.state.configs import SnapshotRecord
 
@@ -21,6 +22,26 @@ LASTED = StartState(COMPLETE, None, 7, 7)
 CUT = StartState(UNFINISHED, None, 7, 7)
 LOST = StartState(COMPLETE, None, None, 8)
 ENDED = StartState(COMPLETE, None, 7, 8)  # policy NONE ends the capture before it starts another
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        {"capture_id": 7, "caches": 1},
+        {"capture_id": 7, "caches": [1]},
+        {"capture_id": 7, "caches": [{"name": "a"}]},
+        {"capture_id": 7, "caches": [{"name": ["a"], "load": True}]},
+        {"capture_id": 7, "caches": [{"name": "a", "load": "yes"}]},
+        {"capture_id": [7], "caches": CACHES},
+        {"capture_id": True, "caches": CACHES},
+    ],
+    ids=str,
+)
+def test_a_stored_plan_of_another_form_ends_the_connector_alone(plan: dict[str, object]) -> None:
+    """Whoever may write to the configs topic chooses it."""
+    for policy in ("BACKLOG", "FULL_SNAPSHOT", "NONE"):
+        with pytest.raises(OffsetsLost, match="the plan of the last snapshot cannot be read"):
+            start_policy(policy, True, StartState(SnapshotRecord("old", plan), "old", 7, 7), "new", "spare")
 
 
 @pytest.mark.parametrize(
