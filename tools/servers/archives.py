@@ -12,17 +12,22 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from confluent_kafka import KafkaException
+
+from ignite_kafka.kafka.bounded_calls import CallStuck, bounded
 
 from .jars import WORK, Jars
 from .zip_bytecode import add_bytecode
 
 FOLDER = WORK / "archives"
 _TIMEOUT_S = 900.0
+_CALL_S = 120.0  # of a broker on a busy machine
 _SPARK_PROGRAM = """
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.getOrCreate()
@@ -118,10 +123,21 @@ def _run_kafka(folder: Path, options: Sequence[str]) -> None:
         admin = AdminClient(quiet)
         admin.create_topics([NewTopic("t", 1)])["t"].result(_TIMEOUT_S)
         producer = Producer({**quiet, "transactional.id": "t"})
-        producer.init_transactions()
+        _bounded(lambda: producer.init_transactions(_CALL_S))
         producer.begin_transaction()
         producer.produce("t", b"value", b"key")
-        producer.commit_transaction()
+        _bounded(lambda: producer.commit_transaction(_CALL_S))
+
+
+def _bounded(call: Callable[[], None]) -> None:
+    """Make a call of librdkafka, which may not keep its own time-out.
+
+    :raises RuntimeError: it failed, or did not return.
+    """
+    try:
+        bounded(call, _CALL_S)
+    except (CallStuck, KafkaException) as error:
+        raise RuntimeError(f"the broker was not used: {error}") from error
 
 
 _PROGRAMS = {"spark": _run_spark, "ignite": _run_ignite, "kafka": _run_kafka}
