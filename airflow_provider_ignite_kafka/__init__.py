@@ -109,6 +109,13 @@ def _options() -> dict[str, Any]:
             "URL of an application in Spark's history server, for the link of a task; `{application_id}` is replaced.",
             "http://spark-history:18080/history/{application_id}/jobs/",
         ),
+        **_options_of_trust(),
+    }
+
+
+def _options_of_trust() -> dict[str, Any]:
+    """Options for what neither settings nor connections decide."""
+    return {
         "allowed_kafka_options": _option(
             "Allowed Kafka client properties that load native code, run a command, or send or write files of the host: a JSON list, each "
             "item `name=value`. Only these may be in a Kafka connection or a secrets file.",

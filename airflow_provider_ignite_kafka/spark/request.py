@@ -213,7 +213,6 @@ def merge_settings(
     :param mounted: what the mounted secrets file says of security.
     :raises SettingsError: a setting is unknown, contradictory or out of range.
     """
-    reserve(internal_topic_prefixes())
     wanted = _with_arguments(_loaded(settings, direction), arguments, default_connector)
     kafka = dict(connections.kafka.plain)
     overrides = {**_ignite_settings(connections), "bootstrap_servers": kafka.pop(_BOOTSTRAP)}
@@ -236,6 +235,8 @@ def merge_settings(
 
 
 def _loaded(settings: Mapping[str, Any] | str, direction: type[ConnectorSettings]) -> LoadedSettings:
+    """The settings, read and checked from now on as the options of Airflow's administrator allow."""
+    reserve(internal_topic_prefixes())
     if isinstance(settings, str):
         return properties.load(settings, config_providers())
     return LoadedSettings(settings, dict.fromkeys(settings, "operator"), direction=direction)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
-import struct
 import time
 import uuid
 from typing import Any, cast
@@ -18,7 +16,6 @@ from ignite_kafka.errors import (
     IgniteKafkaError,
     IgniteUnreachable,
     OutcomeUnknown,
-    UnknownBinaryType,
     WriteFailed,
 )
 from ignite_kafka.ignite import protocol
@@ -28,7 +25,7 @@ from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.metadata_replies import Partitions
 from ignite_kafka.ignite.protocol import ThinError
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, class_id
+from ignite_kafka.ignite.types.model import CacheInfo
 from tests.support.randomness import generator
 
 FAILED = protocol.FAILED
@@ -91,31 +88,6 @@ class Node:
 
     def request(self, op: int, payload: bytes = b"") -> None:
         self.receive(self.send(op, payload))
-
-    def binary_type(self, type_id: int) -> BinaryType:
-        if type_id == class_id(KNOWN_CLASS):
-            return BinaryType(type_id, "com.example.Order")
-        raise UnknownBinaryType("no such type")
-
-
-KNOWN_CLASS, UNKNOWN_CLASS = 1_234_567, -7_654_321
-CLOSED = IgniteUnreachable("the connection was closed")
-
-
-def of_class(name_hash: int) -> bytes:
-    """A value that Java's optimized marshaller wrote: code, length, Serializable, class, checksum, fields."""
-    payload = struct.pack("<Bih", 102, name_hash, 0) + b"fields"
-    return struct.pack("<Bi", codes.OPTIMIZED, len(payload)) + payload
-
-
-def patient(*answers: Exception | None) -> Node:
-    node = Node(*answers)
-    node.endpoint = IgniteEndpoint(request_timeout_ms=60_000, retry_timeout_ms=60_000)  # a busy machine must not end the tries
-    return node
-
-
-def in_object(value: bytes) -> bytes:
-    return bytes([codes.OBJECT]) + bytes(23) + value + bytes(4)
 
 
 def writer(node: Node, **limits: Any) -> CacheWriter:
@@ -316,51 +288,3 @@ def test_nothing_is_sent_for_no_entries() -> None:
         entries.remove(binary())
         entries.flush()
     assert node.sent == []
-
-
-@pytest.mark.parametrize("form", [bytes, in_object])
-@pytest.mark.parametrize(
-    ("name_hash", "named"),
-    [(KNOWN_CLASS, "com.example.Order"), (UNKNOWN_CLASS, f"a class whose name has the hash {UNKNOWN_CLASS}")],
-)
-def test_nodes_that_close_the_connection_at_a_class_refuse_its_entries(name_hash: int, named: str, form: Any) -> None:
-    """A node that cannot load a class sends no status, and replies to everything else."""
-    node = patient(CLOSED, CLOSED, None, CLOSED, None, CLOSED, ThinError(FAILED, "the state is not known to this user"))
-    with writer(node) as entries:
-        entries.put(binary(b"k"), binary(form(of_class(name_hash))))
-        with pytest.raises(EntriesRefused, match=re.escape(f"close the connection at entries of {named}: they cannot load it")) as caught:
-            entries.flush()
-        assert caught.value.where["cache"] == "c"
-        assert "on the class path of every node" in caught.value.remedy
-        entries.put(binary(b"k"), binary(b"v"))  # the writer is of use afterwards
-        entries.flush()
-
-
-JAVA_TIME = struct.pack("<Bi", codes.OPTIMIZED, 7 + 13) + struct.pack("<Bih", 101, 104_259_563, 0) + b"\x02" + bytes(12)  # an Instant
-
-
-@pytest.mark.parametrize(
-    ("value", "answers"),
-    [
-        (b"v", [CLOSED] * 4),  # no class: the network
-        (JAVA_TIME, [CLOSED] * 4),  # every node has it
-        (of_class(KNOWN_CLASS), [CLOSED, CLOSED, None, CLOSED, CLOSED, CLOSED, None]),  # nothing was answered in between
-        (of_class(KNOWN_CLASS)[:-1], [CLOSED] * 4),  # bytes that only look like it
-    ],
-)
-def test_other_lost_connections_are_no_refusal(value: bytes, answers: list[Exception | None]) -> None:
-    node = patient(*answers)
-    with writer(node) as entries:
-        entries.put(binary(b"k"), binary(value))
-        with pytest.raises(IgniteUnreachable) as caught:
-            entries.flush()
-    assert not caught.value.final
-    assert node.answers == []
-
-
-def test_a_class_that_a_node_takes_after_all_is_no_refusal() -> None:
-    node = patient(CLOSED, CLOSED, None, CLOSED, None, None)
-    with writer(node) as entries:
-        entries.put(binary(b"k"), binary(of_class(KNOWN_CLASS)))
-        entries.flush()
-    assert node.answers == []
