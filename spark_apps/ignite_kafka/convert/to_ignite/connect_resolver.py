@@ -65,8 +65,6 @@ class Resolver:
         if is_a(known, REFUSED):
             return RefusingTarget(place.name, known.metadata[REASON].decode())
         kind = known.type
-        if is_a(known, OBJECT) and _type_name(known) == place.type_name:
-            return self._own(schema, place.type_name, place)  # a field of metadata alone may hold values of any type
         if is_a(known, OBJECT) and schema.type is ConnectType.STRUCT:
             return self._object(schema, _type_name(known), place)
         if pa.types.is_list(kind) and schema.type is ConnectType.ARRAY and schema.value_schema is not None:

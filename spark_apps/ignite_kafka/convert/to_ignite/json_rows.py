@@ -177,7 +177,7 @@ class RowReader:
             known = self._kinds[kind] = field, self._not_null(field)
         field, read = known
         self._objects.hint(type_name, field)
-        return Typed(field, self._deeper(read, item))
+        return Typed(field, self._deeper(read, item) if type(item) is list else read(item))  # objects count themselves
 
     def _object(self, type_name: str, item: Any) -> dict[str, Any]:
         made: dict[str, Any] = self._deeper(partial(self._fields, type_name), expect(dict, "object", item))

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pyarrow as pa
 
 from ...ignite.types import type_codes as codes
 from ...ignite.types.model import BinaryField
 from ...ignite.types.type_table import BY_CODE, declared_field, mark_of, type_code
-from .marked_fields import any_kind, collection_of, map_of, reference, refused, untyped_enum
+from .marked_fields import any_kind, collection_of, map_of, refused, untyped_enum
 
 _UNTYPED = "is of an enum that no query entity names"
 
 
-def metadata_field(binary: BinaryField, type_name: str, declared: pa.Field | None, holds: Callable[[str], bool]) -> pa.Field:
-    """The field of a type by its metadata.
+def metadata_field(binary: BinaryField, type_name: str, declared: pa.Field | None) -> pa.Field:
+    """The field of a type by its metadata. One of code Object, as Java's Object, List and Map fields are, holds anything.
 
     :param declared: the field as a query entity declares it, which says more where it is of the same code.
-    :param holds: whether the cluster holds a binary type of a name.
     """
     name, code = binary.name, binary.type_code
     if declared is not None and (metadata_code(declared) == code or code == codes.OBJECT):
@@ -26,7 +23,7 @@ def metadata_field(binary: BinaryField, type_name: str, declared: pa.Field | Non
     inner = f"{type_name}.{name}"
     match code:
         case codes.OBJECT:
-            return reference(name, inner) if holds(inner) else any_kind(name, inner)
+            return any_kind(name, inner)
         case codes.COLLECTION:
             return collection_of(name, any_kind("item", inner))
         case codes.OBJECT_ARRAY:

@@ -149,7 +149,9 @@ class ObjectTypes:
         if type(value) is str and value in QUOTED_FLOATS:
             self.guessing = True
             return guessed(pa.field(label, pa.string() if self.of_key(type_name) else pa.float64()))
-        return self.kind_of(value, f"{type_name}.{label}", label)
+        inner = f"{type_name}.{label}"
+        # the cluster's metadata has Object for it, which another task reads as a field that holds anything
+        return any_kind(label, inner) if type(value) is dict else self.kind_of(value, inner, label)
 
     def reconsider(self, type_name: str, name: str, value: Any) -> pa.Field | None:
         """The field with the type of a value that contradicts a guess; None if its type was not guessed."""
@@ -235,7 +237,8 @@ class ObjectTypes:
             return root if fixed else root.with_type(pa.list_(self.expanded(element, within)))
         hint = self._hints.get(name) if is_a(root, ANY) else None
         if hint is not None:
-            return self.expanded(hint.with_name(root.name), within)
+            named = hint.with_name(root.name)
+            return self.expanded(named if spelling(root) == root.name else spelled(named, spelling(root)), within)
         if not is_a(root, OBJECT) or name in within:
             return root
         inner = [self.expanded(one, (*within, name)) for one in self.fields(name)]
@@ -313,7 +316,10 @@ class ObjectTypes:
         found = {}
         for one in binary.fields:
             name = one.name.lower()
-            found[name] = metadata_field(one, type_name, declared.get(name), self._holds)
+            found[name] = metadata_field(one, type_name, declared.get(name))
+            inner = f"{type_name}.{one.name}"
+            if is_a(found[name], ANY) and self._holds(inner):
+                self._hints.setdefault(inner, reference("", inner))  # most likely objects, as where a record has taught the field
         held = {one.name.lower(): one.type_code for one in binary.fields}
         return KnownType(found | {name: one for name, one in declared.items() if name not in found}, held, self.of_key(type_name))
 

@@ -1,13 +1,13 @@
 """Types of keys and values as a source has seen them, where neither the cache's query entity nor binary metadata has them.
 
-Binary metadata does not say the class of an object, enum or element within an object. A source that decodes its entries notes them; what
-is of one class at a path is read as that class.
+Binary metadata does not say the class of an object, enum or element within an object, nor what a field of class Object, List or Map
+holds. A source that decodes its entries notes them; what is of one class at a path is read as that class.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -15,13 +15,16 @@ import pyarrow as pa
 from ...errors import UnknownBinaryType
 from ...ignite.types import type_codes as codes
 from ...ignite.types.java_hash import java_hash
-from ...ignite.types.model import BinaryField, BinaryType, CacheInfo, TypeSource, TypeUse
-from ...ignite.types.type_table import TYPE_NAME
+from ...ignite.types.model import BinaryType, CacheInfo, TypeSource, TypeUse
+from ...ignite.types.type_table import COLLECTION_CLASS, ENUMS_CLASS, MAP_CLASS, OBJECTS_CLASS, TYPE_NAME, mark_of
 from .entries import EntryTypes
-from .marked_fields import ANY, collection_of, is_a
+from .marked_fields import ANY, REFUSED, any_kind, collection_of, is_a
+from .metadata_fields import metadata_code, metadata_field
 from .resolve_types import class_field
 
 OTHER = "?"  # what a source has seen and names no class of
+Objects = dict[str, dict[str, pa.Field | None]]
+"""Fields by the names of binary types; None: of two classes in two places, which is left open."""
 
 
 def with_uses(known: EntryTypes, cache: CacheInfo, types: TypeSource, uses: Iterable[TypeUse]) -> EntryTypes:
@@ -31,15 +34,16 @@ def with_uses(known: EntryTypes, cache: CacheInfo, types: TypeSource, uses: Iter
 
     :raises UnsupportedType: a class that no other format is turned into.
     """
-    seen = _Seen(cache, types, _names(uses))
+    seen = _Seen(cache, types, _names(uses), known.objects)
     if not seen.names:
         return known
-    key, value = seen.root("key", known.key), seen.root("value", known.value)
+    key, value = seen.refined("key", "", known.key), seen.refined("value", "", known.value)
     objects: dict[str, tuple[pa.Field, ...]] = dict(known.objects)
     for side, root in (("key", key), ("value", value)):
         for type_name, fields in seen.objects(side, _name_of(root)).items():
-            declared = {one.name.lower() for one in objects.get(type_name, ())}
-            objects[type_name] = (*objects.get(type_name, ()), *(one for one in fields if one.name.lower() not in declared))
+            declared = {one.name.lower(): one for one in known.objects.get(type_name, ())}
+            completed = {name.lower(): one for name, one in fields.items() if one is not None}
+            objects[type_name] = tuple((declared | completed).values())
     of_key = known.key_objects if key is known.key else frozenset({_name_of(key)} - {""})
     return replace(known, key=key, value=value, objects=objects, key_objects=of_key)
 
@@ -61,52 +65,105 @@ class _Seen:
     cache: CacheInfo
     types: TypeSource
     names: Mapping[tuple[str, str], set[str]]
+    declared: Mapping[str, Sequence[pa.Field]]
 
-    def root(self, side: str, known: pa.Field) -> pa.Field:
-        """The type of whole keys or values, if it is open."""
-        return (self._at(side, "", "") or known) if is_a(known, ANY) else known
-
-    def objects(self, side: str, type_name: str) -> dict[str, tuple[pa.Field, ...]]:
-        """Fields by binary type of objects, from a type at a side's root on; one that has two classes in two places is left open."""
-        found: dict[str, dict[str, pa.Field | None]] = {}
+    def objects(self, side: str, type_name: str) -> Objects:
+        """Fields of binary types that are more than the query entity and metadata say, from a type at a side's root on."""
+        found: Objects = {}
         self._collect(side, "", type_name, found)
-        return {name: tuple(one for one in fields.values() if one is not None) for name, fields in found.items()}
+        self._visit(side, "", found)
+        return found
 
-    def _collect(self, side: str, path: str, type_name: str, found: dict[str, dict[str, pa.Field | None]]) -> None:
+    def refined(self, side: str, path: str, known: pa.Field) -> pa.Field:
+        """The field with what was seen where it is open; the field itself if nothing was, or nothing is open."""
+        kind = known.type
+        if is_a(known, ANY):
+            found = self._at(side, path, known.name, _name_of(known))
+            return known if found is None else found.with_nullable(known.nullable)
+        if is_a(known, REFUSED):  # metadata does not say of which enum a field is
+            return self._enum(side, path, known.name) or self._enums(side, path, known.name) or known
+        if pa.types.is_list(kind):
+            element = self.refined(side, f"{path}[]", kind.value_field)
+            if element is kind.value_field:
+                return known
+            return known.with_type(pa.list_(element)) if mark_of(known) == "collection" else _objects(known.name, element) or known
+        if pa.types.is_map(kind):
+            key, item = (
+                self.refined(side, f"{path}{{{part}}}", one) for part, one in (("key", kind.key_field), ("value", kind.item_field))
+            )
+            return known.with_type(pa.map_(key.with_nullable(False), item))
+        return known
+
+    def _visit(self, side: str, path: str, found: Objects) -> None:
+        """Collect the fields of all objects at a path, and within the containers there."""
+        for name in sorted(self.names.get((side, path), ())):
+            self._collect(side, path, name, found)
+        for inner in (f"{path}[]", f"{path}{{key}}", f"{path}{{value}}"):
+            if (side, inner) in self.names:
+                self._visit(side, inner, found)
+
+    def _collect(self, side: str, path: str, type_name: str, found: Objects) -> None:
         binary = self._held(type_name)
         if binary is None or binary.is_enum:
             return
         fields = found.setdefault(binary.name, {})
+        declared = {one.name.lower(): one for one in self.declared.get(binary.name, ())}
         for one in binary.fields:
             where = f"{path}.{one.name}" if path else one.name
-            made = self._field(side, where, one)
-            if made is not None:
-                same = one.name not in fields or fields[one.name] == made
-                fields[one.name] = made if same else None
-            for inner in (where, f"{where}[]"):
-                for name in sorted(self.names.get((side, inner), ())):
-                    self._collect(side, inner, name, found)
+            known = metadata_field(one, binary.name, declared.get(one.name.lower()))
+            made = self.refined(side, where, known)
+            if not made.equals(known, check_metadata=True):
+                before = fields.setdefault(one.name, made)
+                fields[one.name] = made if before is not None and before.equals(made, check_metadata=True) else None
+            self._visit(side, where, found)
 
     def _held(self, type_name: str) -> BinaryType | None:
+        if not type_name or type_name == OTHER or type_name.startswith(("java.", "[")):
+            return None
         try:
-            return self.types.binary_type(java_hash(type_name.lower())) if type_name else None
+            return self.types.binary_type(java_hash(type_name.lower()))
         except UnknownBinaryType:
             return None
 
-    def _field(self, side: str, path: str, one: BinaryField) -> pa.Field | None:
-        """The field of a code that leaves its class open; None for others, and if nothing was seen."""
-        match one.type_code:
-            case codes.OBJECT | codes.ENUM | codes.BINARY_ENUM:
-                return self._at(side, path, one.name)
-            case codes.COLLECTION:
-                element = self._at(side, f"{path}[]", "item")
-                return None if element is None else collection_of(one.name, element)
-            case codes.OBJECT_ARRAY | codes.ENUM_ARRAY:
-                element = self._at(side, f"{path}[]", "item")
-                return None if element is None else pa.field(one.name, pa.list_(element))
-        return None
-
-    def _at(self, side: str, path: str, name: str) -> pa.Field | None:
-        """The field of the only class at a path; None if several were seen, or none."""
+    def _only(self, side: str, path: str) -> str:
+        """The only class at a path; empty if several were seen, or none that has a name."""
         found = self.names.get((side, path), {OTHER})
-        return None if len(found) > 1 or OTHER in found else class_field(self.cache, self.types, name, next(iter(found)))
+        return "" if len(found) > 1 or OTHER in found else next(iter(found))
+
+    def _at(self, side: str, path: str, name: str, inner: str) -> pa.Field | None:
+        """The field of the only class at a path; None without one.
+
+        :param inner: binary type of objects whose class was not seen.
+        """
+        only = self._only(side, path)
+        if only == COLLECTION_CLASS:
+            return collection_of(name, self._within(side, f"{path}[]", "item", inner))
+        if only == MAP_CLASS:
+            key = self._within(side, f"{path}{{key}}", "key", inner)
+            return pa.field(name, pa.map_(key.with_nullable(False), self._within(side, f"{path}{{value}}", "value", inner)))
+        if only == OBJECTS_CLASS:
+            made = _objects(name, self._within(side, f"{path}[]", "item", inner))
+            return made or pa.field(name, pa.list_(any_kind("item", inner)))
+        if only == ENUMS_CLASS:
+            return self._enums(side, path, name)
+        return class_field(self.cache, self.types, name, only, inner=inner) if only else None
+
+    def _within(self, side: str, path: str, name: str, inner: str) -> pa.Field:
+        return self._at(side, path, name, inner) or any_kind(name, inner)
+
+    def _enum(self, side: str, path: str, name: str) -> pa.Field | None:
+        """The field of the only enum at a path."""
+        only = self._only(side, path)
+        made = class_field(self.cache, self.types, name, only) if only and not only.startswith("[") else None
+        return made if made is not None and mark_of(made) == "enum" else None
+
+    def _enums(self, side: str, path: str, name: str) -> pa.Field | None:
+        """The field of an array of the only enum at the path of its elements."""
+        element = self._enum(side, f"{path}[]", "item")
+        return None if element is None else pa.field(name, pa.list_(element))
+
+
+def _objects(name: str, element: pa.Field) -> pa.Field | None:
+    """The field of an Object[]; None for elements of which an array would be one of primitives, texts or enums: an Integer[] has nulls."""
+    made = pa.field(name, pa.list_(element))
+    return made if metadata_code(made) == codes.OBJECT_ARRAY else None

@@ -170,12 +170,12 @@ class EntryConverter:
                 kinds |= kinds_of_group
                 key_types |= types_of_group
                 if not fields.key:
-                    uses.update(uses_of("key", group.key, group.key_type))
+                    uses.update(uses_of("key", group.key, group.key_type, group.containers[0]))
             if self._value is None:
                 values.append(_of_rows(raw, group.rows, key=False))
             else:
                 values.append(self._value.convert(group.value, group.value_type, value_context))
-                uses.update(uses_of("value", group.value, group.value_type))
+                uses.update(uses_of("value", group.value, group.value_type, group.containers[1]))
             if fields.timestamp:
                 times.append(decoded.times_ms)
         sets = raw.type_ids if raw is not None else frozenset[int](), frozenset(kinds), frozenset(key_types)

@@ -167,10 +167,10 @@ class TransformingConverter:
             keys, kinds, key_types = self._plain.keys(decoded, context)
             made.kinds |= kinds
             made.key_types |= key_types
-            made.uses.update(uses_of("key", group.key, group.key_type))
+            made.uses.update(uses_of("key", group.key, group.key_type, group.containers[0]))
         if not self._touched["value"]:
             values = self._plain.values(group, context)
-            made.uses.update(uses_of("value", group.value, group.value_type))
+            made.uses.update(uses_of("value", group.value, group.value_type, group.containers[1]))
         return keys, values
 
     def _add(

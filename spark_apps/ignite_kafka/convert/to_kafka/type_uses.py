@@ -6,46 +6,50 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from ...ignite.binary import TypeRef
+from ...ignite.binary import Containers, TypeRef
 from ...ignite.types import type_codes as codes
 from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import TypeUse
-from ...ignite.types.type_table import TYPE_NAME, field_of, java_class
+from ...ignite.types.type_table import TYPE_NAME, container_class, field_of, java_class
 
 OTHER = "?"
-"""Name of what is no class that a sink makes by itself: arrays, collections, maps, classes."""
+"""Name of what is no class that a sink makes by itself: classes."""
 
 
-def uses_of(side: str, values: pa.Array, kind: TypeRef) -> Iterator[TypeUse]:
+def uses_of(side: str, values: pa.Array, kind: TypeRef, containers: Containers) -> Iterator[TypeUse]:
     """What the values of one side of a group show. Where all are null they show nothing: metadata does not say of which enum a field is.
 
     :param values: a column of :class:`~ignite_kafka.ignite.binary.EntryGroup`.
+    :param containers: of that side, see there.
     """
     name = kind.name if kind.code == codes.OBJECT else kind.enum
     column = field_of("", values.type, kind.mark)
     named = column if name is None else column.with_metadata({**(column.metadata or {}), TYPE_NAME: name.encode()})
-    yield from _within(side, "", named, values)
+    yield from _within(side, "", named, values, containers)
 
 
-def _within(side: str, path: str, column: pa.Field, values: pa.Array) -> Iterator[TypeUse]:
+def _within(side: str, path: str, column: pa.Field, values: pa.Array, containers: Containers) -> Iterator[TypeUse]:
     kind, known = column.type, pa.types
     if known.is_union(kind):  # values of several kinds: the path has several classes
         for number in range(kind.num_fields):
-            yield from _within(side, path, kind.field(number), values.field(number))
+            yield from _within(side, path, kind.field(number), values.field(number), containers)
         return
     if values.null_count == len(values):
         return
     name = (column.metadata or {}).get(TYPE_NAME, b"").decode()
     if name:
         yield TypeUse(side, path, name, java_hash(name.lower()))
+    elif known.is_list(kind) or known.is_map(kind):
+        for name in sorted({container_class(code) for code in containers.get(path, ())} or {OTHER}):
+            yield TypeUse(side, path, name)
     else:
         yield TypeUse(side, path, java_class(column) or OTHER)
     if known.is_struct(kind):
         for number, one in enumerate(kind):
             if one.name:  # the last child may be the order of the fields
-                yield from _within(side, f"{path}.{one.name}" if path else one.name, one, values.field(number))
+                yield from _within(side, f"{path}.{one.name}" if path else one.name, one, values.field(number), containers)
     elif known.is_list(kind):
-        yield from _within(side, f"{path}[]", kind.value_field, values.flatten())
+        yield from _within(side, f"{path}[]", kind.value_field, values.flatten(), containers)
     elif known.is_map(kind):
-        yield from _within(side, f"{path}{{key}}", kind.key_field, values.keys)
-        yield from _within(side, f"{path}{{value}}", kind.item_field, values.items)
+        yield from _within(side, f"{path}{{key}}", kind.key_field, values.keys, containers)
+        yield from _within(side, f"{path}{{value}}", kind.item_field, values.items, containers)

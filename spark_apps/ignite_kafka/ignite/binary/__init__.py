@@ -3,7 +3,7 @@
 Imports ignite.types; ignite, convert and admin import it.
 """
 
-from .decode import EntryGroup, TypeRef, decode_arrays, decode_entries
+from .decode import Containers, EntryGroup, TypeRef, decode_arrays, decode_entries
 from .decode_rows import decode_rows
 from .decode_scalars import EnumPolicy
 from .encode import encode_objects, encoded
@@ -15,6 +15,7 @@ from .page_rows import kept_rows, with_nulls
 from .type_ids import type_ids_within
 
 __all__ = [
+    "Containers",
     "EntryBounds",
     "EntryGroup",
     "EnumPolicy",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,8 @@ from .object_headers import read_headers
 from .page_buffer import Positions, Wire
 
 Fields = Collection[str] | None
+Containers = Mapping[str, Collection[int]]
+"""Type codes of arrays, collections and maps by their paths, see :class:`~ignite_kafka.ignite.types.model.TypeUse`."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class EntryGroup:
     `rows` (int64) are their positions among all entries of the pages given, rising. Objects are a StructArray with fields by
     :class:`FieldOrder`, absent ones null; other values are a plain array. Nullable at no level above the fields.
     `key_kinds` are the kinds of keys of documents, and `key_samples` a key of each kind, not wrapped, with its position in the group.
+    `containers` are the type codes of arrays, collections and maps, by path, of keys and of values: of all groups decoded together.
     """
 
     rows: Positions
@@ -52,6 +55,7 @@ class EntryGroup:
     value_type: TypeRef
     key_samples: tuple[tuple[int, bytes], ...] = ()
     key_kinds: frozenset[KeyKind] = frozenset()
+    containers: tuple[Containers, Containers] = field(default_factory=lambda: ({}, {}))
 
 
 def decode_entries(
@@ -163,9 +167,10 @@ def _group(wire: Wire, decoders: Sequence[ColumnDecoder | None], bounds: EntryBo
     value, value_type = _column(decoders[1], spans[2], spans[3])
     if decoders[0] is None or decoders[0].order is FieldOrder.TYPE:
         return EntryGroup(rows, key, value, key_type, value_type)
+    seen = [{} if one is None else one.containers for one in decoders]
     kinds, samples = key_kinds(decoders[0], spans[0], spans[1])
     shown = tuple((row, wire.data[spans[0][row] : spans[1][row]].tobytes()) for row in samples)
-    return EntryGroup(rows, key, value, key_type, value_type, shown, kinds)
+    return EntryGroup(rows, key, value, key_type, value_type, shown, kinds, (seen[0], seen[1]))
 
 
 def _column(decoder: ColumnDecoder | None, start: Positions, end: Positions) -> tuple[pa.Array, TypeRef]:

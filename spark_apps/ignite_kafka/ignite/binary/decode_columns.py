@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -43,6 +43,8 @@ class ColumnDecoder:
 
     :param date_zone: time zone at whose midnight a java.sql.Date was made.
     :param fields: of the objects that are whole keys or values, in lower case: no other is decoded; None: all.
+    :param containers: gets the type codes of the arrays, collections and maps that were decoded, by their paths
+        (:class:`~ignite_kafka.ignite.types.model.TypeUse`): columns of all of them are lists or maps.
     """
 
     wire: Wire
@@ -50,8 +52,9 @@ class ColumnDecoder:
     order: FieldOrder = FieldOrder.TYPE
     date_zone: str = "UTC"
     fields: Collection[str] | None = None
+    containers: dict[str, set[int]] = field(default_factory=dict)
 
-    def decode(self, at: Positions, end: Positions, declared: int = codes.OBJECT, depth: int = 0) -> Column:
+    def decode(self, at: Positions, end: Positions, declared: int = codes.OBJECT, depth: int = 0, path: str = "") -> Column:
         """The values at `at` (-1: absent), each inside its `end`, as one column of as many rows.
 
         `declared` is the type code of the metadata; it decides only where no value is there. Null and absent are null. Values of
@@ -63,10 +66,10 @@ class ColumnDecoder:
             self.wire.require(at, at + 1, end, "A value")
             code = self.wire.data[at]
             if code[0] not in _INDIRECT and (code == code[0]).all():
-                return self._kind(int(code[0]), at, end, depth)
-        return self._with_nulls(at, end, declared, depth)
+                return self._kind(int(code[0]), at, end, depth, path)
+        return self._with_nulls(at, end, declared, depth, path)
 
-    def _with_nulls(self, at: Positions, end: Positions, declared: int, depth: int) -> Column:
+    def _with_nulls(self, at: Positions, end: Positions, declared: int, depth: int, path: str) -> Column:
         rows = np.flatnonzero(at >= 0)
         place, limit = at[rows], end[rows]
         place, limit = self.resolve(place, limit)
@@ -74,17 +77,17 @@ class ColumnDecoder:
         there = code != codes.NULL
         rows, place, limit, code = rows[there], place[there], limit[there], code[there]
         if rows.size == 0:
-            field = declared_field("", declared, ordinals=self.enums is EnumPolicy.ORDINAL)
-            return Column(pa.nulls(at.size, field.type), mark_of(field))
+            none = declared_field("", declared, ordinals=self.enums is EnumPolicy.ORDINAL)
+            return Column(pa.nulls(at.size, none.type), mark_of(none))
         if (code == code[0]).all():
-            return spread(self._kind(int(code[0]), place, limit, depth), rows, at.size)
+            return spread(self._kind(int(code[0]), place, limit, depth, path), rows, at.size)
         for code_from, code_to in _ONE_KIND.items():
             code = np.where(code == code_from, code_to, code)
         kinds = np.unique(code)
         if kinds.size == 1:
-            return spread(self._kind(int(kinds[0]), place, limit, depth), rows, at.size)
+            return spread(self._kind(int(kinds[0]), place, limit, depth, path), rows, at.size)
         parts = [(code == kind) for kind in kinds]
-        columns = [self._kind(int(kind), place[part], limit[part], depth) for kind, part in zip(kinds, parts, strict=True)]
+        columns = [self._kind(int(kind), place[part], limit[part], depth, path) for kind, part in zip(kinds, parts, strict=True)]
         return union([code_name(int(kind)) for kind in kinds], columns, [rows[part] for part in parts], at.size)
 
     def resolve(self, place: Positions, limit: Positions) -> tuple[Positions, Positions]:
@@ -128,7 +131,7 @@ class ColumnDecoder:
             raise self.wire.error(int(start[np.flatnonzero(wrong)[0]]), "The offset of a wrapped object is outside its payload")
         place[rows], limit[rows] = start + 5 + offset, stop
 
-    def _kind(self, code: int, at: Positions, end: Positions, depth: int) -> Column:
+    def _kind(self, code: int, at: Positions, end: Positions, depth: int, path: str) -> Column:
         """Values of one code, all of them there."""
         if code in scalars.NUMPY:
             return scalars.fixed(self.wire, code, at, end)
@@ -136,23 +139,25 @@ class ColumnDecoder:
             return _SIMPLE[code](self.wire, at, end)
         if code in (codes.ENUM, codes.BINARY_ENUM):
             return scalars.enums(self.wire, at, end, self.enums, named=self.order is not FieldOrder.TYPE)
+        if code in _LISTS or code in codes.ELEMENT_WIDTH or code == codes.MAP:
+            self._note(path, code)
         if code in codes.ELEMENT_WIDTH:
             return self._primitive_array(code, at, end)
         if depth >= MAX_DEPTH:
             raise self.wire.unsupported(int(at[0]), f"A value is nested deeper than {MAX_DEPTH} levels, or contains itself")
         if code == codes.OPTIMIZED:
-            return self._optimized(at, end, depth)
+            return self._optimized(at, end, depth, path)
         if code in _LISTS:
-            return self._list(code, at, end, depth)
+            return self._list(code, at, end, depth, path)
         if code == codes.MAP:
-            return self._map(at, end, depth)
+            return self._map(at, end, depth, path)
         if code == codes.OBJECT:
-            return self._objects(at, end, depth)
+            return self._objects(at, end, depth, path)
         if code in codes.KNOWN:
             raise self.wire.unsupported(int(at[0]), f"A value of type code {code} has no column form")
         raise self.wire.error(int(at[0]), f"There is no type code {code}")
 
-    def _optimized(self, at: Positions, end: Positions, depth: int) -> Column:
+    def _optimized(self, at: Positions, end: Positions, depth: int, path: str) -> Column:
         """java.sql.Date and java.time by themselves; other values rewritten as binary format and read from there."""
         temporal = are_temporal(self.wire, at, end)
         if temporal.all():
@@ -161,7 +166,7 @@ class ColumnDecoder:
         rewritten = rewrite(self.wire, at[rows])
         stops = rewritten.starts[1:]
         try:
-            column = replace(self, wire=rewritten).decode(rewritten.starts[:-1], stops, codes.OBJECT, depth + 1)
+            column = replace(self, wire=rewritten).decode(rewritten.starts[:-1], stops, codes.OBJECT, depth + 1, path)
         except (DecodeError, UnsupportedType) as error:
             raise self.wire.moved(error, int(at[rows[0]])) from None
         if rows.size == at.size:
@@ -182,19 +187,19 @@ class ColumnDecoder:
             inner = Column(pa.array(data.view(scalars.NUMPY[element or 0])))
         return list_of(offsets // np.int32(width), inner)
 
-    def _list(self, code: int, at: Positions, end: Positions, depth: int) -> Column:
-        return self._list_of(element_places(self.wire, code, at, end), BY_CODE[code].element or codes.OBJECT, depth)
+    def _list(self, code: int, at: Positions, end: Positions, depth: int, path: str) -> Column:
+        return self._list_of(element_places(self.wire, code, at, end), BY_CODE[code].element or codes.OBJECT, depth, path)
 
-    def _list_of(self, places: Elements, element: int, depth: int) -> Column:
-        inner = self.decode(places.at, places.end, element, depth + 1)
+    def _list_of(self, places: Elements, element: int, depth: int, path: str) -> Column:
+        inner = self.decode(places.at, places.end, element, depth + 1, f"{path}[]")
         return list_of(places.offsets.astype(np.int32), inner)
 
-    def _map(self, at: Positions, end: Positions, depth: int) -> Column:
-        return self._map_of(element_places(self.wire, codes.MAP, at, end), at, depth)
+    def _map(self, at: Positions, end: Positions, depth: int, path: str) -> Column:
+        return self._map_of(element_places(self.wire, codes.MAP, at, end), at, depth, path)
 
-    def _map_of(self, places: Elements, at: Positions, depth: int) -> Column:
-        keys = self.decode(places.at[0::2], places.end[0::2], codes.OBJECT, depth + 1)
-        items = self.decode(places.at[1::2], places.end[1::2], codes.OBJECT, depth + 1)
+    def _map_of(self, places: Elements, at: Positions, depth: int, path: str) -> Column:
+        keys = self.decode(places.at[0::2], places.end[0::2], codes.OBJECT, depth + 1, f"{path}{{key}}")
+        items = self.decode(places.at[1::2], places.end[1::2], codes.OBJECT, depth + 1, f"{path}{{value}}")
         if keys.data.null_count:
             raise self.wire.unsupported(int(at[0]), "A Map has a null key, which no map column can hold")
         if pa.types.is_null(keys.data.type):  # every map is empty, and Arrow takes no key of the null type
@@ -203,15 +208,15 @@ class ColumnDecoder:
         offsets = pa.array((places.offsets // 2).astype(np.int32))
         return Column(pa.MapArray.from_arrays(offsets, keys.data, items.data, kind))
 
-    def _objects(self, at: Positions, end: Positions, depth: int) -> Column:
+    def _objects(self, at: Positions, end: Positions, depth: int, path: str) -> Column:
         headers = read_headers(self.wire, at, end)
         type_ids = np.unique(headers.type_id)
         if type_ids.size == 1:
-            return self.struct(headers, depth)
+            return self.struct(headers, depth, path)
         if type_ids.size > _MOST_KINDS:
             raise self.wire.unsupported(int(at[0]), f"Objects of {type_ids.size} types in one field, more than {_MOST_KINDS}")
         parts = [np.flatnonzero(headers.type_id == type_id) for type_id in type_ids]
-        columns = [self.struct(headers.of(part), depth) for part in parts]
+        columns = [self.struct(headers.of(part), depth, path) for part in parts]
         return union([type_name(self.wire.types, int(type_id)) for type_id in type_ids], columns, parts, at.size)
 
     def places(self, type_id: int, headers: Headers) -> tuple[BinaryType, FieldPlaces]:
@@ -225,28 +230,37 @@ class ColumnDecoder:
                 raise
             return fresh, field_places(self.wire, fresh, headers)
 
-    def struct(self, headers: Headers, depth: int) -> Column:
+    def struct(self, headers: Headers, depth: int, path: str = "") -> Column:
         """Objects of one type id as a struct of their fields, ordered by :attr:`order`; trees as maps and lists.
 
         Where rows differ in their order the last child, marked ``order``, has it of each row (field_order.py).
         """
         if headers.type_id[0] == TREE_MAP:
-            return self._map_of(tree_places(self.wire, headers.start, headers.stop, 2), headers.start, depth)
+            self._note(path, codes.MAP)
+            return self._map_of(tree_places(self.wire, headers.start, headers.stop, 2), headers.start, depth, path)
         if headers.type_id[0] == TREE_SET:
-            return self._list_of(tree_places(self.wire, headers.start, headers.stop, 1), codes.OBJECT, depth)
+            self._note(path, codes.COLLECTION)
+            return self._list_of(tree_places(self.wire, headers.start, headers.stop, 1), codes.OBJECT, depth, path)
         binary, places = self.places(int(headers.type_id[0]), headers)
         orders, order_of = field_orders(binary, places, self.order)
         shown: Sequence[int] = orders[0] if order_of is None else sorted(set().union(*orders))
         if depth == 0 and self.fields is not None:
             shown, order_of = [one for one in shown if binary.fields[one].name.lower() in self.fields], None
-        columns = [self.decode(places.at[one], headers.footer, binary.fields[one].type_code, depth + 1) for one in shown]
+        names = [binary.fields[one].name for one in shown]
+        prefix = f"{path}." if path else ""
+        columns = [
+            self.decode(places.at[one], headers.footer, binary.fields[one].type_code, depth + 1, f"{prefix}{name}")
+            for one, name in zip(shown, names, strict=True)
+        ]
         if not columns:
             return Column(pa.array([{}] * headers.start.size, pa.struct([])), type_name=self._shown_name(binary))
-        names = [binary.fields[one].name for one in shown]
         if order_of is not None:
             columns, names = [*columns, order_column(orders, order_of, shown)], [*names, ""]
         fields = [column.field(name) for name, column in zip(names, columns, strict=True)]
         return Column(pa.StructArray.from_arrays([column.data for column in columns], fields=fields), type_name=self._shown_name(binary))
+
+    def _note(self, path: str, code: int) -> None:
+        self.containers.setdefault(path, set()).add(code)
 
     def _shown_name(self, binary: BinaryType) -> str | None:
         """The name for documents; in tables objects of several types that have the same columns are one column."""

@@ -235,6 +235,19 @@ def java_class(field: pa.Field) -> str | None:
 
 
 _JAVA_CLASSES = {code: name for name, code in reversed(_JAVA_NAMES.items())}
+COLLECTION_CLASS, MAP_CLASS = "java.util.Collection", "java.util.Map"
+OBJECTS_CLASS, ENUMS_CLASS = "[Ljava.lang.Object;", "[Ljava.lang.Enum;"
+_CONTAINER_CLASSES = {
+    codes.COLLECTION: COLLECTION_CLASS, codes.MAP: MAP_CLASS, codes.OBJECT_ARRAY: OBJECTS_CLASS, codes.ENUM_ARRAY: ENUMS_CLASS,
+    codes.BYTE_ARRAY: "[B", codes.SHORT_ARRAY: "[S", codes.INT_ARRAY: "[I", codes.LONG_ARRAY: "[J", codes.FLOAT_ARRAY: "[F",
+    codes.DOUBLE_ARRAY: "[D", codes.CHAR_ARRAY: "[C", codes.BOOL_ARRAY: "[Z",
+}  # fmt: skip
+
+
+def container_class(code: int) -> str:
+    """The Java class of an array, or what a collection or map is at least; of arrays of objects or enums it has no element's class."""
+    return _CONTAINER_CLASSES.get(code) or f"[L{_JAVA_CLASSES[BY_CODE[code].element or codes.OBJECT]};"
+
 
 _SPARK = {_UTC_MS: _UTC_US}
 

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from ignite_kafka.ignite.binary.row_values import Document
+from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo
+from tests.support.randomness import generator
 from tests.support.to_ignite_records import GrowingTypes, consumed, decoded, record_converter
 
 FREE = CacheInfo("free", 2)
@@ -67,6 +69,44 @@ def test_what_one_task_learned_holds_for_all() -> None:
     entries = record_converter(FREE, types).convert(consumed([b'{"x":2}', b'{"n":1.5}', b'{"n":2,"new":"a"}']))
     assert [value.fields["x"] for _, value in decoded(entries, types)] == [2.0, None]
     assert [(bad.row, bad.reason) for bad in entries.bad] == [(1, "field n is 1.5, which is no integer of its type")]
+
+
+HELD = ['[{"x":1},{"x":2}]', '{"x":1}', '"a text"', "7", "[[1]]", "[]", "null", "{}"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_field_of_class_object_takes_anything_in_any_order_and_task(seed: int) -> None:
+    """Metadata of a POJO's List or Object field is Object; what records register of its elements makes it nothing else."""
+    types = GrowingTypes()
+    types.add("free.Value", {"held": codes.OBJECT})
+    held = [one for one in HELD if one != "{}"] * 3
+    generator(seed).shuffle(held)
+    tasks = [record_converter(FREE, types) for _ in range(3)]
+    for number, text in enumerate(held):
+        entries = tasks[number % 3].convert(consumed([f'{{"held":{text}}}'.encode()]))
+        assert not entries.bad, (held, number)
+        ((_, value),) = decoded(entries, types)
+        assert plain(value.fields["held"]) == json.loads(text)
+    entries = record_converter(FREE, types).convert(consumed([f'{{"held":{text}}}'.encode() for text in held]))
+    assert not entries.bad
+    assert [plain(value.fields["held"]) for _, value in decoded(entries, types)] == list(map(json.loads, held))
+
+
+@pytest.mark.parametrize("first", HELD)
+def test_a_field_that_was_an_object_first_stays_open_for_all_tasks_alike(first: str) -> None:
+    types = GrowingTypes()
+    task = record_converter(FREE, types)
+    task.convert(consumed([b'{"held":{"x":1}}', f'{{"held":{first}}}'.encode()]))
+    for one in (task, record_converter(FREE, types)):
+        entries = one.convert(consumed([b'{"held":"a text"}', b'{"held":{"x":2}}']))
+        assert not entries.bad
+        assert [plain(value.fields["held"]) for _, value in decoded(entries, types)] == ["a text", {"x": 2}]
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, Document):
+        return {name: plain(one) for name, one in value.fields.items()}
+    return [plain(one) for one in value] if isinstance(value, list) else value
 
 
 def test_a_field_that_two_tasks_learn_otherwise_at_once_is_the_first_ones() -> None:

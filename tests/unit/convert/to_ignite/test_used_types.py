@@ -2,32 +2,59 @@
 
 from __future__ import annotations
 
+import re
+import struct
+from collections.abc import Callable
 from dataclasses import replace
 from uuid import UUID
 
 import pytest
 
+from ignite_kafka.convert.to_ignite import ConversionRules, SideRules
 from ignite_kafka.ignite.binary.row_values import EnumValue
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, QueryEntity, TypeUse
+from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, QueryEntity, QueryField, TypeUse
 from ignite_kafka.kafka.records import Records
+from ignite_kafka.settings.converters import parse_properties
 from tests.support.converters import converter
-from tests.support.ignite_bytes import CACHE, NULL, Types, binary, collection, enum, number, object_array, page, string, uuid_
-from tests.support.to_ignite_records import GrowingTypes, consumed, record_converter, rules
+from tests.support.ignite_bytes import (
+    CACHE,
+    NULL,
+    Types,
+    binary,
+    collection,
+    enum,
+    mapping,
+    number,
+    object_array,
+    page,
+    primitives,
+    string,
+    uuid_,
+)
+from tests.support.to_ignite_records import GrowingTypes, consumed, record_converter
 
 FREE = CacheInfo("copy", 1)
 ONE = UUID(int=7 << 64 | 9)
 
 
-def sent(types: Types, *entries: tuple[bytes, bytes]) -> Records:
-    return converter("json").convert([page(list(entries))], CACHE, types)
+PLAIN: dict[str, str] = {}
+SCHEMAS = {"schemas.enable": "true"}
 
 
-def stored(records: Records, types: Types, cache: CacheInfo = FREE, *, uses: bool = True) -> list[tuple[bytes, bytes | None]]:
+def sent(types: Types, *entries: tuple[bytes, bytes], properties: dict[str, str] = PLAIN) -> Records:
+    configs = {f"{side}_converter_config": properties for side in ("key", "value")}
+    return converter("json", **configs).convert([page(list(entries))], CACHE, types)
+
+
+def stored(
+    records: Records, types: Types, cache: CacheInfo = FREE, *, uses: bool = True, properties: dict[str, str] = PLAIN
+) -> list[tuple[bytes, bytes | None]]:
     """Entries of records in a cluster that has the types, as bytes."""
     cluster = GrowingTypes()
     cluster.known.update(types.known)
-    reader = record_converter(cache, cluster, rules(), uses=records.uses if uses else ())
+    side = SideRules(properties=parse_properties("", "json", properties))
+    reader = record_converter(cache, cluster, ConversionRules(side, side), uses=records.uses if uses else ())
     found = reader.convert(consumed(records.values.to_pylist(), records.keys.to_pylist()))
     assert not found.bad, found.bad
     return list(zip(found.keys.to_pylist(), found.values.to_pylist(), strict=True))
@@ -77,6 +104,82 @@ def test_objects_enums_and_elements_within_keep_theirs() -> None:
     assert found is not None
     again = sent(types, (found_key, found))
     assert (again.uses, again.values.to_pylist()) == (records.uses, records.values.to_pylist())
+
+
+def texts(*items: str) -> bytes:
+    return struct.pack("<Bi", codes.STRING_ARRAY, len(items)) + b"".join(map(string, items))
+
+
+def constant(kind: BinaryType, ordinal: int) -> bytes:
+    """A constant as Java writes it."""
+    return struct.pack("<Bii", codes.ENUM, kind.type_id, ordinal)
+
+
+def array_of(code: int, kind: BinaryType, *elements: bytes) -> bytes:
+    return struct.pack("<Bii", code, kind.type_id, len(elements)) + b"".join(elements)
+
+
+Made = Callable[[dict[str, BinaryType], bytes], bytes]
+HELD: dict[str, Made] = {
+    "list of objects": lambda kinds, part: collection([part, part]),
+    "list of nothing": lambda kinds, part: collection([]),
+    "list of int": lambda kinds, part: collection([number(codes.INT, 1), NULL]),
+    "list of lists of objects": lambda kinds, part: collection([collection([part]), collection([])]),
+    "list of long[]": lambda kinds, part: collection([primitives(codes.LONG_ARRAY, "q", [1, -1])]),
+    "long[]": lambda kinds, part: primitives(codes.LONG_ARRAY, "q", [1, -1]),
+    "double[]": lambda kinds, part: primitives(codes.DOUBLE_ARRAY, "d", [1.0, -1.5]),
+    "char[]": lambda kinds, part: primitives(codes.CHAR_ARRAY, "H", [65, 66]),
+    "String[]": lambda kinds, part: texts("a", ""),
+    "Color[]": lambda kinds, part: array_of(codes.ENUM_ARRAY, kinds["Color"], constant(kinds["Color"], 1), constant(kinds["Color"], 0)),
+    "Part[]": lambda kinds, part: array_of(codes.OBJECT_ARRAY, kinds["Part"], part, NULL),
+    "Long[]": lambda kinds, part: object_array([number(codes.LONG, 1), NULL]),
+    "long[][]": lambda kinds, part: struct.pack("<Bii", codes.OBJECT_ARRAY, codes.LONG_ARRAY, 1) + primitives(codes.LONG_ARRAY, "q", [1]),
+    "map of objects": lambda kinds, part: mapping([(string("a"), part)]),
+    "map by int": lambda kinds, part: mapping([(number(codes.INT, 1), number(codes.SHORT, 2))]),
+    "map of lists": lambda kinds, part: mapping([(uuid_(ONE), collection([part]))]),
+    "object": lambda kinds, part: part,
+    "enum": lambda kinds, part: constant(kinds["Color"], 1),
+    "int": lambda kinds, part: number(codes.INT, 3),
+}
+
+
+def unhashed(data: bytes | None) -> bytes:
+    """The bytes with objects' hashes as tests write them: 0."""
+    return re.sub(rb"(?s)(g\x01......)....", rb"\1\0\0\0\0", data or b"")
+
+
+@pytest.mark.parametrize("name", HELD)
+@pytest.mark.parametrize("properties", [PLAIN, SCHEMAS], ids=["json", "with schemas"])
+def test_a_field_of_class_object_keeps_what_was_seen_in_it(name: str, properties: dict[str, str]) -> None:
+    types, kinds, _ = model()
+    team = types.add("Team", {"id": codes.INT, "held": codes.OBJECT})
+    part = binary(kinds["Part"], {"n": number(codes.INT, 7), "color": constant(kinds["Color"], 1)})
+    value = binary(team, {"id": number(codes.INT, 1), "held": HELD[name](kinds, part)})
+    whole = HELD[name](kinds, part)
+    for one in (value, whole):
+        ((_, found),) = stored(sent(types, (number(codes.INT, 1), one), properties=properties), types, properties=properties)
+        assert unhashed(found) == one
+
+
+def test_a_query_entity_that_leaves_elements_open_is_completed() -> None:
+    types, kinds, _ = model()
+    team = types.add("Team", {"parts": codes.OBJECT, "any": codes.OBJECT, "by_name": codes.MAP})
+    part = binary(kinds["Part"], {"n": number(codes.INT, 7), "color": NULL})
+    parts = {"parts": collection([part]), "any": primitives(codes.INT_ARRAY, "i", [1]), "by_name": mapping([(string("a"), part)])}
+    value = binary(team, parts)
+    columns = (QueryField("parts", "java.util.List"), QueryField("any", "java.lang.Object"), QueryField("by_name", "java.util.Map"))
+    cache = replace(FREE, query_entities=(QueryEntity("java.lang.Integer", "Team", fields=columns),))
+    ((_, found),) = stored(sent(types, (number(codes.INT, 1), value)), types, cache)
+    assert unhashed(found) == value
+
+
+def test_a_field_that_held_a_list_and_an_array_is_open() -> None:
+    types = Types()
+    team = types.add("Team", {"held": codes.OBJECT})
+    held = (collection([number(codes.INT, 1)]), primitives(codes.LONG_ARRAY, "q", [2]))
+    entries = [(number(codes.INT, row), binary(team, {"held": one})) for row, one in enumerate(held)]
+    lists = [binary(team, {"held": collection([number(codes.LONG, one)])}) for one in (1, 2)]
+    assert [unhashed(value) for _, value in stored(sent(types, *entries), types)] == lists
 
 
 def test_a_batch_of_nulls_does_not_hide_the_class_that_another_shows() -> None:
