@@ -31,6 +31,7 @@ COVERED_BY = {
     "integration/convert/filter/test_expressions.py": (
         "convert.filter.arithmetic convert.filter.casts convert.filter.failures convert.filter.functions"
     ),
+    "unit/convert/to_ignite/test_learned_types.py": "convert.to_ignite.json_kinds",
     "unit/convert/filter/test_entries.py": ("convert.filter.columns convert.filter.declared_types convert.filter.separate"),
     "unit/settings/test_files.py": "settings.ignite_addresses",
     "unit/sink/test_store.py": "sink.program_faults",

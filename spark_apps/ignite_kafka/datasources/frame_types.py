@@ -13,7 +13,18 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from ..convert.to_ignite.entries import Types
-from ..convert.to_ignite.marked_fields import ANY, OBJECT, REASON, REFUSED, UNKNOWN, any_kind, collection_of, is_a
+from ..convert.to_ignite.marked_fields import (
+    ANY,
+    OBJECT,
+    REASON,
+    REFUSED,
+    UNDECIDED,
+    UNKNOWN,
+    any_kind,
+    collection_of,
+    is_a,
+    undecided_class,
+)
 from ..convert.to_ignite.object_types import ObjectTypes
 from ..convert.to_ignite.resolve_types import entry_types
 from ..errors import SettingsError, UnsupportedType
@@ -125,7 +136,7 @@ class _FrameTypes:
         if is_a(known, REFUSED):
             raise UnsupportedType(f"Field {path} {known.metadata[REASON].decode()}", "Leave the column out.", cache=self._cache, field=path)
         kind, wanted = column.type, known.type
-        if is_a(known, OBJECT):
+        if is_a(known, OBJECT) or is_a(known, UNDECIDED):
             if pa.types.is_struct(kind):
                 return self._object(name, _type_name(known), list(kind), path)
         elif pa.types.is_list(wanted):
@@ -228,6 +239,8 @@ def _type_name(field: pa.Field) -> str:
 
 
 def _shown(field: pa.Field) -> str:
+    if unknown := undecided_class(field):
+        return f"class {unknown}, which the cluster does not know,"
     if is_a(field, OBJECT):
         return f"objects of {_type_name(field)}"
     if pa.types.is_list(field.type) and pa.types.is_null(field.type.value_type) and mark_of(field) != "collection":

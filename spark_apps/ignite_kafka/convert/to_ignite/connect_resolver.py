@@ -9,13 +9,27 @@ import pyarrow as pa
 from ...common.record_limits import MAX_DEPTH, MAX_FIELDS
 from ...common.time_zones import UTC
 from ...ignite.types.type_table import TYPE_NAME, code_name, mark_of, object_field, type_code
-from ..connect.schema import ConnectSchema, ConnectType
+from ..connect.schema import ConnectField, ConnectSchema, ConnectType
 from .connect_casts import own_field, scalar_cast
 from .connect_targets import ListTarget, MapTarget, Member, ObjectTarget, RefusingTarget, ScalarTarget, Target, label
 from .enum_names import full_names
-from .marked_fields import ANY, OBJECT, REASON, REFUSED, UNKNOWN, any_kind, collection_of, is_a, is_untyped_enum, map_of
+from .marked_fields import (
+    ANY,
+    OBJECT,
+    REASON,
+    REFUSED,
+    UNKNOWN,
+    any_kind,
+    collection_of,
+    column_class,
+    is_a,
+    is_untyped_enum,
+    map_of,
+    undecided_class,
+)
 from .object_types import ObjectTypes
 from .row_encoder import ENCODED
+from .unknown_classes import unknown_class
 
 _WAY_OUT = "cast it where the topic is written, or declare another type"
 _KEY_WAY_OUT = "declare the key type with all its fields, or name those that all keys have in key_fields"
@@ -119,6 +133,9 @@ class Resolver:
             found = places.get(known.name.lower())
             target = None if found is None else self.target(schema.fields[found].schema, known, place.within(type_name, known.name))
             members.append(Member(known.name, found, target, known.nullable))
+        missing = next((one for one in self._objects.fields(type_name) if undecided_class(one) and not one.nullable), None)
+        if missing is not None:
+            return RefusingTarget(place.name, f"has no value for {missing.name}, which {unknown_class(undecided_class(missing))}")
         if not members:
             return RefusingTarget(place.name, f"is an object of {type_name}, of which no field is known")
         return ObjectTarget(place.name, type_name, tuple(members), tuple(unwritten))
@@ -131,7 +148,10 @@ class Resolver:
         objects.add_fields(type_name, (), of_key=place.of_key)
         for number, one in enumerate(schema.fields):
             name, other = one.name.lower(), objects.same_id(type_name, one.name)
-            if name in places:
+            nested = objects.columns.refusal(type_name, one.name)
+            if nested is not None:
+                why = nested
+            elif name in places:
                 why = "differs from another field in upper and lower case only, which Ignite takes as one"
             elif other is not None:
                 why = f"has the field id of {other!r}: Ignite does not tell these names apart"
@@ -140,16 +160,28 @@ class Resolver:
                 if place.of_key or not _is_undefined(one.schema):
                     stored = _stored(one.name, one.schema, f"{type_name}.{one.name}")
                     objects.add_fields(type_name, [stored], of_key=place.of_key, by_name=type_name != schema.name)
-                if objects.field(type_name, one.name) is not None:
+                field = self._decided(type_name, one)
+                if field is not None and not undecided_class(field):
                     places[name] = number
                     continue
                 why = f"is not a field of {type_name}, whose fields are fixed since they make the key: {_KEY_WAY_OUT}"
                 if objects.is_full(type_name):
                     why = f"is not a field of {type_name}, to which records add no field beyond {MAX_FIELDS}"
+                elif field is not None:
+                    why = unknown_class(undecided_class(field))
                 elif _is_undefined(one.schema):
                     why = f"is {_a(label(one.schema))} without fields, and {type_name} has no such field"
             unwritten.append((number, one.name, RefusingTarget(one.name, why)))
         return places, unwritten
+
+    def _decided(self, type_name: str, one: ConnectField) -> pa.Field | None:
+        """The field of a type for a STRUCT's field; one of an unknown class is decided by the schema, or stays open."""
+        found = self._objects.field(type_name, one.name)
+        if found is None or not undecided_class(found):
+            return found
+        schema = one.schema.value_schema if one.schema.type is ConnectType.ARRAY else one.schema
+        is_object = schema is not None and schema.type is ConnectType.STRUCT and not _is_undefined(schema)
+        return self._objects.decide(type_name, one.name, is_object=is_object) or found
 
 
 def _is_undefined(schema: ConnectSchema) -> bool:
@@ -173,6 +205,8 @@ def struct_name(schema: ConnectSchema, otherwise: str) -> str:
 
 def described(field: pa.Field) -> str:
     """Name of a field's type in Ignite, for messages."""
+    if column := column_class(field):
+        return f"{column} (the key's column of this name)"
     if is_a(field, OBJECT):
         return f"an object of {_type_name(field)}"
     if field.type == pa.date32():

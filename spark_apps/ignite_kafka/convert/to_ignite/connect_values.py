@@ -76,6 +76,7 @@ class ConnectReader:
         return _Behind(self._deserializer, head, self._read)
 
     def _read(self, found: Deserialized) -> Side:
+        self._objects.new_batch()
         bad = list(found.bad)
         parts = []
         for part in found.parts:

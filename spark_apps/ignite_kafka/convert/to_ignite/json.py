@@ -19,6 +19,7 @@ from ..to_kafka.json_columns import JsonFormat
 from .envelopes import envelopes, refusal
 from .exact_numbers import doubtful, is_strict
 from .json_columns import parsed_as, typed
+from .json_kinds import kind_of
 from .json_parser import parsed
 from .json_rows import RowReader, parse, report_list_guesses
 from .json_values import QUOTED_FLOATS, Number, Refused
@@ -86,6 +87,7 @@ class JsonReader:
 
         :raises TypeClash: a query entity declares a field otherwise than the cluster's binary metadata.
         """
+        self._objects.new_batch()
         wrong = envelopes(texts) if self._enveloped else _NONE
         if not wrong.size:
             return self._read_all(texts)
@@ -120,7 +122,7 @@ class JsonReader:
                 sides.append(Side(_NONE, texts.slice(0, 0), tuple((row, _UNCLEAR_REASON) for row in range(len(rows)))))
                 places.append(rows)
                 continue
-            side = self._read(texts.take(pa.array(rows)), self._objects.kind_of(_EXAMPLES[kind], name))
+            side = self._read(texts.take(pa.array(rows)), kind_of(_EXAMPLES[kind], name))
             sides.append(side)
             places.append(rows)
         return concat_sides(sides, places)
@@ -142,7 +144,7 @@ class JsonReader:
         if not self._met:
             guess = '"' if of_key else "."
             self._met.add(guess)
-            kind = code_name(type_code(self._objects.kind_of(_EXAMPLES[guess], name)))
+            kind = code_name(type_code(kind_of(_EXAMPLES[guess], name)))
             emit(FLOAT_GUESSED, type=name, field=f"(whole {'key' if of_key else 'value'})", kind=kind)
         clear = self._met == {'"'} or (self._met == {"."} and not of_key)
         return np.where(quoted, next(iter(self._met)) if clear else _UNCLEAR, kinds)

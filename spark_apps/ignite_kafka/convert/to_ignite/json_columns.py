@@ -18,7 +18,7 @@ from ..rules.json_bytes import bytes_from_json
 from ..rules.json_times import sql_times_from_json, timestamps_from_json
 from ..to_kafka.json_columns import JsonFormat
 from .enum_forms import enum_forms
-from .marked_fields import UNKNOWN, is_a, spelling
+from .marked_fields import is_open, spelling
 
 UUID_FORM = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
 _MARKED = {"char": pa.uint16(), "time": pa.int64(), "date": pa.int64(), "uuid": pa.string()}
@@ -27,13 +27,13 @@ _MARKED = {"char": pa.uint16(), "time": pa.int64(), "date": pa.int64(), "uuid": 
 def parsed_as(field: pa.Field, form: JsonFormat) -> pa.DataType | None:
     """The plain JSON type that the field's values are parsed as; None where only rows can hold them."""
     kind, mark = field.type, mark_of(field)
+    if is_open(field):
+        return pa.null()
     if mark in _MARKED:
         return _MARKED[mark]
     if pa.types.is_decimal128(kind):
         return pa.string() if form.decimal_format == "BASE64" else None
-    if pa.types.is_null(kind):
-        return kind if is_a(field, UNKNOWN) else None
-    if mark == "decimal":
+    if mark == "decimal" or pa.types.is_null(kind):
         return None
     if mark == "enum":
         return pa.string() if ENUM_VALUES in field.metadata else None
@@ -48,7 +48,7 @@ def parsed_as(field: pa.Field, form: JsonFormat) -> pa.DataType | None:
         return None if element is None else pa.list_(element)
     if pa.types.is_struct(kind):
         inner = [(spelling(child), parsed_as(child, form)) for child in kind]
-        nothing = all(is_a(child, UNKNOWN) for child in kind)
+        nothing = all(map(is_open, kind))
         return None if nothing or any(one is None for _, one in inner) else pa.struct(inner)
     return None if pa.types.is_map(kind) else kind
 
@@ -86,11 +86,11 @@ def _struct(array: pa.StructArray, field: pa.Field) -> tuple[pa.Array, Mask]:
     wrong = np.zeros(len(array), bool)
     columns, fields = [], []
     for index, child in enumerate(field.type):
-        column, bad = typed(array.field(index), child)
+        column, bad = (array.field(index), False) if is_open(child) else typed(array.field(index), child)
         wrong |= bad
         if not child.nullable and column.null_count:
             wrong |= np.asarray(column.is_null())
-        if not is_a(child, UNKNOWN):
+        if not is_open(child):
             columns.append(column)
             fields.append(child.with_type(column.type).with_nullable(True))
     missing = null_mask(array)

@@ -15,6 +15,7 @@ from ...ignite.types.type_table import TYPE_NAME, mark_of
 from ..to_kafka.json_columns import JsonFormat
 from .enum_forms import enum_forms, enum_values
 from .exact_numbers import is_strict
+from .json_kinds import kind_of
 from .json_values import (
     QUOTED_FLOATS,
     Doubled,
@@ -32,8 +33,9 @@ from .json_values import (
     scalar_reader,
     text_of,
 )
-from .marked_fields import ANY, OBJECT, REASON, REFUSED, UNKNOWN, is_a
+from .marked_fields import ANY, OBJECT, REASON, REFUSED, UNKNOWN, column_class, is_a, is_open, undecided_class
 from .object_types import ObjectTypes
+from .unknown_classes import unknown_class
 
 # a text in quotes, also one without an end, so that no quote is looked at twice; or the zeros before a number's first digit
 _QUOTED_OR_ZEROS = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|(?<![\w.+-])(-?)0+(?=[0-9])', re.DOTALL)
@@ -173,13 +175,15 @@ class RowReader:
         kind = type_name, _json_kind(item)
         known = self._kinds.get(kind)
         if known is None:
-            field = self._objects.kind_of(item, type_name)
+            field = kind_of(item, type_name)
             known = self._kinds[kind] = field, self._not_null(field)
         field, read = known
         self._objects.hint(type_name, field)
         return Typed(field, self._deeper(read, item) if type(item) is list else read(item))  # objects count themselves
 
     def _object(self, type_name: str, item: Any) -> dict[str, Any]:
+        if type(item) is str and not self._objects.holds(type_name) and not self._objects.written(type_name):
+            refuse(unknown_class(type_name))
         made: dict[str, Any] = self._deeper(partial(self._fields, type_name), expect(dict, "object", item))
         return made
 
@@ -206,8 +210,13 @@ class RowReader:
                 made[label] = value
         for required in self._names_required(type_name):
             if made.get(required) is None:
-                raise null_error().within(required)
+                raise self._null_error(type_name, required).within(required)
         return made
+
+    def _null_error(self, type_name: str, name: str) -> Refused:
+        field = self._objects.field(type_name, name)
+        unknown = undecided_class(field) if field is not None else ""
+        return Refused(unknown_class(unknown), of_value=True) if unknown else null_error()
 
     def _names_required(self, type_name: str) -> tuple[str, ...]:
         """Names of the fields that may not be null; kept until a type changes, as small objects may be of a type of many fields."""
@@ -243,22 +252,45 @@ class RowReader:
         try:
             text_of(name)
             field = self._objects.field(type_name, name)
+            if member is not None and (why := self._objects.columns.refusal(type_name, name)) is not None:
+                refuse(why)
             if field is not None and field.name != name:
                 self._objects.spell(type_name, name)
             if field is None or (is_a(field, UNKNOWN) and member is not None):
                 if member is not None and (other := self._objects.same_id(type_name, name)) is not None:
                     refuse(f"has the field id of {other!r}: Ignite does not tell these names apart")
                 field = self._objects.learn(type_name, name, member)
+            if field is not None and member is not None and (unknown := undecided_class(field)):
+                field = self._objects.decide(type_name, name, is_object=_holds_objects(member))
+                if field is None:
+                    refuse(unknown_class(unknown))
             if field is None and self._objects.is_full(type_name):
                 refuse(f"is not a field of {type_name}, to which records add no field beyond {MAX_FIELDS}")
             if field is None:
                 refuse(f"is not a field of {type_name}, whose fields are fixed since they make the key")
         except Refused as error:
             raise error.within(repr(name)[1:-1]) from None
-        if is_a(field, UNKNOWN):
+        if is_open(field):
             return field.name, no_value
-        found = self._known(type_name)[name] = field.name, self._not_null(field)
+        read = self._not_null(field)
+        if column := column_class(field):
+            read = partial(_of_column, read, column)
+        found = self._known(type_name)[name] = field.name, read
         return found
+
+
+def _holds_objects(item: Any) -> bool:
+    """True for an object, and for an array whose first element that is not null is one."""
+    one = next((one for one in item if one is not None), None) if type(item) is list else item
+    return isinstance(one, dict)
+
+
+def _of_column(read: Read, java_type: str, item: Any) -> Any:
+    """The value of a field that is a column of the key, too: what is refused names the column's class."""
+    try:
+        return read(item)
+    except Refused as error:
+        raise error.because(f"the key's column of this name is a {java_type}") from None
 
 
 def _json_kind(item: Any) -> str:

@@ -46,6 +46,11 @@ class Refused(Exception):
         self._path = f"{name}.{self._path}" if self._path and not self._path.startswith("[") else f"{name}{self._path}"
         return self
 
+    def because(self, cause: str) -> Refused:
+        """The same with its cause."""
+        self._what = f"{self._what}: {cause}"
+        return self
+
     @property
     def reason(self) -> str:
         """A sentence that names the field."""

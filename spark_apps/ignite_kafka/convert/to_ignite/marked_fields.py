@@ -1,8 +1,8 @@
 """Arrow fields with marks for types that Arrow lacks or that are not known yet: references to binary types, values of any type.
 
 They carry the null type and a mark. `object` refers to a binary type by its name, which may get new fields, or hold itself; `any` is a
-field whose values have their own types (its objects get the named type); `unknown` has had only nulls so far; `refused` holds no value
-and has the reason.
+field whose values have their own types (its objects get the named type); `unknown` has had only nulls so far; `undecided` is of a class
+that the cluster does not know, so that it may be an object or an enum; `refused` holds no value and has the reason.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from ...ignite.types.type_table import MARK, TYPE_NAME, mark_of
 
-OBJECT, ANY, UNKNOWN, REFUSED = "object", "any", "unknown", "refused"
-SPELLING, REASON, DECLARED = b"ignite.json", b"ignite.reason", b"ignite.declared"
+OBJECT, ANY, UNKNOWN, UNDECIDED, REFUSED = "object", "any", "unknown", "undecided", "refused"
+SPELLING, REASON, DECLARED, _COLUMN = b"ignite.json", b"ignite.reason", b"ignite.declared", b"ignite.column"
 _GUESSED, _UNTYPED_ENUM = b"ignite.guessed", b"ignite.enum"
 
 
@@ -29,6 +29,22 @@ def any_kind(name: str, type_name: str) -> pa.Field:
 def unknown(name: str) -> pa.Field:
     """A field that was only null so far."""
     return _null(name, UNKNOWN, {})
+
+
+def undecided(name: str, java_type: str) -> pa.Field:
+    """A field of a class that the cluster does not know."""
+    return _null(name, UNDECIDED, {TYPE_NAME: java_type.encode()})
+
+
+def undecided_class(field: pa.Field) -> str:
+    """The class of an undecided field, or of the elements of an undecided array; empty for other fields."""
+    one = field.type.value_field if pa.types.is_list(field.type) else field
+    return str(one.metadata[TYPE_NAME], "utf-8") if is_a(one, UNDECIDED) else ""
+
+
+def is_open(field: pa.Field) -> bool:
+    """True if the field has no type yet: it is not written, and not registered."""
+    return is_a(field, UNKNOWN) or bool(undecided_class(field))
 
 
 def refused(name: str, reason: str) -> pa.Field:
@@ -70,6 +86,16 @@ def declared(field: pa.Field) -> pa.Field:
 def is_declared(field: pa.Field) -> bool:
     """True if a query entity declares the field's class."""
     return DECLARED in (field.metadata or {})
+
+
+def of_column(field: pa.Field, java_type: str) -> pa.Field:
+    """The field, marked as one of the same name and class as a column of the key."""
+    return field.with_metadata({**(field.metadata or {}), _COLUMN: java_type.encode()})
+
+
+def column_class(field: pa.Field) -> str:
+    """The class of the key's column that has the field's name; empty without one."""
+    return str((field.metadata or {}).get(_COLUMN, b""), "utf-8")
 
 
 def guessed(field: pa.Field) -> pa.Field:

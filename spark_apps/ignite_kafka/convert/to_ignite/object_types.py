@@ -21,17 +21,18 @@ from ...ignite.types.model import BinaryField, BinaryType
 from ...ignite.types.type_table import MARK, TYPE_NAME, code_name, mark_of, type_code
 from .entries import Types
 from .held_types import alike, require_one_form
-from .json_values import QUOTED_FLOATS, Number, QuotedFloat
+from .json_kinds import kind_of
+from .json_values import QUOTED_FLOATS, Number
 from .known_type import KnownType
 from .marked_fields import (
     ANY,
     OBJECT,
     UNKNOWN,
     any_kind,
-    collection_of,
     guessed,
     is_a,
     is_guessed,
+    is_open,
     reference,
     settled,
     spelled,
@@ -39,6 +40,8 @@ from .marked_fields import (
     unknown,
 )
 from .metadata_fields import metadata_code, metadata_field
+from .sql_columns import SqlColumns
+from .unknown_classes import UnknownClasses
 
 
 class ObjectTypes:
@@ -50,6 +53,7 @@ class ObjectTypes:
     :param keys: types of keys: once the cluster knows one, or it is declared, no record adds a field, as all keys would become others.
         So it is with the types of objects within keys.
     :param local: types that are never written and never registered.
+    :param columns: columns of query entities that records may have fields of.
     """
 
     def __init__(
@@ -58,8 +62,10 @@ class ObjectTypes:
         declared: Mapping[str, Sequence[pa.Field]] | None = None,
         keys: frozenset[str] = frozenset(),
         local: frozenset[str] = frozenset(),
+        columns: SqlColumns | None = None,
     ) -> None:
         self.types, self._declared, self._keys, self._local = types, declared or {}, set(keys), local
+        self.columns, self._classes = columns or SqlColumns(), UnknownClasses(types)
         self._known: dict[str, KnownType] = {}
         self._names: dict[int, str] = {}
         self._hints: dict[str, pa.Field | None] = {}
@@ -125,6 +131,21 @@ class ObjectTypes:
         self._note(known.learn(name.lower(), made, by_name=by_name))
         return made
 
+    def decide(self, type_name: str, name: str, *, is_object: bool) -> pa.Field | None:
+        """Decide about a field of an unknown class by a value (:class:`~.unknown_classes.UnknownClasses`); None: it stays open."""
+        known = self._type(type_name)
+        old = known.fields[name.lower()]
+        made = self._classes.by_value(old, is_object=is_object)
+        if made is not None:
+            made = made if spelling(old) == old.name else spelled(made, spelling(old))
+            self._note(known.learn(name.lower(), made, by_name=False))
+        return made
+
+    def new_batch(self) -> None:
+        """Ask the cluster again for classes that it did not know in the batch before."""
+        if self._classes.new_batch():
+            self.rereads += 1
+
     def add_fields(self, type_name: str, fields: Sequence[pa.Field], *, of_key: bool = False, by_name: bool = False) -> None:
         """Add the fields that the type lacks, in their order; none to a type of keys that the cluster holds or that is declared.
 
@@ -142,16 +163,18 @@ class ObjectTypes:
         by_name = by_name and self.of_key(type_name)
         for name, one in new.items():
             if not known.fixed and not self.is_full(type_name):
-                self._note(known.learn(name, one, by_name=by_name))
+                self._note(known.learn(name, self.columns.key_field(type_name, name) or one, by_name=by_name))
 
     def _first(self, type_name: str, label: str, value: Any) -> pa.Field:
         """The field of a first value. Of a text such as NaN it is a guess: a double, as converter `json` writes floats; in keys String."""
+        if (of_key := self.columns.key_field(type_name, label)) is not None:
+            return of_key
         if type(value) is str and value in QUOTED_FLOATS:
             self.guessing = True
             return guessed(pa.field(label, pa.string() if self.of_key(type_name) else pa.float64()))
         inner = f"{type_name}.{label}"
         # the cluster's metadata has Object for it, which another task reads as a field that holds anything
-        return any_kind(label, inner) if type(value) is dict else self.kind_of(value, inner, label)
+        return any_kind(label, inner) if type(value) is dict else kind_of(value, inner, label)
 
     def reconsider(self, type_name: str, name: str, value: Any) -> pa.Field | None:
         """The field with the type of a value that contradicts a guess; None if its type was not guessed."""
@@ -196,21 +219,6 @@ class ObjectTypes:
         """Add a field whose type is known beforehand."""
         self._type(type_name).put(one.name.lower(), one)
 
-    def kind_of(self, value: Any, type_name: str, name: str = "") -> pa.Field:
-        """The field that a value of parsed JSON, not null, gives; objects are of the type named."""
-        match value:
-            case bool():
-                return pa.field(name, pa.bool_())
-            case dict():
-                return reference(name, type_name)
-            case list():
-                return collection_of(name, any_kind("item", type_name))
-            case _ if type(value) is str:
-                return pa.field(name, pa.string())
-            case QuotedFloat():
-                return pa.field(name, pa.float64())
-        return pa.field(name, pa.float64() if set(value) & set(".eE") else pa.int64())
-
     def hint(self, type_name: str, kind: pa.Field) -> None:
         """Note the kind of the first value met where any may be: columns are tried with it, rows hold whatever it does not fit.
 
@@ -246,8 +254,8 @@ class ObjectTypes:
         return root.with_type(pa.struct(inner)).with_metadata(metadata)
 
     def written(self, type_name: str) -> tuple[pa.Field, ...]:
-        """The fields of the type's objects: all but those of unknown type."""
-        return tuple(one for one in self.fields(type_name) if not is_a(one, UNKNOWN))
+        """The fields of the type's objects: all but those that have no type yet."""
+        return tuple(one for one in self.fields(type_name) if not is_open(one))
 
     def register(self) -> bool:
         """Make the cluster hold every type as it is written here. False when it has another: read anew, records must be read again.
@@ -275,7 +283,7 @@ class ObjectTypes:
             held = self.types.register(wanted, unless_known=of_key and not known.fixed)
         except TypeClash:
             # a field learned here that another task has learned otherwise meanwhile: the cluster's is the one
-            if not known.learned - {one.name.lower() for one in self._declared.get(type_name, ())}:
+            if not known.learned - {one.name.lower() for one in self._declared.get(type_name, ()) if not is_open(one)}:
                 raise
             self._read_anew(type_name)
             return False
@@ -306,7 +314,8 @@ class ObjectTypes:
         return self._known[type_name]
 
     def _read(self, type_name: str) -> KnownType:
-        declared = {one.name.lower(): one for one in self._declared.get(type_name, ())}
+        listed = (*self.columns.undecided(type_name), *self._declared.get(type_name, ()))
+        declared = {one.name.lower(): self._classes.decided(one) for one in listed}
         if type_name in self._local:
             return KnownType(declared, fixed=True)
         try:
@@ -316,9 +325,9 @@ class ObjectTypes:
         found = {}
         for one in binary.fields:
             name = one.name.lower()
-            found[name] = metadata_field(one, type_name, declared.get(name))
+            found[name] = metadata_field(one, type_name, declared.get(name, self.columns.key_field(type_name, name)))
             inner = f"{type_name}.{one.name}"
-            if is_a(found[name], ANY) and self._holds(inner):
+            if is_a(found[name], ANY) and self.holds(inner):
                 self._hints.setdefault(inner, reference("", inner))  # most likely objects, as where a record has taught the field
         held = {one.name.lower(): one.type_code for one in binary.fields}
         return KnownType(found | {name: one for name, one in declared.items() if name not in found}, held, self.of_key(type_name))
@@ -328,7 +337,8 @@ class ObjectTypes:
         others = self._declared.keys() - self._keys
         return _within(type_name, self._keys) and not _within(type_name, others)
 
-    def _holds(self, type_name: str) -> bool:
+    def holds(self, type_name: str) -> bool:
+        """True if the cluster holds a binary type of that name."""
         try:
             self.types.binary_type(java_hash(type_name.lower()))
         except UnknownBinaryType:

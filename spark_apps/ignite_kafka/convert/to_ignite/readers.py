@@ -19,6 +19,7 @@ from .json import JsonReader, Reader
 from .json_rows import is_json
 from .object_types import ObjectTypes
 from .resolve_types import entry_types
+from .sql_columns import sql_columns
 from .used_types import with_uses
 
 
@@ -69,7 +70,7 @@ class Readers:
         # a value in Ignite's binary format names its type, too
         several = values is not None or rules.value.converter == IGNITE_BINARY
         self.known = with_uses(entry_types(cache, types, several=several), cache, types, uses)
-        self.objects = ObjectTypes(types, self.known.objects, self.known.key_objects)
+        self.objects = ObjectTypes(types, self.known.objects, self.known.key_objects, columns=sql_columns(cache, types))
 
     @property
     def reads_types_of_headers(self) -> bool:

@@ -121,6 +121,7 @@ def test_a_schema_without_fields_says_nothing_of_its_fields_type() -> None:
 @pytest.mark.parametrize("element", [UNDEFINED, BOOLEAN])
 def test_an_empty_list_fits_whatever_its_elements_would_be(java: str, element: ConnectSchema) -> None:
     types = GrowingTypes()
+    types.add("org.example.Point", {"x": codes.INT})  # of a class that the cluster does not know no array is made
     schema = struct(None, f=ConnectSchema(ConnectType.ARRAY, value_schema=element))
     entries = converted(cache_of({"f": java}), types, [(schema, {"f": []}), (schema, {"f": None})])
     assert entries.bad == ()

@@ -1,0 +1,29 @@
+"""Fields that values of parsed JSON give by their own kind, where nothing else says their type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from .json_values import QuotedFloat
+from .marked_fields import any_kind, collection_of, reference
+
+
+def kind_of(value: Any, type_name: str, name: str = "") -> pa.Field:
+    """The field that a value of parsed JSON, not null, gives: integers are long, other numbers double.
+
+    :param type_name: binary type of objects. :param name: of the field.
+    """
+    match value:
+        case bool():
+            return pa.field(name, pa.bool_())
+        case dict():
+            return reference(name, type_name)
+        case list():
+            return collection_of(name, any_kind("item", type_name))
+        case _ if type(value) is str:
+            return pa.field(name, pa.string())
+        case QuotedFloat():
+            return pa.field(name, pa.float64())
+    return pa.field(name, pa.float64() if set(value) & set(".eE") else pa.int64())
