@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -29,6 +29,7 @@ from .marked_fields import (
 )
 from .object_types import ObjectTypes
 from .row_encoder import ENCODED
+from .scrubbed_names import ScrubbedNames
 from .unknown_classes import unknown_class
 
 _WAY_OUT = "cast it where the topic is written, or declare another type"
@@ -61,10 +62,11 @@ class Resolver:
     """Finds targets, and adds the fields to `objects` that types lack.
 
     :param zone: time zone of java.sql.Date and java.sql.Time.
+    :param scrubbed: names that records have scrubbed; None: records have names as they are.
     """
 
-    def __init__(self, objects: ObjectTypes, zone: str = UTC) -> None:
-        self._objects, self._zone = objects, zone
+    def __init__(self, objects: ObjectTypes, zone: str = UTC, scrubbed: ScrubbedNames | None = None) -> None:
+        self._objects, self._zone, self._scrubbed = objects, zone, scrubbed
 
     def target(self, schema: ConnectSchema, known: pa.Field | None, place: Place) -> Target:
         """The target of a schema's values.
@@ -107,7 +109,7 @@ class Resolver:
         if place.depth > MAX_DEPTH:
             return RefusingTarget(place.name, f"is nested deeper than {MAX_DEPTH}")
         if schema.type is ConnectType.STRUCT:
-            return self._object(schema, struct_name(schema, type_name), place)
+            return self._object(schema, self._struct_name(schema, type_name), place)
         inner = _deeper(place)
         if schema.type is ConnectType.ARRAY and schema.value_schema is not None:
             return ListTarget(_stored(place.name, schema, type_name), self._own(schema.value_schema, type_name, inner))
@@ -118,6 +120,10 @@ class Resolver:
         cast = scalar_cast(schema, field, self._zone)
         assert cast is not None, schema
         return ScalarTarget(schema, cast, described(field))
+
+    def _struct_name(self, schema: ConnectSchema, otherwise: str) -> str:
+        name = struct_name(schema, otherwise)
+        return name if self._scrubbed is None else self._scrubbed.type_name(name)
 
     def _object(self, schema: ConnectSchema, type_name: str, place: Place) -> Target:
         """The target of a STRUCT: fields that the type lacks are added first."""
@@ -146,11 +152,17 @@ class Resolver:
         places: dict[str, int] = {}
         unwritten: list[Unwritten] = []
         objects.add_fields(type_name, (), of_key=place.of_key)
+        scrubbed = self._scrubbed_fields(type_name)
         for number, one in enumerate(schema.fields):
+            found = scrubbed.get(one.name.lower(), []) if objects.field(type_name, one.name) is None else []
+            if len(found) == 1:
+                one = replace(one, name=found[0])
             name, other = one.name.lower(), objects.same_id(type_name, one.name)
             nested = objects.columns.refusal(type_name, one.name)
             if nested is not None:
                 why = nested
+            elif len(found) > 1:
+                why = f"is the scrubbed name of fields {', '.join(found)} of {type_name}: rename one of them"
             elif name in places:
                 why = "differs from another field in upper and lower case only, which Ignite takes as one"
             elif other is not None:
@@ -173,6 +185,10 @@ class Resolver:
                     why = f"is {_a(label(one.schema))} without fields, and {type_name} has no such field"
             unwritten.append((number, one.name, RefusingTarget(one.name, why)))
         return places, unwritten
+
+    def _scrubbed_fields(self, type_name: str) -> dict[str, list[str]]:
+        """A type's fields by their scrubbed names, where these are others."""
+        return {} if self._scrubbed is None else self._scrubbed.fields(one.name for one in self._objects.fields(type_name))
 
     def _decided(self, type_name: str, one: ConnectField) -> pa.Field | None:
         """The field of a type for a STRUCT's field; one of an unknown class is decided by the schema, or stays open."""

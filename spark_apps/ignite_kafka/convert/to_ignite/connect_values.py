@@ -20,6 +20,7 @@ from .connect_targets import RefusingTarget, Target, label, reasons
 from .json import Reader, Side, concat_sides
 from .marked_fields import ANY, is_a
 from .object_types import ObjectTypes
+from .scrubbed_names import ScrubbedNames
 
 _MOST_ATTEMPTS = 16
 _MOST_TARGETS = 1_000  # of schemas that a topic's batches had; more of them are made again
@@ -37,6 +38,7 @@ class ConnectReader:
     :param alone: the value is the one chosen field itself, not an object of it.
     :param only: names of the types that a STRUCT may have; empty: any.
     :param zone: time zone of java.sql.Date and java.sql.Time.
+    :param scrubbed: names that records have scrubbed; None: records have names as they are.
     """
 
     def __init__(
@@ -52,14 +54,15 @@ class ConnectReader:
         alone: bool = False,
         only: tuple[str, ...] = (),
         zone: str = UTC,
+        scrubbed: ScrubbedNames | None = None,
     ) -> None:
         self._deserializer, self._root, self._objects = deserializer, root, objects
         self._schemaless, self._topic = schemaless, topic
         self._chosen, self._alone, self._only = chosen, alone, only
-        self._zone = zone
+        self._zone, self._scrubbed = zone, scrubbed
         otherwise = str(root.metadata[TYPE_NAME], "utf-8") if is_a(root, ANY) else ""
         self._place = Place("", otherwise, of_key)
-        self._resolver = Resolver(objects, zone)
+        self._resolver = Resolver(objects, zone, scrubbed)
         self._targets: dict[ConnectSchema, Target] = {}
         self._state = -1, -1
 
@@ -152,6 +155,8 @@ class ConnectReader:
             why = f"it has no field {self._chosen[0]}, which is to make the key: it is a whole {schema.type.name}"
             return none, [(int(row), why) for row in part.rows]
         names = {one.name.lower(): number for number, one in enumerate(schema.fields)}
+        for short, full in (self._scrubbed.fields(self._chosen) if self._scrubbed is not None else {}).items():
+            names |= {one.lower(): names[short] for one in full if short in names and one.lower() not in names}
         places = [names.get(name.lower(), -1) for name in self._chosen]
         columns = data.flatten()
         there = np.asarray(data.is_valid())
@@ -162,7 +167,10 @@ class ConnectReader:
             there = there & ~lacking
         if not there.any():
             return replace(none, column=ConnectColumn(pa.array([], pa.string()), ConnectSchema(ConnectType.STRING))), bad
-        fields = [schema.fields[place] for place in places]
+        of_schema = [schema.fields[place] for place in places]
+        fields = [
+            one if one.name.lower() == name.lower() else replace(one, name=name) for name, one in zip(self._chosen, of_schema, strict=True)
+        ]
         made = [columns[place] for place in places]
         picked = ConnectSchema(ConnectType.STRUCT, fields=tuple(fields))
         column = ConnectColumn(pa.StructArray.from_arrays(made, [one.name for one in fields]), picked)

@@ -8,7 +8,7 @@ from functools import partial
 import pyarrow as pa
 
 from ...ignite.types.model import CacheInfo, TypeUse
-from ...settings.converters import IGNITE_BINARY, SIMPLE
+from ...settings.converters import AVRO, IGNITE_BINARY, SIMPLE
 from ..connect.columns import Deserialized, Deserializer
 from .connect_values import ConnectReader
 from .conversion_rules import ConversionRules, SideRules
@@ -19,6 +19,7 @@ from .json import JsonReader, Reader
 from .json_rows import is_json
 from .object_types import ObjectTypes
 from .resolve_types import entry_types
+from .scrubbed_names import ScrubbedNames
 from .sql_columns import sql_columns
 from .used_types import with_uses
 
@@ -59,6 +60,7 @@ class Readers:
         uses: Iterable[TypeUse] = (),
     ) -> None:
         self._cache, self._rules, self._topic = cache, rules, topic
+        self._scrubbed = ScrubbedNames.of(use.name for use in uses if use.type_id)
         sides = {"key": rules.key, "value": rules.value}
         self._deserializers = {side: deserializers(side, one) for side, one in sides.items() if one.converter != IGNITE_BINARY}
         values = self._deserializers.get("value")
@@ -121,4 +123,5 @@ class Readers:
             alone=alone,
             only=self.known.value_types if part == "value" else (),
             zone=self._rules.zone,
+            scrubbed=self._scrubbed if rules.converter == AVRO else None,
         )
