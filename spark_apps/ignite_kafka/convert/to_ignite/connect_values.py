@@ -17,6 +17,7 @@ from ..connect.columns import ConnectColumn, ConnectPart, Deserialized, Deserial
 from ..connect.schema import ConnectSchema, ConnectType
 from .connect_resolver import Place, Resolver
 from .connect_targets import RefusingTarget, Target, label, reasons
+from .joined_structs import joined_parts
 from .json import Reader, Side, concat_sides
 from .marked_fields import ANY, is_a
 from .object_types import ObjectTypes
@@ -86,6 +87,8 @@ class ConnectReader:
             chosen, wrong = self._choice(part)
             parts.append(chosen)
             bad += wrong
+        if not self._place.of_key:  # a key has all fields of its own schema
+            parts = joined_parts(part for part in parts if part.rows.size)
         targets = self._resolved(parts)
         sides = [self._side(part.column, targets) for part in parts]
         if not sides:
