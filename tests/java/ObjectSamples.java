@@ -24,6 +24,7 @@ class ObjectSamples {
         flat();
         nested();
         shared();
+        teams();
         WriteTypes.put("loop", 1, loop());
         WriteTypes.put("raw", 1, new WriteTypes.RawTail());
         WriteTypes.put("optimized", 1, optimized());
@@ -177,6 +178,18 @@ class ObjectSamples {
             value.any = point;
             value.list = new ArrayList<>(Arrays.asList(point, point, new WriteTypes.Point(n, "own")));
             WriteTypes.put("shared", n, value);
+        }
+    }
+
+    private static void teams() throws Exception {
+        for (int n = 0; n < 20; n++) {
+            WriteTypes.Team team = new WriteTypes.Team();
+            team.id = n;
+            team.members = new ArrayList<>(
+                    Arrays.asList(new WriteTypes.Point(n, "member"), new WriteTypes.Point(-n, "other")));
+            team.byName = n % 3 == 0 ? null : new HashMap<>(Map.of("one", new WriteTypes.Point(n, "one")));
+            team.color = WriteTypes.Color.GREEN;
+            WriteTypes.put("team", n, team);
         }
     }
 

@@ -79,6 +79,13 @@ public class WriteTypes {
         }
     }
 
+    static class Team {
+        int id;
+        List<Point> members;
+        Map<String, Point> byName;
+        Object color;
+    }
+
     static class Circle extends Point {
         double radius;
 

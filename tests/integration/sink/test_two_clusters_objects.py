@@ -18,7 +18,7 @@ from tools.servers import IgniteCluster, Jars, KafkaBroker, SchemaRegistry
 
 # one class at each place, and none of java.time; keys are Integer, Long, objects, objects with enums, String, UUID, enum, dates, decimals
 NAMES = (
-    "limits", "flat", "object_key", "enum_in_key", "string_key", "uuid_key", "enum_key", "date_key", "decimal_key", "sql_date",
+    "limits", "flat", "object_key", "enum_in_key", "string_key", "uuid_key", "enum_key", "date_key", "decimal_key", "sql_date", "team",
 )  # fmt: skip
 ALL = [PREFIX + name for name in NAMES]
 
