@@ -99,7 +99,8 @@ def plain_yaml(folder: Path, settings: Mapping[str, str]) -> ConnectorSettings:
 def plain_strimzi(folder: Path, settings: Mapping[str, str]) -> ConnectorSettings:
     """A KafkaConnector of Strimzi."""
     head = {"apiVersion": "kafka.strimzi.io/v1", "kind": "KafkaConnector", "metadata": {"name": "c"}}
-    return _of_folder(folder, {**head, "spec": {"class": CLASS, "config": {"cacheWhitelist": "orders", **settings}}})
+    config = {"cacheWhitelist": "orders", "key.converter": "IgniteBinaryConverter", "value.converter": "IgniteBinaryConverter", **settings}
+    return _of_folder(folder, {**head, "spec": {"class": CLASS, "config": config}})
 
 
 PLAIN_DOORS: tuple[PlainDoor, ...] = (plain_settings, plain_json, plain_properties, plain_yaml, plain_strimzi)
