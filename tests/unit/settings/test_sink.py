@@ -85,5 +85,5 @@ def test_an_error_of_a_condition_says_what_is_wrong_with_it_and_nothing_of_chara
         SinkSettings(name="c", topics=("t",), where="price > 1 }")
     assert str(caught.value) == (
         "where is wrong: } is no part of SQL, at character 11 [setting where, value 'price > 1 }']. Leave it out; a text goes in single "
-        "quotes, a name with braces in backticks"
+        "quotes, a name with braces in backticks. See docs/settings.md#where"
     )

@@ -183,15 +183,18 @@ def test_an_expression_that_backtracks_without_end_does_not_block_the_triggerer(
     assert asyncio.run(asyncio.wait_for(run(), 30)) > 0
 
 
+POLL_S = 3.0  # a busy machine may let the loop wait for some tenths of a second
+
+
 def test_a_cluster_that_accepts_and_never_answers_is_given_up_at_the_deadline(connect: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         connect("silent", conn_type="ignite", host="127.0.0.1", port=silent.getsockname()[1])
 
         async def run() -> float:
-            trigger = IgniteCacheWatchTrigger(ignite_conn_id="silent", poll_interval=60, poll_timeout=0.3)
+            trigger = IgniteCacheWatchTrigger(ignite_conn_id="silent", poll_interval=60, poll_timeout=POLL_S)
             waiting = asyncio.ensure_future(anext(aiter(trigger.run())))
             began, longest = time.monotonic(), 0.0
-            while time.monotonic() - began < 1:
+            while time.monotonic() - began < POLL_S + 0.5:
                 turn = time.monotonic()
                 await asyncio.sleep(0.01)
                 longest = max(longest, time.monotonic() - turn)
@@ -200,7 +203,7 @@ def test_a_cluster_that_accepts_and_never_answers_is_given_up_at_the_deadline(co
             await asyncio.wait([waiting])
             return longest
 
-        assert asyncio.run(run()) < 0.3
+        assert asyncio.run(run()) < POLL_S, "the loop of all triggers stood for a whole poll"
 
 
 def test_an_asset_s_state_that_cannot_be_stored_is_stored_later() -> None:
