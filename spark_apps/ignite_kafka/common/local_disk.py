@@ -65,9 +65,8 @@ def _of_error(error: OSError, folder: str | None, remedy: str) -> LocalDiskFull 
         path = error.filename if isinstance(error.filename, str) else folder
         if path is not None:
             return _full(path, _REASONS[error.errno], remedy)
-        temporary = os.environ.get(_TEMPORARY) or "/tmp"
         what = f"a local file, or the output, could not be written: its file system {_REASONS[error.errno]}"
-        return LocalDiskFull(what, remedy, temporary_files=temporary, free_bytes=_free(temporary))
+        return LocalDiskFull(what, remedy, temporary_files=os.environ.get(_TEMPORARY) or "/tmp")
     if missing := _NO_FOLDER.search(str(error)):  # tempfile has tried to write to each of them
         return _full(missing[1], "cannot be written", remedy)
     return None

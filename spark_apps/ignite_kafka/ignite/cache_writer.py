@@ -29,6 +29,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..common.arrays import Int64Array
+from ..common.heartbeat import beat
 from ..common.redaction import in_message
 from ..errors import CacheDestroyed, EntriesRefused, IgniteKafkaError, IgniteUnreachable, OutcomeUnknown, WriteFailed
 from . import foreign_classes, protocol
@@ -44,6 +45,7 @@ _INSERT = struct.Struct("<iBiiBi")
 _WRITE = struct.Struct("<iBi")
 _CLUSTER_DEFAULT = -1
 _NULL = 101
+_BETWEEN_S = 1.0
 _MOST_TRIES = 3
 _LOOK_S = 2.0  # between two checks whether a node that does not reply has left
 _UPDATE_FAILED = "retry update if possible"
@@ -254,6 +256,7 @@ class CacheWriter:
                 what = f"a node was sent entries of a cache and gave no answer in {waited_s:.0f} s: it may still put them"
                 remedy = "See what holds the node up, or stop it. Run again then: the same entries are put once more"
                 raise OutcomeUnknown(what, remedy, **self._place(connection))
+            beat()  # the wait has its own limit
             wait_s = min(_LOOK_S, wait_s)
         connection.receive(request.request_id)
 
@@ -280,7 +283,9 @@ class CacheWriter:
                 error = self._refused(connection, refused)
             except IgniteUnreachable as lost:
                 error = lost
-                closed += bool(hashes) and foreign_classes.is_answered(self.cluster)
+                if hashes:
+                    closed += foreign_classes.is_answered(self.cluster)
+                    time.sleep(_BETWEEN_S)  # a network that fails for a moment is no refusal
         if closed == _MOST_TRIES:
             raise foreign_classes.refusal(hashes, self.cluster, self.cache.name) from error
         raise error

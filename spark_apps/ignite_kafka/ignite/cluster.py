@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Self, TypeVar
 
+from ..common.heartbeat import beat
 from ..errors import DecodeError, IgniteKafkaError, IgniteUnreachable
 from . import metadata_replies as replies
 from . import protocol
@@ -220,6 +221,7 @@ class Cluster:
         )
         known = [other.address for other in self._by_node.values() if other.node_id != connection.node_id]
         for address in dict.fromkeys([*known, *self.endpoint.addresses]):
+            beat()
             try:
                 with ThinConnection(endpoint, self.credentials, address) as other:
                     if other.node_id == connection.node_id or protocol.FEATURE_NODE_ENDPOINTS not in other.features:
@@ -255,6 +257,7 @@ class Cluster:
     def _try(self, address: str) -> ThinConnection | None:
         if address in self._untried:
             self._untried.remove(address)
+        beat()
         try:
             return self._keep(ThinConnection(self.endpoint, self.credentials, address))
         except IgniteUnreachable:

@@ -64,6 +64,9 @@ class RunRequest(Generic[S]):
 class ConnectorRun(ABC, Generic[S]):
     """One run of a connector. Subclasses implement :meth:`_run`."""
 
+    _reachable = True
+    """Whether the status topic took the last progress report."""
+
     def __init__(self, spark: SparkSession, request: RunRequest[S], stack: ExitStack) -> None:
         self._spark, self._request, self._settings, self._stack = spark, request, request.settings, stack
         self._secrets = request.secrets_file.load() if request.secrets_file else Secrets()
@@ -184,7 +187,9 @@ class ConnectorRun(ABC, Generic[S]):
         """Publish the status; a missing broker ends the run only through its tasks, after retry_timeout_ms."""
         try:
             self._publish(BRIEF_S)
+            self._reachable = True
         except KafkaUnavailable as error:
+            self._reachable = False
             log.warning("progress could not be written: %s", error)
 
     def _end(self, state: str, error: Mapping[str, object] | None = None) -> bool:

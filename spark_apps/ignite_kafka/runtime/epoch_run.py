@@ -10,7 +10,6 @@ from functools import cached_property
 
 from .. import events
 from ..common.deadline import Interval
-from ..common.heartbeat import limit_s
 from ..plan.slots import slots_of_tasks
 from ..plan.source_plan import RunPlan
 from ..state import status
@@ -24,7 +23,7 @@ from .connector_run import POLL_S, ConnectorRun, S
 from .counts import Counts, SlotResult, add_counts, cap_units, counts_of
 from .epoch import STREAMING_S, Epoch, Running
 from .progress import RunFollower
-from .silence import SILENCE_CHECK_S, SilenceWatch
+from .silence import SILENCE_CHECK_S, SilenceWatch, longest_silence_s
 from .spark_job import Job, Work
 
 
@@ -165,7 +164,7 @@ class EpochRun(ConnectorRun[S]):
             tasks = {slot: task for slot, task in self._follower.tasks.items() if task.epoch == running.epoch.number}
             if report.due():
                 self._on_progress(list(tasks.values()), running.tasks)
-            if checks.due():
+            if checks.due() and self._reachable:  # else the tasks' reports, too, may not reach the status topic
                 silence.check(job.running(), [self._follower.heard_at[slot] for slot in tasks])
             wanted = self._target != target.RUNNING or self._request.stop.is_set()
             wanted = wanted or (not ends and refresh.due() and self._changed())
@@ -176,8 +175,7 @@ class EpochRun(ConnectorRun[S]):
 
     def _silence_watch(self) -> SilenceWatch:
         """A watch over the tasks of an epoch. They report while they wait, and end themselves after this time without a sign of life."""
-        longest_s = limit_s(self._settings.retry_timeout_ms, self._settings.transaction_timeout_ms)
-        return SilenceWatch(self._settings.progress_interval_ms, longest_s)
+        return SilenceWatch(self._settings.progress_interval_ms, longest_silence_s(self._settings))
 
     def _tasks(self, cores: int) -> tuple[tuple[int, ...], ...]:
         """The slots of each task of an epoch."""

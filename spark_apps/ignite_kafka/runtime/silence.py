@@ -31,7 +31,12 @@ def watched_task(settings: ConnectorSettings, report: Callable[[], None] = lambd
     """
     if TaskContext.get() is None:
         return nullcontext()
-    return watched(limit_s(settings.retry_timeout_ms, settings.transaction_timeout_ms), report)
+    return watched(longest_silence_s(settings), report)
+
+
+def longest_silence_s(settings: ConnectorSettings) -> float:
+    """Seconds without a sign of life after which a task has failed; see :func:`.limit_s`."""
+    return limit_s(settings.retry_timeout_ms, settings.transaction_timeout_ms, settings.ignite_request_timeout_ms)
 
 
 class SilenceWatch:

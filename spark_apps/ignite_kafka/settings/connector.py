@@ -233,7 +233,10 @@ class ConnectorSettings(NamedSettings):
         600_000, whole_number(1_000, 2_147_483_647), "Time after which the broker aborts an open transaction, in milliseconds"
     )
     retry_timeout_ms: int = setting(
-        300_000, TIME, "Time for which transient failures are retried without any progress, and a start waits for brokers, in milliseconds"
+        300_000,
+        TIME,
+        "Time for which transient failures are retried without any progress, and a start waits for brokers, in milliseconds. A task that "
+        "gives no sign of life for this time, transaction_timeout_ms and two minutes has failed",
     )
     runs_kept: int = setting(
         100, whole_number(1, 100_000),

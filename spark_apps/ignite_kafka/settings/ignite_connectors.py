@@ -113,8 +113,8 @@ def _source(keys: ConnectKeys) -> None:
         keys.rename(_TOPICS, "overrides", json.dumps({cache: {"topic": topics[0]}}))
     if _EVENTS in keys.given:
         _events(keys)
-    for name, value in (("run_mode", "continuous"), ("load_initial_data", "false")):
-        if name not in keys.given and {"runMode", "shallLoadInitialData"}.isdisjoint(keys.given):
+    for name, reference, value in (("run_mode", "runMode", "continuous"), ("load_initial_data", "shallLoadInitialData", "false")):
+        if name not in keys.given and reference not in keys.given:
             keys.given[name], keys.origin[name] = value, "Ignite's source, which runs until it is stopped and sends no snapshot"
 
 

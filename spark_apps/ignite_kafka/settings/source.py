@@ -197,8 +197,10 @@ class SourceSettings(ConnectorSettings):
         reference="backlogFlushFreq", no_effect_because=STREAM,
     )  # fmt: skip
     backlog_memory_region_name: str = setting(
-        "kafka-connect", LINE, "Data region of the backlog cache", reference="backlogMemoryRegionName", no_effect_because=STREAM
-    )
+        "kafka-connect", LINE,
+        "Data region of the backlog cache; another one than kafka-connect is listed in IGNITE_KAFKA_BACKLOG_REGIONS of the nodes",
+        reference="backlogMemoryRegionName", no_effect_because=STREAM,
+    )  # fmt: skip
     backlog_service_name: str = setting(
         "kafka-connect-backlog-service", LINE, "Name of the backlog service", reference="backlogServiceName",
         no_effect_because=STREAM,

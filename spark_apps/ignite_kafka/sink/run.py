@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from .. import events
 from ..common.deadline import Interval
 from ..convert.to_ignite import ClusterTypes
-from ..errors import IgniteKafkaError, KafkaUnavailable, SettingsError
+from ..errors import IgniteKafkaError, SettingsError
 from ..kafka.clients import BRIEF_S
 from ..kafka.partition_lag import PartitionLag, partition_lags
 from ..kafka.topics import Topics, TopicSpec
@@ -109,17 +109,13 @@ class SinkRun(EpochRun[SinkSettings]):
         names = [topic.name for topic in self._plan.topics]
         return partition_lags(topics, self._settings.group_id, names, stable=False)
 
-    @cached_property
-    def _lag_watch(self) -> LagWatch:
-        return LagWatch(max(STANDS_S, 2 * self._settings.push_interval_ms / 1000))
-
     def _watch_lag(self) -> None:
         """Report partitions whose records wait although nothing ends the run."""
         if not self._lag_checks.due():
             return
         try:
             standing = self._lag_watch.standing(self._lags(Topics(replace(self._clients, patience_s=BRIEF_S))))
-        except KafkaUnavailable as error:
+        except IgniteKafkaError as error:  # the tasks find out what matters of it
             log.warning("the lag cannot be read: %s", error)
             return
         if standing:
@@ -162,6 +158,8 @@ class SinkRun(EpochRun[SinkSettings]):
     def _work(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> Work | None:
         if not self._plan.topics:
             return None
+        # a new one: in a pause, positions stand
+        self._lag_watch = LagWatch(max(STANDS_S, 2 * self._settings.push_interval_ms / 1000))
         return slot_work(sink_slots, self._plan, tasks, self._request.secrets_file, epoch)
 
     def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:

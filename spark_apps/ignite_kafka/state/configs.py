@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from ..common.typed_json import integer, read_as
+from ..common.typed_json import Range, integer, read_as
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics, read_to
 from .internal_records import InternalRecord, report_skipped, unreadable
@@ -58,6 +58,10 @@ class SnapshotRecord:
     superseded_by: str | None = None
 
 
+MOST_PRODUCERS = 10_000
+"""Producers of a repair."""
+
+
 @dataclass(frozen=True)
 class RepairRecord:
     """A repair that may be sending: the next run fences its producers.
@@ -69,7 +73,7 @@ class RepairRecord:
 
     generation: int
     id: str
-    producers: int
+    producers: Annotated[int, Range(0, MOST_PRODUCERS)]
 
 
 @dataclass(frozen=True)

@@ -133,11 +133,13 @@ class ConfigsWriter:
 
     def _fence_repair(self) -> None:
         """Fence the producers of a repair that has not ended; one that is made after this sees the new generation."""
-        if self._repair is None:
-            return
-        self._fence([repair_transactional_id(self._connector, number) for number in range(self._repair.producers)])
-        self._write([self._config(None, "repair")])
-        self._repair = None
+        if self._repair is not None:
+            self._fence_producers(self._repair)
+            self._write([self._config(None, "repair")])
+            self._repair = None
+
+    def _fence_producers(self, repair: RepairRecord | None) -> None:
+        self._fence([repair_transactional_id(self._connector, number) for number in range(repair.producers if repair else 0)])
 
     def begin_repair(self, repair: RepairRecord, replication_factor: int) -> None:
         """Fence other drivers, and record a repair, whose producers the next run fences.
@@ -149,9 +151,14 @@ class ConfigsWriter:
         if (theirs := self._newest_generation()) > repair.generation:
             raise fenced_by_newer(self._connector, None, repair.generation, theirs)
         self._producer = self._initialised()
-        if (theirs := self._newest_generation()) > repair.generation:
+        found = read_connector(self._clients, self._topics, self._prefix, self._connector)
+        theirs = found.connector.generation if found.connector else 0
+        if theirs > repair.generation:
             raise fenced_by_newer(self._connector, None, repair.generation, theirs)
+        # those of a repair that died: this record replaces the only trace of them; a task of it that comes later reads this one
+        self._fence_producers(found.repair)
         self._write([self._config(asdict(repair), "repair")])
+        self._fence_producers(found.repair)
 
     def end_repair(self) -> None:
         """Record the end of the repair."""

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..admin.comparison import Difference
 from ..admin.verify import Verified, fields_of_key, shown_key
+from ..state.configs import MOST_PRODUCERS
 from .direction import MOST_UNKNOWN, Found, Judged, Target
 from .exchange import Block, MakeExchange
 from .fingerprints import ROW, Joined, Rows, join, last_of_keys, probe, sampled, within
@@ -39,7 +40,7 @@ Progress = Callable[[str, int, int], None]
 
 def most_judging(cores: int) -> int:
     """Most tasks of a job that judges, and repairs, suspects: of one round, twice, because it ends with a whole bucket."""
-    return max(cores, 2 * _ROUND_SUSPECTS // _JUDGED_BUCKET)
+    return min(MOST_PRODUCERS, max(cores, 2 * _ROUND_SUSPECTS // _JUDGED_BUCKET))
 
 
 @dataclass(frozen=True)

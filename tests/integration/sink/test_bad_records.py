@@ -47,6 +47,8 @@ def test_a_bad_record_stops_the_run_with_all_before_it_stored(
     with pytest.raises(RecordRefused) as stopped:
         sink.run()
     of_entry = {"part": part} if part else {}
+    if stage == "TASK_PUT" and bad[0] is not None:
+        of_entry["key"] = bad[0].decode()
     assert stopped.value.where == {"topic": sink.topic, "partition": 0, "offset": 2, "stage": stage, **of_entry}, kind
     assert reason in stopped.value.what
     assert (set(sink.entries()), sink.group()[0]) == ({1, 2}, 2)
@@ -69,8 +71,9 @@ def test_bad_records_go_to_the_dead_letters_as_kafka_connect_sends_them(sink: Si
         message = context.pop("__connect.errors.exception.message").decode()
         trace = context.pop("__connect.errors.exception.stacktrace").decode()
         assert reason in message, kind
-        of_entry = f", part {part}" if part else ""
-        assert trace.startswith(f"{exception}: {message} [topic {sink.topic}, partition 0, offset {offset}, stage {stage}{of_entry}]"), kind
+        key = f", key {bad[0].decode()}" if stage == "TASK_PUT" and bad[0] is not None else ""
+        where = f"offset {offset}{key}, stage {stage}{f', part {part}' if part else ''}"
+        assert trace.startswith(f"{exception}: {message} [topic {sink.topic}, partition 0, {where}]"), kind
         assert context == {
             "__connect.errors.topic": sink.topic.encode(),
             "__connect.errors.partition": b"0",
@@ -174,7 +177,8 @@ def test_a_value_that_a_column_refuses_stops_the_run_with_all_before_it_stored(s
     sink.send([trade(1), trade(2), trade(2, symbol="far too long"), trade(3), trade(1, price=7.0)], partition=0)
     with pytest.raises(RecordRefused, match=r"column 'SYMBOL' is too long\. Maximum length: 8, actual length: 12") as stopped:
         sink.run()
-    assert stopped.value.where == {"topic": sink.topic, "partition": 0, "offset": 2, "stage": "TASK_PUT"}
+    place = {"topic": sink.topic, "partition": 0, "offset": 2, "key": "2"}
+    assert stopped.value.where == {**place, "stage": "TASK_PUT", "cache": sink.cache}
     assert (sink.entries(), sink.group()[0]) == ({1: expected(1), 2: expected(2)}, 2)
 
 

@@ -26,6 +26,7 @@ def test_a_frozen_worker_ends_the_run_and_the_next_goes_on(sink: Sink, monkeypat
     sink.send([trade(number) for number in range(6)])
     with Running(sink, retry_timeout_ms=1_000, transaction_timeout_ms=10_000, progress_interval_ms=200) as running:
         running.awaits(set(range(6)))
+        wait_until(lambda: running.alive and sum(sink.group().values()) == 6, "their commit")
         with frozen():
             if stops:
                 running.stop()
@@ -33,7 +34,7 @@ def test_a_frozen_worker_ends_the_run_and_the_next_goes_on(sink: Sink, monkeypat
                 wait_until(lambda: not running.alive, "the end of the run")
         running.ended = True
     sink.send([trade(number) for number in range(6, 9)])
-    assert sink.run().caches[sink.cache].records in (3, 9), "what the frozen tasks had not committed, too"
+    assert sink.run().caches[sink.cache].records == 3
     assert set(sink.entries()) == set(range(9))
 
 

@@ -69,4 +69,5 @@ def test_a_sign_of_life_starts_the_time_anew_and_is_reported_at_most_once_a_seco
 
 
 def test_the_limit_is_above_the_longest_wait() -> None:
-    assert heartbeat.limit_s(60_000, 600_000) == 660.0 + heartbeat.SLACK_S
+    assert heartbeat.limit_s(60_000, 600_000, 10_000) == 660.0 + heartbeat.SLACK_S
+    assert heartbeat.limit_s(60_000, 600_000, 900_000) == 1_500.0 + heartbeat.SLACK_S, "requests to nodes are waited for, too"

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from ...common.arrays import Mask
+from ...common.heartbeat import beat
 from ...common.redaction import in_message
 from ...common.user_functions import MaskFunction
 from ...errors import IgniteKafkaError, ProgramFault, UnsupportedType
@@ -160,6 +161,7 @@ def _called(function: MaskFunction, batch: pa.RecordBatch) -> Mask:
 
     :raises ProgramFault: it failed, or returned something else.
     """
+    beat()
     try:
         found = function(batch)
         mask = pa.array(found, pa.bool_()) if not isinstance(found, pa.Array | pa.ChunkedArray) else found

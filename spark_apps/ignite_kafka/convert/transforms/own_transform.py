@@ -30,6 +30,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...common.exact_decimals import exact_cast
+from ...common.heartbeat import beat
 from ...common.user_functions import TRANSFORM, user_function
 from ...errors import SettingsError
 from ..connect.columns import ConnectColumn
@@ -79,6 +80,7 @@ class OwnTransform:
             reasons = [f"header {unread[0].name}: {why}" for why in unread[0].column.data.to_pylist()]
             return Transformed((), tuple(BadRow(row, DATA_EXCEPTION, why) for row, why in zip(batch.rows.tolist(), reasons, strict=True)))
         batch = joined_sides(batch)
+        beat()
         try:
             found = self._function(_arguments(batch), **self._properties)
         except Exception as error:  # noqa: BLE001  # whatever foreign code raises is the record's error, as in Kafka Connect

@@ -13,7 +13,6 @@ from pyspark.sql import SparkSession
 
 from ... import events
 from ...common.deadline import Interval
-from ...common.heartbeat import limit_s
 from ...common.new_id import new_id
 from ...errors import IgniteKafkaError, SnapshotConflict
 from ...ignite.cache_configuration import CacheConfiguration
@@ -25,7 +24,7 @@ from ...runtime.clients import connected, ignite_cluster
 from ...runtime.connector_run import POLL_S, ConnectorRun, RunRequest
 from ...runtime.counts import add_counts
 from ...runtime.epoch import LONGEST_S
-from ...runtime.silence import SILENCE_CHECK_S, SilenceWatch
+from ...runtime.silence import SILENCE_CHECK_S, SilenceWatch, longest_silence_s
 from ...runtime.spark_job import Job, RunSlots, slot_work
 from ...settings.secrets import Secrets
 from ...settings.source import SourceSettings
@@ -167,8 +166,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         """Report what is committed until the job ends; raise the error of the first task that failed for good."""
         report = Interval(self._settings.progress_interval_ms / 1000)
         settings, checks = self._settings, Interval(SILENCE_CHECK_S)
-        longest_s = max(LONGEST_S, limit_s(settings.retry_timeout_ms, settings.transaction_timeout_ms))
-        silence = SilenceWatch(settings.progress_interval_ms, longest_s)
+        silence = SilenceWatch(settings.progress_interval_ms, max(LONGEST_S, longest_silence_s(settings)))
         while not job.ended(POLL_S):
             job.check()
             progress.poll()

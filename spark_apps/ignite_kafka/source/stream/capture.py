@@ -17,6 +17,7 @@ from ...plan.routing import select
 from ...plan.source_plan import CachePlan
 from ...runtime.epoch import Unit
 from ...settings.source import SourceSettings
+from .start_policy import NO_CAPTURE_ID
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -54,6 +55,9 @@ class Captured:
         :param deployment: id that was seen before the capture began.
         """
         return replace(cache, incarnation=self.incarnations[cache.name], deployment=deployment)
+
+
+NO_CAPTURE = Captured(NO_CAPTURE_ID, {})
 
 
 def deployment_of(seen: str) -> str:
@@ -115,7 +119,12 @@ class Capture:
         return None if status is None else Captured.of(status)
 
     def start(self, caches: Sequence[str]) -> Captured:
-        """Capture these caches and no others; later changes are captured."""
+        """Capture these caches and no others; later changes are captured.
+
+        Without caches, no capture is begun: the nodes refuse that.
+        """
+        if not caches and self.present() is None:
+            return NO_CAPTURE
         settings = self._settings
         named = {
             "backlogCacheName": settings.backlog_cache_name,

@@ -245,7 +245,7 @@ class BacklogRun(EpochRun[SourceSettings]):
         loads = loads_after_change(settings.failover_policy, settings.load_initial_data, loads, fresh, lost)
         named = [captured.named(cache, deployment_of(now[cache.name])) for cache in plan.caches if cache.name in now]
         caches = [replace(cache, load=loads.get(cache.name, True)) for cache in named]
-        if captured.capture_id != self._plan.capture_id:
+        if self._plan.capture_id and captured.capture_id != self._plan.capture_id:
             events.emit(events.CAPTURE_LOST, connector=self._plan.connector, capture_id=self._plan.capture_id)
         dropped = sorted(before.keys() - now.keys())
         events.emit(

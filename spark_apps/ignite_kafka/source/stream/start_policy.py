@@ -9,6 +9,9 @@ from ...common.typed_json import read_as
 from ...state.configs import SnapshotRecord
 from ...state.sent_topics import unreadable_plan
 
+NO_CAPTURE_ID = 0
+"""Capture id of a stream whose caches do not exist yet; the service gives other ids."""
+
 
 @dataclass(frozen=True)
 class StartState:
@@ -76,7 +79,8 @@ def start_policy(policy: str, load_initial_data: bool, state: StartState, planne
     if before is not None and lasted and (policy == "BACKLOG" or before.id == state.requested_id):
         loads = {cache.name: cache.load for cache in stored.caches}
         return StartDecision(before.id, _load(policy, load_initial_data, before), loads)
-    load = _load(policy, load_initial_data, before) if before is None or policy == "NONE" else True
+    never_captured = before is None or known_capture == NO_CAPTURE_ID
+    load = _load(policy, load_initial_data, before) if never_captured or policy == "NONE" else True
     lost = known_capture if known_capture and policy == "BACKLOG" else None
     return StartDecision(spare_id if before is not None and planned_id == before.id else planned_id, load, {}, lost)
 

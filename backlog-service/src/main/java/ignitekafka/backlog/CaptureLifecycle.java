@@ -54,7 +54,8 @@ final class CaptureLifecycle {
 
         if (present != null) requireSame(present, wanted, secret);
 
-        StartChecks.someCaches(connector, caches);
+        if (present == null) StartChecks.someCaches(connector, caches);
+
         requireCaches(wanted, caches);
 
         boolean mayAddSecret = guard.isAdministrator(connector);

@@ -42,7 +42,7 @@ final class StartChecks {
         CaptureServices.check(ctx, wanted);
     }
 
-    /** Checks that a start names caches: without any, nobody's right to read one would be asked. */
+    /** Checks that a first start names caches: without any, nobody's right to read one would be asked. */
     static void someCaches(String connector, String[] caches) {
         if (caches != null && caches.length == 0)
             throw new BacklogException(
