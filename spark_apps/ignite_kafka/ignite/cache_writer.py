@@ -45,7 +45,6 @@ _INSERT = struct.Struct("<iBiiBi")
 _WRITE = struct.Struct("<iBi")
 _CLUSTER_DEFAULT = -1
 _NULL = 101
-_BETWEEN_S = 1.0
 _MOST_TRIES = 3
 _LOOK_S = 2.0  # between two checks whether a node that does not reply has left
 _UPDATE_FAILED = "retry update if possible"
@@ -283,9 +282,7 @@ class CacheWriter:
                 error = self._refused(connection, refused)
             except IgniteUnreachable as lost:
                 error = lost
-                if hashes:
-                    closed += foreign_classes.is_answered(self.cluster)
-                    time.sleep(_BETWEEN_S)  # a network that fails for a moment is no refusal
+                closed += bool(hashes) and foreign_classes.is_answered(self.cluster)
         if closed == _MOST_TRIES:
             raise foreign_classes.refusal(hashes, self.cluster, self.cache.name) from error
         raise error

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import struct
+import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _HEAD = struct.Struct("<Bih")
 _VALUE = re.compile(rb"(?=\xfe([\x00-\xff]{4})([\x65\x66])([\x00-\xff]{4}))")
 _MOST_NAMED = 5
+_MOMENT_S = 1.0
 assert (codes.OPTIMIZED, EXTERNALIZABLE, SERIALIZABLE) == (0xFE, 0x65, 0x66)
 
 _REMEDY = (
@@ -68,7 +70,8 @@ def _name(name_hash: int, cluster: Cluster) -> str:
 
 
 def is_answered(cluster: Cluster) -> bool:
-    """Whether a node replies to a request without entries now."""
+    """Whether a node replies to a request without entries, after a moment: a network that fails for so long is no refusal."""
+    time.sleep(_MOMENT_S)
     try:
         cluster.connection().request(protocol.CLUSTER_STATE, b"")
     except ThinError:
