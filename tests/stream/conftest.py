@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ignite_kafka.events import Event
 from ignite_kafka.ignite.backlog_service import BacklogService
 from ignite_kafka.ignite.backlog_units import GIVEN_UP, UNIT
 from ignite_kafka.ignite.connection import ThinConnection
@@ -150,18 +149,6 @@ class Stream:
     def records(self, kind: str) -> int:
         """Visible records of a topic; none where there is no topic yet."""
         return len(read_now(self.kafka.bootstrap, self.topic(kind)).records)
-
-    def await_event(self, app: App, event: Event, text: str = "") -> None:
-        """Wait until the run has logged an event whose line has a text."""
-
-        def said() -> bool:
-            lines = [line for line in app.output().splitlines() if f" {event.id} # " in line]
-            if any(text in line for line in lines):
-                return True
-            assert app.running(), f"the connector ended:\n{app.output_tail()}"
-            return False
-
-        wait_until(said, f"event {event.id} of {app.log}")
 
     def await_records(self, app: App, kinds: Iterable[str], more: int = 1) -> None:
         """Wait until that many records more are in each topic."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ignite_kafka.events import CACHES_CHANGED, RUN_STARTED
 from tests.stream.conftest import ENTRIES, MakeStream, assert_right
 from tests.support.traffic import TrafficProgram
 from tools.servers import IgniteCluster, KafkaBroker
@@ -54,20 +53,3 @@ def test_a_new_cache_is_taken_up_and_one_made_again_is_new(
         # client nodes came and went: where the topology changes, what was sent last is looked up and may be sent again
         assert_right(followed.await_same(app, "atomic-a", "atomic-b", "atomic-c"), besides=("repeated",))
         followed.stop(app)
-
-
-def test_a_stream_waits_for_its_only_cache_before_it_comes_and_while_it_is_made_again(
-    pair: IgniteCluster, kafka: KafkaBroker, stream: MakeStream
-) -> None:
-    followed = stream(pair, kafka)
-    with followed.running() as app:
-        followed.await_event(app, RUN_STARTED)
-        followed.fill("atomic-a")
-        followed.await_totals(app, {"atomic-a": ENTRIES})
-        followed.destroy("atomic-a")
-        followed.await_event(app, CACHES_CHANGED, f'"dropped":"{followed.cache("atomic-a")}"')
-        followed.fill("atomic-a", value=1)
-        followed.await_totals(app, {"atomic-a": 2 * ENTRIES})
-        assert_right(followed.await_same(app, "atomic-a"), besides=("repeated",))
-        followed.stop(app)
-    assert followed.unsent() == 0

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from ignite_kafka import events
 from ignite_kafka.admin.offsets import reset
 from ignite_kafka.errors import BacklogMissing, BacklogRefused, CacheDestroyed, Fenced, SettingsError, TopicError
+from ignite_kafka.events import CACHES_CHANGED
 from ignite_kafka.kafka.topics import Topics, read_to_end
 from ignite_kafka.runtime.clients import ignite_cluster
 from ignite_kafka.runtime.epoch import Epoch
@@ -27,6 +28,7 @@ from ignite_kafka.state.configs import configs_topic, epoch_of
 from ignite_kafka.state.configs_writer import ConfigsWriter
 from ignite_kafka.state.internal_records import InternalRecord
 from ignite_kafka.state.status import StatusWriter
+from tests.support.event_log import event_log, ids
 from tests.support.stream_world import SLOTS, Part, World, await_that
 from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, KafkaBroker
@@ -203,6 +205,11 @@ def test_caches_come_and_go_and_come_back(world: World) -> None:
     with world.running() as run:
         await_that(lambda: run.state(world) == status.RUNNING, "start without any cache", run)
         world.put("a", {key: f"v{key}" for key in range(100)})
+        world.await_equal("a", run)
+        with event_log() as emitted:
+            world.destroy("a")
+            await_that(lambda: CACHES_CHANGED.id in ids(emitted), "the end of its only cache", run)
+        world.put("a", {key: f"w{key}" for key in range(100)})
         world.await_equal("a", run)
         world.put("b", {key: f"v{key}" for key in range(100)})
         world.put("a", {5: "w"})
