@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import cached_property
 
 from pyspark.sql import SparkSession
 
@@ -55,10 +54,6 @@ def run_sink(spark: SparkSession, request: RunRequest[SinkSettings]) -> RunStatu
 
 class SinkRun(EpochRun[SinkSettings]):
     """The run of a sink."""
-
-    @cached_property
-    def _lag_checks(self) -> Interval:
-        return Interval(CHECK_S)
 
     def _run(self) -> None:
         settings = self._settings
@@ -159,6 +154,7 @@ class SinkRun(EpochRun[SinkSettings]):
         if not self._plan.topics:
             return None
         # a new one: in a pause, positions stand
+        self._lag_checks = Interval(CHECK_S)
         self._lag_watch = LagWatch(max(STANDS_S, 2 * self._settings.push_interval_ms / 1000))
         return slot_work(sink_slots, self._plan, tasks, self._request.secrets_file, epoch)
 

@@ -102,6 +102,11 @@ class ConnectorState:
     capture_secret: str | None = field(default=None, repr=False)
     repair: RepairRecord | None = None
 
+    @property
+    def generation(self) -> int:
+        """Generation of the newest run; 0: there was none."""
+        return self.connector.generation if self.connector else 0
+
 
 def configs_topic(prefix: str) -> str:
     """Name of the configs topic."""

@@ -152,9 +152,8 @@ class ConfigsWriter:
             raise fenced_by_newer(self._connector, None, repair.generation, theirs)
         self._producer = self._initialised()
         found = read_connector(self._clients, self._topics, self._prefix, self._connector)
-        theirs = found.connector.generation if found.connector else 0
-        if theirs > repair.generation:
-            raise fenced_by_newer(self._connector, None, repair.generation, theirs)
+        if found.generation > repair.generation:
+            raise fenced_by_newer(self._connector, None, repair.generation, found.generation)
         # those of a repair that died: this record replaces the only trace of them; a task of it that comes later reads this one
         self._fence_producers(found.repair)
         self._write([self._config(asdict(repair), "repair")])
@@ -266,8 +265,7 @@ class ConfigsWriter:
         return producer
 
     def _newest_generation(self) -> int:
-        state = read_connector(self._clients, self._topics, self._prefix, self._connector)
-        return state.connector.generation if state.connector else 0
+        return read_connector(self._clients, self._topics, self._prefix, self._connector).generation
 
     def close(self) -> None:
         """Close the producer; a transaction that an interrupt left open is aborted, because all readers of the topic wait for it."""

@@ -46,9 +46,8 @@ class RepairClaim:
         :raises Fenced: a run or another repair has begun.
         """
         state = read_connector(clients, Topics(clients), self.prefix, self.connector)
-        newest = state.connector.generation if state.connector else 0
         # the generation, too: a run publishes it before it fences the producers, and removes the record after that
-        if state.repair != self.record or newest > self.record.generation:
+        if state.repair != self.record or state.generation > self.record.generation:
             raise self.taken()
 
     def taken(self, **where: Any) -> Fenced:
