@@ -17,14 +17,14 @@ def workers() -> list[psutil.Process]:
 
 
 @contextmanager
-def frozen() -> Iterator[None]:
-    """All workers do nothing, like those of a host that hangs."""
+def frozen() -> Iterator[list[psutil.Process]]:
+    """All workers do nothing, like those of a host that hangs; those that live at the end continue."""
     found = workers()
     assert found
     for worker in found:
         worker.suspend()
     try:
-        yield
+        yield found
     finally:
         for worker in filter(alive, found):
             worker.resume()

@@ -150,9 +150,10 @@ class Running:
 
     def __init__(self, sink: Sink, **changed: Any) -> None:
         self._sink, self._pool, self._stop = sink, ThreadPoolExecutor(1), threading.Event()
+        self.run_id = uuid.uuid4().hex
         self.ended = False  # by an error that the test expects
         settings = replace(sink.settings, run_mode="continuous", push_interval_ms=100, topic_list_poll_interval_ms=500, **changed)
-        self._run = self._pool.submit(run_sink, sink.spark, RunRequest(settings, uuid.uuid4().hex, stop=self._stop))
+        self._run = self._pool.submit(run_sink, sink.spark, RunRequest(settings, self.run_id, stop=self._stop))
 
     @property
     def alive(self) -> bool:

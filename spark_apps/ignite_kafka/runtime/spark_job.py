@@ -9,6 +9,7 @@ The job is an RDD, because a DataFrame's plan and Arrow frames cost a tenth of a
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -22,6 +23,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from .. import events
+from ..common.deadline import Deadline
 from ..common.local_disk import SPARK_REMEDY, disk_errors
 from ..common.redaction import hidden_values, hide_values, set_log_values
 from ..plan.source_plan import RunPlan
@@ -35,6 +37,7 @@ from .task_failure import local_folder, task_failed
 log = logging.getLogger(__name__)
 
 _CANCEL_S = 120.0
+_CANCEL_POLL_S = 0.1
 
 Work = Callable[[Iterable[int]], Iterator[SlotResult]]
 """The function that Spark runs: numbers of tasks -> results of their slots."""
@@ -196,11 +199,16 @@ class Job:
         """Number of tasks that run."""
         return sum(stage.numActiveTasks for stage in self._stages())
 
-    def _stages(self) -> list[SparkStageInfo]:
-        """The stage of the job, which has one; empty before it begins and after it has ended."""
+    def _stages(self, *, active: bool = True) -> list[SparkStageInfo]:
+        """Stages of the group's jobs, each of which has one.
+
+        :param active: only those of a job that has begun and has not ended.
+        """
         tracker = self._context.statusTracker()
-        active = set(tracker.getJobIdsForGroup(self._group)) & set(tracker.getActiveJobsIds())
-        jobs = [job for job in map(tracker.getJobInfo, active) if job]
+        ids = set(tracker.getJobIdsForGroup(self._group))
+        if active:
+            ids &= set(tracker.getActiveJobsIds())
+        jobs = [job for job in map(tracker.getJobInfo, ids) if job]
         return [found for job in jobs for stage in job.stageIds if (found := tracker.getStageInfo(stage))]
 
     def result(self) -> list[SlotResult]:
@@ -219,10 +227,18 @@ class Job:
         return results
 
     def cancel(self) -> None:
-        """Cancel the job and wait for its end; a worker that is frozen is killed by Spark, sooner or later."""
+        """Cancel the job and wait until none of its tasks works.
+
+        Spark ends a cancelled job at once, and its tasks some seconds later: it first gives their Python workers time to end, then kills
+        them. A task of a sink must not put entries after the next run has begun.
+        """
         self._context.cancelJobGroup(self._group)
-        if not self.ended(_CANCEL_S):
-            log.error("the Spark job %r did not end within %.0f s of its cancellation", self._description, _CANCEL_S)
+        deadline = Deadline.after(_CANCEL_S)
+        while not self.ended(0) or any(stage.numActiveTasks for stage in self._stages(active=False)):
+            if deadline.expired:
+                log.error("tasks of the Spark job %r did not end within %.0f s of its cancellation", self._description, _CANCEL_S)
+                return
+            time.sleep(_CANCEL_POLL_S)
 
 
 def _raise_first(results: Iterable[SlotResult]) -> None:

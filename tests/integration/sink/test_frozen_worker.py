@@ -14,8 +14,16 @@ from ignite_kafka.runtime import silence
 from ignite_kafka.runtime.counts import SlotResult
 from ignite_kafka.runtime.spark_job import Job, TaskErrors
 from tests.support.frozen_workers import frozen
+from tests.support.processes import alive
 from tests.support.sink_connector import Running, Sink, trade
 from tests.support.waiting import wait_until
+
+
+def tasks_at_work(spark: SparkSession, run_id: str) -> int:
+    tracker = spark.sparkContext.statusTracker()
+    jobs = [job for number in tracker.getJobIdsForGroup(f"ignite-kafka-{run_id}") if (job := tracker.getJobInfo(number))]
+    assert jobs
+    return sum(stage.numActiveTasks for job in jobs for number in job.stageIds if (stage := tracker.getStageInfo(number)))
 
 
 @pytest.mark.parametrize("stops", [False, True])
@@ -24,14 +32,18 @@ def test_a_frozen_worker_ends_the_run_and_the_next_goes_on(sink: Sink, monkeypat
     monkeypatch.setattr(heartbeat, "SLACK_S", 1.0)
     monkeypatch.setattr(silence, "_LATE_S", 1.0)
     sink.send([trade(number) for number in range(6)])
-    with Running(sink, retry_timeout_ms=1_000, transaction_timeout_ms=10_000, progress_interval_ms=200) as running:
+    with Running(
+        sink, retry_timeout_ms=1_000, transaction_timeout_ms=10_000, ignite_request_timeout_ms=15_000, progress_interval_ms=200
+    ) as running:
         running.awaits(set(range(6)))
         wait_until(lambda: running.alive and sum(sink.group().values()) == 6, "their commit")
-        with frozen():
+        with frozen() as workers:
             if stops:
                 running.stop()
             with pytest.raises(TaskFailed, match=r"Spark tasks have neither reported nor ended for [0-9]+ s"):
                 wait_until(lambda: not running.alive, "the end of the run")
+            assert not tasks_at_work(sink.spark, running.run_id), "the run has ended before its tasks, which may still put entries"
+            wait_until(lambda: sum(not alive(worker) for worker in workers) >= sink.settings.slots, "the end of the tasks' workers")
         running.ended = True
     sink.send([trade(number) for number in range(6, 9)])
     assert sink.run().caches[sink.cache].records == 3
