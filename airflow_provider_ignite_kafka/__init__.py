@@ -146,7 +146,9 @@ def _options_of_trust() -> dict[str, Any]:
 
 
 def _option(description: str, example: str, default: str = "", *, kind: str = "string") -> dict[str, Any]:
-    return {"description": description, "version_added": "0.2.0", "type": kind, "example": example, "default": default}
+    texts = {"description": description, "version_added": "0.2.0", "type": kind, "example": example, "default": default}
+    # taken as it is: Airflow 3.0 and 3.1 format other defaults, and each of their commands fails at the braces of a JSON object
+    return {**texts, "is_template": True}
 
 
 def _ignite_fields() -> dict[str, Any]:

@@ -33,6 +33,14 @@ def test_info_follows_the_schema_of_airflow() -> None:
     jsonschema.validate(INFO, schema("provider_info.schema.json"))
 
 
+def test_airflow_before_3_2_keeps_the_defaults_of_options() -> None:
+    """Airflow 3.0 and 3.1 end each command with a KeyError where it cannot format a default that is no template."""
+    for options in (section["options"] for section in INFO["config"].values()):
+        for name, option in options.items():
+            kept = option["default"] if option.get("is_template") else option["default"].format(AIRFLOW_HOME="/opt/airflow")
+            assert kept == option["default"], name
+
+
 @pytest.mark.parametrize("name", ["conn-fields", "ui-field-behaviour"])
 def test_form_follows_the_schema_of_provider_yaml(name: str) -> None:
     described = schema("provider.yaml.schema.json")["properties"]["connection-types"]["items"]["properties"][name]
