@@ -82,6 +82,12 @@ class NotAvailableYet(IgniteKafkaError):
     exit_code = 2
 
 
+class UnsupportedVersion(IgniteKafkaError):
+    """A version of Spark, or a kind of session, that lacks what the request needs."""
+
+    exit_code = 2
+
+
 class IgniteUnreachable(IgniteKafkaError):
     """No address of the cluster answered. A retry may succeed."""
 

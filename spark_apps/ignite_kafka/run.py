@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from .common.new_id import new_id
 from .common.redaction import set_log_values
 from .runtime.connector_run import RunRequest
+from .runtime.spark_versions import require_session
 from .settings.connector import ConnectorSettings
 from .settings.permissions import Permissions
 from .settings.secrets_file import SecretsFile
@@ -41,6 +42,7 @@ def run_connector(
     :param allow_insecure_connections: whether the credentials of the secrets file may be sent over connections that are not protected.
     :param stop: set it to end a continuous run after the current batch.
     :returns: the run's last record; its state is COMPLETED, or STOPPED after a request to stop.
+    :raises UnsupportedVersion: PySpark is older than 3.5, or the session is one of Spark Connect.
     :raises SettingsError: a setting or the secrets file is wrong; nothing was copied.
     :raises Fenced: a newer run of the connector has taken over.
     :raises OutcomeUnknown: a commit or a put got no answer: the records may or may not be there.
@@ -54,6 +56,7 @@ def run_connector(
 
 def run_request(spark: SparkSession, request: RunRequest[ConnectorSettings]) -> RunStatus:
     """Run a connector as :func:`run_connector` does, for a caller that reports progress or ships secrets."""
+    require_session(spark)
     if isinstance(request.settings, SinkSettings):
         return run_sink(spark, cast(RunRequest[SinkSettings], request))
     return run_source(spark, cast(RunRequest[SourceSettings], request))

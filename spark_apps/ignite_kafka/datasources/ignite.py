@@ -30,8 +30,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceReader, EqualTo, Filter, In, InputPartition
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from ..errors import SettingsError, UnsupportedType
@@ -46,6 +46,7 @@ from .ignite_write import WriteOptions, ignite_writer
 from .option_tables import IGNITE_READ
 from .options import IgniteOptions, ignite_connection
 from .pushdown import optional_pushdown
+from .spark_api import EqualTo, Filter, In, arrow_schema
 
 _KEY = ("_key",)
 
@@ -194,8 +195,8 @@ def columns(own: Callable[[], pa.Schema], given: StructType) -> pa.Schema:
     try:
         found = own()
     except UnsupportedType:
-        return to_arrow_schema(given, timezone="UTC")
-    return found if from_arrow_schema(found) == given else to_arrow_schema(given, timezone="UTC")
+        return arrow_schema(given)
+    return found if from_arrow_schema(found) == given else arrow_schema(given)
 
 
 def parse_partitions(text: str) -> tuple[int, ...]:

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from ..convert.to_ignite import ClusterTypes, Entries, last_per_key
@@ -23,6 +22,7 @@ from .frame_arrays import conformed
 from .frame_types import Part, entry_parts, layouts
 from .option_tables import IGNITE_WRITE
 from .options import IgniteOptions, ignite_connection
+from .spark_api import arrow_schema
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def ignite_writer(options: WriteOptions, schema: StructType) -> IgniteWriter:
     :raises SettingsError, UnsupportedType, TypeClash: the columns do not fit the cache.
     :raises CacheNotFound: the cache does not exist, and the option create is false.
     """
-    arrow = to_arrow_schema(schema, timezone="UTC")
+    arrow = arrow_schema(schema)
     with options.connect() as cluster:
         types = ClusterTypes(cluster)
 

@@ -38,7 +38,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceReader, WriterCommitMessage
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from ..common.arrays import Int64Array
@@ -56,6 +56,7 @@ from . import write_ids
 from .kafka_tx_read import KafkaTxReader, ReadOptions, default_schema
 from .option_tables import KAFKA_WRITE
 from .options import KafkaOptions, kafka_connection
+from .spark_api import arrow_schema
 from .typed_columns import ColumnWriter, SideConverterOptions, converter_options
 
 UNIT = "dataframe"
@@ -123,7 +124,7 @@ class KafkaTxDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the topic."""
-        return KafkaTxReader(ReadOptions.of(dict(self.options)), to_arrow_schema(schema, timezone="UTC"))
+        return KafkaTxReader(ReadOptions.of(dict(self.options)), arrow_schema(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """A writer of DataFrames of this schema."""
@@ -131,7 +132,7 @@ class KafkaTxDataSource(DataSource):
             raise SettingsError("a topic cannot be overwritten", 'Write with mode("append").', option="mode")
         options = WriteOptions.of(dict(self.options))
         _check_schema(schema, options)
-        columns = {one.name: one for one in to_arrow_schema(schema, timezone="UTC")}
+        columns = {one.name: one for one in arrow_schema(schema)}
         typed = {
             side: ColumnWriter.of(one, columns[side], options.topic or "") for side, one in options.converters.items() if side in columns
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from pyspark.sql.datasource import DataSourceReader, Filter
+from .spark_api import Filter, push_filters
 
 Push = Callable[[Any, list[Filter]], Iterable[Filter]]
 
@@ -15,7 +15,7 @@ class optional_pushdown:  # noqa: N801  # a decorator, as property and cached_pr
 
     PySpark 4.2 raises DATA_SOURCE_PUSHDOWN_DISABLED if ``spark.sql.python.filterPushdown.enabled`` is false, its default, and the
     reader's ``pushFilters`` is not its base class's by ``__func__`` (pyspark/sql/worker/plan_data_source_read.py). The reader works
-    without the pushdown too, only slower; so the decorated method has the ``__func__`` of the base class.
+    without the pushdown too, only slower; so the decorated method has the ``__func__`` of the base class. PySpark 4.0 never calls it.
     """
 
     def __init__(self, push: Push) -> None:
@@ -27,7 +27,7 @@ class optional_pushdown:  # noqa: N801  # a decorator, as property and cached_pr
 
 
 class _Bound:
-    __func__ = staticmethod(DataSourceReader.pushFilters)
+    __func__ = staticmethod(push_filters)
 
     def __init__(self, push: Push, reader: Any) -> None:
         self._push, self._reader = push, reader

@@ -20,6 +20,7 @@ from ..plan.sink_plan import SinkPlan, TopicPlan
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..runtime.clients import ignite_cluster, kafka_clients
 from ..runtime.parallelism import cores
+from ..runtime.spark_versions import require_session
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.secrets_file import SecretsSource
@@ -100,10 +101,12 @@ def verify_connector(
     """Compare the topics of a connector with its caches.
 
     :param secrets_source: where executors get the secrets.
+    :raises UnsupportedVersion: PySpark is older than 3.5, or the session is one of Spark Connect.
     :raises NotStopped: a repair is wanted, and a run of the connector is active.
     :raises Fenced: a run of the connector began during the repair.
     :raises IgniteKafkaError: what ended the comparison.
     """
+    require_session(spark)
     clients = kafka_clients(settings, secrets)
     clients.check()
     with ExitStack() as stack:

@@ -37,13 +37,14 @@ def test_a_frozen_worker_ends_the_run_and_the_next_goes_on(sink: Sink, monkeypat
     ) as running:
         running.awaits(set(range(6)))
         wait_until(lambda: running.alive and sum(sink.group().values()) == 6, "their commit")
+        tasks = tasks_at_work(sink.spark, running.run_id)
         with frozen() as workers:
             if stops:
                 running.stop()
             with pytest.raises(TaskFailed, match=r"Spark tasks have neither reported nor ended for [0-9]+ s"):
                 wait_until(lambda: not running.alive, "the end of the run")
             assert not tasks_at_work(sink.spark, running.run_id), "the run has ended before its tasks, which may still put entries"
-            wait_until(lambda: sum(not alive(worker) for worker in workers) >= sink.settings.slots, "the end of the tasks' workers")
+            wait_until(lambda: sum(not alive(worker) for worker in workers) >= tasks, "the end of the tasks' workers")
         running.ended = True
     sink.send([trade(number) for number in range(6, 9)])
     assert sink.run().caches[sink.cache].records == 3

@@ -1,0 +1,39 @@
+"""Spark versions and sessions that the library cannot work with, refused before anything is read."""
+
+from __future__ import annotations
+
+import pyspark
+from pyspark.sql import SparkSession
+
+from ..errors import UnsupportedVersion
+
+VERSION = tuple(int(part) for part in pyspark.__version__.split(".")[:2])
+"""Major and minor version of the installed PySpark."""
+
+_OLDEST, _WITH_DATA_SOURCES = (3, 5), (4, 0)
+
+
+def require_session(spark: SparkSession) -> None:
+    """Check that the session can run connectors and comparisons.
+
+    :raises UnsupportedVersion: PySpark is too old, or the session is one of Spark Connect.
+    """
+    if VERSION < _OLDEST:
+        raise UnsupportedVersion(f"this is PySpark {pyspark.__version__}", "Connectors need PySpark 3.5 or newer.")
+    if not hasattr(spark, "sparkContext"):
+        raise UnsupportedVersion(
+            "the session is one of Spark Connect, which has no tasks of Python functions that report while they run",
+            "Make the session without a remote address, or submit the app with spark-submit; serverless Spark offers neither.",
+        )
+
+
+def require_data_sources() -> None:
+    """Check that PySpark has data sources in Python.
+
+    :raises UnsupportedVersion: it has none.
+    """
+    if VERSION < _WITH_DATA_SOURCES:
+        raise UnsupportedVersion(
+            f"PySpark {pyspark.__version__} has no data sources in Python",
+            "Use PySpark 4.0 or newer for them; run_connector, the apps and the operators work with 3.5, too.",
+        )
