@@ -28,7 +28,7 @@ import org.apache.ignite.internal.binary.BinaryObjectExImpl;
  * Prints what a Java client reads, as lines of text. Usage, after host:port and compact or full: read cache ...:
  * entries as Java objects, and whether get finds each key after Java has encoded the key again: cache, key, value,
  * found. sql cache query: rows with column names, and values as of TypeText.text. build: bytes of objects made with
- * BinaryObjectBuilder, in hexadecimal, for the numbers 1 to 5 and 0.
+ * BinaryObjectBuilder, in hexadecimal, for the numbers 1 to 5 and 0. sparse: the same of objects with different fields.
  */
 public class ReadTypes {
     private static final PrintStream OUT = new PrintStream(System.out, true, StandardCharsets.UTF_8);
@@ -43,8 +43,10 @@ public class ReadTypes {
                 for (String cache : Arrays.asList(args).subList(3, args.length)) read(client.cache(cache));
             else if (args[2].equals("sql")) sql(client.cache(args[3]).query(new SqlFieldsQuery(args[4])));
             else
-                for (int n : new int[] {1, 2, 3, 4, 5, 0})
-                    OUT.println(HexFormat.of().formatHex(((BinaryObjectExImpl) build(client, n)).array()));
+                for (int n : new int[] {1, 2, 3, 4, 5, 0}) {
+                    BinaryObject made = args[2].equals("sparse") ? sparse(client, n) : build(client, n);
+                    OUT.println(HexFormat.of().formatHex(((BinaryObjectExImpl) made).array()));
+                }
         }
     }
 
@@ -102,6 +104,15 @@ public class ReadTypes {
             {"last", n},
         };
         for (Object[] field : fields) builder.setField((String) field[0], n == 0 ? null : field[1]);
+        return builder.build();
+    }
+
+    /** Each of its fields is set for some numbers only, none for 0. */
+    private static BinaryObject sparse(IgniteClient client, int n) {
+        BinaryObjectBuilder builder = client.binary().builder("org.example.Sparse");
+        if (n % 2 == 1) builder.setField("a", n);
+        if (n > 2) builder.setField("b", "x".repeat(n > 4 ? 70_000 : n > 3 ? 300 : 3));
+        if (n == 2 || n > 3) builder.setField("c", sparse(client, n == 4 ? 0 : 1));
         return builder.build();
     }
 

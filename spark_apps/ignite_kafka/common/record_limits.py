@@ -11,6 +11,10 @@ MAX_DEPTH = 64
 MAX_FIELDS = 2_000
 """Fields that records may give a binary type: the cluster never forgets one, and each batch has a column for each."""
 
+MAX_SCHEMA_FIELDS = 5_000
+"""Fields, and 10 more for each schema, in the schemas of a binary type that records give it: 384 schemas of three fields, 166 of twenty.
+The cluster never forgets one. It is not reached by a key, whose type gets no field."""
+
 MAX_HEADER_DIGITS = 1_000
 """Digits of a number in a header that converter `simple` reads: arithmetic on more digits is quadratic, and holds the interpreter."""
 

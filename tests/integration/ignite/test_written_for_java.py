@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from ignite_kafka.ignite.binary import ObjectLayout, decode_rows, encode_objects, encoded
+from ignite_kafka.ignite.binary.object_layout import optional
 from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.ignite.cache_writer import CacheWriter
 from ignite_kafka.ignite.cluster import Cluster
@@ -299,6 +300,20 @@ def test_bytes_are_those_of_javas_builder(cluster: Cluster, java: Java, footer: 
     known = cluster.binary_type(layout.type_id)
     assert {field.name: field.type_code for field in known.fields} == {field.name: field.type_code for field in layout.metadata.fields}
     assert known.schemas == layout.metadata.schemas
+
+
+@pytest.mark.parametrize("footer", ["compact", "full"])
+def test_bytes_of_objects_with_different_fields_are_those_of_javas_builder(java: Java, footer: str) -> None:
+    plain = [optional(pa.field("a", pa.int32())), optional(pa.field("b", pa.string()))]
+    inner = optional(object_field("c", "org.example.Sparse", plain))
+    field = object_field("", "org.example.Sparse", [*plain, inner])
+    texts = {3: "x" * 3, 4: "x" * 300, 5: "x" * 70_000}
+    rows = [
+        {"a": n if n % 2 else None, "b": texts.get(n), "c": {"a": 1 if n != 4 else None} if n == 2 or n > 3 else None}
+        for n in (1, 2, 3, 4, 5, 0)
+    ]
+    objects = encoded(column(field, rows), field, compact=footer == "compact")
+    assert [one.hex() for one in objects.to_pylist()] == java("sparse", footer=footer)
 
 
 def test_sql_sees_typed_columns(cluster: Cluster, java: Java, unique: Callable[[str], str]) -> None:

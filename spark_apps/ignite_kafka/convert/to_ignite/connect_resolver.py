@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from ...common.record_limits import MAX_DEPTH, MAX_FIELDS
 from ...common.time_zones import UTC
+from ...ignite.binary.object_layout import is_optional
 from ...ignite.types.type_table import TYPE_NAME, code_name, mark_of, object_field, type_code
 from ..connect.schema import ConnectField, ConnectSchema, ConnectType
 from .connect_casts import own_field, scalar_cast
@@ -87,7 +88,7 @@ class Resolver:
             return self._list(schema.value_schema, known, place)
         if pa.types.is_map(kind) and schema.type is ConnectType.MAP and schema.key_schema and schema.value_schema:
             key = self.target(schema.key_schema, kind.key_field, _deeper(place))
-            return MapTarget(place.name, key, self.target(schema.value_schema, kind.item_field, _deeper(place)))
+            return MapTarget(place.name, key, self.target(schema.value_schema, kind.item_field, _deeper(place)), self._objects)
         cast = (
             None if schema.type in _CONTAINERS or pa.types.is_null(kind) else scalar_cast(schema, known.with_name(place.name), self._zone)
         )
@@ -102,7 +103,7 @@ class Resolver:
         is_array = mark_of(known) != "collection"
         generic = self._zone if is_array and is_a(item, ANY) else None
         empty = _of_none(item) if is_array and isinstance(element, RefusingTarget) else None
-        return ListTarget(known.with_name(place.name), element, generic, item.nullable, empty)
+        return ListTarget(known.with_name(place.name), element, generic, item.nullable, empty, self._objects)
 
     def _own(self, schema: ConnectSchema, type_name: str, place: Place) -> Target:
         """The target of values whose type is the schema's."""
@@ -115,7 +116,7 @@ class Resolver:
             return ListTarget(_stored(place.name, schema, type_name), self._own(schema.value_schema, type_name, inner))
         if schema.type is ConnectType.MAP and schema.key_schema is not None and schema.value_schema is not None:
             key, value = self._own(schema.key_schema, type_name, inner), self._own(schema.value_schema, type_name, inner)
-            return MapTarget(place.name, key, value)
+            return MapTarget(place.name, key, value, self._objects)
         field = own_field(place.name, schema)
         cast = scalar_cast(schema, field, self._zone)
         assert cast is not None, schema
@@ -127,18 +128,21 @@ class Resolver:
 
     def _object(self, schema: ConnectSchema, type_name: str, place: Place) -> Target:
         """The target of a STRUCT: fields that the type lacks are added first."""
-        other = self._objects.same_type_id(type_name)
+        other = self._objects.names.other(type_name)
         if other is not None:
             why = (
                 f"is an object of {type_name}, which Ignite does not tell from {other}: name the struct {other}, as SetSchemaMetadata does"
             )
             return RefusingTarget(place.name, why)
         places, unwritten = self._add(schema, type_name, place)
-        members = []
-        for known in self._objects.written(type_name):
-            found = places.get(known.name.lower())
+        members: list[Member] = []
+        written = self._objects.written(type_name)
+        for number, known in enumerate(written):
+            found, spare = places.get(known.name.lower()), is_optional(known)
+            if found is None and spare and (members or number < len(written) - 1):  # one is left, as a struct must have a field
+                continue
             target = None if found is None else self.target(schema.fields[found].schema, known, place.within(type_name, known.name))
-            members.append(Member(known.name, found, target, known.nullable))
+            members.append(Member(known.name, found, target, known.nullable, spare))
         missing = next((one for one in self._objects.fields(type_name) if undecided_class(one) and not one.nullable), None)
         if missing is not None:
             return RefusingTarget(place.name, f"has no value for {missing.name}, which {unknown_class(undecided_class(missing))}")

@@ -17,6 +17,8 @@ from ...common.arrays import Mask
 from ...common.arrow_layout import list_starts, null_mask
 from ...common.redaction import in_message
 from ...ignite.binary.encode import encoded
+from ...ignite.binary.encode_sparse import Schemas
+from ...ignite.binary.object_layout import optional
 from ...ignite.types.type_table import object_field
 from ..connect.schema import ConnectSchema
 from .connect_casts import Cast, Converted, kind_of
@@ -80,12 +82,14 @@ class Member:
     """A field of a binary type, in the order written.
 
     :param place: index of the STRUCT's field; None: it has none, and the field is null.
+    :param optional: objects for which it is null do not have the field.
     """
 
     name: str
     place: int | None
     target: Target | None
     nullable: bool = True
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,10 @@ class ObjectTarget:
             wrong = wrong | target.convert(columns[place]).wrong
         if missing is not None:
             wrong = wrong & ~np.asarray(missing)
-        fields = [one.field.with_nullable(True) for one in made]
+        fields = [
+            optional(one.field.with_nullable(True)) if member.optional else one.field.with_nullable(True)
+            for member, one in zip(self.members, made, strict=True)
+        ]
         data = pa.StructArray.from_arrays([one.data for one in made], fields=fields, mask=missing)
         return Converted(data, object_field(self.name, self.type_name, fields), wrong)
 
@@ -144,6 +151,7 @@ class ListTarget:
     :param field: its type is a list; nothing else is taken from the type.
     :param generic: the elements are written with their own types, as of an Object[]; a java.sql.Date is midnight in that time zone.
     :param empty: of an array whose elements have no target, the field of an element: what makes an array of none.
+    :param schemas: of the objects among generic elements, see :func:`~ignite_kafka.ignite.binary.encode.encoded`.
     """
 
     field: pa.Field
@@ -151,6 +159,7 @@ class ListTarget:
     generic: str | None = None
     nullable: bool = True
     empty: pa.Field | None = None
+    schemas: Schemas | None = None
 
     def convert(self, array: pa.ListArray) -> Converted:
         """A list of the converted elements."""
@@ -163,7 +172,7 @@ class ListTarget:
         if self.empty is not None:
             data, field = pa.nulls(len(data), self.empty.type), self.empty
         elif self.generic is not None:
-            data, field = _generic(inner, bad, self.generic)
+            data, field = _generic(inner, bad, self.generic, self.schemas)
         field = field.with_name("item")
         mask = null_mask(array)
         made = pa.ListArray.from_arrays(list_starts(array), data, type=pa.list_(field), mask=mask)
@@ -181,11 +190,15 @@ class ListTarget:
 
 @dataclass(frozen=True)
 class MapTarget:
-    """Maps."""
+    """Maps.
+
+    :param schemas: of objects that are keys, see :func:`~ignite_kafka.ignite.binary.encode.encoded`.
+    """
 
     name: str
     key: Target
     value: Target
+    schemas: Schemas | None = None
 
     def convert(self, array: pa.MapArray) -> Converted:
         """A map of the converted keys and values."""
@@ -194,7 +207,7 @@ class MapTarget:
         key, value = self.key.convert(pairs.field(0)), self.value.convert(pairs.field(1))
         wrong = key.wrong | value.wrong
         if key.data.null_count or pa.types.is_null(key.data.type):  # of wrong keys only; Arrow ends the process for a null key
-            key = Converted(encoded(key.data, key.field), ENCODED, key.wrong)
+            key = Converted(encoded(key.data, key.field, schemas=self.schemas), ENCODED, key.wrong)
         starts = list_starts(lists)
         if array.null_count:
             starts = pa.array(np.asarray(starts), mask=np.append(np.asarray(array.is_null()), False))
@@ -250,12 +263,12 @@ def _explain(target: Target, array: pa.Array, name: str) -> None:
         raise error.within(name) from None
 
 
-def _generic(inner: Converted, bad: Mask, zone: str) -> tuple[pa.Array, pa.Field]:
+def _generic(inner: Converted, bad: Mask, zone: str, schemas: Schemas | None) -> tuple[pa.Array, pa.Field]:
     """Elements as values with their own types; wrong ones are null, as nothing can be written for them."""
     data = inner.data
     if bad.any():
         data = data.take(pa.array(np.arange(len(data)), mask=bad))
-    return encoded(data, inner.field, date_zone=zone), ENCODED
+    return encoded(data, inner.field, date_zone=zone, schemas=schemas), ENCODED
 
 
 def _outer(array: pa.ListArray, bad: Mask) -> Mask:

@@ -89,12 +89,20 @@ class ConnectReader:
             bad += wrong
         if not self._place.of_key:  # a key has all fields of its own schema
             parts = joined_parts(part for part in parts if part.rows.size)
-        targets = self._resolved(parts)
-        sides = [self._side(part.column, targets) for part in parts]
+        sides = self._sides(parts)
         if not sides:
             return Side(_NONE, pa.array([], pa.binary()), tuple(sorted(bad)))
         side = concat_sides(sides, [part.rows for part in parts])
         return replace(side, bad=tuple(sorted([*side.bad, *bad])))
+
+    def _sides(self, parts: list[ConnectPart]) -> list[Side]:
+        """The converted parts, whose types the cluster holds with the schemas of all objects."""
+        for _ in range(_MOST_ATTEMPTS):
+            targets = self._resolved(parts)
+            sides = [self._side(part.column, targets) for part in parts]
+            if self._objects.register():
+                return sides
+        raise AssertionError("the types of a batch change each time it is converted")
 
     def _resolved(self, parts: list[ConnectPart]) -> dict[ConnectSchema, Target]:
         """Targets of all schemas, whose types the cluster then holds.
@@ -134,7 +142,7 @@ class ConnectReader:
         if wrong.any():
             bad = tuple(reasons(target, column.data, np.flatnonzero(wrong).tolist()))
             rows, data = rows[~wrong], data.filter(pa.array(~wrong))
-        made = encoded(data, field, date_zone=self._zone)
+        made = encoded(data, field, date_zone=self._zone, schemas=self._objects)
         if data.null_count:
             made = pc.if_else(data.is_valid(), made, pa.scalar(None, pa.binary()))
         return Side(rows, made, bad)

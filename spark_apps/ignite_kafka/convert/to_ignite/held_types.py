@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...errors import TypeClash
+from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import BinaryType
 
 
@@ -10,6 +11,17 @@ def alike(held: BinaryType, wanted: BinaryType) -> bool:
     """True if the cluster holds a key type as wanted: the same schema, no more fields, no field of another type."""
     mine = {one.field_id: one.type_code for one in wanted.fields}
     return wanted.schemas.keys() <= held.schemas.keys() and {one.field_id: one.type_code for one in held.fields} == mine
+
+
+def declared_form(held: BinaryType, names: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The declared names of a key type's fields, in lower case, in the order of keys that have these fields alone.
+
+    None if the cluster knows no such keys: then keys have all fields of the type, as those of a Java class have that has more fields than
+    columns. A field that another program gives the type later changes no key.
+    """
+    ids = {java_hash(name): name for name in names}
+    alone = [number for number, schema in held.schemas.items() if ids and set(schema) == ids.keys()]
+    return tuple(ids[field_id] for field_id in held.schemas[max(alone)]) if alone else None
 
 
 def require_one_form(held: BinaryType) -> None:

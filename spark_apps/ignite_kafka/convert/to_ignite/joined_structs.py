@@ -1,7 +1,7 @@
 """Parts of STRUCTs whose schemas differ only in which fields they have, as one part.
 
 A source that leaves out null fields (``field_nullability_policy`` LAZY) gives each set of nulls a schema of its own. An absent field is
-stored as null, so these schemas are read as one that has all fields: each schema costs as much as many rows.
+stored as a null one is, so these schemas are read as one that has all fields: each schema costs as much as many rows.
 """
 
 from __future__ import annotations

@@ -18,12 +18,12 @@ from ...ignite.types.type_table import TYPE_NAME, code_name, type_code
 from ..to_kafka.json_columns import JsonFormat
 from .envelopes import envelopes, refusal
 from .exact_numbers import doubtful, is_strict
-from .json_columns import parsed_as, typed
+from .json_columns import narrowed, parsed_as, typed
 from .json_kinds import kind_of
 from .json_parser import parsed
 from .json_rows import RowReader, parse, report_list_guesses
 from .json_values import QUOTED_FLOATS, Number, Refused
-from .marked_fields import ANY, is_a
+from .marked_fields import ANY, is_a, is_guessed
 from .object_types import ObjectTypes
 from .row_encoder import array_of
 
@@ -103,9 +103,12 @@ class JsonReader:
         for restart in range(_MOST_RESTARTS + 2):
             batch = _Batch(texts, root, self._objects, self._form, self._choice, self._date_zone)
             learned = batch.by_columns() if restart < _MOST_RESTARTS else batch.by_rows(range(len(texts)))
-            if not learned and self._objects.register():
+            if learned:
+                continue
+            side = batch.side()  # says which schemas its objects have, which the cluster must hold first
+            if self._objects.register():
                 report_list_guesses(self._objects)
-                return batch.side()
+                return side
         raise AssertionError("the types of a batch change each time it is read")
 
     def _by_kind(self, texts: pa.BinaryArray) -> Side:
@@ -193,7 +196,7 @@ class _Batch:
 
     def by_columns(self) -> bool:
         """Read the texts as columns; True if a field was learned, so that all must be read again."""
-        field = self._choice.of_field(self._objects.expanded(self._root))
+        field = self._choice.of_field(narrowed(self._objects.expanded(self._root), self._texts))
         plain = parsed_as(field, self._form)
         if plain is None:
             return self.by_rows(range(len(self._texts)))
@@ -204,7 +207,7 @@ class _Batch:
                 starts.append(np.arange(part.start, part.stop))
                 arrays.append(array)
                 if self._objects.guessing:
-                    self._objects.settle_column(array, field)
+                    _settle(array, field, self._objects)
                 if strict:
                     doubts.append(doubtful(self._texts[part], array, field))
                 continue
@@ -253,8 +256,19 @@ class _Batch:
     def _encoded(self, array: pa.Array, field: pa.Field) -> pa.BinaryArray:
         """Encoded values, null for null."""
         array, field = self._choice.of_column(array, field)
-        data = encoded(array, field, date_zone=self._date_zone)
+        data = encoded(array, field, date_zone=self._date_zone, schemas=self._objects)
         return pc.if_else(array.is_valid(), data, pa.scalar(None, pa.binary())) if array.null_count else data
+
+
+def _settle(array: pa.Array, one: pa.Field, objects: ObjectTypes) -> None:
+    """Settle the guessed fields of parsed objects that have another value than one that is guessed."""
+    kind, type_name = one.type, (one.metadata or {}).get(TYPE_NAME, b"").decode()
+    for number, inner in enumerate(kind if pa.types.is_struct(kind) else ()):
+        column = array.field(number)
+        if pa.types.is_struct(inner.type):
+            _settle(column, inner, objects)
+        elif is_guessed(inner) and set(column.unique().to_pylist()) - {None, *QUOTED_FLOATS}:
+            objects.settle(type_name, inner.name)
 
 
 def concat_sides(sides: Sequence[Side], places: Sequence[RowIndex]) -> Side:

@@ -6,12 +6,15 @@ match are returned as a mask; the row path (:mod:`.json_rows`) then finds the re
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...common.arrays import Mask
 from ...common.arrow_layout import list_starts, null_mask
+from ...ignite.binary.object_layout import is_optional
 from ...ignite.types.type_table import ENUM_VALUES, mark_of
 from ..rules.connect_decimals import decimals_from_bytes
 from ..rules.json_bytes import bytes_from_json
@@ -20,6 +23,8 @@ from ..to_kafka.json_columns import JsonFormat
 from .enum_forms import enum_forms
 from .marked_fields import is_open, spelling
 
+_WIDE = 64
+_NAME = re.compile(rb'"([^"\\]*)"[ \t\r\n]*:')
 UUID_FORM = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
 _MARKED = {"char": pa.uint16(), "time": pa.int64(), "date": pa.int64(), "uuid": pa.string()}
 
@@ -51,6 +56,35 @@ def parsed_as(field: pa.Field, form: JsonFormat) -> pa.DataType | None:
         nothing = all(map(is_open, kind))
         return None if nothing or any(one is None for _, one in inner) else pa.struct(inner)
     return None if pa.types.is_map(kind) else kind
+
+
+def narrowed(field: pa.Field, texts: pa.BinaryArray) -> pa.Field:
+    """The field without the optional members of wide objects that no text has: each column costs time, also one of nulls.
+
+    Members are found by their names in the texts. One that is missed, such as a name with escapes, makes its rows ones for the row path.
+    """
+    if not _is_wide(field) or not len(texts):
+        return field
+    offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
+    names = set(_NAME.findall(texts.buffers()[2].slice(int(offsets[0]), int(offsets[-1] - offsets[0]))))
+    return _with_members(field, names)
+
+
+def _is_wide(field: pa.Field) -> bool:
+    kind = field.type
+    if pa.types.is_list(kind):
+        return _is_wide(kind.value_field)
+    return pa.types.is_struct(kind) and (kind.num_fields > _WIDE or any(map(_is_wide, kind)))
+
+
+def _with_members(field: pa.Field, names: set[bytes]) -> pa.Field:
+    kind = field.type
+    if pa.types.is_list(kind):
+        return field.with_type(pa.list_(_with_members(kind.value_field, names)))
+    if not pa.types.is_struct(kind):
+        return field
+    kept = [one for one in kind if not is_optional(one) or spelling(one).encode() in names]
+    return field.with_type(pa.struct([_with_members(one, names) for one in kept or list(kind)[:1]]))
 
 
 def typed(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Mask]:

@@ -182,7 +182,7 @@ class RowReader:
         return Typed(field, self._deeper(read, item) if type(item) is list else read(item))  # objects count themselves
 
     def _object(self, type_name: str, item: Any) -> dict[str, Any]:
-        if type(item) is str and not self._objects.holds(type_name) and not self._objects.written(type_name):
+        if type(item) is str and not self._objects.names.known(type_name) and not self._objects.written(type_name):
             refuse(unknown_class(type_name))
         made: dict[str, Any] = self._deeper(partial(self._fields, type_name), expect(dict, "object", item))
         return made

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from ...ignite.binary.object_layout import optional
 from ...ignite.types.java_hash import java_hash
 from .marked_fields import UNKNOWN, is_a
 
@@ -16,6 +17,8 @@ class KnownType:
     """One binary type: its fields by lower-cased name in the order written, and the codes that the cluster has for them.
 
     :param by_name: the fields are written in the order of their names.
+    :param always: names in lower case of the fields that all objects have, in the order written. The others are optional, and follow by
+        name, so that what an object is written as depends on no object before. None: objects have all fields.
     :param ids: names in lower case of the fields of known type, by Ignite's field id.
     """
 
@@ -25,10 +28,18 @@ class KnownType:
     learned: set[str] = field(default_factory=set)
     registered: tuple[str, ...] | None = None
     by_name: bool = False
+    always: tuple[str, ...] | None = None
     ids: dict[int, str] = field(init=False)
 
     def __post_init__(self) -> None:
         self.ids = {java_hash(name): name for name, one in self.fields.items() if not is_a(one, UNKNOWN)}
+
+    def written(self) -> tuple[pa.Field, ...]:
+        """The fields in the order written, the optional ones marked."""
+        if self.always is None:
+            return tuple(one for _, one in sorted(self.fields.items())) if self.by_name else tuple(self.fields.values())
+        first = {name: self.fields[name] for name in self.always if name in self.fields}
+        return (*first.values(), *(optional(one) for name, one in sorted(self.fields.items()) if name not in first))
 
     def put(self, name: str, one: pa.Field) -> None:
         """Add a field under its name in lower case, or replace the field of that name."""

@@ -7,7 +7,7 @@ binary types of their own, named ``<type>.<field>``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -15,14 +15,16 @@ import pyarrow as pa
 from ... import events
 from ...common.record_limits import MAX_FIELDS
 from ...errors import TypeClash, UnknownBinaryType
-from ...ignite.binary.object_layout import ObjectLayout
+from ...ignite.binary.encode_sparse import Schema
+from ...ignite.binary.object_layout import ObjectLayout, as_optional
 from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import BinaryField, BinaryType
 from ...ignite.types.type_table import MARK, TYPE_NAME, code_name, mark_of, type_code
 from .entries import Types
-from .held_types import alike, require_one_form
+from .held_types import alike, declared_form, require_one_form
 from .json_kinds import kind_of
 from .json_values import QUOTED_FLOATS, Number
+from .key_types import KeyTypes
 from .known_type import KnownType
 from .marked_fields import (
     ANY,
@@ -40,7 +42,9 @@ from .marked_fields import (
     unknown,
 )
 from .metadata_fields import metadata_code, metadata_field
+from .object_schemas import ObjectSchemas
 from .sql_columns import SqlColumns
+from .type_names import TypeNames
 from .unknown_classes import UnknownClasses
 
 
@@ -50,10 +54,13 @@ class ObjectTypes:
     `version` rises with each field learned, and each spelling; `rereads` with each type that is read from the cluster anew.
 
     :param declared: type name to the fields that query entities declare.
-    :param keys: types of keys: once the cluster knows one, or it is declared, no record adds a field, as all keys would become others.
-        So it is with the types of objects within keys.
+    :param keys: types of keys, and of objects within them (:func:`~.key_types.types_of_keys`): once the cluster knows one, or it is
+        declared, no record adds a field, as all keys would become others.
     :param local: types that are never written and never registered.
     :param columns: columns of query entities that records may have fields of.
+    :param always: type name to the names in lower case of the fields that query entities declare: all values of the type have them, and
+        other fields only where they are not null. None: values have all fields of their type.
+    :param key_classes: those of `keys` that are classes of a key's fields, of which the cluster may hold several versions.
     """
 
     def __init__(
@@ -63,11 +70,14 @@ class ObjectTypes:
         keys: frozenset[str] = frozenset(),
         local: frozenset[str] = frozenset(),
         columns: SqlColumns | None = None,
+        always: Mapping[str, tuple[str, ...]] | None = None,
+        key_classes: frozenset[str] = frozenset(),
     ) -> None:
-        self.types, self._declared, self._keys, self._local = types, declared or {}, set(keys), local
+        self.types, self._declared, self._local, self._always = types, declared or {}, local, always
+        self._keys, self._key_classes, self._schemas = KeyTypes(keys, self._declared), key_classes, ObjectSchemas(types)
         self.columns, self._classes = columns or SqlColumns(), UnknownClasses(types)
+        self.names = TypeNames(types)
         self._known: dict[str, KnownType] = {}
-        self._names: dict[int, str] = {}
         self._hints: dict[str, pa.Field | None] = {}
         self._undo: list[Callable[[], object]] = []
         self.version = self.rereads = 0
@@ -76,8 +86,7 @@ class ObjectTypes:
 
     def fields(self, type_name: str) -> tuple[pa.Field, ...]:
         """All fields in the order written."""
-        known = self._type(type_name)
-        return tuple(one for _, one in sorted(known.fields.items())) if known.by_name else tuple(known.fields.values())
+        return self._type(type_name).written()
 
     def field(self, type_name: str, name: str) -> pa.Field | None:
         """The field of that name, in whatever case; None when the type has none."""
@@ -92,16 +101,6 @@ class ObjectTypes:
     def is_full(self, type_name: str) -> bool:
         """True if the type has as many fields as records may give it (`MAX_FIELDS`): it accepts no new one."""
         return len(self._type(type_name).ids) >= MAX_FIELDS
-
-    def same_type_id(self, type_name: str) -> str | None:
-        """Another type, of the cluster or of a record before, whose id equals that of this name."""
-        id = java_hash(type_name.lower())
-        if id not in self._names:
-            try:
-                self._names[id] = self.types.binary_type(id).name
-            except UnknownBinaryType:
-                self._names[id] = type_name
-        return self._names[id] if self._names[id] != type_name else None
 
     def spell(self, type_name: str, name: str) -> None:
         """Note that JSON spells a field's name so. The first spelling met stays."""
@@ -195,16 +194,6 @@ class ObjectTypes:
         if found is not None and is_guessed(found):
             fields[name.lower()] = settled(found)
 
-    def settle_column(self, array: pa.Array, one: pa.Field) -> None:
-        """The same of all fields of parsed objects."""
-        kind, type_name = one.type, (one.metadata or {}).get(TYPE_NAME, b"").decode()
-        for number, inner in enumerate(kind if pa.types.is_struct(kind) else ()):
-            column = array.field(number)
-            if pa.types.is_struct(inner.type):
-                self.settle_column(column, inner)
-            elif is_guessed(inner) and set(column.unique().to_pylist()) - {None, *QUOTED_FLOATS}:
-                self.settle(type_name, inner.name)
-
     def forget(self, version: int) -> None:
         """Take back what was learned since that version: of a record that is bad nothing is learned."""
         while self.version > version:
@@ -249,7 +238,7 @@ class ObjectTypes:
             return self.expanded(named if spelling(root) == root.name else spelled(named, spelling(root)), within)
         if not is_a(root, OBJECT) or name in within:
             return root
-        inner = [self.expanded(one, (*within, name)) for one in self.fields(name)]
+        inner = [as_optional(self.expanded(one, (*within, name)), one) for one in self.fields(name)]
         metadata = {key: value for key, value in root.metadata.items() if key != MARK}
         return root.with_type(pa.struct(inner)).with_metadata(metadata)
 
@@ -264,20 +253,35 @@ class ObjectTypes:
         """
         return all(self._register(name) for name in list(self._known))
 
+    def accepted(self, type_name: str, schemas: Sequence[Schema]) -> list[bool]:
+        """Whether objects of the type may have these schemas: see :class:`~ignite_kafka.ignite.binary.encode_sparse.Schemas`."""
+        return self._schemas.accepted(type_name, schemas, limited=not self.of_key(type_name))
+
+    def use(self, type_name: str, schema: Schema) -> None:
+        """Register a schema of the type with its fields, likewise."""
+        self._schemas.use(type_name, schema)
+
+    def whole(self, type_name: str) -> tuple[pa.Field, ...]:
+        """All fields of the type's objects, likewise."""
+        return self.written(type_name)
+
     def _register(self, type_name: str) -> bool:
         known, fields = self._known[type_name], self.written(type_name)
-        names = tuple(one.name for one in fields)
-        if known.registered == names or not names or type_name in self._local:
+        names, schemas = tuple(one.name for one in fields), self._schemas.new(type_name)
+        if (known.registered == names and not schemas) or not names or type_name in self._local:
             return True
         layout = ObjectLayout(type_name, fields)
         coded = tuple(
             BinaryField(one.name, known.codes.get(one.name.lower(), metadata_code(one)), number)
             for one, number in zip(fields, layout.field_ids, strict=True)
         )
-        wanted = BinaryType(layout.type_id, type_name, None, coded, {layout.schema_id: layout.field_ids})
+        if known.always is None:
+            schemas = {layout.schema_id: layout.field_ids}
+        wanted = BinaryType(layout.type_id, type_name, None, coded, schemas)
         of_key = self.of_key(type_name)
         undeclared_key = of_key and not self._declared.get(type_name)  # known to the cluster alone
-        if undeclared_key and known.fixed:
+        one_form = undeclared_key and not (known.fixed and type_name in self._key_classes)
+        if one_form and known.fixed:
             require_one_form(self.types.binary_type(layout.type_id))
         try:
             held = self.types.register(wanted, unless_known=of_key and not known.fixed)
@@ -287,7 +291,7 @@ class ObjectTypes:
                 raise
             self._read_anew(type_name)
             return False
-        if undeclared_key:
+        if one_form:
             require_one_form(held)
         if of_key and not alike(held, wanted):
             self._read_anew(type_name)  # another task has registered the key type meanwhile: keys are written as it has them
@@ -295,10 +299,12 @@ class ObjectTypes:
         self._tell_guesses(type_name, known)
         known.registered, known.fixed, known.learned = names, of_key, set()
         known.codes |= {one.name.lower(): one.type_code for one in held.fields}
+        self._schemas.registered(type_name, held.schemas)
         return True
 
     def _read_anew(self, type_name: str) -> None:
         del self._known[type_name]
+        self._schemas.forget(type_name)
         self.rereads += 1
 
     def _tell_guesses(self, type_name: str, known: KnownType) -> None:
@@ -318,33 +324,27 @@ class ObjectTypes:
         declared = {one.name.lower(): self._classes.decided(one) for one in listed}
         if type_name in self._local:
             return KnownType(declared, fixed=True)
+        of_key = self.of_key(type_name)
         try:
             binary = self.types.binary_type(java_hash(type_name.lower()))
         except UnknownBinaryType:
-            return KnownType(declared, fixed=self.of_key(type_name) and bool(declared))
+            return KnownType(declared, fixed=of_key and bool(declared), always=None if of_key else self._always_of(type_name))
         found = {}
         for one in binary.fields:
             name = one.name.lower()
             found[name] = metadata_field(one, type_name, declared.get(name, self.columns.key_field(type_name, name)))
             inner = f"{type_name}.{one.name}"
-            if is_a(found[name], ANY) and self.holds(inner):
+            if is_a(found[name], ANY) and self.names.known(inner):
                 self._hints.setdefault(inner, reference("", inner))  # most likely objects, as where a record has taught the field
         held = {one.name.lower(): one.type_code for one in binary.fields}
-        return KnownType(found | {name: one for name, one in declared.items() if name not in found}, held, self.of_key(type_name))
+        always = self._always_of(type_name)
+        if of_key and always is not None:
+            always = declared_form(binary, always)
+        return KnownType(found | {name: one for name, one in declared.items() if name not in found}, held, of_key, always=always)
+
+    def _always_of(self, type_name: str) -> tuple[str, ...] | None:
+        return None if self._always is None else self._always.get(type_name, ())
 
     def of_key(self, type_name: str) -> bool:
-        """True if objects of the type are keys or parts of keys: such types are named after their parent."""
-        others = self._declared.keys() - self._keys
-        return _within(type_name, self._keys) and not _within(type_name, others)
-
-    def holds(self, type_name: str) -> bool:
-        """True if the cluster holds a binary type of that name."""
-        try:
-            self.types.binary_type(java_hash(type_name.lower()))
-        except UnknownBinaryType:
-            return False
-        return True
-
-
-def _within(type_name: str, outer: Iterable[str]) -> bool:
-    return any(type_name == one or type_name.startswith(f"{one}.") for one in outer)
+        """True if objects of the type are keys or parts of keys."""
+        return type_name in self._keys

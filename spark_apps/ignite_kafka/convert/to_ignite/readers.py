@@ -17,6 +17,7 @@ from .envelopes import are_columns
 from .header_keys import KeyHeaderDeserializer
 from .json import JsonReader, Reader
 from .json_rows import is_json
+from .key_types import types_of_keys
 from .object_types import ObjectTypes
 from .resolve_types import entry_types
 from .scrubbed_names import ScrubbedNames
@@ -71,8 +72,12 @@ class Readers:
             self._deserializers["header"] = headers and KeyHeaderDeserializer(headers, rules.key_fields[0])
         # a value in Ignite's binary format names its type, too
         several = values is not None or rules.value.converter == IGNITE_BINARY
-        self.known = with_uses(entry_types(cache, types, several=several), cache, types, uses)
-        self.objects = ObjectTypes(types, self.known.objects, self.known.key_objects, columns=sql_columns(cache, types))
+        declared = entry_types(cache, types, several=several)
+        always = {name: tuple(one.name.lower() for one in fields) for name, fields in declared.objects.items()}
+        self.known = with_uses(declared, cache, types, uses)
+        keys = types_of_keys(self.known)
+        classes = keys - self.known.key_objects - {f"{cache.name}.Key"}
+        self.objects = ObjectTypes(types, self.known.objects, keys, columns=sql_columns(cache, types), always=always, key_classes=classes)
 
     @property
     def reads_types_of_headers(self) -> bool:

@@ -45,7 +45,7 @@ def entry_types(cache: CacheInfo, types: TypeSource, *, several: bool = False) -
 
 
 def _of_entity(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> EntryTypes:
-    key = class_field(cache, types, "", entity.key_type, _scale(entity, entity.key_field))
+    key = class_field(cache, types, "", entity.key_type, _scale(entity, entity.key_field), f"{cache.name}.Key")
     value = class_field(cache, types, "", entity.value_type, _scale(entity, entity.value_field))
     objects: dict[str, tuple[pa.Field, ...]] = {}
     if java_code(entity.key_type) is None:

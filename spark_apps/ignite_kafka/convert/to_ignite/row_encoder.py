@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from ...ignite.binary.encode import encoded
+from ...ignite.binary.object_layout import as_optional, is_optional
 from ...ignite.types.type_table import MARK, TYPE_NAME, object_field
 from .marked_fields import ANY, OBJECT, is_a
 from .object_types import ObjectTypes
@@ -41,12 +42,17 @@ def _structs(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tu
     if all(value is None for value in values):  # also the end of a type that holds itself
         return pa.nulls(len(values), pa.binary()), ENCODED.with_name(field.name)
     name = str(field.metadata[TYPE_NAME], "utf-8")
-    columns = [
-        array_of([None if value is None else value.get(one.name) for value in values], one, objects) for one in objects.written(name)
-    ]
-    fields = [one.with_nullable(True) for _, one in columns]
+    written = _met(objects.written(name), values)
+    columns = [array_of([None if value is None else value.get(one.name) for value in values], one, objects) for one in written]
+    fields = [as_optional(made.with_nullable(True), one) for one, (_, made) in zip(written, columns, strict=True)]
     made = pa.StructArray.from_arrays([column for column, _ in columns], fields=fields, mask=_missing(values))
     return made, object_field(field.name, name, fields)
+
+
+def _met(fields: Sequence[pa.Field], values: Sequence[Any]) -> Sequence[pa.Field]:
+    """The fields without the optional ones that no value has."""
+    names = {label for value in values if value is not None for label, item in value.items() if item is not None}
+    return [one for one in fields if one.name in names or not is_optional(one)] or fields[:1]
 
 
 def _any(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tuple[pa.Array, pa.Field]:
@@ -59,7 +65,9 @@ def _any(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tuple[
             if kind is None:
                 kind = of_field[id(value.field)] = _kind(value.field)
             kinds.setdefault(kind, []).append(row)
-    parts = [encoded(*array_of([values[row].value for row in rows], values[rows[0]].field, objects)) for rows in kinds.values()]
+    parts = [
+        encoded(*array_of([values[row].value for row in rows], values[rows[0]].field, objects), schemas=objects) for rows in kinds.values()
+    ]
     place = np.full(len(values), -1, np.int64)
     order = [row for rows in kinds.values() for row in rows]
     place[order] = np.arange(len(order))

@@ -22,28 +22,32 @@ from ...errors import EncodeError, UnsupportedType
 from ..types import type_codes as codes
 from .byte_columns import ByteColumns, fixed_rows, join_columns, lengths_of, or_null, structured, valid_of
 from .encode_containers import container
+from .encode_headers import offset_widths, whole_objects
 from .encode_scalars import scalar_encoder, sql_dates
-from .key_hashes import array_hashes
-from .object_layout import ObjectLayout
-
-_USER_TYPE, _PROTOCOL_VERSION = 0x01, 1
+from .encode_sparse import Schemas, SparseEncoder
+from .object_layout import ObjectLayout, is_optional
 
 
-def encoded(array: pa.Array, field: pa.Field, *, compact: bool = True, date_zone: str = UTC) -> pa.BinaryArray:
+def encoded(
+    array: pa.Array, field: pa.Field, *, compact: bool = True, date_zone: str = UTC, schemas: Schemas | None = None
+) -> pa.BinaryArray:
     """Each value with its type code, null as Ignite's null: never an Arrow null.
 
     :param array: of the field's type, or of one that Arrow casts to it without loss (a dictionary of strings).
     :param field: its type and marks give the Ignite type, see ignite/types/type_table.py.
     :param compact: whether objects have compact footers, see :class:`ObjectLayout`.
     :param date_zone: time zone at whose midnight a java.sql.Date is made.
+    :param schemas: decides which schemas objects with optional fields may have (object_layout.py); None: any.
     :raises EncodeError: a value that the Ignite type cannot hold; names field and row.
     :raises UnsupportedType: no Ignite type is written for the field.
     """
-    return join_columns(_pieces(array, field, compact, date_zone))
+    return join_columns(_pieces(array, field, compact, date_zone, schemas))
 
 
-def encode_objects(layout: ObjectLayout, columns: Sequence[pa.Array], date_zone: str = UTC) -> pa.BinaryArray:
-    """Whole binary objects, one a row: header with Java's hash code, the fields, the footer.
+def encode_objects(
+    layout: ObjectLayout, columns: Sequence[pa.Array], date_zone: str = UTC, schemas: Schemas | None = None
+) -> pa.BinaryArray:
+    """Whole binary objects, one a row, with all fields of the layout: header with Java's hash code, the fields, the footer.
 
     The bytes are those of Java's BinaryObjectBuilder with the fields set in the order of the layout.
 
@@ -51,32 +55,20 @@ def encode_objects(layout: ObjectLayout, columns: Sequence[pa.Array], date_zone:
     """
     if not layout.fields:
         raise UnsupportedType(f"Binary type {layout.type_name} has no fields", "Give it one", value_type=layout.type_name)
-    fields = [_pieces(array, field, layout.compact, date_zone) for array, field in zip(columns, layout.fields, strict=True)]
+    fields = [_pieces(array, field, layout.compact, date_zone, schemas) for array, field in zip(columns, layout.fields, strict=True)]
     body = join_columns([piece for pieces in fields for piece in pieces])
     lengths = np.stack([lengths_of(pieces) for pieces in fields])
-    ends = codes.HEADER + np.cumsum(lengths, axis=0)
-    widths, footer = _footers(layout, ends - lengths)
-    flags = _USER_TYPE | codes.FLAG_HAS_SCHEMA | (codes.FLAG_COMPACT if layout.compact else 0)
-    header = structured(
-        len(body),
-        code=("u1", codes.OBJECT),
-        version=("u1", _PROTOCOL_VERSION),
-        flags=("<u2", flags | np.array([0, codes.FLAG_OFFSET_1, codes.FLAG_OFFSET_2, 0, 0])[widths]),
-        type_id=("<i4", layout.type_id),
-        hash_code=("<i4", array_hashes(body)),
-        length=("<i4", ends[-1] + lengths_of([footer])),
-        schema_id=("<i4", layout.schema_id),
-        footer=("<i4", ends[-1]),
-    )
-    return join_columns([fixed_rows(header), body, footer])
+    starts = codes.HEADER + np.cumsum(lengths, axis=0) - lengths
+    widths, footer = _footers(layout, starts)
+    return whole_objects(layout, body, widths, footer, layout.schema_id)
 
 
 def _footers(layout: ObjectLayout, starts: npt.NDArray[np.int64]) -> tuple[npt.NDArray[Any], pa.BinaryArray]:
-    """Width of the offsets of each row (the fewest of 1, 2, 4 bytes that hold its last one), and the footers.
+    """Width of the offsets of each row, and the footers of objects that have the same fields.
 
     :param starts: of the fields in their objects, fields x rows.
     """
-    widths = np.select([starts[-1] < 1 << 8, starts[-1] < 1 << 16], [1, 2], 4)
+    widths = offset_widths(starts[-1])
     forms = {width: _footer(layout, starts, width) for width in (1, 2, 4) if (widths == width).any() or (width == 1 and not widths.size)}
     if len(forms) == 1:
         return widths, next(iter(forms.values()))
@@ -92,7 +84,7 @@ def _footer(layout: ObjectLayout, starts: npt.NDArray[np.int64], width: int) -> 
     return fixed_rows(structured(starts.shape[1], **parts))
 
 
-def _pieces(array: pa.Array, field: pa.Field, compact: bool, date_zone: str) -> ByteColumns:
+def _pieces(array: pa.Array, field: pa.Field, compact: bool, date_zone: str, schemas: Schemas | None) -> ByteColumns:
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     if array.type != field.type:
@@ -104,9 +96,15 @@ def _pieces(array: pa.Array, field: pa.Field, compact: bool, date_zone: str) -> 
     if pa.types.is_struct(field.type):
         layout = ObjectLayout.of(field, compact=compact)
         columns = [array.field(number) for number in range(array.type.num_fields)]
-        return [or_null(encode_objects(layout, columns, date_zone), valid_of(array))]
+        valid, dense = valid_of(array), partial(encode_objects, date_zone=date_zone, schemas=schemas)
+        if not any(map(is_optional, layout.fields)):
+            if schemas is not None and array.null_count < len(array):
+                schemas.use(layout.type_name, layout.field_ids)
+            return [or_null(dense(layout, columns), valid)]
+        encode = partial(_pieces, compact=compact, date_zone=date_zone, schemas=schemas)
+        return [or_null(SparseEncoder(encode, dense, schemas).objects(layout, columns, valid), valid)]
     if pa.types.is_list(field.type) or pa.types.is_map(field.type):
-        return container(array, field, partial(_pieces, compact=compact, date_zone=date_zone))
+        return container(array, field, partial(_pieces, compact=compact, date_zone=date_zone, schemas=schemas))
     if field.type == pa.date32():
         return sql_dates(array, date_zone)
     return scalar_encoder(field)(array, field)

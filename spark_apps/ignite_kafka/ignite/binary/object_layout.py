@@ -5,6 +5,7 @@ Source: `BinaryBasicIdMapper` (lower-cased names hashed as Java does), `BinaryUt
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +17,31 @@ from ..types.model import BinaryField, BinaryType
 from ..types.type_table import type_code, type_name_of
 
 _FNV_OFFSET, _FNV_PRIME = 0x811C9DC5, 0x01000193
+_OPTIONAL = b"ignite.optional"
+
+
+def optional(field: pa.Field) -> pa.Field:
+    """The field, marked as one that only those objects have that have a value for it; objects have all other fields of their type."""
+    return field.with_metadata({**(field.metadata or {}), _OPTIONAL: b"1"})
+
+
+def is_optional(field: pa.Field) -> bool:
+    """True if only those objects have the field that have a value for it."""
+    return _OPTIONAL in (field.metadata or {})
+
+
+def as_optional(field: pa.Field, other: pa.Field) -> pa.Field:
+    """The field, marked if the other one is."""
+    return optional(field) if is_optional(other) else field
+
+
+def schema_id_of(field_ids: Sequence[int]) -> int:
+    """The id of a schema: FNV1 over the bytes of the field ids."""
+    number = _FNV_OFFSET
+    for field_id in field_ids:
+        for byte in field_id.to_bytes(4, "little", signed=True):
+            number = ((number ^ byte) * _FNV_PRIME) & 0xFFFFFFFF
+    return number - (1 << 32) if number >> 31 else number
 
 
 @dataclass(frozen=True)
@@ -59,14 +85,8 @@ class ObjectLayout:
 
     @cached_property
     def schema_id(self) -> int:
-        """FNV1 over the bytes of the field ids; 0 without fields."""
-        if not self.fields:
-            return 0
-        number = _FNV_OFFSET
-        for field_id in self.field_ids:
-            for byte in field_id.to_bytes(4, "little", signed=True):
-                number = ((number ^ byte) * _FNV_PRIME) & 0xFFFFFFFF
-        return number - (1 << 32) if number >> 31 else number
+        """See :func:`schema_id_of`."""
+        return schema_id_of(self.field_ids)
 
     @cached_property
     def metadata(self) -> BinaryType:

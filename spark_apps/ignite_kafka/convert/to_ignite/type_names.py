@@ -1,0 +1,32 @@
+"""Names of binary types, which Ignite identifies by a hash of the name in lower case."""
+
+from __future__ import annotations
+
+from ...errors import UnknownBinaryType
+from ...ignite.types.java_hash import java_hash
+from ...ignite.types.model import TypeSource
+
+
+class TypeNames:
+    """Names of types that records are read to. For one thread."""
+
+    def __init__(self, types: TypeSource) -> None:
+        self._types = types
+        self._by_id: dict[int, str] = {}
+
+    def known(self, type_name: str) -> bool:
+        """True if the cluster holds a binary type of that name."""
+        return self._held(type_name) is not None
+
+    def other(self, type_name: str) -> str | None:
+        """Another type, of the cluster or of a record before, whose id equals that of this name."""
+        type_id = java_hash(type_name.lower())
+        if type_id not in self._by_id:
+            self._by_id[type_id] = self._held(type_name) or type_name
+        return self._by_id[type_id] if self._by_id[type_id] != type_name else None
+
+    def _held(self, type_name: str) -> str | None:
+        try:
+            return self._types.binary_type(java_hash(type_name.lower())).name
+        except UnknownBinaryType:
+            return None

@@ -1,0 +1,72 @@
+"""Headers and footers of encoded binary objects: many objects, each with its own number of fields. See encode.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...common.arrays import Int64Array
+from ..types import type_codes as codes
+from .byte_columns import fixed_rows, join_columns, lengths_of, sliced, structured
+from .key_hashes import array_hashes
+from .object_layout import ObjectLayout
+
+_USER_TYPE, _PROTOCOL_VERSION = 0x01, 1
+_WIDTH_FLAGS = np.array([0, codes.FLAG_OFFSET_1, codes.FLAG_OFFSET_2, 0, 0])
+
+
+def whole_objects(
+    layout: ObjectLayout, body: pa.BinaryArray, widths: Int64Array, footer: pa.BinaryArray, schema_ids: Int64Array | int
+) -> pa.BinaryArray:
+    """The objects of a type: header with Java's hash code, body, footer.
+
+    :param body: the fields of each object. :param widths: of each object's offsets in its footer (1, 2 or 4 bytes).
+    :param footer: of each object; one without fields has an empty footer and no schema.
+    :param schema_ids: of each object, or of all.
+    """
+    ends = codes.HEADER + lengths_of([body])
+    in_footer = lengths_of([footer])
+    bare = codes.FLAG_COMPACT if layout.compact else 0
+    with_schema = codes.FLAG_HAS_SCHEMA | bare | _WIDTH_FLAGS[widths]
+    header = structured(
+        len(body),
+        code=("u1", codes.OBJECT),
+        version=("u1", _PROTOCOL_VERSION),
+        flags=("<u2", _USER_TYPE | np.where(in_footer > 0, with_schema, bare)),
+        type_id=("<i4", layout.type_id),
+        hash_code=("<i4", array_hashes(body)),
+        length=("<i4", ends + in_footer),
+        schema_id=("<i4", schema_ids),
+        footer=("<i4", ends),
+    )
+    return join_columns([fixed_rows(header), body, footer])
+
+
+def offset_widths(last: Int64Array) -> Int64Array:
+    """Width of the offsets of each object: the fewest of 1, 2 and 4 bytes that hold its last one."""
+    return np.select([last < 1 << 8, last < 1 << 16], [1, 2], 4)
+
+
+def footers(
+    layout: ObjectLayout, starts: Int64Array, field_ids: npt.NDArray[np.int32], bounds: Int64Array, widths: Int64Array
+) -> pa.BinaryArray:
+    """The footers of n objects, each with fields of its own.
+
+    :param starts: of all fields, one object's after the other's, each in its object. :param field_ids: of the same fields.
+    :param bounds: fields [bounds[r], bounds[r + 1]) are those of object r (n + 1).
+    """
+    width_of = np.repeat(widths, np.diff(bounds))
+    found = [width for width in (1, 2, 4) if (widths == width).any()]
+    made = []
+    for width in found or [1]:
+        ours = width_of == width
+        parts: dict[str, Any] = {} if layout.compact else {"id": ("<i4", field_ids[ours])}
+        entries = structured(int(ours.sum()), **parts, offset=(f"<u{width}", starts[ours].astype(f"<u{width}")))
+        before = np.zeros(ours.size + 1, np.int64)
+        np.cumsum(ours, out=before[1:])
+        made.append(sliced(before[bounds] * entries.itemsize, entries))
+    return made[0] if len(made) == 1 else pc.choose(pa.array(np.searchsorted(found, widths)), *made)

@@ -1,0 +1,158 @@
+"""Objects that have the fields for which they have a value: columns of bytes whose rows have different fields. See encode.py.
+
+The cost is that of the values, not that of rows times fields: each column is encoded for the rows that have it, and one `take` puts the
+values of each row next to one another. So it does not matter how many different sets of fields there are
+(docs/decisions/0040-fields-of-a-row.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...common.arrays import Int64Array, Mask
+from ..types import type_codes as codes
+from .byte_columns import ByteColumns, join_columns, offsets_of, sliced
+from .encode_headers import footers, offset_widths, whole_objects
+from .object_layout import ObjectLayout, is_optional, schema_id_of
+
+Schema = tuple[int, ...]
+"""The ids of an object's fields in the order written."""
+Encode = Callable[[pa.Array, pa.Field], ByteColumns]
+Dense = Callable[[ObjectLayout, Sequence[pa.Array]], pa.BinaryArray]
+_NO_BYTES, _NO_ROWS = pa.array([], pa.binary()), np.zeros(0, np.int64)
+
+
+class Schemas(Protocol):
+    """Decides which schemas the objects of a type may have, since the cluster holds each of them for ever."""
+
+    def accepted(self, type_name: str, schemas: Sequence[Schema]) -> Sequence[bool]:
+        """Whether objects may have these schemas; those are registered before the objects are stored."""
+
+    def use(self, type_name: str, schema: Schema) -> None:
+        """Have a schema registered that objects have in any case."""
+
+    def whole(self, type_name: str) -> tuple[pa.Field, ...]:
+        """All fields of the type: what the objects have whose schemas are not accepted."""
+
+
+@dataclass(frozen=True)
+class SparseEncoder:
+    """Encodes objects whose layouts have optional fields.
+
+    :param encode: of any column; gives the pieces of its values. :param dense: of objects that have all fields of a layout.
+    :param schemas: None: each schema is accepted.
+    """
+
+    encode: Encode
+    dense: Dense
+    schemas: Schemas | None
+
+    def objects(self, layout: ObjectLayout, columns: Sequence[pa.Array], valid: pa.BooleanArray | None) -> pa.BinaryArray:
+        """Whole binary objects, one a row, each with the fields that are not optional and the optional ones that are not null.
+
+        :param columns: one a field. :param valid: rows that are not null; None: all. What the other rows hold means nothing.
+        """
+        count = len(columns[0])
+        there = np.ones(count, bool) if valid is None else np.asarray(valid)
+        has = [_has(column, field, there) for column, field in zip(columns, layout.fields, strict=True)]
+        kept = [number for number, mask in enumerate(has) if mask is not None]
+        matrix = np.stack([one for one in has if one is not None]) if kept else np.zeros((0, count), bool)
+        found, set_of = _sets(matrix)
+        part = replace(layout, fields=tuple(layout.fields[number] for number in kept))
+        ids = [tuple(part.field_ids[place] for place in np.flatnonzero(one)) for one in found.T]
+        taken = [columns[number] for number in kept]
+        refused = self._refused(layout.type_name, ids, set_of, there)
+        if not refused.any():
+            return self._made(part, taken, matrix, ids, set_of)
+        rows, others = (pa.array(np.flatnonzero(mask)) for mask in (~refused, refused))
+        exact = self._made(part, [one.take(rows) for one in taken], matrix[:, ~refused], ids, set_of[~refused])
+        made = self._whole(part, [one.take(others) for one in taken])
+        back = np.argsort(np.concatenate([np.asarray(rows), np.asarray(others)]))
+        return pa.concat_arrays([exact, made]).take(pa.array(back))
+
+    def _refused(self, type_name: str, ids: Sequence[Schema], set_of: Int64Array, there: Mask) -> Mask:
+        """The rows whose schema is not accepted."""
+        used = np.unique(set_of[there]).tolist()
+        accepted = np.ones(len(ids), bool)
+        if self.schemas is not None and used:
+            accepted[used] = self.schemas.accepted(type_name, [ids[number] for number in used])
+        return ~accepted[set_of] & there
+
+    def _whole(self, layout: ObjectLayout, columns: Sequence[pa.Array]) -> pa.BinaryArray:
+        """Objects with all fields of their type, null where `columns` lack one."""
+        assert self.schemas is not None
+        given = dict(zip(layout.field_ids, zip(layout.fields, columns, strict=True), strict=True))
+        nothing = pa.nulls(len(columns[0]))
+        every = replace(layout, fields=self.schemas.whole(layout.type_name))
+        self.schemas.use(layout.type_name, every.field_ids)
+        made = [given.get(id, (pa.field(field.name, pa.null()), nothing)) for id, field in zip(every.field_ids, every.fields, strict=True)]
+        return self.dense(replace(layout, fields=tuple(field for field, _ in made)), [column for _, column in made])
+
+    def _made(
+        self,
+        layout: ObjectLayout,
+        columns: Sequence[pa.Array],
+        matrix: npt.NDArray[np.bool_],
+        ids: Sequence[Schema],
+        set_of: Int64Array,
+    ) -> pa.BinaryArray:
+        """Objects with the fields that the matrix (fields x rows) says.
+
+        :param ids: the different schemas. :param set_of: which of them each row has.
+        """
+        if len(ids) == 1 and layout.field_ids == ids[0] and ids[0]:
+            return self.dense(layout, columns)
+        pieces = [
+            join_columns(self.encode(column if mask.all() else column.filter(pa.array(mask)), field))
+            for field, column, mask in zip(layout.fields, columns, matrix, strict=True)
+        ]
+        count = matrix.shape[1]
+        row_of = np.concatenate([_NO_ROWS, *(np.flatnonzero(mask) for mask in matrix)])
+        by_row = np.argsort(row_of, kind="stable")
+        flat = pa.concat_arrays([_NO_BYTES, *pieces]).take(pa.array(by_row))
+        bounds = np.zeros(count + 1, np.int64)
+        np.cumsum(np.bincount(row_of, minlength=count), out=bounds[1:])
+        offsets, data = offsets_of(flat).astype(np.int64), flat.buffers()[2]
+        starts = codes.HEADER + offsets[:-1] - np.repeat(offsets[bounds[:-1]], np.diff(bounds))
+        some = np.diff(bounds) > 0
+        last = np.zeros(count, np.int64)
+        last[some] = starts[bounds[1:][some] - 1]
+        widths = offset_widths(last)
+        field_of = np.repeat(np.array(layout.field_ids, np.int32), [len(piece) for piece in pieces])[by_row]
+        schema_ids = np.zeros(len(ids), np.int64)
+        for number in np.unique(set_of).tolist():
+            schema_ids[number] = schema_id_of(ids[number])
+        return whole_objects(
+            layout,
+            sliced(offsets[bounds], b"" if data is None else data),
+            widths,
+            footers(layout, starts, field_of, bounds, widths),
+            schema_ids[set_of],
+        )
+
+
+def _has(column: pa.Array, field: pa.Field, there: Mask) -> Mask | None:
+    """The rows that have a field; None: no row has it."""
+    if not is_optional(field):
+        return there
+    if column.null_count == len(column):
+        return None
+    return there & np.asarray(column.is_valid()) if column.null_count else there
+
+
+def _sets(matrix: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], Int64Array]:
+    """The different columns of a matrix in the order of their first ones, and the place of each column among them."""
+    if not len(matrix) or not matrix.shape[1] or (matrix == matrix[:, :1]).all():
+        return matrix[:, :1], np.zeros(matrix.shape[1], np.int64)
+    packed = np.ascontiguousarray(np.packbits(matrix, axis=0).T)
+    _, first, place = np.unique(packed.view(f"V{packed.shape[1]}").ravel(), return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(order.size, np.int64)
+    rank[order] = np.arange(order.size)
+    return matrix[:, first[order]], rank[place.ravel()]
