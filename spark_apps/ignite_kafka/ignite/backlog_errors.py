@@ -25,7 +25,8 @@ REMEDIES = {  # by code of a refusal
         "The secret of a connector's capture is in the topic <internal_topic_prefix>-configs of its Kafka cluster, that of a data source "
         "in its secrets file; where it is lost, an administrator ends the capture by `ignite-kafka backlog cleanup --force`. A capture "
         "that runs without a secret gets none: end it by `ignite-kafka backlog cleanup`, then start the connector. A user of "
-        "Ignite needs SERVICE_INVOKE, and CACHE_READ of the captured caches"
+        "Ignite needs SERVICE_INVOKE, CACHE_READ of the captured caches, and to begin a capture CACHE_CREATE of its backlog cache and "
+        "SERVICE_DEPLOY of its service"
     ),
     "OLDER_JAR": "Put the jar of this version on the class path of every server node, then start connectors of this version",
     "OTHER_SETTINGS": (

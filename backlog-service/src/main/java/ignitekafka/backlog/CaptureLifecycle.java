@@ -101,6 +101,17 @@ final class CaptureLifecycle {
     private void requireCaches(ConnectorSettings settings, String[] caches) {
         new StartChecks(plugin).caches(settings, caches);
         guard.requireRead(Arrays.asList(caches));
+        requireCreation(settings);
+    }
+
+    /**
+     * Refuses a caller who may not create what {@link CaptureDeployer#ensure} would create. Nodes create it with their
+     * own permissions, under names that the caller chooses. A capture whose cache and service exist needs neither.
+     */
+    private void requireCreation(ConnectorSettings settings) {
+        if (!guard.asNode(() -> BacklogCache.isOwn(plugin, settings))) guard.requireCreate(settings.cacheName);
+
+        if (!CaptureServices.isOwn(plugin.context(), settings)) guard.requireDeploy(settings.serviceName);
     }
 
     /** Applies the caches; removes the registration again if the connector never got a backlog cache. */

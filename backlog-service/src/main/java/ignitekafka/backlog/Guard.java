@@ -16,7 +16,8 @@ import org.apache.ignite.plugin.security.SecurityPermission;
 
 /**
  * Authorizes calls: a call that writes needs the secret of the capture, a call that reads a cache needs the caller's
- * permission to read it.
+ * permission to read it, a call that makes nodes create a cache or deploy a service needs the caller's permission for
+ * that name.
  *
  * <p>Permissions exist where nodes have a security plugin. Ignite's own authentication has users but no permissions on
  * caches; there, only its administrator may end a capture without the secret. Without both, every client may, as it may
@@ -79,6 +80,16 @@ final class Guard {
     void requireRead(Collection<String> caches) {
         for (String cache : caches)
             authorize(cache, SecurityPermission.CACHE_READ, "may not read cache '" + cache + '\'');
+    }
+
+    /** Refuses a call that would create the backlog cache of that name if its user may not create it. */
+    void requireCreate(String cache) {
+        authorize(cache, SecurityPermission.CACHE_CREATE, "may not create backlog cache '" + cache + '\'');
+    }
+
+    /** Refuses a call that would deploy the capture service of that name if its user may not deploy it. */
+    void requireDeploy(String service) {
+        authorize(service, SecurityPermission.SERVICE_DEPLOY, "may not deploy capture service '" + service + '\'');
     }
 
     /** Refuses to end a capture without its secret unless the caller is an administrator. */

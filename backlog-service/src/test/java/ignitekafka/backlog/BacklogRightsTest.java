@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Collectors;
 import org.apache.ignite.client.ClientAuthorizationException;
 import org.apache.ignite.client.ClientException;
 import org.apache.ignite.client.IgniteClient;
@@ -28,8 +29,11 @@ class BacklogRightsTest {
     private static final String SECRET = "a-secret-of-more-than-22-characters";
     private static final Map<String, String> FAST = Map.of(ConnectorSettings.FLUSH_FREQUENCY, "20");
     private static final Map<String, Set<String>> RIGHTS = Map.of(
-            "connector", Set.of("SERVICE_INVOKE", "CACHE_READ:open"),
+            "connector",
+                    Set.of("SERVICE_INVOKE", "CACHE_READ:open", create("c"), deploy("c"), create("s"), deploy("s")),
             "stranger", Set.of("SERVICE_INVOKE", "CACHE_READ:closed"),
+            "reader", Set.of("SERVICE_INVOKE", "CACHE_READ:open"),
+            "creator of caches", Set.of("SERVICE_INVOKE", "CACHE_READ:open", create("r")),
             "administrator", Set.of("SERVICE_INVOKE", "ADMIN_OPS"),
             "reading administrator", Set.of("SERVICE_INVOKE", "ADMIN_OPS", "CACHE_READ:open"));
 
@@ -56,7 +60,7 @@ class BacklogRightsTest {
             BacklogService mine = service(connector);
             BacklogService theirs = service(stranger);
 
-            // Users need no permissions on the backlog's cache and service, or on tasks: nodes use their own.
+            // Users need no permissions on tasks, or on the backlog's cache once it is created: nodes use their own.
             assertEquals(2, mine.start("c", FAST, new String[] {"open"}, SECRET).get("registered"));
             cluster.node(0).cache("open").put(1, 1);
             mine.barrier("c");
@@ -84,6 +88,45 @@ class BacklogRightsTest {
                         service(administrator).forceStop("c", true).get("cache"));
             }
         }
+    }
+
+    @Test
+    void aUserNeedsPermissionForTheCacheAndTheServiceThatNodesCreate() throws Exception {
+        try (IgniteClient connector = cluster.thinClient("connector");
+                IgniteClient reader = cluster.thinClient("reader");
+                IgniteClient creator = cluster.thinClient("creator of caches")) {
+            Map<String, String> elsewhere =
+                    Map.of(ConnectorSettings.CACHE_NAME, "orders", ConnectorSettings.FLUSH_FREQUENCY, "20");
+
+            assertForbidden("CACHE_CREATE", () -> service(reader).start("r", FAST, new String[] {"open"}, SECRET));
+            assertForbidden(
+                    "'orders-c'", () -> service(connector).start("c", elsewhere, new String[] {"open"}, SECRET));
+            assertForbidden("SERVICE_DEPLOY", () -> service(creator).start("r", FAST, new String[] {"open"}, SECRET));
+            assertEquals(List.of("closed", "open"), caches());
+            assertEquals(0, service(reader).connectors().length);
+
+            // What exists needs no permission to create it, but what was lost meanwhile does.
+            service(connector).start("c", FAST, new String[] {"open"}, SECRET);
+            service(reader).start("c", FAST, new String[] {"open"}, SECRET);
+            service(reader).update("c", new String[0], SECRET);
+            cluster.node(0).destroyCache("kafka-connect-backlog-c");
+            assertForbidden("CACHE_CREATE", () -> service(reader).update("c", new String[] {"open"}, SECRET));
+            assertEquals(List.of("closed", "open"), caches());
+            service(connector).update("c", new String[] {"open"}, SECRET);
+            service(connector).stop("c", true, SECRET);
+        }
+    }
+
+    private static List<String> caches() {
+        return cluster.node(0).cacheNames().stream().sorted().collect(Collectors.toList());
+    }
+
+    private static String create(String connector) {
+        return "CACHE_CREATE:kafka-connect-backlog-" + connector;
+    }
+
+    private static String deploy(String connector) {
+        return "SERVICE_DEPLOY:kafka-connect-backlog-service-" + connector;
     }
 
     @Test
