@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,12 @@ from typing import Any
 import yaml
 
 from ..common.redaction import set_log_values
-from ..errors import SettingsError
+from ..errors import IgniteKafkaError, SettingsError
 from ..settings import secrets
 from ..settings.connector_files import SUFFIXES, BrokenConnector, ConnectorFolder, DeclaredConnector, read_folder
+from ..settings.files import LoadedSettings
 from ..settings.secrets import Secrets
-from .given import check_conversion, permissions_of
+from .given import conversion_errors, permissions_of
 from .tables import table
 
 Command = Callable[[argparse.Namespace], int]
@@ -63,12 +64,18 @@ def validate(arguments: argparse.Namespace) -> int:
 
 
 def _unusable(folder: ConnectorFolder) -> Iterator[BrokenConnector]:
-    """Connectors whose transforms cannot be created, or whose conditions contain constants without a value."""
-    for one in folder.connectors:
-        try:
-            check_conversion(one.settings())
-        except SettingsError as error:
+    """What is wrong with transforms and conditions, also of connectors whose other settings are wrong."""
+    given: list[tuple[DeclaredConnector | BrokenConnector, LoadedSettings, Sequence[IgniteKafkaError]]] = [
+        *((one, one.loaded, ()) for one in folder.connectors),
+        *((one, one.loaded, _findings(one)) for one in folder.broken if one.loaded is not None),
+    ]
+    for one, loaded, before in given:
+        for error in conversion_errors(loaded, before):
             yield BrokenConnector(one.file, one.line, one.name, error)
+
+
+def _findings(one: BrokenConnector) -> Sequence[IgniteKafkaError]:
+    return one.error.findings or (one.error,)
 
 
 def plan(arguments: argparse.Namespace) -> int:
@@ -146,7 +153,8 @@ def _list_offsets(one: DeclaredConnector, values: dict[str, Any], hidden: Secret
 
 def _show_broken(folder: ConnectorFolder) -> int:
     for one in folder.broken:
-        print(f"{one.file}, line {one.line}: {one.name}: {one.error}")
+        for error in _findings(one):
+            print(f"{one.file}, line {one.line}: {one.name}: {error}")
     return 2 if folder.broken else 0
 
 

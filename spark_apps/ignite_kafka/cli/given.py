@@ -145,12 +145,3 @@ def conversion_errors(loaded: LoadedSettings, before: Iterable[IgniteKafkaError]
             with found.check():
                 check(settings)
     return found.errors
-
-
-def check_conversion(settings: ConnectorSettings) -> None:
-    """Check transforms and conditions. Loads their modules, which takes nearly half a second, only if the connector has any.
-
-    :raises SettingsError: as :func:`ignite_kafka.convert.check_transforms` and :func:`ignite_kafka.convert.filter.check_conditions`.
-    """
-    check_conditions(settings)
-    check_transforms(settings)

@@ -19,6 +19,7 @@ from .connect_names import CLASS, is_connect, settings_class, translate
 from .connector import ConnectorSettings
 from .declared_offsets import DeclaredOffset, parse_offsets
 from .files import LoadedSettings
+from .findings import Findings
 from .sink import SinkSettings
 from .strimzi import Parts
 from .strimzi_worker import with_worker
@@ -29,7 +30,9 @@ from .yaml_lines import BadDocument, Document, documents
 log = logging.getLogger(__name__)
 STATES = ("running", "paused", "stopped")
 SUFFIXES = (".yaml", ".yml")
+_UNNAMED = "unnamed"
 KEYS = ("name", "class", "config", "state", "offsets", "dag", "task")
+_NEXT = re.compile(rb"---(\s|$)")  # begins the next document
 _NAME = re.compile(rb"^(?:metadata:\s*\n\s+)?name:\s*[\"']?([A-Za-z0-9._-]+)", re.MULTILINE)
 
 
@@ -63,8 +66,7 @@ class DeclaredConnector:
         :param values: values that override those of the file, such as the brokers' addresses.
         :raises SettingsError: see :meth:`LoadedSettings.settings`.
         """
-        loaded = replace(self.loaded, ignored={})  # `validate` reports them; a Dag file is parsed every 30 seconds
-        return (loaded.with_values(values, "the command line") if values else loaded).settings()
+        return _settings_of(self.loaded.with_values(values, "the command line") if values else self.loaded)
 
 
 @dataclass(frozen=True)
@@ -72,12 +74,14 @@ class BrokenConnector:
     """A document, or a whole file, that is no connector.
 
     :param name: the connector's name, or the file's where that is not known.
+    :param loaded: its settings as read; None: they could not be read.
     """
 
     file: str
     line: int
     name: str
     error: IgniteKafkaError
+    loaded: LoadedSettings | None = None
 
 
 @dataclass(frozen=True)
@@ -94,12 +98,15 @@ class _Place:
     line: int
     name: str
 
-    def broken(self, error: IgniteKafkaError) -> BrokenConnector:
+    def broken(self, error: IgniteKafkaError, loaded: LoadedSettings | None = None) -> BrokenConnector:
+        return BrokenConnector(self.file, self.locate(error), self.name, error, loaded)
+
+    def locate(self, error: IgniteKafkaError) -> int:
+        """Name file and line in an error of this document; returns the line."""
         error.where.pop("file", None)
         line = int(error.where.pop("line", None) or self.line)
-        set_in = str(error.where.get("set_in") or f"{self.file}, line {line}")
-        error.where["set_in"] = set_in
-        return BrokenConnector(self.file, line, self.name, error)
+        error.where["set_in"] = str(error.where.get("set_in") or f"{self.file}, line {line}")
+        return line
 
 
 def read_folder(folder: str | Path) -> ConnectorFolder:
@@ -170,24 +177,26 @@ def _read_file(path: Path, file: str) -> Iterator[tuple[_Place, Document | Ignit
 
 def _name_in(content: bytes, line: int, otherwise: str) -> str:
     """The name in a document that cannot be read, so that its Dag keeps its id."""
-    named = _NAME.search(b"\n".join(content.splitlines()[line - 1 :]))
+    first, *rest = content.splitlines()[line - 1 :] or [b""]
+    end = next((number for number, text in enumerate(rest) if _NEXT.match(text)), len(rest))
+    named = _NAME.search(b"\n".join((first, *rest[:end])))
     return named[1].decode() if named else otherwise
 
 
 def _declared(
     place: _Place, document: Document, maps: Mapping[str, Any], workers: Mapping[str, GivenFile]
 ) -> DeclaredConnector | BrokenConnector:
+    found, loaded = Findings(), None
     try:
         if not isinstance(document.value, dict):
             raise SettingsError("the document is no mapping", f"It has: {', '.join(KEYS)}")
-        given = strimzi.parts(document, maps) if strimzi.is_strimzi(document.value) else _parts(document)
-        made = _connector(place, given, workers)
-        settings = made.settings()
-        if settings.name != place.name:
-            made = replace(made, name=settings.name)
-        return made
+        given = strimzi.parts(document, maps) if strimzi.is_strimzi(document.value) else _parts(document, found)
+        given = _form_checked(given, found)
+        with found.check():
+            loaded = _loaded_by_worker(place, given, workers)
+        return _checked(place, given, loaded, found)
     except IgniteKafkaError as error:
-        return place.broken(error)
+        return place.broken(error, loaded)
     except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError) as error:
         # a value of a type that no check foresees; one document must not stop the connectors of all others
         log.debug("the document cannot be used", exc_info=True)
@@ -195,34 +204,76 @@ def _declared(
         return place.broken(SettingsError(what, f"Compare it with the keys {', '.join(KEYS)} and their types"))
 
 
-def _parts(document: Document) -> Parts:
+def _parts(document: Document, found: Findings) -> Parts:
+    """Parts of a document of ours; those that are wrong are left out."""
     value, lines = document.value, document.lines
     for key in value:
-        if key not in KEYS:
-            raise SettingsError(f"there is no {key}", did_you_mean(key, KEYS) or f"There are: {', '.join(KEYS)}", line=lines.get((key,)))
-    for key in ("config", "dag", "task"):
-        if not isinstance(value.get(key) or {}, dict):
-            raise SettingsError(f"{key} is no mapping", line=lines.get((key,)))
+        with found.check():
+            if key not in KEYS:
+                remedy = did_you_mean(key, KEYS) or f"There are: {', '.join(KEYS)}"
+                raise SettingsError(f"there is no {key}", remedy, line=lines.get((key,)))
+    made: dict[str, Any] = {}
+    for key, arguments in (("config", None), ("dag", airflow_arguments.DAG), ("task", airflow_arguments.TASK)):
+        given, made[key] = value.get(key) or {}, {}
+        with found.check():
+            if not isinstance(given, dict):
+                raise SettingsError(f"{key} is no mapping", line=lines.get((key,)))
+            made[key] = given if arguments is None else airflow_arguments.parsed(key, given, arguments, lines)
     return Parts(
         name=value.get("name"),
         connector_class=value.get("class"),
-        config=value.get("config") or {},
+        config=made["config"],
         config_path=("config",),
         lines=lines,
         state=value.get("state", "running"),
         offsets=value.get("offsets"),
-        dag=airflow_arguments.parsed("dag", value.get("dag") or {}, airflow_arguments.DAG, lines),
-        task=airflow_arguments.parsed("task", value.get("task") or {}, airflow_arguments.TASK, lines),
+        dag=made["dag"],
+        task=made["task"],
     )
 
 
-def _connector(place: _Place, given: Parts, workers: Mapping[str, GivenFile]) -> DeclaredConnector:
-    if not isinstance(given.name, str):
-        raise SettingsError("name is missing", "Name the connector: its offsets are stored under that name")
-    if given.config.get("name", given.name) != given.name:
-        raise SettingsError("config.name differs from name", "Leave it out", line=given.lines.get((*given.config_path, "name")))
-    if given.state not in STATES:
-        raise SettingsError(f"state is {given.state!r}", f"Allowed: {', '.join(STATES)}", line=given.lines.get(given.state_path))
+def _form_checked(given: Parts, found: Findings) -> Parts:
+    """The parts with a name in any case, so that the settings can be checked, too."""
+    with found.check():
+        if not isinstance(given.name, str):
+            raise SettingsError("name is missing", "Name the connector: its offsets are stored under that name")
+        if given.config.get("name", given.name) != given.name:
+            raise SettingsError("config.name differs from name", "Leave it out", line=given.lines.get((*given.config_path, "name")))
+    with found.check():
+        if given.state not in STATES:
+            raise SettingsError(f"state is {given.state!r}", f"Allowed: {', '.join(STATES)}", line=given.lines.get(given.state_path))
+    return given if isinstance(given.name, str) else replace(given, name=_UNNAMED)
+
+
+def _checked(place: _Place, given: Parts, loaded: LoadedSettings | None, found: Findings) -> DeclaredConnector:
+    """The connector, whose name is that of its settings.
+
+    :raises SettingsError: all that is wrong with the document.
+    """
+    name, offsets = given.name, ()
+    if loaded is not None:
+        with found.check():
+            name = _settings_of(loaded).name
+        with found.check():
+            offsets = () if given.offsets is None else parse_offsets(given.offsets, sink=loaded.direction is SinkSettings)
+    if loaded is None or found.errors:
+        if len(found.errors) > 1:
+            for error in found.errors:
+                place.locate(error)
+        found.raise_all()
+        raise AssertionError("settings that could not be read have an error")
+    return DeclaredConnector(
+        place.file, place.line, name, loaded, given.state, offsets, given.list_offsets, given.restarts, given.dag, given.task
+    )
+
+
+def _settings_of(loaded: LoadedSettings) -> ConnectorSettings:
+    # `validate` reports what is ignored; a Dag file is parsed every 30 seconds
+    return replace(loaded, ignored={}).settings()
+
+
+def _loaded_by_worker(place: _Place, given: Parts, workers: Mapping[str, GivenFile]) -> LoadedSettings:
+    """Settings of a connector, with those of its worker if the document names one."""
 
     def set_in(name: str) -> str:
         return f"{place.file}, line {given.lines.get((*given.config_path, name), place.line)}"
@@ -235,12 +286,7 @@ def _connector(place: _Place, given: Parts, workers: Mapping[str, GivenFile]) ->
         merged = with_worker(workers.get(given.cluster), connector)
         given, origin, ignored = replace(given, config=merged.given), dict(merged.origin), dict(merged.ignored)
     loaded = _loaded(given, {**origin, "name": f"{place.file}, line {place.line}"}, f"{place.file}, line {place.line}")
-    loaded = replace(loaded, ignored={**loaded.ignored, **ignored}, origin={**{name: origin[name] for name in ignored}, **loaded.origin})
-    sink = loaded.direction is SinkSettings
-    offsets = () if given.offsets is None else parse_offsets(given.offsets, sink=sink)
-    return DeclaredConnector(
-        place.file, place.line, given.name, loaded, given.state, offsets, given.list_offsets, given.restarts, given.dag, given.task
-    )
+    return replace(loaded, ignored={**loaded.ignored, **ignored}, origin={**{name: origin[name] for name in ignored}, **loaded.origin})
 
 
 def _loaded(given: Parts, origin: Mapping[str, str], document: str) -> LoadedSettings:
@@ -280,4 +326,4 @@ def _unique(made: list[DeclaredConnector | BrokenConnector]) -> ConnectorFolder:
 def _doubled(one: DeclaredConnector, same: list[DeclaredConnector]) -> BrokenConnector:
     other = next(other for other in same if other is not one)
     what = f"the connector {one.name} is in {other.file}, line {other.line}, too"
-    return _Place(one.file, one.line, one.name).broken(SettingsError(what, "Give each connector its own name"))
+    return _Place(one.file, one.line, one.name).broken(SettingsError(what, "Give each connector its own name"), one.loaded)

@@ -5,6 +5,7 @@ So a name such as ``2024`` or ``no`` is a text, as it is for JSON Schema's users
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ Path = tuple[str | int, ...]
 _TAG = "tag:yaml.org,2002:"
 _NULLS, _BOOLEANS = ("", "~", "null", "Null", "NULL"), {"true": True, "false": False}
 _MAX_NODES = 100_000
+_BEGIN = re.compile(r"---(\s|$)")
 
 
 @dataclass(frozen=True)
@@ -46,45 +48,80 @@ class BadDocument:
 def documents(content: bytes, file: str) -> Iterator[Document | BadDocument]:
     """Read the documents of a YAML file; empty ones are left out.
 
-    A document is bad that holds a key twice, a tag, too many nodes, or an alias of a node in itself.
+    A document is bad that is no YAML, or holds a key twice, a tag, too many nodes, or an alias of a node in itself.
 
-    :raises SettingsError: the rest of the file is no YAML, or nested too deeply; the error names the line, if it is known.
+    :raises SettingsError: the file is no text of YAML, or nested too deeply.
     """
     try:
-        for node in yaml.compose_all(content.decode("utf-8-sig"), Loader=yaml.SafeLoader):
-            made = _Maker(file)
-            line = node.start_mark.line + 1
-            try:
-                value = made.value(node, ())
-            except SettingsError as error:
-                yield BadDocument(line, error)
-                continue
-            if value is not None:
-                yield Document(line, value, made.lines)
+        text = content.decode("utf-8-sig")
+        last = -1
+        try:
+            for node in yaml.compose_all(text, Loader=yaml.SafeLoader):
+                last = node.start_mark.line
+                yield from _document(node, 0, file)
+        except yaml.MarkedYAMLError:
+            yield from _one_by_one(text, last, file)
     except RecursionError:
         raise SettingsError("the file is nested too deeply", "Write at most 100 levels", file=file) from None
     except UnicodeDecodeError as error:
         raise SettingsError("the file is not UTF-8", "Save it as UTF-8", file=file) from error
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise SettingsError(f"the file is not YAML: {error.problem}", file=file, line=mark.line + 1 if mark else None) from error
     except yaml.YAMLError as error:
         raise SettingsError(f"the file is not YAML: {' '.join(str(error).split())}", file=file) from error
 
 
-class _Maker:
-    """Makes values of nodes, and keeps the line of each."""
+def _one_by_one(text: str, after: int, file: str) -> Iterator[Document | BadDocument]:
+    """The documents of a file of which one is no YAML, each composed by itself: PyYAML reads nothing after an error.
 
-    def __init__(self, file: str) -> None:
+    :param after: line, from 0, at which the last document began that is read already; -1: none.
+    """
+    lines = text.splitlines(keepends=True)
+    begins = [number for number, line in enumerate(lines) if number == 0 or _BEGIN.match(line)]
+    for begin, end in zip(begins, [*begins[1:], len(lines)], strict=True):
+        if end <= after + 1:
+            continue
+        try:
+            node = yaml.compose("".join(lines[begin:end]), Loader=yaml.SafeLoader)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            line = min(begin + mark.line, end - 1) + 1 if mark else None
+            yield BadDocument(begin + 1, SettingsError(f"the file is not YAML: {error.problem}", file=file, line=line))
+        else:
+            if node is not None and begin + node.start_mark.line > after:
+                yield from _document(node, begin, file)
+
+
+def _document(node: Any, begin: int, file: str) -> Iterator[Document | BadDocument]:
+    """A document's value, unless it is empty.
+
+    :param begin: lines before the text that the node is of.
+    """
+    made = _Maker(file, begin)
+    line = begin + node.start_mark.line + 1
+    try:
+        value = made.value(node, ())
+    except SettingsError as error:
+        yield BadDocument(line, error)
+        return
+    if value is not None:
+        yield Document(line, value, made.lines)
+
+
+class _Maker:
+    """Makes values of nodes, and keeps the line of each.
+
+    :param begin: see :func:`_document`.
+    """
+
+    def __init__(self, file: str, begin: int) -> None:
         self.lines: dict[Path, int] = {}
-        self._file = file
+        self._file, self._begin = file, begin
         self._left = _MAX_NODES
 
     def value(self, node: Any, path: Path) -> Any:
         self._left -= 1
         if self._left < 0 or len(path) > 100:
             raise self._wrong("it has too many nodes, or an alias of a node in itself", node)
-        self.lines.setdefault(path, node.start_mark.line + 1)
+        self.lines.setdefault(path, self._line(node))
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
@@ -110,9 +147,12 @@ class _Maker:
                 continue
             if key.value in found:
                 raise self._wrong(f"{key.value!r} is given twice", key)
-            self.lines[*path, key.value] = key.start_mark.line + 1
+            self.lines[*path, key.value] = self._line(key)
             found[key.value] = self.value(item, (*path, key.value))
         return {**merged, **found}
 
     def _wrong(self, what: str, node: Any) -> SettingsError:
-        return SettingsError(f"the file cannot be read: {what}", file=self._file, line=node.start_mark.line + 1)
+        return SettingsError(f"the file cannot be read: {what}", file=self._file, line=self._line(node))
+
+    def _line(self, node: Any) -> int:
+        return int(self._begin + node.start_mark.line + 1)

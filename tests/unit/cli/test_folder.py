@@ -45,6 +45,33 @@ def test_transforms_are_made_in_both_forms(folder: Path, capsys: pytest.CaptureF
     assert any(line.startswith("d.yaml, line 1: d: ") and "Did you mean MaskField$Value?" in line for line in lines)
 
 
+def test_every_document_of_a_file_gives_all_its_findings_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of documents beside one that is no YAML, and of one whose other settings are wrong, transforms are checked, too."""
+    masked = "  transforms: a\n  transforms.a.type: MaskField$Value\n  transforms.a.feilds: x\n"
+    documents = [
+        f"name: first\nconfig:\n  topic_prefixx: t\n{masked}",
+        "name: [no yaml\n",
+        f"name: good\nconfig:\n{masked}",
+        f"config:\n  batch_size: many\n{masked}state: halted\ndags: {{}}\n",
+    ]
+    (folder / "c.yaml").write_text("---\n".join(documents))
+    assert cli.main(["-q", "validate", str(folder)]) == 2
+    out = capsys.readouterr().out
+    assert "a.yaml, line 1" in out
+    for beginning, what in [
+        ("c.yaml, line 1: first: ", "setting topic_prefixx, set in c.yaml, line 3"),
+        ("c.yaml, line 1: first: ", "transforms.a.feilds, set in c.yaml, line 6"),
+        ("c.yaml, line 8: c: ", "the file is not YAML"),
+        ("c.yaml, line 10: good: ", "transforms.a.feilds, set in c.yaml, line 14"),
+        ("c.yaml, line 16: c-c.yaml-16: ", "name is missing"),
+        ("c.yaml, line 16: c-c.yaml-16: ", "state is 'halted' [set in c.yaml, line 21]. Allowed: running, paused"),
+        ("c.yaml, line 16: c-c.yaml-16: ", "there is no dags [set in c.yaml, line 22]"),
+        ("c.yaml, line 16: c-c.yaml-16: ", "setting batch_size"),
+        ("c.yaml, line 16: c-c.yaml-16: ", "transforms.a.feilds, set in c.yaml, line 20"),
+    ]:
+        assert any(line.startswith(beginning) and what in line for line in out.splitlines()), (what, out)
+
+
 def test_a_folder_that_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["-q", "apply", "/not/here"]) == 2
     assert "there is no such folder of connector files" in capsys.readouterr().err

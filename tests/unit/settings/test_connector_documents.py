@@ -64,6 +64,15 @@ def test_an_odd_document_is_a_broken_connector(text: str, message: str, tmp_path
     assert "odd.yaml, line " in str(one.error)
 
 
+def test_a_document_that_is_no_yaml_leaves_those_before_and_after_it(tmp_path: Path) -> None:
+    no_yaml = "name: bad\nconfig: {a: [\n"
+    (tmp_path / "c.yaml").write_text("---\n".join(["name: first\n", no_yaml, "# nothing\n", GOOD, no_yaml, "name: last\nstate: x\n"]))
+    found = read_folder(tmp_path)
+    assert [(one.name, one.line) for one in found.connectors] == [("first", 1), ("good", 8)]
+    assert [(one.name, one.line) for one in found.broken] == [("bad", 4), ("bad-c.yaml-13", 13), ("last", 16)]
+    assert all("set in c.yaml, line" in str(one.error) for one in found.broken)
+
+
 def test_a_broken_document_leaves_those_after_it(tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text(f"name: first\nconfig: {{a: 1, a: 2}}\n---\n{GOOD}")
     found = read_folder(tmp_path)
