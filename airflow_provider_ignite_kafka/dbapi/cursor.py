@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol, Self
 from zoneinfo import ZoneInfo
 
-from airflow_provider_ignite_kafka.dbapi.errors import DataError, InterfaceError, InternalError, ProgrammingError
+from airflow_provider_ignite_kafka.dbapi.errors import DataError, Error, InterfaceError, InternalError, ProgrammingError
 from airflow_provider_ignite_kafka.dbapi.values import SqlType, sql_type, to_python
 from ignite_kafka.errors import DecodeError, UnsupportedType
 from ignite_kafka.ignite import protocol
@@ -63,13 +64,10 @@ class Cursor:
         self._end()
         return self._execute(operation, self._arguments(parameters))
 
-    def _arguments(self, parameters: Sequence[Any] | None, row: str = "") -> list[bytes]:
-        """The values of parameters with their type codes.
-
-        :param row: of several lists of parameters, for the message.
-        """
+    def _arguments(self, parameters: Sequence[Any] | None) -> list[bytes]:
+        """The values of parameters with their type codes."""
         zone = self.connection.time_zone
-        return [_argument(value, zone, f"{row}parameter {position}") for position, value in enumerate(_listed(parameters), 1)]
+        return [_argument(value, zone, f"parameter {position}") for position, value in enumerate(_listed(parameters), 1)]
 
     def _execute(self, operation: str, arguments: Sequence[bytes]) -> Self:
         from ignite_kafka.ignite import sql_query  # imports pyarrow, which a web server must not load
@@ -93,13 +91,17 @@ class Cursor:
         """Run one statement with each of several lists of parameters; ``rowcount`` is their sum.
 
         :raises DataError: SQL has no such parameter; the statement is not run with any list then.
-        :raises Error: see :mod:`.errors`; the statement has been run with the lists before.
+        :raises Error: see :mod:`.errors`; the statement has been run with the lists before. The error names the list by its number.
         """
         self._check_open()
-        rows, changed = [self._arguments(parameters, f"row {row}, ") for row, parameters in enumerate(seq_of_parameters, 1)], 0
-        for arguments in rows:
-            self._end()
-            self._execute(operation, arguments)
+        rows, changed = [], 0
+        for number, parameters in enumerate(seq_of_parameters, 1):
+            with _of_row(number):
+                rows.append(self._arguments(parameters))
+        for number, arguments in enumerate(rows, 1):
+            with _of_row(number):
+                self._end()
+                self._execute(operation, arguments)
             changed += max(self.rowcount, 0)
         self.rowcount = changed
         return self
@@ -174,6 +176,16 @@ class Cursor:
         self._check_open()
         if self.description is None:
             raise InterfaceError("there are no rows to fetch: no statement was executed, or the last one is no query")
+
+
+@contextmanager
+def _of_row(number: int) -> Iterator[None]:
+    """Name the row in an error."""
+    try:
+        yield
+    except Error as error:
+        error.row = number
+        raise
 
 
 def _listed(parameters: Sequence[Any] | None) -> Sequence[Any]:

@@ -8,7 +8,15 @@ from ignite_kafka.ignite.protocol import SECURITY_VIOLATION, ThinError
 
 
 class Error(Exception):
-    """Base of all errors of the DB-API."""
+    """Base of all errors of the DB-API.
+
+    :attr row: of a call for many rows, the number of the row that failed, from 1; None: of no row.
+    """
+
+    row: int | None = None
+
+    def __str__(self) -> str:
+        return super().__str__() if self.row is None else f"row {self.row}: {super().__str__()}"
 
 
 class InterfaceError(Error):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.sql.hooks.sql import DbApiHook
 
+from airflow_provider_ignite_kafka.dbapi.errors import Error
 from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID, IgniteConnection
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 
@@ -129,6 +130,34 @@ class IgniteHook(DbApiHook):
     def _get_polars_df_by_chunks(self, sql: Any, parameters: Any = None, **kwargs: Any) -> Any:
         """Frames; the base class gives the columns of one."""
         return super()._get_polars_df_by_chunks(sql, _by_name(parameters), **{"iter_batches": True, **kwargs})
+
+    def insert_rows(
+        self,
+        table: Any,
+        rows: Any,
+        target_fields: Any = None,
+        commit_every: int = 1000,
+        replace: Any = False,
+        **kwargs: Any,
+    ) -> None:
+        """As the base class, but an error names the row by its number among all rows, not within those of `commit_every`.
+
+        :param commit_every: most rows that are checked before the first of them is sent; 0: all. The base class would insert none for 0.
+        """
+        taken = 0
+
+        def counted() -> Iterator[Any]:
+            nonlocal taken
+            for row in rows:
+                taken += 1
+                yield row
+
+        try:
+            super().insert_rows(table, counted(), target_fields, commit_every or None, replace, **kwargs)
+        except Error as error:
+            if error.row is not None and commit_every:
+                error.row += (taken - 1) // commit_every * commit_every
+            raise
 
     @staticmethod
     def _serialize_cell(cell: Any, conn: Any = None) -> Any:

@@ -13,6 +13,7 @@ import pytest
 from airflow_provider_ignite_kafka import dbapi
 from airflow_provider_ignite_kafka.dbapi.errors import error_of
 from airflow_provider_ignite_kafka.dbapi.values import SqlType, sql_type, to_python
+from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from ignite_kafka.ignite import protocol, sql_query
 from ignite_kafka.ignite.binary import row_values as rows
 from ignite_kafka.ignite.protocol import ThinError
@@ -22,19 +23,31 @@ UTC = ZoneInfo("UTC")
 
 
 class Node:
-    """A session that answers with the given replies, and keeps what it was asked."""
+    """A session, and a connection, that answers with the given replies, and keeps what it was asked. An error among them is raised."""
 
     schema: str | None = None
     time_zone = UTC
     types: Any = None
 
-    def __init__(self, *replies: bytes) -> None:
+    def __init__(self, *replies: bytes | dbapi.Error) -> None:
         self.replies = list(replies)
         self.asked: list[tuple[int, bytes]] = []
 
     def request(self, op: int, payload: bytes) -> memoryview:
         self.asked.append((op, payload))
-        return memoryview(self.replies.pop(0) if op != protocol.RESOURCE_CLOSE else b"")
+        reply = self.replies.pop(0) if op != protocol.RESOURCE_CLOSE else b""
+        if isinstance(reply, dbapi.Error):
+            raise reply
+        return memoryview(reply)
+
+    def cursor(self) -> dbapi.Cursor:
+        return dbapi.Cursor(self)
+
+    def commit(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
 
 
 def page(*values: object, columns: int = 1, more: bool = False) -> bytes:
@@ -100,9 +113,38 @@ def test_a_value_that_sql_does_not_have(value: object) -> None:
 
 def test_one_of_many_rows_with_such_a_value_is_named_and_none_is_sent() -> None:
     node = Node(*[result(["UPDATED"], 1)] * 3)
-    with pytest.raises(dbapi.DataError, match=r"^row 3, parameter 2: SQL has no parameter of type set"):
+    with pytest.raises(dbapi.DataError, match=r"^row 3: parameter 2: SQL has no parameter of type set"):
         dbapi.Cursor(node).executemany("INSERT INTO t VALUES (?, ?)", [[1, "a"], [2, "b"], [3, {"c"}]])
     assert node.asked == []
+
+
+@pytest.mark.parametrize("commit_every", [2, 3, 1000, 0])
+def test_insert_rows_names_the_row_among_all(commit_every: int, connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Airflow gives the cursor `commit_every` rows at a time."""
+    node = Node(*[result(["UPDATED"], 1)] * 7)
+    connect("ignite_default", conn_type="ignite")
+    monkeypatch.setattr(IgniteHook, "get_conn", lambda _hook: node)
+    given = [(number, {number} if number == 6 else "a") for number in range(1, 8)]
+    with pytest.raises(dbapi.DataError, match=r"^row 6: parameter 2: SQL has no parameter of type set"):
+        IgniteHook().insert_rows("t", iter(given), commit_every=commit_every)
+    assert len(node.asked) == {2: 4, 3: 3, 1000: 0, 0: 0}[commit_every], "the rows of the chunks before"
+
+
+@pytest.mark.parametrize("commit_every", [2, 1000])
+def test_a_row_that_the_cluster_refuses_is_named(commit_every: int, connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = Node(*[result(["UPDATED"], 1)] * 4, dbapi.IntegrityError("23000: Duplicate key"))
+    connect("ignite_default", conn_type="ignite")
+    monkeypatch.setattr(IgniteHook, "get_conn", lambda _hook: node)
+    with pytest.raises(dbapi.IntegrityError, match=r"^row 5: 23000: Duplicate key"):
+        IgniteHook().insert_rows("t", [(number,) for number in range(1, 8)], ["id"], commit_every)
+
+
+def test_insert_rows_without_chunks_inserts_all(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = Node(*[result(["UPDATED"], 1)] * 3)
+    connect("ignite_default", conn_type="ignite")
+    monkeypatch.setattr(IgniteHook, "get_conn", lambda _hook: node)
+    IgniteHook().insert_rows("t", [(1,), (2,), (3,)], commit_every=0)
+    assert len(node.asked) == 3
 
 
 def test_a_reply_that_cannot_be_read() -> None:
