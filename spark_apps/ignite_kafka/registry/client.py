@@ -15,14 +15,16 @@ from ..common.retry import GROWING, retry
 from ..errors import RegistryError, SettingsError
 from .config import RegistryConfig
 from .errors import translated
-from .schema import AVRO, KnownId, Reference, Registered, RegistrySchema
+from .schema import AVRO, KnownId, Reference, Registered, RegistrySchema, with_dialect
 
 if TYPE_CHECKING:
     from confluent_kafka.schema_registry import RegisteredSchema, Schema, SchemaRegistryClient
 
 K = TypeVar("K")
 V = TypeVar("V")
+T = TypeVar("T")
 _FOR_EVER = float("inf")
+_NOT_SO = (42201, 422, 40403)  # in this form: no schema, or not that of the subject
 
 
 class Registry:
@@ -121,7 +123,9 @@ class Registry:
         normalize = properties["normalize.schemas"]
         if properties["auto.register.schemas"]:
             doing = "registering a schema"
-            id = self._call(doing, lambda client: client.register_schema(subject, _theirs(schema), normalize), subject=subject)
+            id = self._call(
+                doing, _in_either_form(lambda client, one: client.register_schema(subject, one, normalize), schema), subject=subject
+            )
             return Registered(self._checked(id, subject), schema), _FOR_EVER
         ttl = properties["latest.cache.ttl.sec"]
         lives_s = _FOR_EVER if ttl < 0 else float(ttl)
@@ -134,7 +138,9 @@ class Registry:
         if properties["use.latest.version"]:
             return self._latest("reading the latest schema", subject, lambda client: client.get_latest_version(subject), strict), lives_s
         doing = "looking a schema up"
-        id = self._call(doing, lambda client: client.lookup_schema(subject, _theirs(schema), normalize).schema_id, subject=subject)
+        id = self._call(
+            doing, _in_either_form(lambda client, one: client.lookup_schema(subject, one, normalize).schema_id, schema), subject=subject
+        )
         return Registered(self._checked(id, subject), schema), _FOR_EVER
 
     def _latest(self, doing: str, subject: str, ask: Callable[[SchemaRegistryClient], RegisteredSchema], strict: bool) -> Registered:
@@ -196,6 +202,30 @@ def _make_client(config: RegistryConfig) -> SchemaRegistryClient:
         text = f"the client of the schema registry cannot be made: {error}"
         files = {name: config.client.get(name) for name in ("ssl.ca.location", "ssl.certificate.location")}
         raise SettingsError(text, "Check schema.registry.ssl.truststore.location and keystore.location", **files) from error
+
+
+def _in_either_form(request: Callable[[SchemaRegistryClient, Schema], T], schema: RegistrySchema) -> Callable[[SchemaRegistryClient], T]:
+    """A request with a schema as it is and, if the registry refuses or does not know it so, with ``$schema``.
+
+    Apicurio Registry takes a JSON Schema of a single value or an array for none unless it has ``$schema``. Confluent's registry takes any,
+    and there one with ``$schema`` has another id than that which Confluent's converter writes. So that form is the second.
+    """
+
+    def ask(client: SchemaRegistryClient) -> T:
+        from confluent_kafka.schema_registry.error import SchemaRegistryError
+
+        try:
+            return request(client, _theirs(schema))
+        except SchemaRegistryError as refused:
+            other = with_dialect(schema) if refused.error_code in _NOT_SO else None
+            if other is None:
+                raise
+            try:
+                return request(client, _theirs(other))
+            except SchemaRegistryError as again:
+                raise (refused if again.error_code in _NOT_SO else again) from again
+
+    return ask
 
 
 def _theirs(schema: RegistrySchema) -> Schema:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+from dataclasses import dataclass, field, replace
 
 from ..errors import UnsupportedType
 
 AVRO, JSON = "AVRO", "JSON"
 """Types of schemas, by the registry's names."""
+_DIALECT = "http://json-schema.org/draft-07/schema#"
+"""Of schemas that name none, for Confluent's registry and converters."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,17 @@ class RegistrySchema:
     text: str = field(repr=False)
     type: str
     references: tuple[Reference, ...] = ()
+
+
+def with_dialect(schema: RegistrySchema) -> RegistrySchema | None:
+    """The same JSON Schema with ``$schema``; None for one that has it, and for other types."""
+    if schema.type != JSON:
+        return None
+    root = json.loads(schema.text)
+    if not isinstance(root, dict) or "$schema" in root:
+        return None
+    body = schema.text.strip().removeprefix("{").lstrip()  # the rest stays as it is: defaults keep the digits of their numbers
+    return replace(schema, text=f'{{"$schema":"{_DIALECT}"{"" if body.startswith("}") else ","}{body}')
 
 
 @dataclass(frozen=True)

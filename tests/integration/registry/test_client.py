@@ -16,7 +16,7 @@ import pytest
 
 from ignite_kafka.errors import RegistryError, RegistryUnavailable
 from ignite_kafka.registry.client import Registry
-from ignite_kafka.registry.schema import JSON, RegistrySchema
+from ignite_kafka.registry.schema import JSON, Registered, RegistrySchema
 from tests.support import QUICK_JVM
 from tests.support.registry import config, gate, record
 from tests.support.tcp_proxy import TcpProxy
@@ -64,6 +64,31 @@ def test_a_json_schema_keeps_its_type(connect: Connect, schema_registry: SchemaR
     id = connect(schema_registry.url).registered(unique("t") + "-value", schema).id
     found = connect(schema_registry.url).schema(id)
     assert (found.type, json.loads(found.text)) == (JSON, json.loads(schema.text))
+
+
+SINGLE = {
+    "integer": '{"type":"integer","connect.type":"int64"}',
+    "text": '{"type":"string"}',
+    "flag": '{"type":"boolean"}',
+    "decimal": '{"title":"org.apache.kafka.connect.data.Decimal","type":"number","connect.type":"bytes"}',
+    "optional": '{"oneOf":[{"type":"null"},{"type":"number","connect.type":"float64"}]}',
+    "list": '{"type":"array","items":{"type":"integer","connect.type":"int32"}}',
+    "anything": "{}",
+}
+
+
+def test_json_schemas_of_single_values_are_registered_and_found(connect: Connect, schema_registry: SchemaRegistry, unique: Unique) -> None:
+    """Apicurio takes each of them for no schema, unless it has ``$schema``."""
+    registers, looks_up = connect(schema_registry.url), connect(schema_registry.url, {"auto.register.schemas": "false"})
+    for name, text in SINGLE.items():
+        subject, schema = unique(name) + "-key", RegistrySchema(text, JSON)
+        with pytest.raises(RegistryError, match="looking a schema up failed"):
+            looks_up.registered(subject, schema)
+        made = registers.registered(subject, schema)
+        assert looks_up.registered(subject, schema) == made == Registered(made.id, schema)
+        found = json.loads(connect(schema_registry.url).schema(made.id).text)
+        assert found.pop("$schema") == "http://json-schema.org/draft-07/schema#"
+        assert found == json.loads(text)
 
 
 def test_without_registration_a_schema_that_is_missing_is_refused(

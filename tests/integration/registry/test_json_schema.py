@@ -51,8 +51,8 @@ def test_entries_travel_with_their_json_schema(
     name = unique("j")
     common: dict[str, Any] = {
         "ignite_addresses": ignite.addresses, "bootstrap_servers": kafka.bootstrap, "internal_topic_prefix": f"in-{name}", "slots": 2,
-        "key_converter": "json", "value_converter": "json-schema",
-        "value_converter_config": {"schema.registry.url": schema_registry.url},
+        "key_converter": "json-schema", "key_converter_config": {"schema.registry.url": schema_registry.url},
+        "value_converter": "json-schema", "value_converter_config": {"schema.registry.url": schema_registry.url},
     }  # fmt: skip
     with ignite.client() as client:
         trades = {number: Trade(number, None if number % 7 == 0 else f"é {number}", number / 4) for number in range(ROWS)}
@@ -63,6 +63,9 @@ def test_entries_travel_with_their_json_schema(
     clients = kafka_clients(source, Secrets())
     messages = list(read_to_end(clients, Topics(clients), topic, [0, 1]))
     assert len(messages) == ROWS
+    keys = [message.key() or b"" for message in messages]
+    assert len({key[:5] for key in keys}) == 1
+    assert {int(key[5:]) for key in keys} == set(range(ROWS))
     values = [message.value() or b"" for message in messages]
     ids = {value[:5] for value in values}
     schemas = {id: get(schema_registry, f"/schemas/ids/{int.from_bytes(id[1:], 'big')}") for id in ids}
