@@ -119,8 +119,8 @@ def _by_last_line(ended: AppExit) -> AirflowException:
 
 
 def _retriable(kind: type[errors.IgniteKafkaError]) -> bool:
-    """Whether a retry may help. It may for the base class, which wraps errors of Spark and Java."""
-    return kind in (errors.IgniteKafkaError, errors.OutcomeUnknown) or not kind.final
+    """Whether a retry, in a new process, may help. It may for the base class, which wraps errors of Spark and Java."""
+    return kind in (errors.IgniteKafkaError, errors.OutcomeUnknown, errors.CallsStuck) or not kind.final
 
 
 def _kind(exit_code: int) -> type[AirflowException]:

@@ -232,6 +232,10 @@ class TaskFailed(IgniteKafkaError):
     final = False
 
 
+class CallsStuck(IgniteKafkaError):
+    """Too many calls of librdkafka in this process have not returned. No retry in this process can succeed; a new process can."""
+
+
 class LocalDiskFull(IgniteKafkaError):
     """A local folder is full, over quota or read-only; `where` has the path and, on this host, the free bytes. A retry may succeed."""
 

@@ -8,6 +8,7 @@ of its own, which is left behind if the call does not return; the client that it
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from typing import Any, TypeVar
 from confluent_kafka import Consumer, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from ..errors import KafkaUnavailable, TaskFailed
+from ..errors import CallsStuck, KafkaUnavailable
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -41,13 +42,14 @@ def bounded(call: Callable[[], T], timeout_s: float) -> T:
 
     :param timeout_s: that the call itself was given; it has :data:`GRACE_S` more.
     :raises CallStuck: it did not return in this time.
-    :raises TaskFailed: :data:`MOST_STUCK` earlier calls of this process have not returned.
+    :raises CallsStuck: :data:`MOST_STUCK` earlier calls of this process have not returned.
     """
     _left_behind[:] = [thread for thread in _left_behind if thread.is_alive()]
     if len(_left_behind) >= MOST_STUCK:
-        raise TaskFailed(
+        raise CallsStuck(
             f"{len(_left_behind)} calls of librdkafka in this process have not returned",
             "Run again: a new process has no such calls. Check the network between this host and the brokers.",
+            host=socket.gethostname(),
         )
     outcome: Future[T] = Future()
     ended = threading.Event()
@@ -111,7 +113,7 @@ def answer_of(future: Future[T], admin: AdminClient, timeout_s: float, doing: st
 
 def _refresh(admin: AdminClient) -> None:
     """Make a client read the cluster's metadata. A failure is ignored, because the pending request reports it."""
-    with suppress(KafkaException, CallStuck, TaskFailed):
+    with suppress(KafkaException, CallStuck, CallsStuck):
         bounded(lambda: admin.list_topics(timeout=_REFRESH_S), _REFRESH_S)
 
 
@@ -119,5 +121,5 @@ def close_consumer(consumer: Consumer) -> None:
     """Close a consumer. One that does not close stays open: its caller has what it read, and commits nothing by it."""
     try:
         bounded(consumer.close, _CLOSE_S)
-    except (CallStuck, TaskFailed) as cause:
+    except (CallStuck, CallsStuck) as cause:
         log.warning("a consumer was left open: %s", cause)

@@ -26,6 +26,7 @@ from .. import events
 from ..common.deadline import Deadline
 from ..common.local_disk import SPARK_REMEDY, disk_errors
 from ..common.redaction import hidden_values, hide_values, set_log_values
+from ..errors import CallsStuck
 from ..plan.source_plan import RunPlan
 from ..registry.registries import Ids, known_ids, learn_ids
 from ..settings.secrets import Secrets
@@ -97,10 +98,15 @@ def _run_task(
 def _noting(
     failed: Accumulator[Failed], emitted: Accumulator[EventCounts], noted: Accumulator[Notes], work: Work, numbers: Iterable[int]
 ) -> Iterator[SlotResult]:
-    """Results of a task; its errors, its events and those that it notes are added to those that the driver sees."""
+    """Results of a task; its errors, its events and those that it notes are added to those that the driver sees.
+
+    :raises CallsStuck: as the error of the whole task, it ends this Python worker, and Spark tries the task again in a new one.
+    """
     before = Counter(events.counts())
     events.take_notes()  # of a task before, which failed
     for result in work(numbers):
+        if isinstance(result.error, CallsStuck):
+            raise result.error
         if result.error is not None:
             failed.add((result,))
         yield result

@@ -10,7 +10,7 @@ from pyspark import SparkContext
 
 from ..common.local_disk import disk_error_in
 from ..common.redaction import in_message
-from ..errors import LocalDiskFull, TaskFailed
+from ..errors import CallsStuck, LocalDiskFull, TaskFailed
 
 _CRASHED = "Python worker exited unexpectedly"
 _DUMP = re.compile(r"Fatal Python error: (?P<signal>.+)")
@@ -38,6 +38,11 @@ def task_failed(text: str, folder: str, again: str = _CONTINUES) -> TaskFailed |
     if _TRACEBACK in text:
         raised = _RAISED.search(text.rsplit(_TRACEBACK, 1)[1])
         kind, _, message = raised[0].partition(": ") if raised else ("without a reason", "", "")
+        if kind.rpartition(".")[2] == CallsStuck.__name__:  # in each of Spark's attempts
+            return TaskFailed(
+                f"the Python worker of a Spark task was ended: {message.partition('. ')[0]}",
+                f"Check the network between the executors and the brokers. {again}",
+            )
         reason = f"{kind}: {in_message(message[:_LONGEST])}" if message else kind
         return TaskFailed(f"a Spark task failed: {reason}", "Please report it with the traceback in the driver's log.")
     failure = _LAST_FAILURE.search(text)

@@ -19,7 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from ..common.local_disk import SPARK_REMEDY, disk_errors
-from ..errors import IgniteKafkaError
+from ..errors import CallsStuck, IgniteKafkaError
 from ..runtime.task_failure import local_folder, task_failed
 
 S = TypeVar("S")
@@ -81,6 +81,8 @@ class Exchange(Generic[S, R]):
             for share in given:
                 try:
                     yield from read(share)
+                except CallsStuck:
+                    raise  # ends this Python worker; Spark tries again in a new one
                 except IgniteKafkaError as error:
                     yield 0, _Failed(error)
 
@@ -159,6 +161,8 @@ def _reduced(parts: Iterator[Any], reduce: Callable[[Iterator[Any]], R]) -> R | 
 
     try:
         result = reduce(sound())
+    except CallsStuck:
+        raise  # as above
     except IgniteKafkaError as error:
         return _Failed(error)
     return max(failed, key=lambda one: one.error.final) if failed else result

@@ -1,9 +1,11 @@
-"""Python workers of Spark that stand: one that is frozen, which its driver notices, and one that a call of its own holds."""
+"""Python workers of Spark that stand: one that is frozen, which its driver notices, one that a call of its own holds, and one whose calls
+of librdkafka do not return."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -63,3 +65,12 @@ def test_a_worker_that_stands_ends_itself_and_the_error_says_where(spark: SparkS
         job.result()
     assert str(failed.value.where["at"]).endswith(f"in {stands.__name__}")
     assert __file__ in str(failed.value.where["at"])
+
+
+def test_a_worker_whose_calls_do_not_return_ends_and_a_new_one_goes_on(sink: Sink, tmp_path: Path) -> None:
+    """Before, it was tried again in the same process until retry_timeout_ms was over, and the run ended."""
+    used = tmp_path / "processes"
+    sink.send([trade(number, symbol=str(used)) for number in range(6)], partition=0)
+    assert sink.run(filter="tests.support.filters:leaves_stuck_calls", slots=1, retry_timeout_ms=5_000).caches[sink.cache].records == 6
+    assert set(sink.entries()) == set(range(6))
+    assert len(set(used.read_text().split())) == 2

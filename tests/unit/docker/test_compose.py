@@ -150,7 +150,11 @@ def test_the_file_says_first_that_it_is_not_for_production() -> None:
     comment = " ".join(line.removeprefix("#").strip() for line in [first, *rest[: rest.index("name: ignite-kafka")]])
     for part in ("Ignite", "Kafka", "Spark", "Airflow", "no login", "without TLS", "docs/security.md"):
         assert part in comment
-    listened = SERVICES["kafka"]["environment"]["KAFKA_LISTENERS"], SERVICES["spark-master"]["command"], SERVICES["airflow-api-server"]["ports"]
+    listened = (
+        SERVICES["kafka"]["environment"]["KAFKA_LISTENERS"],
+        SERVICES["spark-master"]["command"],
+        SERVICES["airflow-api-server"]["ports"],
+    )
     ports = {"10800", *re.findall(r"(?<!\d)\d{4,5}(?!\d)", str(listened))}
     assert len(ports) == 6
     assert ports <= set(re.findall(r"\d{4,5}", comment)), "what is open, by port"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from ignite_kafka.errors import KafkaUnavailable, TaskFailed
+from ignite_kafka.errors import CallsStuck, KafkaUnavailable
 from ignite_kafka.kafka import bounded_calls
 from ignite_kafka.kafka.bounded_calls import CallStuck, answer_of, bounded, close_consumer
 from ignite_kafka.kafka.clients import KafkaClients
@@ -48,7 +48,7 @@ def test_a_process_leaves_a_limited_number_of_calls_behind(never: threading.Even
     for _ in range(bounded_calls.MOST_STUCK):
         with pytest.raises(CallStuck):
             bounded(never.wait, -SHORT_S)
-    with pytest.raises(TaskFailed, match="16 calls of librdkafka in this process have not returned"):
+    with pytest.raises(CallsStuck, match="16 calls of librdkafka in this process have not returned"):
         bounded(lambda: 1, 0.0)
     never.set()
     for thread in list(bounded_calls._left_behind):

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from ignite_kafka import events
-from ignite_kafka.errors import KafkaUnavailable
+from ignite_kafka.errors import CallsStuck, KafkaUnavailable
 from ignite_kafka.plan.source_plan import TransferPlan
 from ignite_kafka.registry import client, registries
 from ignite_kafka.runtime.counts import SlotResult
@@ -45,6 +45,16 @@ def test_errors_and_events_of_a_task_reach_the_driver() -> None:
     assert [counted] == [("events", {events.UNIT_REDONE.id: 2})]
 
     assert of_task == {(events.ENTRIES_EXPIRE.id, (("cache", "a"), ("reason", "test")))}
+
+
+def test_calls_that_do_not_return_end_the_worker_whatever_other_slots_say() -> None:
+    def work(numbers: Iterable[int]) -> Iterator[SlotResult]:
+        yield SlotResult(0, error=KafkaUnavailable("gone"))
+        yield SlotResult(1, error=CallsStuck("in this process"))
+
+    ignored: Any = SimpleNamespace(add=lambda value: None)
+    with pytest.raises(CallsStuck, match="in this process"):
+        list(_noting(ignored, ignored, ignored, work, [0]))
 
 
 def test_what_tasks_have_noted_is_emitted_once_in_a_run() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ignite_kafka.common import redaction
-from ignite_kafka.errors import LocalDiskFull
+from ignite_kafka.errors import CallsStuck, LocalDiskFull
 from ignite_kafka.runtime.task_failure import local_folder, task_failed
 
 LOST = (
@@ -73,6 +73,15 @@ def test_a_worker_that_was_killed_has_no_dump() -> None:
 
 def test_an_exception_is_that_of_the_last_traceback() -> None:
     assert task_failed(RAISED, "/spark").what == "a Spark task failed: ValueError: bad thing"
+
+
+def test_a_worker_whose_calls_did_not_return_in_any_attempt() -> None:
+    raised = CallsStuck("16 calls of librdkafka in this process have not returned", "Run again.", host="b.example.com")
+    text = f'Traceback (most recent call last):\n  File "/app/first.py", line 1, in first\n{CallsStuck.__module__}.CallsStuck: {raised}\n'
+    error = task_failed(OF_WORKER + text + JAVA, "/spark")
+    assert error.what.endswith("was ended: 16 calls of librdkafka in this process have not returned [host b.example.com]")
+    assert error.remedy == "Check the network between the executors and the brokers. The next run continues after what was committed."
+    assert not error.final
 
 
 def test_a_message_may_hold_values(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ignite_kafka import events
-from ignite_kafka.errors import Fenced, IgniteKafkaError, KafkaUnavailable, TransactionTimeout
+from ignite_kafka.errors import CallsStuck, Fenced, IgniteKafkaError, KafkaUnavailable, TransactionTimeout
 from ignite_kafka.runtime.counts import SlotResult
 from ignite_kafka.runtime.task_loop import TaskLoop, TaskServices
 
@@ -72,9 +72,10 @@ def test_it_ends_the_task_once_its_time_is_over(kind: type[IgniteKafkaError]) ->
     assert loop.attempts == 5, "the time counts from the first failure"
 
 
-def test_what_cannot_pass_ends_the_task_at_once() -> None:
-    loop = _Loop(iter([Fenced("by a newer run")]), 1.0)
-    assert isinstance(outcome(loop), Fenced)
+@pytest.mark.parametrize("kind", [Fenced, CallsStuck])
+def test_what_cannot_pass_ends_the_task_at_once(kind: type[IgniteKafkaError]) -> None:
+    loop = _Loop(iter([kind("in this process")]), 1.0)
+    assert isinstance(outcome(loop), kind)
     assert loop.attempts == 1
 
 

@@ -99,6 +99,7 @@ def test_a_continuous_run_succeeds_where_it_was_stopped_in_good_order(
         ("ignite-kafka: AuthenticationFailed refused", 1, AirflowFailException),
         ("ignite-kafka: IgniteUnreachable nobody answers", 1, AirflowException),
         ("ignite-kafka: OutcomeUnknown no answer", 4, AirflowException),
+        ("ignite-kafka: CallsStuck in the driver's process", 1, AirflowException),
         ("ignite-kafka: SomethingNew of a later version", 1, AirflowException),
     ],
 )
