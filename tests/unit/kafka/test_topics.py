@@ -8,10 +8,10 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AclOperation, AdminClient, NewTopic, OffsetSpec
 
 from ignite_kafka.errors import KafkaUnavailable, OffsetsLost, TopicError
@@ -119,7 +119,7 @@ def test_a_topic_that_brokers_do_not_know_yet_is_asked_for_again() -> None:
     late = {"a": 2, "t": 3}
     assert set(described({"a": {}, "t": {}}, late).describe(["a", "t"])) == {"a", "t"}
     assert described({"t": {}}, {"t": 3}).ends("t", [0, 1]) == {0: 7, 1: 7}
-    assert described({"t": {}}, {"t": 3}).offsets([("t", 0)], OffsetSpec.earliest()) == {("t", 0): 7}
+    assert described({"t": {}}, {"t": 3}).offsets([("t", 0)], OffsetSpec.earliest()) == {("t", 0): 0}
 
 
 def test_a_topic_that_brokers_never_know_is_an_error_that_may_pass() -> None:
@@ -246,6 +246,27 @@ def test_a_client_lives_until_its_answers_have_come() -> None:
     shared.append(Topics(Replacing({})))
     assert shared[0].ends("t", [0]) == {0: 7}
     assert shared[0].counts(["t"]) == {"t": 1}
+
+
+def test_an_answer_without_an_offset_is_no_end() -> None:
+    """librdkafka answers so, without an error, while a broker is away. Before, a task took its slot for empty, and sent all again."""
+
+    class Leaderless:
+        offsets: ClassVar = [OFFSET_INVALID, OFFSET_INVALID, 7]
+
+        def list_offsets(self, wanted: Mapping[TopicPartition, Any], **_: Any) -> dict[TopicPartition, Future[Any]]:
+            offset = self.offsets.pop(0)
+            return {place: answered(SimpleNamespace(offset=offset)) for place in wanted}
+
+    class Moving(KafkaClients):
+        def admin(self) -> tuple[AdminClient, ErrorMemory]:
+            return Leaderless(), ErrorMemory()  # type: ignore[return-value]
+
+    time = FakeTime()
+    assert Topics(Moving({}), clock=time, sleep=time.sleep).ends("t", [0]) == {0: 7}
+    Leaderless.offsets = [OFFSET_INVALID] * 100_000
+    with pytest.raises(KafkaUnavailable, match="reading offsets"):
+        Topics(Moving({}), clock=time, sleep=time.sleep).ends("t", [0])
 
 
 class Creating:
