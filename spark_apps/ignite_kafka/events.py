@@ -160,6 +160,13 @@ TOPIC_REPLACED = Event(
     "cache {cache} is sent to topic {topic}, which differs from the earlier topic {before}: earlier records are not in it",
     "None if the topic was deleted, or the cache routed to another topic, on purpose.",
 )
+TOPIC_GREW = Event(
+    15176,
+    WARNING,
+    "topic {topic} of cache {cache} has {partitions} partitions, and had {before} when the cache was last sent: earlier records of a key "
+    "may be in another partition than its next ones",
+    "Readers must order a key's records by another means than the partition, or give the cache a new topic.",
+)
 RECORD_SKIPPED = Event(
     15171,
     WARNING,
@@ -189,6 +196,13 @@ LAG_STANDS = Event(
     "executors' logs and at the size of the records.",
 )
 CACHES_MADE = Event(15153, INFO, "caches were created: {caches}")
+CACHE_LACKS_RECORDS = Event(
+    15177,
+    WARNING,
+    "cache {cache} was created, but consumer group {group} has read topic {topic} before: "
+    "the records before the group's offsets are not in the cache",
+    "If they shall be, stop the connector, run `ignite-kafka offsets reset` with --to earliest, and start it again.",
+)
 BACKUPS_BEHIND = Event(
     15154,
     WARNING,

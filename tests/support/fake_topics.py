@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AclOperation, AdminClient, ConfigResource, NewTopic
+from confluent_kafka.admin import AclOperation, AdminClient, ConfigResource, NewTopic, OffsetSpec
 
 from ignite_kafka.kafka.clients import ErrorMemory, KafkaClients
 from ignite_kafka.kafka.topics import Topics
@@ -23,6 +23,7 @@ class Admin:
     :param late: how often a topic is not known to the broker that is asked, though the controller has it; counted down.
     :param refusal: of the controller, to say whether a topic exists: an error code; None: it says so.
     :param permitted: permissions of the user on each topic; None: the broker reports none.
+    :param first: first offset of each partition; the end is 7.
     """
 
     def __init__(
@@ -31,9 +32,10 @@ class Admin:
         late: dict[str, int] | None = None,
         refusal: int | None = None,
         permitted: Sequence[AclOperation] | None = None,
+        first: int = 0,
     ) -> None:
         self._answers, self._late, self._refusal = answers, {} if late is None else late, refusal
-        self._permitted = permitted
+        self._permitted, self._first = permitted, first
 
     def list_topics(self, **_: Any) -> SimpleNamespace:
         return SimpleNamespace(topics={name: SimpleNamespace(partitions=[0, 1], error=None) for name in self._answers})
@@ -45,8 +47,9 @@ class Admin:
     def describe_configs(self, wanted: Iterable[ConfigResource], **_: Any) -> dict[ConfigResource, Future[Any]]:
         return {resource: _settled(self._unknown(resource.name) or _entries(self._answers[resource.name])) for resource in wanted}
 
-    def list_offsets(self, wanted: Mapping[TopicPartition, Any], **_: Any) -> dict[TopicPartition, Future[Any]]:
-        return {place: _settled(self._unknown(place.topic) or SimpleNamespace(offset=7)) for place in wanted}
+    def list_offsets(self, wanted: Mapping[TopicPartition, OffsetSpec], **_: Any) -> dict[TopicPartition, Future[Any]]:
+        ends = {place: self._first if spec is OffsetSpec.earliest() else 7 for place, spec in wanted.items()}
+        return {place: _settled(self._unknown(place.topic) or SimpleNamespace(offset=offset)) for place, offset in ends.items()}
 
     def create_topics(self, wanted: Iterable[NewTopic], *, validate_only: bool = False, **_: Any) -> dict[str, Future[Any]]:
         assert validate_only, "no test makes a topic"
@@ -73,11 +76,13 @@ def described(
     late: Mapping[str, int] | None = None,
     refusal: int | None = None,
     permitted: Sequence[AclOperation] | None = None,
+    first: int = 0,
     **named: Any,
 ) -> Topics:
     """Topics of an :class:`Admin`; no wait takes time."""
     time = FakeTime()
-    clients = Clients({"answers": answers, "late": dict(late or {}), "refusal": refusal, "permitted": permitted}, **named)
+    answering = {"answers": answers, "late": dict(late or {}), "refusal": refusal, "permitted": permitted, "first": first}
+    clients = Clients(answering, **named)
     return Topics(clients, clock=time, sleep=time.sleep)
 
 

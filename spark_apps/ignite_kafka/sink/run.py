@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -69,9 +69,10 @@ class SinkRun(EpochRun[SinkSettings]):
         chosen = self._retry(lambda: make_plan(settings, self._topics, slots))
         places = partitions_of(chosen.topics)
         # before anything is claimed, so that a killed run's transaction may be open still
-        self._retry(lambda: own_group_offsets(places, settings, self._topics, stable=False))
+        committed = self._retry(lambda: own_group_offsets(places, settings, self._topics, stable=False))
         self._carried = TypesTopic(self._clients, settings.carried_types_topic)
-        self._ensure_caches(chosen)
+        made = self._ensure_caches(chosen)
+        _report_lacking(chosen, made, {topic for (topic, _), (offset, _) in committed.items() if offset > 0})
         plan = self._retry(lambda: self._with_dead_letter_topic(chosen))
         self._control = self._configs_writer()
         self._claim(self._control, slots, state)
@@ -118,12 +119,13 @@ class SinkRun(EpochRun[SinkSettings]):
             seconds = int(self._lag_watch.stands_s)
             events.emit(events.LAG_STANDS, connector=self._settings.name, seconds=seconds, partitions=places)
 
-    def _ensure_caches(self, plan: SinkPlan) -> None:
+    def _ensure_caches(self, plan: SinkPlan) -> list[str]:
         self._retry(self._carried.read)
-        ensure_caches(plan, self._cluster, self._carried.cache)
+        made = ensure_caches(plan, self._cluster, self._carried.cache)
         types = CarriedTypes(ClusterTypes(self._cluster), self._carried)
         for topic in plan.topics:
             types.register_used(topic.name)
+        return made
 
     def _with_dead_letter_topic(self, plan: SinkPlan) -> SinkPlan:
         """The plan with the batch limit of the dead-letter topic, which is created if missing.
@@ -210,6 +212,17 @@ class SinkRun(EpochRun[SinkSettings]):
 def planned(plan: SinkPlan) -> dict[str, CacheStatus]:
     """The status of each planned cache before anything is stored."""
     return {topic.cache: CacheStatus(topic.name, units=topic.partitions) for topic in plan.topics}
+
+
+def _report_lacking(plan: SinkPlan, made: Collection[str], read: Collection[str]) -> None:
+    """Report new caches that lack what an earlier run stored, because their topics are read on from the group's offsets.
+
+    :param made: names of the created caches.
+    :param read: topics of which the group has read something.
+    """
+    for topic in plan.topics:
+        if topic.cache in made and topic.name in read:
+            events.emit(events.CACHE_LACKS_RECORDS, cache=topic.cache, topic=topic.name, group=plan.settings.group_id)
 
 
 def _check_direction(settings: SinkSettings, state: ConnectorState) -> None:

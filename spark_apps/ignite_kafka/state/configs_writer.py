@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from typing import Any
 
+from confluent_kafka.admin import OffsetSpec
+
 from ..common.retry import retry
 from ..common.typed_json import dumps
 from ..errors import OffsetsLost, TopicError
@@ -67,7 +69,7 @@ class ConfigsWriter:
 
         :param seen: an earlier result of :func:`read_connector`; read again only if the configs topic has grown since.
         :returns: the state found.
-        :raises OffsetsLost: a known connector's offsets topic is missing, was created again, or is not compacted.
+        :raises OffsetsLost: a known connector's offsets topic is missing, was created again, is not compacted, or lost records.
         :raises TopicError: partition count of the offsets topic and number of slots differ, or the user may not describe its settings.
         :raises KafkaUnavailable: brokers are down, or do not know the offsets topic yet. The call may be repeated.
         """
@@ -104,6 +106,8 @@ class ConfigsWriter:
             raise OffsetsLost(
                 f"the offsets topic has cleanup.policy {found.cleanup_policy!r} and forgets offsets", "Set it to compact.", topic=name
             )
+        if known is not None:
+            self._check_whole(name, found.partitions)
         if found.partitions != slots or (known is not None and known.slots != slots):
             raise TopicError(
                 f"the offsets topic has {found.partitions} partitions and the connector {known.slots if known else slots} slots, "
@@ -112,6 +116,22 @@ class ConfigsWriter:
                 topic=name,
             )
         return found.topic_id
+
+    def _check_whole(self, name: str, partitions: int) -> None:
+        """Check that no offsets were deleted by retention or ``kafka-delete-records``: compaction never moves a partition's first offset.
+
+        :raises OffsetsLost: a partition begins later.
+        """
+        places = [(name, partition) for partition in range(partitions)]
+        for (_, partition), first in sorted(self._topics.offsets(places, OffsetSpec.earliest()).items()):
+            if first > 0:
+                raise OffsetsLost(
+                    f"records of the offsets topic before offset {first} were deleted, by retention or by a request",
+                    "If the connector's progress may be forgotten, give it a new name (docs/operations.md).",
+                    topic=name,
+                    partition=partition,
+                    connector=self._connector,
+                )
 
     def begin(self, snapshot: SnapshotRecord | None = None, before: SnapshotRecord | None = None) -> tuple[int, ...]:
         """Publish the generation in one transaction: in the configs topic for drivers, in every slot for tasks.

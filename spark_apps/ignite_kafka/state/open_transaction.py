@@ -104,7 +104,7 @@ class OpenTransaction:
             if partitions is not None and found[topic][1] != partitions:
                 raise TopicError(
                     f"the topic has {found[topic][1]} partitions now, and had {partitions} when the run was planned",
-                    "Keys would change partition: begin a new snapshot.",
+                    "Keys would change partition. Begin a new snapshot; a stream says at its next start how to go on.",
                     topic=topic,
                 )
 

@@ -22,6 +22,7 @@ from .configs import SnapshotRecord
 from .offsets import read_slots
 
 _NONE = "none"
+_LOAD_AGAIN = "To send all entries again start once with failover_policy FULL_SNAPSHOT; or give the connector a new name."
 
 
 def check_units(plan: TransferPlan, cache: CachePlan, units: Mapping[int, UnitOffset], before: CachePlan | None = None) -> None:
@@ -51,10 +52,11 @@ def check_plan(
 
     :param before: the newest snapshot or stream.
     :param read: reads the offsets of all slots.
-    :raises TopicError: a cache's records are in another topic, and it is not sent again.
+    :raises TopicError: a cache's records are in another topic, or its topic has other partitions, and it is not sent again.
     """
     if before is None:
         return
+    _check_partitions(plan, before, topics)
     replaced = replaced_topics(plan.caches, before.plan, topics)
     if not replaced:
         return
@@ -66,9 +68,31 @@ def check_plan(
         return
     for cache, old in replaced:
         if not cache.load and plan.settings.load_initial_data:
-            remedy = "To send all entries again start once with failover_policy FULL_SNAPSHOT; or give the connector a new name."
-            raise _incomplete(cache, old.topic_id, old, remedy)
+            raise _incomplete(cache, old.topic_id, old, _LOAD_AGAIN)
         events.emit(events.TOPIC_REPLACED, cache=cache.name, topic=cache.topic, before=f"{old.topic} ({old.topic_id})")
+
+
+def _check_partitions(plan: TransferPlan, before: SnapshotRecord, topics: Topics) -> None:
+    """Compare partition counts of topics with those of the plan of before: in a topic that grew, keys change partition.
+
+    :raises TopicError: a cache goes on in a topic that grew, and it is not sent again.
+    """
+    old = {(cache.name, cache.topic): cache for cache in _caches_of(before.plan) if cache.topic_id and cache.topic_partitions}
+    known = [cache for cache in plan.caches if (cache.name, cache.topic) in old]
+    found = topics.identities({cache.topic for cache in known})
+    for cache in known:
+        sent = old[cache.name, cache.topic]
+        topic_id, partitions = found.get(cache.topic, (_NONE, 0))
+        if topic_id != sent.topic_id or partitions == sent.topic_partitions:
+            continue
+        if plan.snapshot_id == before.id or (not cache.load and plan.settings.load_initial_data):
+            raise TopicError(
+                f"the topic has {partitions} partitions now, and had {sent.topic_partitions} when the cache was sent to it",
+                f"Keys would change partition, and their records would have no order. {_LOAD_AGAIN}",
+                topic=cache.topic,
+                cache=cache.name,
+            )
+        events.emit(events.TOPIC_GREW, topic=cache.topic, cache=cache.name, partitions=partitions, before=sent.topic_partitions)
 
 
 def check_complete(before: SnapshotRecord, topics: Topics) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from confluent_kafka import TopicPartition as TopicPartitionOffset
 
-from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable, RecordTooLarge, TopicError, TransactionTimeout
+from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable, OffsetsLost, RecordTooLarge, TopicError, TransactionTimeout
 from ..ignite.types.key_kind import KeyKind
 from ..ignite.types.model import BinaryType, TypeUse
 from ..kafka.clients import KafkaClients
@@ -87,6 +87,14 @@ class SlotWriter:
         return read_slot(self._clients, self._topics, claim)
 
     def _check_owner(self, owner: Owner) -> None:
+        if owner == Owner():  # each run writes its own before its tasks begin
+            raise OffsetsLost(
+                "the slot has no owner: records of the offsets topic were deleted during the run",
+                "Start the run again: it checks the offsets topic.",
+                topic=self._claim.offsets_topic,
+                partition=self._claim.slot,
+                connector=self._claim.connector,
+            )
         if owner.generation > self._claim.owner.generation:
             raise fenced_by_newer(self._claim.connector, self._claim.slot, self._claim.owner.generation, owner.generation)
         if owner > self._claim.owner:
@@ -109,7 +117,7 @@ class SlotWriter:
         if timed_out:
             return self._timed_out(open_ms)
         return KafkaUnavailable(
-            "the slot's producer was fenced by a task of an older run that opened the slot once more",
+            "the slot's producer was fenced by a task of an older run, or by another program that uses its transactional id",
             connector=self._claim.connector,
             slot=self._claim.slot,
         )

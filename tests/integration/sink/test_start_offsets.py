@@ -8,8 +8,8 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from ignite_kafka.admin.sink_offsets import move
-from ignite_kafka.errors import RecordsLost, SettingsError, TopicError
-from ignite_kafka.events import RECORDS_OPEN
+from ignite_kafka.errors import CacheDestroyed, RecordsLost, SettingsError, TopicError
+from ignite_kafka.events import CACHE_LACKS_RECORDS, RECORDS_OPEN
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.plan.slots import slot_of
 from ignite_kafka.settings.secrets import Secrets
@@ -89,6 +89,33 @@ def test_offsets_in_the_transaction_of_a_killed_run_are_not_waited_for(sink: Sin
     killed.send_offsets_to_transaction([TopicPartition(sink.topic, 0, 5)], group.consumer_group_metadata(), REQUEST_S)
     group.close()
     assert sink.run(retry_timeout_ms=20_000).caches[sink.cache].records == 30
+
+
+def test_a_cache_that_lacks_what_was_read_before_is_told(sink: Sink) -> None:
+    """Before, a run that created the cache anew went on behind the records that the destroyed one had, without a word."""
+    sink.send([trade(number) for number in range(30)])
+    assert str(CACHE_LACKS_RECORDS.id) not in sink.run().events
+    sink.ignite.destroy_caches(sink.cache)
+    sink.send([trade(30)])
+    assert sink.run().events[str(CACHE_LACKS_RECORDS.id)] == 1
+    assert set(sink.entries()) == {30}
+    move(sink.settings, Secrets(), "earliest")
+    sink.run()
+    assert set(sink.entries()) == set(range(31))
+
+
+def test_a_cache_destroyed_during_a_run_ends_it(sink: Sink) -> None:
+    sink.send([trade(1)])
+    with Running(sink) as running:
+        running.awaits({1})
+        wait_until(lambda: sum(sink.group().values()) == 1, "its commit")
+        sink.ignite.destroy_caches(sink.cache)
+        sink.send([trade(2)])
+        with pytest.raises(CacheDestroyed, match="went away while entries were put into it") as ended:
+            wait_until(lambda: not running.alive, "its end")
+        running.ended = True
+    assert ended.value.where["cache"] == sink.cache
+    assert sum(sink.group().values()) == 1, "a record was committed that no cache has"
 
 
 def test_a_sink_that_is_reset_stores_its_topic_again(sink: Sink) -> None:

@@ -8,11 +8,13 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
+from confluent_kafka import OFFSET_END, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, ResourceType
 from pyspark.sql import SparkSession
 
 from ignite_kafka import events
 from ignite_kafka.admin.offsets import reset
-from ignite_kafka.errors import BacklogMissing, BacklogRefused, CacheDestroyed, Fenced, SettingsError, TopicError
+from ignite_kafka.errors import BacklogMissing, BacklogRefused, CacheDestroyed, Fenced, OffsetsLost, SettingsError, TopicError
 from ignite_kafka.events import CACHES_CHANGED
 from ignite_kafka.kafka.topics import Topics, read_to_end
 from ignite_kafka.runtime.clients import ignite_cluster
@@ -24,7 +26,7 @@ from ignite_kafka.source.stream.capture import Capture, owner_of
 from ignite_kafka.source.stream.task import stream_slots
 from ignite_kafka.state import status
 from ignite_kafka.state import target_state as target
-from ignite_kafka.state.configs import configs_topic, epoch_of
+from ignite_kafka.state.configs import configs_topic, epoch_of, offsets_topic
 from ignite_kafka.state.configs_writer import ConfigsWriter
 from ignite_kafka.state.internal_records import InternalRecord
 from ignite_kafka.state.status import StatusWriter
@@ -101,6 +103,54 @@ def test_a_deleted_topic_is_sent_whole_or_not_at_all(world: World) -> None:
         world.put("a", {key: f"x{key}" for key in range(10)})
         with pytest.raises(TopicError, match="was deleted during the run"):
             run.ended.result(DEADLINE_S)
+
+
+def test_a_topic_that_grows_ends_the_run_and_is_not_gone_on_in(world: World) -> None:
+    """Before, the second run went on: records of a key were in two partitions, and had no order."""
+    world.put("a", {key: f"v{key}" for key in range(300)})
+    topic = f"{world.stem}-a"
+    with world.running() as run:
+        world.await_equal("a", run)
+        admin, _ = world.clients.admin()
+        admin.create_partitions([NewPartitions(topic, 3)])[topic].result()
+        await_that(lambda: Topics(world.clients).partitions(topic) == 3, "the new partition", run)
+        world.put("a", {key: f"w{key}" for key in range(100)})
+        with pytest.raises(TopicError, match="has 3 partitions now, and had 2 when the run was planned"):
+            run.ended.result(DEADLINE_S)
+    with pytest.raises(TopicError, match="has 3 partitions now, and had 2 when the cache was sent to it"):
+        world.run(run_mode="once")
+    assert len(list(read_to_end(world.clients, Topics(world.clients), topic, [2]))) == 0
+    again = world.run(run_mode="once", failover_policy="FULL_SNAPSHOT")
+    assert (again.caches[topic].records, again.events[str(events.TOPIC_GREW.id)]) == (300, 1)
+    world.put("a", {1: "x"})
+    assert world.run(run_mode="once").caches[topic].records >= 1
+
+
+def test_deleted_offsets_end_the_next_run(world: World) -> None:
+    """As by retention while the policy was not compact. Before, the next run sent all again in silence."""
+    world.put("a", {key: f"v{key}" for key in range(30)})
+    world.run(run_mode="once")
+    admin, _ = world.clients.admin()
+    name = offsets_topic(world.settings.internal_topic_prefix, world.stem)
+    entry = ConfigEntry("cleanup.policy", "compact,delete", incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ResourceType.TOPIC, name, incremental_configs=[entry])
+    for answer in admin.incremental_alter_configs([resource]).values():
+        answer.result()
+
+    def deleted() -> bool:  # the broker learns of the policy after the controller
+        try:
+            for answer in admin.delete_records([TopicPartition(name, slot, OFFSET_END) for slot in range(SLOTS)]).values():
+                answer.result()
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.POLICY_VIOLATION:
+                return False
+            raise
+        return True
+
+    await_that(deleted, "the end of the offsets")
+    with pytest.raises(OffsetsLost, match="were deleted, by retention or by a request"):
+        world.run(run_mode="once")
+    assert len(world.records("a")) == 30
 
 
 def test_a_rate_limit_delays_no_stop(world: World) -> None:

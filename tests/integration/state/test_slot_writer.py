@@ -145,7 +145,7 @@ def test_an_older_task_that_opens_a_slot_late_does_not_win(connector: Connector)
     writer.send(connector.topic, 2, records(b"new"))
     with pytest.raises(Fenced):
         connector.open(2, 1)
-    with pytest.raises(KafkaUnavailable, match="older run that opened the slot once more"):  # retriable: the task opens its slot again
+    with pytest.raises(KafkaUnavailable, match="fenced by a task of an older run"):  # retriable: the task opens its slot again
         writer.commit()
     again = connector.open(2, 2)
     again.send(connector.topic, 2, records(b"new"))

@@ -27,6 +27,14 @@ def test_a_compacted_topic_keeps_offsets(policy: str) -> None:
     assert offsets_topic({"cleanup.policy": policy}) == "id-p-offsets-c"
 
 
+def test_deleted_offsets_are_noticed_at_the_next_start() -> None:
+    """As by retention, or by kafka-delete-records after the policy was changed. Before, a stream sent everything again in silence."""
+    topics = described({"p-offsets-c": {"cleanup.policy": "compact"}}, first=3)
+    with pytest.raises(OffsetsLost, match="records of the offsets topic before offset 3 were deleted") as lost:
+        ConfigsWriter(KafkaClients({}), topics, "p", "c")._offsets_topic(KNOWN, 2, -1)
+    assert (lost.value.where["topic"], lost.value.where["partition"]) == ("p-offsets-c", 0)
+
+
 @pytest.mark.parametrize("known", [KNOWN, None])
 @pytest.mark.parametrize(
     ("answer", "error", "message"),

@@ -87,6 +87,21 @@ def test_a_new_snapshot_fills_a_new_topic_and_says_so() -> None:
     assert events.counts() == {events.TOPIC_REPLACED.id: 1}
 
 
+def test_a_stream_does_not_go_on_in_a_topic_that_grew() -> None:
+    """Before, keys changed partition in silence from the next start on."""
+    grown = record(replace(OLD, topic_id=NOW.topic_id, topic_partitions=1))
+    for plan in (PLAN, replace(PLAN, snapshot_id="new", caches=(replace(NOW, load=False),))):
+        with pytest.raises(TopicError, match="has 2 partitions now, and had 1") as caught:
+            check(plan, grown, None, "p.trades")
+        assert "failover_policy FULL_SNAPSHOT" in caught.value.remedy
+
+
+def test_what_is_sent_again_to_a_topic_that_grew_is_told() -> None:
+    events.reset_counts()
+    check(replace(PLAN, snapshot_id="new"), record(replace(OLD, topic_id=NOW.topic_id, topic_partitions=1)), None, "p.trades")
+    assert events.counts() == {events.TOPIC_GREW.id: 1}
+
+
 def test_policy_none_does_not_go_on_where_the_initial_load_is_lost() -> None:
     events.reset_counts()
     unloaded = replace(PLAN, snapshot_id="new", caches=(replace(NOW, load=False),))
