@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 
 from confluent_kafka import OFFSET_INVALID, IsolationLevel, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as TopicPartitionOffset
@@ -25,6 +26,7 @@ COMPACTED = {
     "min.cleanable.dirty.ratio": "0.1",
 }
 _POLICY = "cleanup.policy"
+_FIRST_TRY_S = 3.0  # each further one has twice the time
 
 TopicPartition = tuple[str, int]
 """Topic and partition."""
@@ -189,17 +191,24 @@ class Topics(TopicLookup):
         """
         wanted = {TopicPartitionOffset(*place): spec for place in places}
         isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-        return self._known_by_all(lambda: self._offsets(wanted, isolation)) if wanted else {}
+        # a request keeps to the leader that it began with, dead or not, for its whole time; the next one, by a new client, finds another
+        times = (min(_FIRST_TRY_S * 2**tried, self._timeout_s) for tried in count())
+        return self._known_by_all(lambda: self._offsets(wanted, isolation, next(times))) if wanted else {}
 
-    def _offsets(self, wanted: dict[TopicPartitionOffset, OffsetSpec], isolation: IsolationLevel) -> dict[TopicPartition, int]:
+    def _offsets(
+        self, wanted: dict[TopicPartitionOffset, OffsetSpec], isolation: IsolationLevel, timeout_s: float
+    ) -> dict[TopicPartition, int]:
         found, doing, admin = {}, "reading offsets", self._admin
-        for place, future in admin.list_offsets(wanted, isolation_level=isolation, request_timeout=self._timeout_s).items():
+        for place, future in admin.list_offsets(wanted, isolation_level=isolation, request_timeout=timeout_s).items():
             try:
-                found[place.topic, place.partition] = _offset_of(answer_of(future, admin, self._timeout_s, doing, topic=place.topic))
+                found[place.topic, place.partition] = _offset_of(answer_of(future, admin, timeout_s, doing, topic=place.topic))
                 self._unknown_since.pop(place.topic, None)
             except KafkaException as cause:
-                if cause.args[0].code() in UNKNOWN_TOPIC and self._is_there(place.topic):
+                code = cause.args[0].code()
+                if code in UNKNOWN_TOPIC and self._is_there(place.topic):
                     raise not_known_yet(place.topic, doing, cause) from cause
+                if code == KafkaError._TIMED_OUT and timeout_s < self._timeout_s:
+                    cause = _no_offset()
                 raise translate(cause.args[0], doing, self._memory, topic=place.topic, partition=place.partition) from cause
         return found
 
@@ -234,12 +243,16 @@ class Topics(TopicLookup):
 def _offset_of(answer: ListOffsetsResultInfo) -> int:
     """The offset of an answer; -1 where no record is as late as the time that was asked for.
 
-    :raises KafkaException: there is none, and no error: librdkafka 2.16 answers so while the partition's leader is away. Taken for an end,
-        it would make a topic look empty.
+    :raises KafkaException: there is none, and no error: librdkafka 2.16 answers so when the partition's leader was away for the request's
+        time. Taken for an end, it would make a topic look empty.
     """
     if answer.offset == OFFSET_INVALID:
-        raise KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE, "the answer has no offset"))
+        raise _no_offset()
     return int(answer.offset)
+
+
+def _no_offset() -> KafkaException:
+    return KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE, "the partition's leader has not answered"))
 
 
 def _may_write(topic: TopicDescription) -> bool:

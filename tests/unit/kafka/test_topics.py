@@ -67,9 +67,16 @@ def test_a_new_client_asks_where_the_leader_moved(code: int) -> None:
     assert Clients.made == 3
 
 
+def test_a_short_request_that_times_out_is_followed_by_longer_ones() -> None:
+    assert topics(*[KafkaError._TIMED_OUT] * 4, None).ends("t", [0]) == {0: 7}
+    with pytest.raises(KafkaUnavailable):
+        topics(*[KafkaError._TIMED_OUT] * 5).ends("t", [0])
+    assert Clients.made == 5
+
+
 def test_other_errors_are_not_asked_again() -> None:
     with pytest.raises(KafkaUnavailable):
-        topics(KafkaError._TIMED_OUT).ends("t", [0])
+        topics(KafkaError._TRANSPORT).ends("t", [0])
     with pytest.raises(OffsetsLost):
         topics(KafkaError.UNKNOWN_TOPIC_OR_PART).ends("t", [0])
     assert Clients.made == 1
@@ -253,9 +260,13 @@ def test_an_answer_without_an_offset_is_no_end() -> None:
 
     class Leaderless:
         offsets: ClassVar = [OFFSET_INVALID, OFFSET_INVALID, 7]
+        times: ClassVar = list[float]()
 
-        def list_offsets(self, wanted: Mapping[TopicPartition, Any], **_: Any) -> dict[TopicPartition, Future[Any]]:
+        def list_offsets(
+            self, wanted: Mapping[TopicPartition, Any], *, request_timeout: float, **_: Any
+        ) -> dict[TopicPartition, Future[Any]]:
             offset = self.offsets.pop(0)
+            self.times.append(request_timeout)
             return {place: answered(SimpleNamespace(offset=offset)) for place in wanted}
 
     class Moving(KafkaClients):
@@ -264,6 +275,7 @@ def test_an_answer_without_an_offset_is_no_end() -> None:
 
     time = FakeTime()
     assert Topics(Moving({}), clock=time, sleep=time.sleep).ends("t", [0]) == {0: 7}
+    assert Leaderless.times == [3, 6, 12], "a request keeps to a leader that is dead: the first ones are short"
     Leaderless.offsets = [OFFSET_INVALID] * 100_000
     with pytest.raises(KafkaUnavailable, match="reading offsets"):
         Topics(Moving({}), clock=time, sleep=time.sleep).ends("t", [0])
