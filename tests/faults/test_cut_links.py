@@ -7,7 +7,6 @@ hundred of them in each test.
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -68,7 +67,7 @@ def test_a_sink_flows_again_after_each_cut(
             case.send(RECORDS)
             sent += RECORDS
             time.sleep(case.chance.uniform(0, 0.5))  # at any moment of a batch
-            cut(proxies, case.chance.uniform(0.2, 2))
+            TcpProxy.cut_all(proxies.values(), case.chance.uniform(0.2, 2))
             began = time.monotonic()
             wait_until(flowed, f"all records after cut {number + 1}", deadline_s=FLOWS_S)
             waits.append(time.monotonic() - began)
@@ -87,7 +86,7 @@ def test_a_stream_flows_again_after_each_cut(
         followed.await_records(app, [KIND])
         for _ in range(CUTS):
             time.sleep(chance.uniform(0, 0.5))
-            cut(proxies, chance.uniform(0.2, 2))
+            TcpProxy.cut_all(proxies.values(), chance.uniform(0.2, 2))
             began = time.monotonic()
             followed.await_records(app, [KIND], 10)
             waits.append(time.monotonic() - began)
@@ -101,34 +100,28 @@ def test_a_stream_flows_again_after_each_cut(
 def test_a_snapshot_amid_cuts_is_sent_once(
     brokers: KafkaCluster, proxies: dict[int, TcpProxy], ignite: IgniteCluster, tmp_path: Path
 ) -> None:
-    """Each transaction holds about one unit, so that there are many commits to cut."""
-    copy, chance, cuts = make_copy(brokers, ignite, tmp_path), generator(9), 0
-    app = copy.start()
-    try:
-        while cuts < CUTS and app.running():
-            done = len(copy.offsets().records)
-            wait_until(partial(went_on, app, copy, done), f"a commit before cut {cuts + 1}")
-            time.sleep(chance.uniform(0, 0.2))
-            cut(proxies, chance.uniform(0.2, 2))
-            cuts += 1
-        app.result().assert_exit(0)
-    finally:
-        app.stop()
-    assert cuts > 1, "the snapshot ended before the second cut"
-    copy.assert_complete()
+    """Each transaction holds about one unit, so that there are many commits to cut; more cuts take several snapshots."""
+    chance, cuts, waits, snapshots = generator(9), 0, list[float](), 0
+    while cuts < CUTS:
+        copy, before = make_copy(brokers, ignite, tmp_path), cuts
+        app = copy.start()
+        try:
+            while cuts < CUTS and app.running():
+                done, began = len(copy.offsets().records), time.monotonic()
+                wait_until(partial(went_on, app, copy, done), f"a commit before cut {cuts + 1}", deadline_s=FLOWS_S)
+                waits.append(time.monotonic() - began)
+                time.sleep(chance.uniform(0, 0.2))
+                TcpProxy.cut_all(proxies.values(), chance.uniform(0.2, 2))
+                cuts += 1
+            app.result().assert_exit(0)
+        finally:
+            app.stop()
+        assert cuts > before + 1, "the snapshot ended before the second cut"
+        copy.assert_complete()
+        snapshots += 1
+    print(f"{snapshots} snapshots, {cuts} cuts; seconds until a commit more or the end:", *(f"{wait:.1f}" for wait in waits))
 
 
 def went_on(app: App, copy: Copy, done: int) -> bool:
     """Whether a snapshot has committed more units than so many, or has ended."""
     return not app.running() or len(copy.offsets().records) > done
-
-
-def cut(proxies: dict[int, TcpProxy], seconds: float) -> None:
-    """Cut all links, and refuse new ones for some time."""
-    for proxy in proxies.values():
-        proxy.most_links = 0
-    for proxy in proxies.values():
-        proxy.cut()
-    time.sleep(seconds)
-    for proxy in proxies.values():
-        proxy.most_links = sys.maxsize

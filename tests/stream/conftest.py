@@ -27,7 +27,7 @@ from tests.integration.ignite.nodes import cache_xml
 from tests.support import QUICK_JVM
 from tests.support.oracle import read_committed
 from tests.support.processes import App, AppResult, AppStarter, SparkCluster
-from tests.support.servers import ProxiedBroker
+from tests.support.servers import CACHE_TEMPLATE, ProxiedBroker
 from tests.support.stream_oracle import Verdict, await_fold, compare, entries_of, read_now
 from tests.support.traffic import TrafficProgram
 from tests.support.waiting import wait_until
@@ -47,6 +47,7 @@ _TEMPLATES = "".join(
         cache_xml("tx-*", PARTITIONS, **_TRANSACTIONAL),
         cache_xml("lone-*", PARTITIONS, backups=0, partitionLossPolicy="READ_WRITE_SAFE"),
         cache_xml("grouped-*", PARTITIONS, groupName="together", **_TRANSACTIONAL),
+        cache_xml(f"{CACHE_TEMPLATE}*", 32, **_KIND),  # caches of sinks beside the stream
     ]
 )
 Broker: TypeAlias = KafkaBroker | ProxiedBroker | KafkaCluster

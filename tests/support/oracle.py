@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_INVALID, Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from ignite_kafka.common.deadline import Deadline
@@ -50,8 +50,9 @@ class TopicContents:
 
 
 # a broker has just started, or become the leader, and its metadata is behind
-_LEADER_MOVES = (
+_NOT_NOW = (
     KafkaError.UNKNOWN_LEADER_EPOCH, KafkaError.FENCED_LEADER_EPOCH, KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,  # a new topic, by a broker that does not know it yet
 )  # fmt: skip
 
 
@@ -78,8 +79,10 @@ def read_committed(bootstrap: str | Mapping[str, Any], topic: str, *, settled: b
         try:
             found = ends(bootstrap, topic)
         except KafkaException as error:
-            if error.args[0].code() not in _LEADER_MOVES:
+            if error.args[0].code() not in _NOT_NOW:
                 raise
+            return None
+        if any(OFFSET_INVALID in offsets for offsets in found.values()):  # librdkafka's answer while a leader is away
             return None
         return found if not settled or not _open(found) else None
 

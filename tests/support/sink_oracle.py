@@ -18,7 +18,7 @@ from tests.support.waiting import REQUEST_S, wait_until
 from tools.servers import IgniteCluster
 
 _SHOWN = 5
-_NOT_YET = {
+NOT_YET = {
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
     KafkaError.COORDINATOR_NOT_AVAILABLE,
     KafkaError.NOT_COORDINATOR,
@@ -105,7 +105,7 @@ def group_offsets(group: Consumer, topic: str, partitions: int) -> dict[int, int
         try:
             return group.committed([TopicPartition(topic, partition) for partition in range(partitions)], REQUEST_S)
         except KafkaException as error:
-            if error.args[0].retriable() or error.args[0].code() in _NOT_YET:
+            if error.args[0].retriable() or error.args[0].code() in NOT_YET:
                 return None
             raise
 

@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 _CHUNK = 1 << 16
@@ -48,6 +49,17 @@ class TcpProxy:
         """Close all connections."""
         for link in self._links:
             link.close()
+
+    @staticmethod
+    def cut_all(proxies: Collection[TcpProxy], seconds: float) -> None:
+        """Close all connections of several proxies, and refuse new ones for some time."""
+        for proxy in proxies:
+            proxy.most_links = 0
+        for proxy in proxies:
+            proxy.cut()
+        time.sleep(seconds)
+        for proxy in proxies:
+            proxy.most_links = sys.maxsize
 
     def silence(self) -> None:
         """Leave existing connections half open: they transmit nothing any more. New connections work."""

@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from .jars import Jars
 from .kafka import KafkaBroker, KafkaOptions
-from .kafka_requests import RequestRefused, active_controller, elect_preferred, order_replicas
+from .kafka_requests import RequestRefused, active_controller, elect_preferred, limit_client, order_replicas
 from .process import await_condition, free_ports
 
 _ADMIN_S = 60.0
@@ -167,6 +167,28 @@ class KafkaCluster:
             order_replicas(port, moved)
             elect_preferred(port, moved)
         return len(moved)
+
+    def reassign(self, topics: Iterable[str]) -> None:
+        """Take the leader of every partition of the topics out of its replicas, wait until another node leads, and give it back."""
+        port = self.brokers[self.alive[0]].port
+        found = self._admin(self.alive[0]).list_topics(timeout=_ADMIN_S).topics
+        before = {(topic, part.id): (part.leader, part.replicas) for topic in topics for part in found[topic].partitions.values()}
+        without = {place: [node for node in replicas if node != leader] for place, (leader, replicas) in before.items()}
+        order_replicas(port, without)
+        admin = self._admin(self.alive[0])
+
+        def moved() -> bool:
+            now = admin.list_topics(timeout=_ADMIN_S).topics
+            parts = [(now[topic].partitions[number], wanted) for (topic, number), wanted in without.items()]
+            return all(sorted(part.replicas) == sorted(wanted) and part.leader in wanted for part, wanted in parts)
+
+        await_condition(moved, "other nodes lead")
+        order_replicas(port, {place: [*nodes, before[place][0]] for place, nodes in without.items()})
+        self.await_in_sync()
+
+    def limit_client(self, client_id: str, bytes_per_second: float | None) -> None:
+        """Set the quotas of a client id, in each direction; None removes them."""
+        limit_client(self.brokers[self.alive[0]].port, client_id, bytes_per_second)
 
     def require_in_sync(self, topics: Iterable[str], replicas: int) -> None:
         """Set ``min.insync.replicas`` of the topics."""

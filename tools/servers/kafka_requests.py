@@ -1,4 +1,4 @@
-"""Requests that confluent-kafka's admin client cannot send: find the active controller, move partition leaders."""
+"""Requests that confluent-kafka's admin client cannot send: find the active controller, move leaders and replicas, set quotas."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import socket
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 
-_ELECT_LEADERS, _ALTER_PARTITION_REASSIGNMENTS, _DESCRIBE_QUORUM = (43, 2), (45, 0), (55, 0)  # with their versions, all flexible
+# with their versions, all flexible
+_ELECT_LEADERS, _ALTER_PARTITION_REASSIGNMENTS, _ALTER_CLIENT_QUOTAS, _DESCRIBE_QUORUM = (43, 2), (45, 0), (49, 1), (55, 0)
 _PREFERRED = b"\0"
 _NO_TAGS = b"\0"
 _TIMEOUT_S = 60.0
@@ -59,6 +60,19 @@ def elect_preferred(port: int, partitions: Iterable[tuple[str, int]]) -> None:
     answer = _request(port, _ELECT_LEADERS, _PREFERRED + _array(topics) + struct.pack(">i", int(_TIMEOUT_S * 1000)) + _NO_TAGS)
     _throttled_ms, code = struct.unpack_from(">ih", answer)
     _check(code, "electing leaders")
+
+
+def limit_client(port: int, client_id: str, bytes_per_second: float | None) -> None:
+    """Set the quotas ``producer_byte_rate`` and ``consumer_byte_rate`` of a client id; None removes them.
+
+    :raises RequestRefused: the controller is unavailable or refused the request.
+    """
+    entity = _array([_text("client-id") + _text(client_id) + _NO_TAGS])
+    rate = struct.pack(">d?", bytes_per_second or 0, bytes_per_second is None)
+    rates = _array([_text(name) + rate + _NO_TAGS for name in ("producer_byte_rate", "consumer_byte_rate")])
+    answer = _request(port, _ALTER_CLIENT_QUOTAS, _array([entity + rates + _NO_TAGS]) + struct.pack(">?", False) + _NO_TAGS)
+    _throttled_ms, _entries, code = struct.unpack_from(">ibh", answer)
+    _check(code, "setting quotas")
 
 
 def _request(port: int, api: tuple[int, int], body: bytes) -> bytes:
