@@ -120,13 +120,18 @@ def references(value: object) -> bool:
 def declared(
     given: Mapping[str, Any], origin: Mapping[str, str], allowed: Iterable[AllowedProvider] = ()
 ) -> tuple[dict[str, Provider], list[SettingsError]]:
-    """The providers that a file declares, by name, and an error for each whose class cannot run here.
+    """The providers that a file declares, by name, and an error for each whose class cannot run here, or for a list of names that is none.
 
     :param allowed: what they may read, besides the limits that the file declares.
     """
     found: dict[str, Provider] = {}
     errors: list[SettingsError] = []
-    for name in TEXTS.parse(given.get(DECLARED, "")):  # type: ignore[attr-defined]  # a tuple of texts
+    try:
+        names: Any = TEXTS.parse(given.get(DECLARED, ""))
+    except ValueError as error:
+        wrong = SettingsError(f"{DECLARED} is wrong: {error}", setting=DECLARED, allowed=TEXTS.allowed, set_in=origin.get(DECLARED))
+        return found, [wrong]
+    for name in names:
         key = f"{DECLARED}.{name}.class"
         kind = str(given.get(key, "")).strip().removeprefix(_PACKAGE)
         own = {parameter: str(given.get(f"{DECLARED}.{name}.param.{parameter}", "")).strip() for parameter in (_PATHS, _PATTERN)}

@@ -270,7 +270,7 @@ def _refuse_provider(name: str, value: Any, origin: Mapping[str, str]) -> None:
 def _tolerate(values: dict[str, Any], origins: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:
     """Translate errors.tolerance: DEAD_LETTER with a dead-letter topic, else LOG_ONLY."""
     tolerant = DEAD_LETTER if given.get("errors.deadletterqueue.topic.name") else LOG_ONLY
-    policy = {"none": STOP, "all": tolerant}.get(given[_TOLERANCE])
+    policy = {"none": STOP, "all": tolerant}.get(str(given[_TOLERANCE]))
     if policy is None:
         raise SettingsError(f"{_TOLERANCE} is wrong", setting=_TOLERANCE, allowed="none or all", set_in=origin.get(_TOLERANCE))
     _put(values, _TOLERATED, None, policy, _TOLERANCE, origin.get(_TOLERANCE))

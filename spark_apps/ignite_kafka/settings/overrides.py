@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar
@@ -76,6 +77,18 @@ class NamedSettings(Settings):
     @cached_property
     def _overridden(self) -> Mapping[str, Self]:
         return {pattern: overridden(self, pattern) for pattern in self.overrides}
+
+    @classmethod
+    def _unchecked(cls, parsed: Mapping[str, Any], origins: Mapping[str, str]) -> Self:
+        """As in the base class. Its variants are unchecked too, so that no error of these settings is found again in each override."""
+        made = super()._unchecked(parsed, origins)
+        variants: dict[str, Self] = {}
+        for pattern in made.overrides:
+            with suppress(SettingsError):  # check_overrides() finds it
+                changed, origin = _changed(made, pattern)
+                variants[pattern] = super()._unchecked({**parsed, **changed}, origin)
+        made.__dict__["_overridden"] = variants  # in the place of the cached property
+        return made
 
     def also_overridden(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Settings that change with overridden ones."""
@@ -174,15 +187,23 @@ def overridden(settings: S, pattern: str) -> S:
     :raises SettingsError: see :func:`values_of`; or an overridden value contradicts another setting.
     :raises NotAvailableYet: a value of a feature that this version does not have.
     """
-    values = values_of(settings, pattern)
-    origin = {**settings.origin, **dict.fromkeys(values, _place(settings, pattern))}
+    changed, origin = _changed(settings, pattern)
     try:
-        every: dict[str, Any] = {"overrides": {}, "origin": origin, **settings.also_overridden(values), **values}
-        return replace(settings, **every)
+        return replace(settings, **changed, origin=origin)
     except IgniteKafkaError as error:
         for one in error.findings or (error,):
             one.where.setdefault("override", pattern)
         raise
+
+
+def _changed(settings: NamedSettings, pattern: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """The settings that differ with the override of an expression, and the origin of all settings.
+
+    :raises SettingsError: see :func:`values_of`.
+    """
+    values = values_of(settings, pattern)
+    origin = {**settings.origin, **dict.fromkeys(values, _place(settings, pattern))}
+    return {"overrides": {}, **settings.also_overridden(values), **values}, origin
 
 
 def check_overrides(settings: NamedSettings, found: Findings) -> None:

@@ -62,6 +62,17 @@ def test_validate_makes_the_transforms(direction: str, tmp_path: Path, capsys: p
     assert "Did you mean fields?" in shown
 
 
+def test_validate_makes_the_transforms_of_overrides_beside_a_wrong_setting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    transform = {"type": "MaskField$Value", "feilds": "x"}
+    overrides = {"a": {"transforms": ["m"], "transform_config": {"m": transform}}, "b": {"enum_policy": "x"}}
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps({"name": "c", "cache_whitelist": ["a"], "batch_bytes": -1, "overrides": overrides}))
+    assert cli.main(["validate", str(path)]) == 2
+    shown = [line for line in capsys.readouterr().err.splitlines() if "SettingsError" in line]
+    assert [any(name in line for line in shown) for name in ("batch_bytes is wrong", "enum_policy is wrong", "no property feilds")] == [True] * 3
+    assert "3 settings are wrong" in shown[-1]
+
+
 @pytest.mark.parametrize("direction", ["topics=t", "cache_whitelist=a"])
 @pytest.mark.parametrize(("where", "why"), [("1 / 0 < a", "a constant of where has no value"), ("a > rand()", "function rand is not")])
 def test_validate_refuses_conditions_by_name(

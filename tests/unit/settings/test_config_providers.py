@@ -184,6 +184,12 @@ def test_a_class_that_is_not_kafka_s_cannot_run_here_and_leaves_the_others_decla
     assert second.remedy == "Write ${env:DEMO_PREFIX}"
 
 
+def test_a_list_of_providers_that_is_none_is_an_error() -> None:
+    error = refused("topicPrefix=x", declared="config.providers=env,\0\n")
+    assert error.what == "config.providers is wrong: it has the control character U+0000"
+    assert error.where["set_in"] == "c.properties, line 1"
+
+
 def test_a_value_that_looks_like_a_reference_is_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OURS", "${file:/etc/passwd:a}")
     text = "transforms=t\ntransforms.t.type=InsertField$Value\ntransforms.t.static.field=f\ntransforms.t.static.value=${env:OURS}"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings.connector_files import KEYS, BrokenConnector, read_folder
-from ignite_kafka.settings.files import from_json
+from ignite_kafka.settings.files import from_json, from_properties
 from ignite_kafka.settings.strimzi import SPEC
 from tests.support.randomness import examples
 
@@ -54,6 +54,8 @@ def broken(folder: Path, text: str) -> list[BrokenConnector]:
         ("? [a]\n: b\n", "a key is no text"),
         ("a: &a [x,x,x,x,x,x,x,x,x]\n" + LAUGHS, "too many nodes"),
         ("name: a\nconfig: {batch_size: .nan}", "batch_size is wrong"),
+        ("name: a\nconfig: {errors.tolerance: [all], cacheWhitelist: x}", "errors.tolerance is wrong"),
+        ("name: a\nconfig: {errors.tolerance: {all: x}, topics: x}", "errors.tolerance is wrong"),
         ("name: a\nconfig: {batch_size: 2025-01-01T00:00:00Z}", "batch_size is wrong"),
         ("[]", "the document is no mapping"),
     ],
@@ -88,6 +90,7 @@ NAMES = st.sampled_from([
     *KEYS, *SPEC, "apiVersion", "kind", "metadata", "spec", "annotations", "data", "offsets.json", "strimzi.io/connector-offsets",
     "fromConfigMap", "toConfigMap", "cacheWhitelist", "topics", "cache_whitelist", "transforms", "transform_config", "overrides",
     "transforms.a.type", "schedule", "start_date", "conf", "key.converter", "errors.tolerance", "topic.creation.groups", "partition",
+    "config.providers",
 ])  # fmt: skip
 VALUES = st.recursive(
     SCALARS,
@@ -118,6 +121,16 @@ def test_any_documents_are_connectors_or_broken(tmp_path_factory: pytest.TempPat
 def test_any_json_is_settings_or_an_error(content: Any) -> None:
     try:
         from_json(json.dumps(content, default=str, skipkeys=True).encode(), "c.json").settings()
+    except SettingsError:
+        return
+
+
+@settings(max_examples=examples(300))
+@given(st.dictionaries(st.text(max_size=2).map("x{}".format) | NAMES, st.text(max_size=5) | st.sampled_from(["\0", "a,\0"]), max_size=4))
+def test_any_properties_are_settings_or_an_error(content: dict[str, str]) -> None:
+    properties = {"config.providers": "env", "connector.class": "IgniteSource", "name": "c", **content}
+    try:
+        from_properties("".join(f"{name}={value}\n" for name, value in properties.items()).encode("iso-8859-1", "ignore"), "c.properties").settings()
     except SettingsError:
         return
 

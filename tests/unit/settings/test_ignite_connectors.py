@@ -84,6 +84,14 @@ def test_all_findings_come_at_once() -> None:
     assert len(found) == 4
 
 
+def test_validate_tells_each_finding_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c.properties").write_text(text({**SOURCE, "cacheFilterCls": "com.example.Filter", "igniteCfg": "node.xml"}))
+    assert cli.main(["validate", str(tmp_path / "c.properties")]) == 2
+    errors = [line for line in capsys.readouterr().err.splitlines() if "SettingsError" in line]
+    assert [any(name in line for name in ("cacheFilterCls", "ignite_addresses")) for line in errors] == [True, True, False]
+    assert "2 settings are wrong" in errors[-1]
+
+
 def test_migrate_writes_settings_that_load(tmp_path: Path) -> None:
     for name, given in (("in", SINK), ("out", SOURCE)):
         (tmp_path / f"old-{name}.properties").write_text(text(given))
