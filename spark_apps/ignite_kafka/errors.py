@@ -50,6 +50,8 @@ class IgniteKafkaError(Exception):
     def advice(self) -> str:
         """The remedy, and the place of the settings page that describes the setting in `where`."""
         page = _page_of(self.where.get("setting"))
+        if page.startswith(self.remedy):  # which only names the page, or is empty
+            return page
         end = "" if not (page and self.remedy) else " " if self.remedy.endswith((".", "?", "!")) else ". "
         return f"{self.remedy}{end}{page}"
 

@@ -152,7 +152,7 @@ class Settings:
         """
         cls.refuse_secret(name, origin)
         if name not in cls.known():
-            hint = spelling(name) or did_you_mean(name, cls.known())
+            hint = spelling(name, cls.known()) or did_you_mean(name, cls.known())
             raise SettingsError("there is no such setting", hint or "See docs/settings.md", setting=name, set_in=origin)
 
     @classmethod

@@ -20,7 +20,9 @@ from .converters import PROPERTIES, missing_converters
 from .error_policies import DEAD_LETTER, LOG_ONLY, STOP
 from .fields import TEXTS
 from .findings import PROVIDED, Findings
-from .mapped_names import DEFAULT_GROUP, MAPPINGS
+from .mapped_names import (
+    CONNECT_NAMES, CONNECT_NAMES_OF_SINK, CONNECT_NAMES_OF_SOURCE, DEFAULT_GROUP, MAPPINGS, TOLERANCE, TOLERATED,
+)  # fmt: skip
 from .sink import SinkSettings
 from .source import SourceSettings
 from .suggestions import did_you_mean
@@ -45,34 +47,10 @@ _CREATION = DEFAULT_GROUP
 _SECURITY = ("security.", "ssl.", "sasl.")
 _REFERENCE = re.compile(r"\$\{[^}:]+:[^}]*\}")
 
-_ALL_CONNECT = {
-    "name": "name",
-    "tasks.max": "tasks_max",
-    "key.converter": "key_converter",
-    "value.converter": "value_converter",
-    "header.converter": "header_converter",
-    "transforms": "transforms",
-    "predicates": "predicates",
-    "bootstrap.servers": "bootstrap_servers",
-    "errors.deadletterqueue.topic.name": "dead_letter_topic",
-    "errors.log.include.messages": "log_values",
-    "errors.deadletterqueue.topic.replication.factor": "dead_letter_replication_factor",
-}
 _OF_CONNECT: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
-    SourceSettings: {
-        **_ALL_CONNECT,
-        "topic.creation.enable": "create_topics",
-        f"{_CREATION}partitions": "topic_partitions",
-        f"{_CREATION}replication.factor": "replication_factor",
-    },
-    SinkSettings: {
-        **_ALL_CONNECT,
-        "topics.regex": "topics_regex",
-        "consumer.override.auto.offset.reset": "auto_offset_reset",
-        "consumer.auto.offset.reset": "auto_offset_reset",
-    },
+    SourceSettings: {**CONNECT_NAMES, **CONNECT_NAMES_OF_SOURCE},
+    SinkSettings: {**CONNECT_NAMES, **CONNECT_NAMES_OF_SINK},
 }
-_TOLERANCE, _TOLERATED = "errors.tolerance", "conversion_error_policy"
 _NO_CONVERTER = "nobody gave it, and Kafka Connect has no default: it is json without schemas here, unless the worker's file is given, too"
 
 
@@ -80,7 +58,7 @@ def setting_names() -> dict[str, str]:
     """Our settings by Kafka Connect's names and beginnings of names."""
     names = {name: setting for connect in _OF_CONNECT.values() for name, setting in connect.items()}
     beginnings = {beginning.removesuffix("."): setting for beginning, setting in MAPPINGS.items()}
-    return {**beginnings, CONNECT_PREFIX.removesuffix("."): "topic_creation_groups", **names, _TOLERANCE: _TOLERATED}
+    return {**beginnings, CONNECT_PREFIX.removesuffix("."): "topic_creation_groups", **names, TOLERANCE: TOLERATED}
 
 
 describe_settings(setting_names())
@@ -179,7 +157,7 @@ def translate(
             origins[name] = origin.get(name, "")
             continue
         with found.check():
-            if name == _TOLERANCE:
+            if name == TOLERANCE:
                 _tolerate(values, origins, given, origin)
                 continue
             target, item = _target(name, origin.get(name), direction)
@@ -270,11 +248,11 @@ def _refuse_provider(name: str, value: Any, origin: Mapping[str, str]) -> None:
 def _tolerate(values: dict[str, Any], origins: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:
     """Translate errors.tolerance: DEAD_LETTER with a dead-letter topic, else LOG_ONLY."""
     tolerant = DEAD_LETTER if given.get("errors.deadletterqueue.topic.name") else LOG_ONLY
-    policy = {"none": STOP, "all": tolerant}.get(str(given[_TOLERANCE]))
+    policy = {"none": STOP, "all": tolerant}.get(str(given[TOLERANCE]))
     if policy is None:
-        raise SettingsError(f"{_TOLERANCE} is wrong", setting=_TOLERANCE, allowed="none or all", set_in=origin.get(_TOLERANCE))
-    _put(values, _TOLERATED, None, policy, _TOLERANCE, origin.get(_TOLERANCE))
-    origins[_TOLERATED] = origin.get(_TOLERANCE, "")
+        raise SettingsError(f"{TOLERANCE} is wrong", setting=TOLERANCE, allowed="none or all", set_in=origin.get(TOLERANCE))
+    _put(values, TOLERATED, None, policy, TOLERANCE, origin.get(TOLERANCE))
+    origins[TOLERATED] = origin.get(TOLERANCE, "")
 
 
 def _reference(direction: type[ConnectorSettings]) -> Mapping[str, str]:
@@ -301,8 +279,8 @@ def target_of(name: str, direction: type[ConnectorSettings]) -> str:
 
     :raises SettingsError: there is no such setting.
     """
-    if name == _TOLERANCE:
-        return _TOLERATED
+    if name == TOLERANCE:
+        return TOLERATED
     if name.startswith(CONNECT_PREFIX) and not name.startswith(_CREATION):
         return "topic_creation_groups"
     if name.startswith(tuple(f"{kind}." for kind in CONFIGS)):

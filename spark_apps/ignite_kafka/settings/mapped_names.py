@@ -1,9 +1,9 @@
-"""Kafka Connect's names of single items of settings that are mappings, such as ``value.converter.schemas.enable``."""
+"""Kafka Connect's names of our settings, and of single items of those that are mappings, such as ``value.converter.schemas.enable``."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from .transforms import CONFIGS
 
@@ -27,15 +27,46 @@ MAPPINGS: Mapping[str, str] = {
 }
 """Setting by the beginning of the name; the rest is the item's."""
 
+CONNECT_NAMES: Mapping[str, str] = {
+    "name": "name",
+    "tasks.max": "tasks_max",
+    "key.converter": "key_converter",
+    "value.converter": "value_converter",
+    "header.converter": "header_converter",
+    "transforms": "transforms",
+    "predicates": "predicates",
+    "bootstrap.servers": "bootstrap_servers",
+    "errors.deadletterqueue.topic.name": "dead_letter_topic",
+    "errors.log.include.messages": "log_values",
+    "errors.deadletterqueue.topic.replication.factor": "dead_letter_replication_factor",
+}
+CONNECT_NAMES_OF_SOURCE: Mapping[str, str] = {
+    "topic.creation.enable": "create_topics",
+    f"{DEFAULT_GROUP}partitions": "topic_partitions",
+    f"{DEFAULT_GROUP}replication.factor": "replication_factor",
+}
+CONNECT_NAMES_OF_SINK: Mapping[str, str] = {
+    "topics.regex": "topics_regex",
+    "consumer.override.auto.offset.reset": "auto_offset_reset",
+    "consumer.auto.offset.reset": "auto_offset_reset",
+}
+TOLERANCE, TOLERATED = "errors.tolerance", "conversion_error_policy"  # its values are others
+_OURS = {**CONNECT_NAMES, **CONNECT_NAMES_OF_SOURCE, **CONNECT_NAMES_OF_SINK, TOLERANCE: TOLERATED}
 
-def spelling(name: str) -> str:
-    """How to write such a name where only our names are known, as in a Dag; empty if it is none."""
+
+def spelling(name: str, known: Container[str]) -> str:
+    """How to write such a name where only our names are known, as in a Dag; empty if it is none.
+
+    :param known: the settings of the direction.
+    """
+    if name in _OURS:
+        return f"Write {_OURS[name]}" if _OURS[name] in known else ""
     for kind, setting in CONFIGS.items():
         if name.startswith(f"{kind}."):
             alias, _, item = name.removeprefix(f"{kind}.").partition(".")
             return f"Write {_written(setting, {alias: {item or 'type': '…'}})}: a property has no setting of its own here"
     for beginning, setting in MAPPINGS.items():
-        if name.startswith(beginning):
+        if name.startswith(beginning) and setting in known:
             return f"Write {_written(setting, {name.removeprefix(beginning): '…'})}: an item has no setting of its own here"
     return ""
 

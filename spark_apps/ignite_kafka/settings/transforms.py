@@ -158,7 +158,7 @@ def check_transforms(settings: WithTransforms, found: Findings) -> None:
             if "" in aliases:
                 raise settings.wrong(kind, "an alias is empty")
         for alias in dict.fromkeys(aliases):
-            with found.check(kind, config):
+            with found.check(kind, config, f"{kind}.{alias}.{_TYPE}"):
                 _check_type(settings, kind, alias)
     for alias in dict.fromkeys(settings.transforms):
         with found.check(TRANSFORMS, CONFIGS[TRANSFORMS], PREDICATES):
@@ -182,6 +182,7 @@ def _check_type(settings: WithTransforms, kind: str, alias: str) -> None:
         others = [other for other in configs if other not in getattr(settings, kind)]
         near = did_you_mean(_TYPE, configs[alias]) if alias in configs else did_you_mean(alias, others)
         form = f"Set {kind}.{alias}.type to a class" + (", or package.module:function" if kind == TRANSFORMS else "")
+        form += f'. In a Dag write "{CONFIGS[kind]}": {{"{alias}": {{"type": "…"}}}}'
         what = f"{alias} of {kind} has no type"
         raise SettingsError(what, near or form, setting=f"{kind}.{alias}.type", set_in=set_in(settings, kind, alias))
 
