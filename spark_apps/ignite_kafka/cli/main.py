@@ -27,7 +27,7 @@ from .arguments import Parser, add_allowed_providers, command_after_interrupt, w
 from .given import add_name_instead_of_file, of_source, permissions_of, secrets_of, settings_by_file_or_name, settings_of
 from .migrate import add_connectors, add_migrate, holds_resources, run_all, validate_all
 from .replicate import add_replicate, replicate
-from .settings_table import settings_table, shown_settings
+from .settings_table import run_end, settings_table, shown_settings
 from .verify import add_verify
 
 
@@ -191,6 +191,7 @@ def validate(arguments: argparse.Namespace) -> int:
     settings.emit_warnings()
     print(settings_table(settings))
     others = len(settings.known()) - len(shown_settings(settings))
+    print(run_end(settings))
     print(f"{arguments.file} is valid: connector {settings.name}, {others} other settings have their defaults")
     return 0
 

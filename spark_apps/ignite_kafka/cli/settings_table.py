@@ -25,3 +25,10 @@ def settings_table(settings: ConnectorSettings) -> str:
         set_in = settings.origin.get(name, "default")
         rows.append((name, "(hidden)" if set_in.endswith(PROVIDED) else json.dumps(values[name]), set_in))
     return table(("setting", "value", "set in"), rows)
+
+
+def run_end(settings: ConnectorSettings) -> str:
+    """Whether a run ends by itself: by default it does, and a connector of Kafka Connect never."""
+    if settings.run_mode == "continuous":
+        return "run_mode is continuous: a run goes on until it is stopped"
+    return "run_mode is once: a run ends when it has copied what it found; with continuous it goes on, as in Kafka Connect"

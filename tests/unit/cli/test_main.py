@@ -49,6 +49,18 @@ def test_validate_shows_what_was_set_and_where(file: str, capsys: pytest.Capture
     assert "is valid: connector c, " in last_line(out)
 
 
+@pytest.mark.parametrize(("run_mode", "end"), [("", "once: a run ends when it has"), ("run_mode=continuous\n", "continuous: a run goes on")])
+@pytest.mark.parametrize("connector", ["Source", "Sink"])
+def test_validate_of_a_lone_connector_file_says_whether_its_run_ends(
+    connector: str, run_mode: str, end: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "c.properties"
+    kind = f"name=c\nconnector.class=org.gridgain.kafka.{connector.lower()}.Ignite{connector}Connector\n"
+    path.write_text(kind + ("topics=t\n" if connector == "Sink" else "") + run_mode)
+    assert cli.main(["validate", str(path)]) == 0
+    assert f"run_mode is {end}" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("direction", ["cacheWhitelist=flights", "topics=t"])
 def test_validate_makes_the_transforms(direction: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "c.properties"
