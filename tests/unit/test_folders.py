@@ -48,7 +48,7 @@ COVERED_BY = {
         "convert.transforms.batch convert.transforms.filter convert.transforms.sides convert.transforms.thrown"
     ),
     "integration/convert/test_connect_json.py": "convert.to_kafka.json convert.to_kafka.json_values",
-    "integration/datasources/test_sources.py": "datasources.kafka_tx datasources.pushdown",
+    "integration/datasources/test_sources.py": "datasources.kafka_tx datasources.pushdown datasources.spark_api",
     "integration/ignite/test_binary_java.py": (
         "ignite.binary.java_classes ignite.binary.optimized_temporal ignite.binary.optimized_transcode ignite.protocol"
     ),

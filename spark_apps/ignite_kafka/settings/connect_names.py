@@ -21,7 +21,13 @@ from .error_policies import DEAD_LETTER, LOG_ONLY, STOP
 from .fields import TEXTS
 from .findings import PROVIDED, Findings
 from .mapped_names import (
-    CONNECT_NAMES, CONNECT_NAMES_OF_SINK, CONNECT_NAMES_OF_SOURCE, DEFAULT_GROUP, MAPPINGS, TOLERANCE, TOLERATED,
+    CONNECT_NAMES,
+    CONNECT_NAMES_OF_SINK,
+    CONNECT_NAMES_OF_SOURCE,
+    DEFAULT_GROUP,
+    MAPPINGS,
+    TOLERANCE,
+    TOLERATED,
 )  # fmt: skip
 from .sink import SinkSettings
 from .source import SourceSettings

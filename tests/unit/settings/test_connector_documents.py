@@ -130,7 +130,9 @@ def test_any_json_is_settings_or_an_error(content: Any) -> None:
 def test_any_properties_are_settings_or_an_error(content: dict[str, str]) -> None:
     properties = {"config.providers": "env", "connector.class": "IgniteSource", "name": "c", **content}
     try:
-        from_properties("".join(f"{name}={value}\n" for name, value in properties.items()).encode("iso-8859-1", "ignore"), "c.properties").settings()
+        from_properties(
+            "".join(f"{name}={value}\n" for name, value in properties.items()).encode("iso-8859-1", "ignore"), "c.properties"
+        ).settings()
     except SettingsError:
         return
 

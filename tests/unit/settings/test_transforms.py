@@ -93,7 +93,7 @@ def test_an_override_chooses_its_own_chain() -> None:
         ({"transforms": "a"}, r"a of transforms has no type \[setting transforms.a.type.*\]. Set transforms.a.type to a class, or package"),
         ({"transforms": "maks", "transform_config": {"mask": {"type": MASK}}}, "maks of transforms has no type .*Did you mean mask"),
         ({"transforms": "a", "transform_config": {"a": {"types": MASK}}}, "a of transforms has no type .*Did you mean types"),
-        ({"predicates": "p"}, r"p of predicates has no type .*Set predicates.p.type to a class\. In a Dag write .* See docs/settings.md#predicates$"),
+        ({"predicates": "p"}, r"p of predicates has no type .*Set predicates.p.type to a class\. In a Dag .* docs/settings.md#predicates$"),
         (
             {
                 "transforms": "a", "transform_config": {"a": {"type": MASK, "predicate": "gnoe"}},

@@ -108,10 +108,7 @@ class SparseEncoder:
         """
         if len(ids) == 1 and layout.field_ids == ids[0] and ids[0]:
             return self.dense(layout, columns)
-        pieces = [
-            join_columns(self.encode(column if mask.all() else column.filter(pa.array(mask)), field))
-            for field, column, mask in zip(layout.fields, columns, matrix, strict=True)
-        ]
+        pieces = self._values(layout, columns, matrix)
         count = matrix.shape[1]
         row_of = np.concatenate([_NO_ROWS, *(np.flatnonzero(mask) for mask in matrix)])
         by_row = np.argsort(row_of, kind="stable")
@@ -125,16 +122,23 @@ class SparseEncoder:
         last[some] = starts[bounds[1:][some] - 1]
         widths = offset_widths(last)
         field_of = np.repeat(np.array(layout.field_ids, np.int32), [len(piece) for piece in pieces])[by_row]
-        schema_ids = np.zeros(len(ids), np.int64)
-        for number in np.unique(set_of).tolist():
-            schema_ids[number] = schema_id_of(ids[number])
-        return whole_objects(
-            layout,
-            sliced(offsets[bounds], b"" if data is None else data),
-            widths,
-            footers(layout, starts, field_of, bounds, widths),
-            schema_ids[set_of],
-        )
+        bodies = sliced(offsets[bounds], b"" if data is None else data)
+        return whole_objects(layout, bodies, widths, footers(layout, starts, field_of, bounds, widths), _schema_ids(ids, set_of))
+
+    def _values(self, layout: ObjectLayout, columns: Sequence[pa.Array], matrix: npt.NDArray[np.bool_]) -> list[pa.BinaryArray]:
+        """The encoded values of each field, in the rows that have it."""
+        return [
+            join_columns(self.encode(column if mask.all() else column.filter(pa.array(mask)), field))
+            for field, column, mask in zip(layout.fields, columns, matrix, strict=True)
+        ]
+
+
+def _schema_ids(ids: Sequence[Schema], set_of: Int64Array) -> Int64Array:
+    """The schema id of each row."""
+    found = np.zeros(len(ids), np.int64)
+    for number in np.unique(set_of).tolist():
+        found[number] = schema_id_of(ids[number])
+    return found[set_of]
 
 
 def _has(column: pa.Array, field: pa.Field, there: Mask) -> Mask | None:
