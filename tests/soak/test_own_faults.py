@@ -18,6 +18,7 @@ from pathlib import Path
 import psutil
 import pytest
 from confluent_kafka import KafkaException, Producer
+from confluent_kafka.admin import AdminClient
 
 from ignite_kafka import events
 from tests.faults.conftest import Copy, make_copy
@@ -121,8 +122,9 @@ def group_coordinator_killed(world: World) -> None:
 
 def coordinator_of(brokers: KafkaCluster, group: str) -> int | None:
     """Id of the broker that coordinates a group; None while it has none."""
+    admin = AdminClient({"bootstrap.servers": brokers.bootstrap, "log_level": 0})  # an older one may ask a broker that was killed for ever
     try:
-        described = brokers.admin.describe_consumer_groups([group], request_timeout=REQUEST_S)[group].result()
+        described = admin.describe_consumer_groups([group], request_timeout=REQUEST_S)[group].result(REQUEST_S)
     except KafkaException as error:
         if error.args[0].code() in NOT_YET:
             return None
