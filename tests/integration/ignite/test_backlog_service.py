@@ -24,11 +24,16 @@ from ignite_kafka.ignite.endpoint import IgniteCredentials
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import Page
+from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.source.stream.capture import Capture
 from tests.integration.ignite.nodes import cache_xml, endpoint_of, writer
+from tests.support.cache_view import CacheView, read_cache_view
+from tests.support.waiting import wait_until
 from tools.servers import IgniteCluster, Jars
 
 SETTINGS = {"backlogFlushFreq": "50"}
 PARTITIONS = 16
+OTHER_REGION = "other-region"
 Key: Any = GenericObjectMeta("Key", (), {}, type_name="BacklogKey", schema={"branch": IntObject, "number": LongObject})
 Trade: Any = GenericObjectMeta("Trade", (), {}, type_name="BacklogTrade", schema={"buyer": String})
 
@@ -36,7 +41,9 @@ Trade: Any = GenericObjectMeta("Trade", (), {}, type_name="BacklogTrade", schema
 @pytest.fixture(scope="module")
 def nodes(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IgniteCluster]:
     caches = (("cacheConfiguration", f"<list>{cache_xml('trades', PARTITIONS, backups=1)}</list>"),)
-    with IgniteCluster(tmp_path_factory.mktemp("backlog"), jars=jars, nodes=2, data_region_mib=128, properties=caches) as started:
+    options: dict[str, Any] = {"data_region_mib": 128, "properties": caches, "regions": ((OTHER_REGION, 64),)}
+    allowed = (f"-DIGNITE_KAFKA_BACKLOG_REGIONS=kafka-connect,{OTHER_REGION}",)
+    with IgniteCluster(tmp_path_factory.mktemp("backlog"), jars=jars, nodes=2, java_options=allowed, **options) as started:
         yield started
 
 
@@ -231,6 +238,42 @@ def test_stop_says_what_it_removed(service: BacklogService) -> None:
     service.start("c", SETTINGS, ["trades"])
     assert service.stop("c", destroy=True) == {"service": "kafka-connect-backlog-service-c", "cache": "kafka-connect-backlog-c"}
     assert service.stop("c", destroy=True) == {"service": None, "cache": None}
+
+
+@pytest.mark.parametrize(
+    ("changed", "backups", "region"),
+    [({}, 1, "kafka-connect"), ({"backlog_cache_backups": 0, "backlog_memory_region_name": OTHER_REGION}, 0, OTHER_REGION)],
+    ids=["default", "changed"],
+)
+def test_a_backlog_cache_has_the_backups_and_the_region_of_the_settings(
+    nodes: IgniteCluster, service: BacklogService, changed: dict[str, Any], backups: int, region: str
+) -> None:
+    settings = SourceSettings(name="c", ignite_addresses=nodes.addresses, bootstrap_servers="none:1", **changed)
+    with Cluster(endpoint_of(nodes)) as cluster:
+        Capture(settings, cluster, "kafka-1/connect").start(["trades"])
+    with nodes.client() as client:
+        client.get_cache("trades").put(1, "value")
+        service.barrier("c")
+        assert read_cache_view(client, "kafka-connect-backlog-c") == CacheView("PARTITIONED", "ATOMIC", backups, region, "FULL_SYNC")
+    changes = service.read("c", units_of(service.status("c"), "trades"), 1 << 20)
+    assert fold(changes) == {1: "value"}
+
+
+def test_with_a_flush_interval_of_0_every_change_is_written_without_a_barrier(nodes: IgniteCluster, service: BacklogService) -> None:
+    """The nodes write by themselves, and a backup writes nothing a second time."""
+    units = units_of(service.start("c", {"backlogFlushFreq": "0"}, ["trades"]), "trades")
+    with writer(nodes) as client:
+        cache = client.get_cache("trades")
+        for turn in range(20):
+            cache.put_all({key: f"turn {turn}" for key in range(turn, 100)})
+        cache.remove_keys(list(range(10)))
+    expected = {key: f"turn {min(key, 19)}" for key in range(10, 100)}
+    wait_until(lambda: fold(service.read("c", units, 1 << 24)) == expected, "all changes in the backlog")
+    changes = service.read("c", units, 1 << 24)
+    assert len(changes.number) == sum(range(81, 101)) + 10
+    service.acknowledge("c", changes.acknowledgement(units))
+    service.barrier("c")
+    assert len(service.read("c", units, 1 << 24).number) == 0
 
 
 def test_refusals_have_codes(service: BacklogService) -> None:

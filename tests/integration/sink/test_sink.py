@@ -12,6 +12,8 @@ from pyignite.datatypes.cluster_state import ClusterState
 from pyignite.datatypes.prop_codes import PROP_CACHE_ATOMICITY_MODE, PROP_CACHE_MODE, PROP_NAME
 
 from ignite_kafka.errors import CacheNotFound, SettingsError, TopicError, WriteFailed
+from ignite_kafka.ignite.cache_configuration import CacheConfiguration
+from ignite_kafka.ignite.schema import get_or_create_cache
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.runtime.clients import ignite_cluster
 from ignite_kafka.runtime.connector_run import RunRequest
@@ -19,9 +21,11 @@ from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state import status
+from tests.support.cache_view import CacheView, read_cache_view
 from tests.support.randomness import generator
 from tests.support.sink_connector import Record, Running, Sink, expected, trade
 from tests.support.waiting import wait_until
+from tools.servers.ignite_config import BACKLOG_REGION
 
 
 def test_records_arrive_with_their_types_and_the_group_has_no_lag(sink: Sink) -> None:
@@ -111,6 +115,33 @@ def test_caches_are_created_like_their_template_and_never_altered(sink: Sink) ->
     sink.run(cache_mode="PARTITIONED", cache_backups=1)
     with ignite_cluster(sink.settings, Secrets()) as cluster:
         assert cluster.cache(sink.cache) == made
+
+
+def test_caches_are_created_with_the_backups_region_and_atomicity_of_the_settings(sink: Sink) -> None:
+    """A template gives what the settings leave open, but never its data region."""
+    template = f"{sink.cache}-template"
+    with ignite_cluster(sink.settings, Secrets()) as cluster:
+        get_or_create_cache(cluster, CacheConfiguration(template, "PARTITIONED", "TRANSACTIONAL", 2, data_region=BACKLOG_REGION))
+    chosen = {"cache_atomicity": "ATOMIC", "cache_backups": 3, "cache_region": BACKLOG_REGION}
+    overrides = {"plain": {}, "like": {"cache_template": template}, "own": {"cache_template": template, **chosen}}
+    topics = {name: f"{sink.name}.{name}" for name in overrides}
+    for topic in topics.values():
+        sink.make_topic(topic, 1)
+        sink.send([trade(1)], partition=0, topic=topic)
+    sink.run(
+        topics=tuple(topics.values()), topic_prefix=f"{sink.name}.", cache_prefix=f"{sink.cache}-",
+        overrides={topics[name]: changed for name, changed in overrides.items()},
+    )  # fmt: skip
+    caches = [f"{sink.cache}-{name}" for name in overrides]
+    assert all(sink.entries(cache) == {1: expected(1)} for cache in caches)
+    with sink.ignite.client() as client:
+        found = [read_cache_view(client, cache) for cache in (template, *caches)]
+    assert found == [
+        CacheView("PARTITIONED", "TRANSACTIONAL", 2, BACKLOG_REGION, "FULL_SYNC"),
+        CacheView("PARTITIONED", "ATOMIC", 0, None, "FULL_SYNC"),
+        CacheView("PARTITIONED", "TRANSACTIONAL", 2, None, "FULL_SYNC"),
+        CacheView("PARTITIONED", "ATOMIC", 3, BACKLOG_REGION, "FULL_SYNC"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import org.apache.ignite.internal.util.typedef.internal.U;
  * writes it to the backlog cache, in rounds that {@link WriteRound} selects.
  */
 final class NodeCapture {
-    private static final long RETRY_MS = 1_000;
+    static final long RETRY_MS = 1_000;
 
     final ConnectorSettings settings;
     private final BacklogPlugin plugin;
@@ -203,8 +203,19 @@ final class NodeCapture {
                         plugin.log(),
                         "The backlog of connector '" + settings.connector + "' could not be written; retrying: " + e,
                         e);
-                LockSupport.parkNanos(RETRY_MS * 1_000_000);
+                pauseAfterFailure();
             }
         }
+    }
+
+    /**
+     * Waits whatever changes arrive: each wakes this thread if the flush interval is 0, and so does a batch that was put
+     * back.
+     */
+    private void pauseAfterFailure() {
+        long until = System.nanoTime() + RETRY_MS * 1_000_000;
+
+        for (long left = RETRY_MS * 1_000_000; left > 0 && !closed; left = until - System.nanoTime())
+            LockSupport.parkNanos(left);
     }
 }
