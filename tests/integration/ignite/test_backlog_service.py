@@ -265,7 +265,7 @@ def test_with_a_flush_interval_of_0_every_change_is_written_without_a_barrier(no
     with writer(nodes) as client:
         cache = client.get_cache("trades")
         for turn in range(20):
-            cache.put_all({key: f"turn {turn}" for key in range(turn, 100)})
+            cache.put_all(dict.fromkeys(range(turn, 100), f"turn {turn}"))
         cache.remove_keys(list(range(10)))
     expected = {key: f"turn {min(key, 19)}" for key in range(10, 100)}
     wait_until(lambda: fold(service.read("c", units, 1 << 24)) == expected, "all changes in the backlog")

@@ -209,8 +209,8 @@ final class NodeCapture {
     }
 
     /**
-     * Waits whatever changes arrive: each wakes this thread if the flush interval is 0, and so does a batch that was put
-     * back.
+     * Waits whatever changes arrive: each wakes this thread if the flush interval is 0, and so does a batch that was
+     * put back.
      */
     private void pauseAfterFailure() {
         long until = System.nanoTime() + RETRY_MS * 1_000_000;

@@ -73,7 +73,8 @@ class FlushTest extends SharedClusterTest {
             @Override
             public void publish(LogRecord message) {
                 if (Thread.currentThread().getName().equals(thread)
-                        && message.getMessage().contains("could not be written; retrying")) times.add(System.nanoTime());
+                        && message.getMessage().contains("could not be written; retrying"))
+                    times.add(System.nanoTime());
             }
 
             @Override
