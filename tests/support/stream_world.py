@@ -103,7 +103,7 @@ class World:
 
     def messages(self, cache: str) -> list[Message]:
         topics, name = Topics(self.clients), f"{self.stem}-{cache}"
-        return list(read_to_end(self.clients, topics, name, [0, 1])) if name in topics.existing() else []
+        return list(read_to_end(self.clients, topics, name, list(range(topics.existing()[name])))) if name in topics.existing() else []
 
     def records(self, cache: str) -> list[tuple[bytes | None, bytes | None]]:
         return [(one.key(), one.value()) for one in self.messages(cache)]
