@@ -153,7 +153,8 @@ class IgniteHook(DbApiHook):
                 yield row
 
         try:
-            super().insert_rows(table, counted(), target_fields, commit_every or None, replace, **kwargs)
+            every: Any = commit_every or None  # of all rows, for more_itertools.chunked
+            super().insert_rows(table, counted(), target_fields, every, replace, **kwargs)
         except Error as error:
             if error.row is not None and commit_every:
                 error.row += (taken - 1) // commit_every * commit_every

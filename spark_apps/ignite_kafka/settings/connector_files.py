@@ -250,7 +250,8 @@ def _checked(place: _Place, given: Parts, loaded: LoadedSettings | None, found: 
 
     :raises SettingsError: all that is wrong with the document.
     """
-    name, offsets = given.name, ()
+    name = given.name
+    offsets: tuple[DeclaredOffset, ...] = ()
     if loaded is not None:
         with found.check():
             name = _settings_of(loaded).name

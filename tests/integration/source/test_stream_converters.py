@@ -108,7 +108,6 @@ def json_schema(schema_registry: SchemaRegistry) -> Format:
         assert (data[0], schema_id(data) > 0) == (0, True)
         return without_nulls(json.loads(data[5:], parse_float=Decimal))
 
-    # keys are objects: Apicurio's registry refuses the schema of a decimal by itself (docs/registry.md)
     return Format(settings, (ORDERS,), read, read, without_nulls, SIMPLE)
 
 
