@@ -11,6 +11,9 @@ from ...ignite.binary.object_layout import optional
 from ...ignite.types.java_hash import java_hash
 from .marked_fields import UNKNOWN, is_a
 
+MAX_DENSE_FIELDS = 256
+"""Fields of a type up to which values have them all, as objects of a Java class do; see docs/decisions/0040-fields-of-a-row.md."""
+
 
 @dataclass
 class KnownType:
@@ -18,7 +21,8 @@ class KnownType:
 
     :param by_name: the fields are written in the order of their names.
     :param always: names in lower case of the fields that all objects have, in the order written. The others are optional, and follow by
-        name, so that what an object is written as depends on no object before. None: objects have all fields.
+        name, but in values of a type of few fields (`MAX_DENSE_FIELDS`). None: objects have all fields.
+    :param of_key: the type was one of keys when it was read.
     :param ids: names in lower case of the fields of known type, by Ignite's field id.
     """
 
@@ -29,14 +33,20 @@ class KnownType:
     registered: tuple[str, ...] | None = None
     by_name: bool = False
     always: tuple[str, ...] | None = None
+    of_key: bool = False
     ids: dict[int, str] = field(init=False)
 
     def __post_init__(self) -> None:
         self.ids = {java_hash(name): name for name, one in self.fields.items() if not is_a(one, UNKNOWN)}
 
+    @property
+    def dense(self) -> bool:
+        """Whether objects have all fields of the type, null where they have no value."""
+        return self.always is None or (not self.of_key and len(self.fields) <= MAX_DENSE_FIELDS)
+
     def written(self) -> tuple[pa.Field, ...]:
         """The fields in the order written, the optional ones marked."""
-        if self.always is None:
+        if self.dense or self.always is None:
             return tuple(one for _, one in sorted(self.fields.items())) if self.by_name else tuple(self.fields.values())
         first = {name: self.fields[name] for name in self.always if name in self.fields}
         return (*first.values(), *(optional(one) for name, one in sorted(self.fields.items()) if name not in first))

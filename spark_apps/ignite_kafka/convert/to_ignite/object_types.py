@@ -275,7 +275,7 @@ class ObjectTypes:
             BinaryField(one.name, known.codes.get(one.name.lower(), metadata_code(one)), number)
             for one, number in zip(fields, layout.field_ids, strict=True)
         )
-        if known.always is None:
+        if known.dense:
             schemas = {layout.schema_id: layout.field_ids}
         wanted = BinaryType(layout.type_id, type_name, None, coded, schemas)
         of_key = self.of_key(type_name)
@@ -340,7 +340,9 @@ class ObjectTypes:
         always = self._always_of(type_name)
         if of_key and always is not None:
             always = declared_form(binary, always)
-        return KnownType(found | {name: one for name, one in declared.items() if name not in found}, held, of_key, always=always)
+        return KnownType(
+            found | {name: one for name, one in declared.items() if name not in found}, held, of_key, always=always, of_key=of_key
+        )
 
     def _always_of(self, type_name: str) -> tuple[str, ...] | None:
         return None if self._always is None else self._always.get(type_name, ())

@@ -1,4 +1,4 @@
-"""What a record is stored as depends on the record and on what is declared, not on the records before it."""
+"""What values of a wide type are stored as depends on the record and on what is declared, not on the records before it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ignite_kafka.common.record_limits import MAX_SCHEMA_FIELDS
-from ignite_kafka.convert.to_ignite import ConversionRules, RecordConverter, SideRules
+from ignite_kafka.convert.to_ignite import ConversionRules, RecordConverter, SideRules, known_type
 from ignite_kafka.convert.to_ignite.object_schemas import ObjectSchemas
 from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import CacheInfo
@@ -20,6 +20,12 @@ from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, de
 FREE = CacheInfo("free", 2)
 DECLARED = cache_of({"z": "java.lang.Long", "a": "java.lang.String"}, value="free.Value")
 _SCHEMA_ID = slice(16, 20)
+
+
+@pytest.fixture
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All types have the form of those of many fields."""
+    monkeypatch.setattr(known_type, "MAX_DENSE_FIELDS", 0)
 
 
 def values_of(converter: RecordConverter, *texts: bytes) -> list[bytes]:
@@ -72,6 +78,7 @@ def records() -> list[dict[str, Any]]:
 FULL = {"id": 1, "a": "t", "b": 1, "c": 1, "d": 1, "z": 1, "o": {"x": 1, "y": 1, "w": 1}, "l": [{"p": 1, "q": 1, "r": 1}]}
 
 
+@pytest.mark.usefixtures("wide")
 @pytest.mark.parametrize("cache", [FREE, DECLARED], ids=["undeclared", "declared"])
 @pytest.mark.parametrize("form", [plain, enveloped])
 def test_no_record_changes_what_others_are_stored_as(cache: CacheInfo, form: Callable[[dict[str, Any]], bytes]) -> None:
@@ -87,6 +94,7 @@ def test_no_record_changes_what_others_are_stored_as(cache: CacheInfo, form: Cal
         assert [values_of(converter, text)[0] for text in texts] == alone
 
 
+@pytest.mark.usefixtures("wide")
 @pytest.mark.parametrize("form", [plain, enveloped])
 def test_declared_fields_are_stored_in_their_order_and_others_by_name_if_they_have_a_value(
     form: Callable[[dict[str, Any]], bytes],
@@ -100,6 +108,7 @@ def test_declared_fields_are_stored_in_their_order_and_others_by_name_if_they_ha
     assert types.known[java_hash("free.value")].schemas.keys() == {schema_id(one) for one in wanted}
 
 
+@pytest.mark.usefixtures("wide")
 def test_a_record_without_a_value_is_an_object_without_fields() -> None:
     types = GrowingTypes()
     converter = record_converter(FREE, types)
@@ -109,6 +118,7 @@ def test_a_record_without_a_value_is_an_object_without_fields() -> None:
     assert [len(value) for value in entries.values.to_pylist()] == [24, 24, 24 + 9 + 1]
 
 
+@pytest.mark.usefixtures("wide")
 def test_beyond_the_budget_of_a_type_its_objects_have_all_fields() -> None:
     types, chance = GrowingTypes(), generator(9)
     converter = record_converter(FREE, types)
@@ -134,6 +144,21 @@ def test_schemas_that_the_cluster_holds_are_accepted_whatever_the_budget() -> No
     assert list(schemas.new("T").values()) == [()]
     assert schemas.accepted("T", [big], limited=False) == [True]
     assert list(schemas.new("T").values()) == [(), big]
+
+
+def test_values_of_a_narrow_type_have_all_its_fields_in_its_order() -> None:
+    """As those of a Java class, whose objects are compared byte by byte."""
+    types = GrowingTypes()
+    types.add("free.Value", {"z": 4, "a": 4}, "za")
+    converter = record_converter(FREE, types)
+    data = values_of(converter, b'{"a":1}', b'{"z":1}', b'{"a":null,"z":2}')
+    assert {int.from_bytes(one[_SCHEMA_ID], "little", signed=True) for one in data} == {schema_id(["z", "a"])}
+    limit = known_type.MAX_DENSE_FIELDS
+    values_of(converter, plain({f"k{number}": number for number in range(limit - 2)}))
+    (narrow,) = values_of(converter, b'{"a":1}')
+    values_of(converter, b'{"one_more":1}')
+    (sparse,) = values_of(converter, b'{"a":1}')
+    assert (len(narrow) > limit, len(sparse)) == (True, 24 + 9 + 1)
 
 
 @pytest.mark.parametrize("order", [1, -1])
