@@ -36,13 +36,22 @@ class JavaProgram:
     :param classes: an empty directory for the compiled classes.
     :param arguments: of ``main``.
     :param java: the program that runs the classes.
+    :param options: additional Java options.
     """
 
-    def __init__(self, name: str, jars: Sequence[Path], classes: Path, arguments: Sequence[str] = (), java: str = "java") -> None:
+    def __init__(
+        self,
+        name: str,
+        jars: Sequence[Path],
+        classes: Path,
+        arguments: Sequence[str] = (),
+        java: str = "java",
+        options: Sequence[str] = (),
+    ) -> None:
         class_path = ":".join(f"{folder}/*" for folder in jars)
         _compile([SOURCES / f"{name}.java"], class_path, classes)
-        options = [*QUICK_JVM, "-Xmx256m", "-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8", "-Duser.timezone=UTC"]
-        command = [java, *options, "-cp", f"{classes}:{class_path}", name, *arguments]
+        fixed = [*QUICK_JVM, "-Xmx256m", "-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8", "-Duser.timezone=UTC"]
+        command = [java, *fixed, *options, "-cp", f"{classes}:{class_path}", name, *arguments]
         self._name = name
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 

@@ -32,11 +32,12 @@ from ..common.arrays import Int64Array
 from ..common.heartbeat import beat
 from ..common.redaction import in_message
 from ..errors import CacheDestroyed, EntriesRefused, IgniteKafkaError, IgniteUnreachable, OutcomeUnknown, WriteFailed
-from . import foreign_classes, protocol
+from . import protocol
 from .binary.byte_columns import data_of, join_columns, lengths_of
 from .binary.key_hashes import Hashes, key_hashes, partitions_of
 from .cluster import Cluster
 from .connection import ThinConnection
+from .foreign_classes import Closings
 from .protocol import ThinError
 from .types.model import CacheInfo
 
@@ -269,7 +270,7 @@ class CacheWriter:
     def _again(self, op: int, payload: bytes, error: IgniteKafkaError) -> None:
         """Send a request again and wait for its reply, at most three times and not after the endpoint's request time-out."""
         deadline = time.monotonic() + self.cluster.endpoint.request_timeout_ms / 1000
-        hashes, closed = foreign_classes.class_hashes(payload) if isinstance(error, IgniteUnreachable) else (), 0
+        closings = Closings(payload if isinstance(error, IgniteUnreachable) else b"", self.cluster)
         for _ in range(_MOST_TRIES):
             if error.final or time.monotonic() > deadline:
                 raise error
@@ -281,10 +282,7 @@ class CacheWriter:
             except ThinError as refused:
                 error = self._refused(connection, refused)
             except IgniteUnreachable as lost:
-                error = lost
-                closed += bool(hashes) and foreign_classes.is_answered(self.cluster)
-        if closed == _MOST_TRIES:
-            raise foreign_classes.refusal(hashes, self.cluster, self.cache.name) from error
+                error = closings.closed(self.cache.name) or lost
         raise error
 
     def _refused(self, connection: ThinConnection, error: ThinError) -> IgniteKafkaError:

@@ -39,6 +39,7 @@ class Cluster:
 
     Metadata requests change nothing, so one whose connection is lost is sent once more, to another address.
 
+    :attr refused_classes: hashes of the names of classes that nodes were found unable to load (`foreign_classes.py`).
     :raises IgniteUnreachable, AuthenticationFailed: from every method, as a connection is made when it is first needed.
     :raises DecodeError: from every method that asks a node, whose reply has another form; names node and request.
     """
@@ -46,6 +47,7 @@ class Cluster:
     def __init__(self, endpoint: IgniteEndpoint, credentials: IgniteCredentials | None = None) -> None:
         self.endpoint = endpoint
         self.credentials = credentials or IgniteCredentials()
+        self.refused_classes: set[int] = set()
         self._any: ThinConnection | None = None
         self._by_node: dict[uuid.UUID, ThinConnection] = {}
         self._unreachable_nodes: set[uuid.UUID] = set()

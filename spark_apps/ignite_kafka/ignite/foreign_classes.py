@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import struct
 import time
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..errors import EntriesRefused, IgniteUnreachable, UnknownBinaryType
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 _HEAD = struct.Struct("<Bih")
 _VALUE = re.compile(rb"(?=\xfe([\x00-\xff]{4})([\x65\x66])([\x00-\xff]{4}))")
 _MOST_NAMED = 5
+_CLOSINGS = 3
 _MOMENT_S = 1.0
 assert (codes.OPTIMIZED, EXTERNALIZABLE, SERIALIZABLE) == (0xFE, 0x65, 0x66)
 
@@ -52,14 +52,44 @@ def class_hashes(payload: bytes) -> tuple[int, ...]:
     return tuple(found)
 
 
-def refusal(hashes: Iterable[int], cluster: Cluster, cache: str) -> EntriesRefused:
-    """The error of a request at which nodes close the connection.
+class Closings:
+    """Closings of connections at one request, which are told from those of the network.
 
-    :param hashes: of the classes of its values; the error has their names, as far as the cluster knows them.
+    A class that nodes were found unable to load is remembered by the cluster's object: later requests with it need no waits and fewer
+    tries. A node logs a stack for each try, and many records may have the class.
     """
-    names = ", ".join(_name(one, cluster) for one in hashes)
-    what = f"Ignite's nodes close the connection at entries of {names}: they cannot load it"
-    return EntriesRefused(what, _REMEDY, cache=cache)
+
+    def __init__(self, payload: bytes, cluster: Cluster) -> None:
+        self._hashes, self._cluster = class_hashes(payload), cluster
+        self._known = not cluster.refused_classes.isdisjoint(self._hashes)
+        self._count = 0
+
+    def closed(self, cache: str) -> EntriesRefused | None:
+        """Count a closing after which nodes reply to another request; returns the error if it is no failure of the network.
+
+        :returns: the error has the names of the classes, as far as the cluster knows them.
+        """
+        if not self._hashes or not self._is_answered():
+            return None
+        self._count += 1
+        if self._count < (1 if self._known else _CLOSINGS):
+            return None
+        self._cluster.refused_classes.update(self._hashes)
+        names = ", ".join(_name(one, self._cluster) for one in self._hashes)
+        what = f"Ignite's nodes close the connection at entries of {names}: they cannot load it"
+        return EntriesRefused(what, _REMEDY, cache=cache)
+
+    def _is_answered(self) -> bool:
+        """True if a node replies to a request without entries, after a moment: a network that fails for so long is no refusal."""
+        if not self._known:
+            time.sleep(_MOMENT_S)
+        try:
+            self._cluster.connection().request(protocol.CLUSTER_STATE, b"")
+        except ThinError:
+            return True
+        except IgniteUnreachable:
+            return False
+        return True
 
 
 def _name(name_hash: int, cluster: Cluster) -> str:
@@ -67,15 +97,3 @@ def _name(name_hash: int, cluster: Cluster) -> str:
         return cluster.binary_type(class_id(name_hash)).name
     except (UnknownBinaryType, IgniteUnreachable):
         return f"a class whose name has the hash {name_hash}"
-
-
-def is_answered(cluster: Cluster) -> bool:
-    """Whether a node replies to a request without entries, after a moment: a network that fails for so long is no refusal."""
-    time.sleep(_MOMENT_S)
-    try:
-        cluster.connection().request(protocol.CLUSTER_STATE, b"")
-    except ThinError:
-        return True
-    except IgniteUnreachable:
-        return False
-    return True

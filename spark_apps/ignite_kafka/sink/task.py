@@ -17,6 +17,7 @@ from .. import events
 from ..common.deadline import Deadline, Interval
 from ..convert.rules.stage import policy_of
 from ..errors import EntriesRefused, IgniteKafkaError, RecordsLost, RecordsOvertaken
+from ..ignite.cluster import Cluster
 from ..kafka.consumer import BatchLimits, RecordReader
 from ..kafka.dead_letters import DeadLetter
 from ..kafka.records import Consumed
@@ -88,19 +89,19 @@ class SinkTask(TaskLoop):
         return RecordsOvertaken(lost.what, lost.remedy, **lost.where)
 
     def _copy_all(self, end: EpochEnd) -> None:
-        try:
-            self._copy(end)
-        except EntriesRefused as refused:
-            # the refusal does not name the record: entries are put in order from the last commit on
-            log.warning("a cache refused entries; they are put in order, to find the refused ones: %s", refused)
-            self._in_order = True
-            self._copy(end)
+        with ignite_cluster(self._settings, self._secrets) as cluster:  # one for both: it knows which classes nodes cannot load
+            try:
+                self._copy(cluster, end)
+            except EntriesRefused as refused:
+                # the refusal does not name the record: entries are put in order from the last commit on
+                log.warning("a cache refused entries; they are put in order, to find the refused ones: %s", refused)
+                self._in_order = True
+                self._copy(cluster, end)
 
-    def _copy(self, end: EpochEnd) -> None:
+    def _copy(self, cluster: Cluster, end: EpochEnd) -> None:
         limits = BatchLimits(self._settings.batch_size, self._settings.batch_bytes)
         ends = None if self._settings.streams else {(t.name, p): t.ends[p] for _, t, p in self._plan.partitions(self._slots)}
         with (
-            ignite_cluster(self._settings, self._secrets) as cluster,
             closing(SinkSlots(self._plan, self._clients, self._slots, self._owner)) as slots,
             closing(Store(self._plan, cluster, self._clients, in_order=self._in_order)) as store,
         ):

@@ -1,24 +1,52 @@
-"""Whole keys and values that are enums: Ignite's binary format has two type codes for one constant.
+"""Whole keys and values as nodes give them back, where that differs from what is written.
 
-A sink writes code 28, as Java does. A node gives it back as a BinaryEnumObject, of code 38: the same key, and an equal value.
+A node makes Java's objects of a whole value that is no binary object, and writes them again: a constant of an enum, code 28 as Java and
+a sink write it, becomes a BinaryEnumObject of code 38, and an array of enums or objects an Object[]. So do the elements of arrays,
+collections and maps. The value is equal, and a key finds its entry by either form.
 """
 
 from __future__ import annotations
 
+import struct
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..ignite.binary.value_end import NESTING, end_of, end_of_head
 from ..ignite.types import type_codes as codes
 
 _GIVEN_BACK, _WRITTEN = (pa.scalar(bytes([code]), pa.binary()) for code in (codes.BINARY_ENUM, codes.ENUM))
 _NOTHING = pa.scalar(b"", pa.binary())
 _MOST_BYTES = (1 << 31) - 1
+_CONTAINERS = pa.array([bytes([code]) for code in (codes.COLLECTION, codes.MAP, *sorted(codes.TYPED_ARRAYS))], pa.binary())
+_CHANGED = (codes.BINARY_ENUM, *codes.TYPED_ARRAYS)
+_OBJECTS = struct.pack("<Bi", codes.OBJECT_ARRAY, -1)
 
 
 def with_one_code(data: pa.BinaryArray) -> pa.BinaryArray:
-    """N keys or values in Ignite's binary format, with the code that is written for each whole enum; nulls stay."""
+    """N keys or values in Ignite's binary format, with one form for those of which a node makes another; nulls stay."""
     given_back = pc.starts_with(data, _GIVEN_BACK.as_py())
-    if not pc.any(given_back).as_py():
+    if pc.any(given_back).as_py():
+        written = pc.binary_join_element_wise(_WRITTEN, pc.binary_slice(data, 1, _MOST_BYTES), _NOTHING)
+        data = pc.if_else(given_back, written, data)
+    containers = pc.is_in(pc.binary_slice(data, 0, 1), _CONTAINERS)
+    if not pc.any(containers).as_py():
         return data
-    written = pc.binary_join_element_wise(_WRITTEN, pc.binary_slice(data, 1, _MOST_BYTES), _NOTHING)
-    return pc.if_else(given_back, written, data)
+    return pc.replace_with_mask(data, containers, pa.array(map(_of_container, data.filter(containers).to_pylist()), pa.binary()))
+
+
+def _of_container(value: bytes) -> bytes:
+    if not any(code in value for code in _CHANGED):
+        return value
+    data, parts, position = memoryview(value), list[bytes | memoryview](), 0
+    while position < len(data):
+        code = data[position]
+        end = end_of_head(data, position, len(data)) if code in NESTING else end_of(data, position, len(data))
+        if code in codes.TYPED_ARRAYS:
+            parts += [_OBJECTS, data[end - 4 : end]]  # the number of elements
+        elif code == codes.BINARY_ENUM:
+            parts += [bytes([codes.ENUM]), data[position + 1 : end]]
+        else:
+            parts.append(data[position:end])
+        position = end
+    return b"".join(parts)

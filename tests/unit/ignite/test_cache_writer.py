@@ -55,6 +55,7 @@ class Node:
         self.answers, self.sent, self.left = list(answers), list[bytes](), left
         self.endpoint = IgniteEndpoint(request_timeout_ms=20, retry_timeout_ms=100)
         self.owners = Partitions((1, 0), dict.fromkeys(range(partitions), uuid.UUID(int=7)))
+        self.refused_classes: set[int] = set()
         self.connected = Connected(self)
 
     def partitions(self, _: int) -> Partitions:

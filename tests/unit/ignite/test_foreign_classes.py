@@ -126,3 +126,14 @@ def test_a_class_that_a_node_takes_after_all_is_no_refusal() -> None:
         entries.put(binary(b"k"), binary(value(KNOWN_CLASS)))
         entries.flush()
     assert node.answers == []
+
+
+def test_a_class_that_was_refused_is_refused_at_the_next_closing() -> None:
+    """Many records may have the class, and a node logs each closing."""
+    node = patient(CLOSED, CLOSED, None)
+    node.refused_classes = {KNOWN_CLASS}
+    with writer(node) as entries:
+        entries.put(binary(b"k"), binary(value(KNOWN_CLASS)))
+        with pytest.raises(EntriesRefused):
+            entries.flush()
+    assert node.answers == []

@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from ignite_kafka.errors import IgniteKafkaError, RecordsLost, RecordsOvertaken
+from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.plan.sink_plan import SinkPlan, TopicPlan
 from ignite_kafka.runtime.epoch import Epoch, EpochEnd
 from ignite_kafka.runtime.task_loop import TaskServices
@@ -38,7 +39,7 @@ def outcome(*errors: IgniteKafkaError, **changed: Any) -> tuple[IgniteKafkaError
     left, attempts = iter(errors), []
 
     class FailingTask(SinkTask):
-        def _copy(self, end: EpochEnd) -> None:
+        def _copy(self, cluster: Cluster, end: EpochEnd) -> None:
             attempts.append(1)
             for error in left:
                 raise error

@@ -118,6 +118,11 @@ def collection_of(name: str, element: pa.Field) -> pa.Field:
     return pa.field(name, pa.list_(element), metadata={MARK: b"collection"})
 
 
+def objects_of(name: str, element: pa.Field) -> pa.Field:
+    """An Object[]: of elements of one class as well, of which another array would be one of primitives, texts or enums."""
+    return pa.field(name, pa.list_(element), metadata={MARK: b"objects"})
+
+
 def map_of(name: str, type_name: str) -> pa.Field:
     """A java.util.Map of whatever keys and values; objects among them are of the type named."""
     key, item = any_kind("key", type_name).with_nullable(False), any_kind("value", type_name)

@@ -18,7 +18,7 @@ from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import BinaryType, CacheInfo, TypeSource, TypeUse
 from ...ignite.types.type_table import COLLECTION_CLASS, ENUMS_CLASS, MAP_CLASS, OBJECTS_CLASS, TYPE_NAME, mark_of
 from .entries import EntryTypes
-from .marked_fields import ANY, REFUSED, any_kind, collection_of, is_a
+from .marked_fields import ANY, REFUSED, any_kind, collection_of, is_a, objects_of
 from .metadata_fields import metadata_code, metadata_field
 from .resolve_types import class_field
 
@@ -86,7 +86,7 @@ class _Seen:
             element = self.refined(side, f"{path}[]", kind.value_field)
             if element is kind.value_field:
                 return known
-            return known.with_type(pa.list_(element)) if mark_of(known) == "collection" else _objects(known.name, element) or known
+            return known.with_type(pa.list_(element)) if mark_of(known) == "collection" else _objects(known.name, element)
         if pa.types.is_map(kind):
             key, item = (
                 self.refined(side, f"{path}{{{part}}}", one) for part, one in (("key", kind.key_field), ("value", kind.item_field))
@@ -142,8 +142,7 @@ class _Seen:
             key = self._within(side, f"{path}{{key}}", "key", inner)
             return pa.field(name, pa.map_(key.with_nullable(False), self._within(side, f"{path}{{value}}", "value", inner)))
         if only == OBJECTS_CLASS:
-            made = _objects(name, self._within(side, f"{path}[]", "item", inner))
-            return made or pa.field(name, pa.list_(any_kind("item", inner)))
+            return _objects(name, self._within(side, f"{path}[]", "item", inner))
         if only == ENUMS_CLASS:
             return self._enums(side, path, name)
         return class_field(self.cache, self.types, name, only, inner=inner) if only else None
@@ -163,7 +162,7 @@ class _Seen:
         return None if element is None else pa.field(name, pa.list_(element))
 
 
-def _objects(name: str, element: pa.Field) -> pa.Field | None:
-    """The field of an Object[]; None for elements of which an array would be one of primitives, texts or enums: an Integer[] has nulls."""
+def _objects(name: str, element: pa.Field) -> pa.Field:
+    """The field of an Object[], marked as one if an array of such elements would be of another class."""
     made = pa.field(name, pa.list_(element))
-    return made if metadata_code(made) == codes.OBJECT_ARRAY else None
+    return made if metadata_code(made) == codes.OBJECT_ARRAY else objects_of(name, element)

@@ -27,7 +27,7 @@ Encode = Callable[[pa.Array, pa.Field], ByteColumns]
 
 
 def container(array: pa.Array, field: pa.Field, encode: Encode) -> ByteColumns:
-    """Lists as arrays of their elements' type, or marked collection as ArrayList; maps as HashMap.
+    """Lists as arrays of their elements' type, marked objects as Object[], marked collection as ArrayList; maps as HashMap.
 
     :param encode: of any column; gives the pieces of the elements.
     :raises EncodeError: a null in an array of primitives, which Java has none for.
@@ -40,7 +40,7 @@ def container(array: pa.Array, field: pa.Field, encode: Encode) -> ByteColumns:
     elements = lists.flatten()
     heads: dict[str, Any] = {"code": ("u1", code)}
     if code in codes.TYPED_ARRAYS:
-        heads["type_id"] = ("<i4", _element_type(code, field.type.value_field))
+        heads["type_id"] = ("<i4", _ANY_OBJECT if mark_of(field) == "objects" else _element_type(code, field.type.value_field))
     heads["count"] = ("<i4", count)
     if code in (codes.COLLECTION, codes.MAP):
         heads["kind"] = ("u1", _HASH_MAP if code == codes.MAP else _ARRAY_LIST)

@@ -9,7 +9,7 @@ from ..types import type_codes as codes
 _int = struct.Struct("<i").unpack_from
 _FIXED = tuple(0 if code in codes.NAMED else codes.FIXED_SIZE.get(code, 0) for code in range(256))
 _WIDTH = tuple(codes.ELEMENT_WIDTH.get(code, 0) for code in range(256))
-_NESTING = frozenset({codes.COLLECTION, codes.MAP, codes.PROXY, *codes.CODED_ARRAYS, *codes.TYPED_ARRAYS})
+NESTING = frozenset({codes.COLLECTION, codes.MAP, codes.PROXY, *codes.CODED_ARRAYS, *codes.TYPED_ARRAYS})
 """Codes of values whose elements follow their header, so that their ends are known only once these are measured."""
 _PREFIX = {codes.STRING: 5, codes.WRAPPED: 9, codes.OPTIMIZED: 5}
 
@@ -48,14 +48,14 @@ def measure(data: memoryview, position: int, limit: int, ends: dict[int, int]) -
 
     A reader that goes through nested containers level by level then measures no byte twice.
     """
-    if position >= limit or data[position] not in _NESTING:
+    if position >= limit or data[position] not in NESTING:
         return end_of(data, position, limit)
     known = ends.get(position)
     if known is not None and known <= limit:
         return known
     open_: list[list[int]] = []  # start of each container that is not at its end, and number of values left in it
     while True:
-        if position < limit and data[position] in _NESTING:
+        if position < limit and data[position] in NESTING:
             start = position
             position, inner = _variable(data, start, data[start], limit)
             if inner > limit - position:
@@ -68,6 +68,11 @@ def measure(data: memoryview, position: int, limit: int, ends: dict[int, int]) -
         if not open_:
             return position
         open_[-1][1] -= 1
+
+
+def end_of_head(data: memoryview, position: int, limit: int) -> int:
+    """Position of the first element of a value whose code is in :data:`NESTING`; raises as :func:`end_of`."""
+    return _variable(data, position, data[position], limit)[0]
 
 
 def _variable(data: memoryview, position: int, code: int, limit: int) -> tuple[int, int]:

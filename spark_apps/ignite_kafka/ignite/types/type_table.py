@@ -29,7 +29,7 @@ java.sql.Timestamp has nanoseconds and Spark's timestamp has microseconds: colum
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -147,7 +147,7 @@ def type_code(field: pa.Field) -> int:
     if mark == "encoded":
         return codes.OBJECT
     if pa.types.is_list(kind):
-        return codes.COLLECTION if mark == "collection" else _ARRAYS.get(type_code(kind.value_field), codes.OBJECT_ARRAY)
+        return _LISTS.get(mark) or _ARRAYS.get(type_code(kind.value_field), codes.OBJECT_ARRAY)
     if pa.types.is_map(kind):
         return codes.MAP
     if pa.types.is_struct(kind) or kind == pa.date32():
@@ -156,6 +156,7 @@ def type_code(field: pa.Field) -> int:
     raise UnsupportedType(f"Field {field.name} of type {kind}{marked} has no Ignite type", "Give it another type", field=field.name)
 
 
+_LISTS: Mapping[str | None, int] = MappingProxyType({"collection": codes.COLLECTION, "objects": codes.OBJECT_ARRAY})
 _ARRAYS = MappingProxyType({entry.element: entry.code for entry in TABLE if entry.element} | {codes.BYTE: codes.BYTE_ARRAY})
 
 
