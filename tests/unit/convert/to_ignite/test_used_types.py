@@ -133,6 +133,7 @@ HELD: dict[str, Made] = {
     "Color[]": lambda kinds, part: array_of(codes.ENUM_ARRAY, kinds["Color"], constant(kinds["Color"], 1), constant(kinds["Color"], 0)),
     "Part[]": lambda kinds, part: array_of(codes.OBJECT_ARRAY, kinds["Part"], part, NULL),
     "Long[]": lambda kinds, part: object_array([number(codes.LONG, 1), NULL]),
+    "enums in Object[]": lambda kinds, part: object_array([constant(kinds["Color"], 1), NULL]),
     "long[][]": lambda kinds, part: struct.pack("<Bii", codes.OBJECT_ARRAY, codes.LONG_ARRAY, 1) + primitives(codes.LONG_ARRAY, "q", [1]),
     "map of objects": lambda kinds, part: mapping([(string("a"), part)]),
     "map by int": lambda kinds, part: mapping([(number(codes.INT, 1), number(codes.SHORT, 2))]),
