@@ -49,9 +49,7 @@ class SinkCase:
         self.chance = random.Random(self.seed)
         self._sent = 0
         self._starter = AppStarter(self.directory, self.master, app=SINK_APP)
-        # as uncommitted: so that it does not wait for transactions that are open
-        group = {"group.id": f"connect-{self.name}", "isolation.level": "read_uncommitted", "enable.auto.commit": False, "log_level": 2}
-        self._group = Consumer({"bootstrap.servers": self.broker.bootstrap, **group})
+        self._group = self._new_group()
         self._common = {
             "ignite_addresses": list(self.ignite.addresses),
             "bootstrap_servers": self.broker.clients,
@@ -101,7 +99,18 @@ class SinkCase:
             return app.result()
 
     def committed(self) -> dict[int, int]:
-        return group_offsets(self._group, self.topic, PARTITIONS)
+        def found() -> dict[int, int] | None:
+            offsets = group_offsets(self._group, self.topic, PARTITIONS)
+            if offsets is None:
+                self._group = self._new_group()
+            return offsets
+
+        return wait_until(found, f"the group's offsets of {self.topic}")
+
+    def _new_group(self) -> Consumer:
+        # as uncommitted: so that it does not wait for transactions that are open
+        group = {"group.id": f"connect-{self.name}", "isolation.level": "read_uncommitted", "enable.auto.commit": False, "log_level": 2}
+        return Consumer({"bootstrap.servers": self.broker.bootstrap, **group})
 
     def entries(self) -> dict[int, int]:
         return entries_of(self.ignite, self.cache)

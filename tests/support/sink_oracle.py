@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from tests.support.oracle import TopicRecord, read_committed
-from tests.support.waiting import REQUEST_S, wait_until
 from tools.servers import IgniteCluster
 
 _SHOWN = 5
+_COORDINATOR_S = 10.0  # a consumer may ask a broker that was killed for ever
 NOT_YET = {
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
     KafkaError.COORDINATOR_NOT_AVAILABLE,
@@ -94,19 +94,16 @@ def ahead(bootstrap: str, topic: str, committed: Mapping[int, int], entries: Map
     return wrong
 
 
-def group_offsets(group: Consumer, topic: str, partitions: int) -> dict[int, int]:
-    """Return the committed next offset of each partition that has one.
+def group_offsets(group: Consumer, topic: str, partitions: int) -> dict[int, int] | None:
+    """Return the committed next offset of each partition that has one; None: the group has no coordinator now, ask by another consumer.
 
     :param group: a consumer of the group that has not joined it. (The admin client's list_consumer_group_offsets fails or crashes while
         the group's coordinator loads: confluent-kafka 2.)
     """
-
-    def committed() -> list[TopicPartition] | None:
-        try:
-            return group.committed([TopicPartition(topic, partition) for partition in range(partitions)], REQUEST_S)
-        except KafkaException as error:
-            if error.args[0].retriable() or error.args[0].code() in NOT_YET:
-                return None
-            raise
-
-    return {place.partition: place.offset for place in wait_until(committed, f"the group's offsets of {topic}") if place.offset >= 0}
+    try:
+        found = group.committed([TopicPartition(topic, partition) for partition in range(partitions)], _COORDINATOR_S)
+    except KafkaException as error:
+        if error.args[0].retriable() or error.args[0].code() in NOT_YET:
+            return None
+        raise
+    return {place.partition: place.offset for place in found if place.offset >= 0}

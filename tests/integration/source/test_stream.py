@@ -107,10 +107,10 @@ def test_a_deleted_topic_is_sent_whole_or_not_at_all(world: World) -> None:
 def test_a_topic_that_grows_ends_the_run_and_is_not_gone_on_in(world: World) -> None:
     """Before, the second run went on: records of a key were in two partitions, and had no order."""
     world.put("a", {key: f"v{key}" for key in range(300)})
-    topic = f"{world.stem}-a"
+    (admin, _), topic = world.clients.admin(), f"{world.stem}-a"
     with world.running() as run:
         world.await_equal("a", run)
-        admin, _ = world.clients.admin()
+        await_that(world.snapshot_complete, "the end of the snapshot", run)
         admin.create_partitions([NewPartitions(topic, 3)])[topic].result()
         await_that(lambda: Topics(world.clients).partitions(topic) == 3, "the new partition", run)
         world.put("a", {key: f"w{key}" for key in range(100)})
