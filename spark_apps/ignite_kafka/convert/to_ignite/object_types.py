@@ -58,8 +58,7 @@ class ObjectTypes:
         declared, no record adds a field, as all keys would become others.
     :param local: types that are never written and never registered.
     :param columns: columns of query entities that records may have fields of.
-    :param always: type name to the names in lower case of the fields that query entities declare: all values of the type have them, and
-        other fields only where they are not null. None: values have all fields of their type.
+    :param always: type name to the names in lower case of the fields that query entities declare, which all values of the type have.
     :param key_classes: those of `keys` that are classes of a key's fields, of which the cluster may hold several versions.
     """
 
@@ -338,8 +337,7 @@ class ObjectTypes:
                 self._hints.setdefault(inner, reference("", inner))  # most likely objects, as where a record has taught the field
         held = {one.name.lower(): one.type_code for one in binary.fields}
         always = self._always_of(type_name)
-        if of_key and always is not None:
-            always = declared_form(binary, always)
+        always = declared_form(binary, always) if of_key and always is not None else always
         return KnownType(
             found | {name: one for name, one in declared.items() if name not in found}, held, of_key, always=always, of_key=of_key
         )

@@ -55,7 +55,10 @@ def enveloped(value: dict[str, Any]) -> bytes:
     return json.dumps({"schema": schema_of(value), "payload": value}).encode()
 
 
-RULES = {plain: ConversionRules(), enveloped: ConversionRules(value=SideRules(properties={"schemas.enable": "true"}))}
+RULES: dict[Callable[[dict[str, Any]], bytes], ConversionRules] = {
+    plain: ConversionRules(),
+    enveloped: ConversionRules(value=SideRules(properties={"schemas.enable": "true"})),
+}
 
 
 def records() -> list[dict[str, Any]]:
