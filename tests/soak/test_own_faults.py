@@ -236,7 +236,7 @@ def test_a_stream_and_a_sink(
 def test_a_snapshot_while_a_node_joins_and_leaves(brokers: KafkaCluster, nodes: IgniteCluster, tmp_path: Path) -> None:
     """Quotas slow the snapshot down, so that partitions move while it reads them: each entry is sent once."""
     copy = make_copy(brokers, nodes, tmp_path)
-    brokers.limit_client(CLIENT, SLOW_BYTES / 3)
+    brokers.limit_client(CLIENT, SLOW_BYTES // 4)
     app = copy.start(settings={"kafka_config": {"client.id": CLIENT}})
     try:
         with third_node(nodes):
