@@ -114,7 +114,7 @@ def test_a_stopped_connector_is_not_started(folder: Path) -> None:
             "broken",
             r"cache_whitlist, set in bad.yaml, line 3\]. Did you mean cache_whitelist",
         ),
-        ("name: broken\nconfig: [\n", "broken", "not YAML: .*bad.yaml, line 3"),
+        ("name: broken\nconfig: [\n", "broken", "not YAML: .*bad.yaml, line 2"),
         ("metadata:\n  name: broken\n\tx: 1\n", "broken", "not YAML: .*bad.yaml, line 3"),
         ("- 1\n", "bad", "the document is no mapping .*bad.yaml, line 1"),
         ("name: nightly\nconfig: {slots: 0}\n", "nightly-bad.yaml-1", "slots is wrong"),
