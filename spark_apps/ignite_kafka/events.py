@@ -163,7 +163,7 @@ TOPIC_REPLACED = Event(
 TOPIC_GREW = Event(
     15176,
     WARNING,
-    "topic {topic} of cache {cache} grew from {before} to {partitions} partitions: a key's earlier records may be in another than its next",
+    "topic {topic} of cache {cache} grew from {before} to {partitions} partitions: new records of a key may go to another one than before",
     "Readers must order a key's records by another means than the partition, or give the cache a new topic.",
 )
 RECORD_SKIPPED = Event(
@@ -184,7 +184,7 @@ RECORDS_OPEN = Event(
     15157,
     WARNING,
     "records of topics wait behind transactions that are open, and are not stored by connector {connector}: {topics}",
-    "The next run stores them, once the transactions have ended. Does one not end, see 'a transaction that hangs' in docs/operations.md.",
+    "The next run stores them, once the transactions have ended. If one hangs, see 'a transaction that hangs' in docs/operations.md.",
 )
 LAG_STANDS = Event(
     15158,
@@ -198,7 +198,7 @@ CACHE_LACKS_RECORDS = Event(
     15177,
     WARNING,
     "cache {cache} was created and lacks the records of topic {topic} that consumer group {group} has read before",
-    "To read them again, stop the connector, run `ignite-kafka offsets reset` with --to earliest, and start it.",
+    "To read them again, stop the connector, run `ignite-kafka offsets reset NAME --to earliest --topic {topic}`, and start it.",
 )
 BACKUPS_BEHIND = Event(
     15154,

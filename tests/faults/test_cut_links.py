@@ -117,7 +117,7 @@ def test_a_snapshot_amid_cuts_is_sent_once(
             app.result().assert_exit(0)
         finally:
             app.stop()
-        assert cuts > before + 1, "the snapshot ended before the second cut"
+        assert cuts > before + 1 or cuts == CUTS, "the snapshot ended before the second cut"
         copy.assert_complete()
         snapshots += 1
     print(f"{snapshots} snapshots, {cuts} cuts; seconds until a commit more or the end:", *(f"{wait:.1f}" for wait in waits))

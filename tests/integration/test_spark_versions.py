@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -21,5 +22,6 @@ finally:
 
 
 def test_a_session_of_spark_connect_is_refused() -> None:
-    ended = subprocess.run([sys.executable, "-c", CONNECT], capture_output=True, text=True, timeout=DEADLINE_S)
+    free_port = {**os.environ, "SPARK_TESTING": "1"}  # PySpark's server of Spark Connect takes port 15002 otherwise
+    ended = subprocess.run([sys.executable, "-c", CONNECT], capture_output=True, text=True, timeout=DEADLINE_S, env=free_port)
     assert "UnsupportedVersion: the session is one of Spark Connect" in ended.stderr

@@ -173,10 +173,12 @@ def too_few_in_sync(world: World) -> None:
     topics = list(dict.fromkeys([*names, "__consumer_offsets"]))
     world.brokers.require_in_sync(topics, 3)
     away = world.chance.choice(list(world.brokers.brokers))
-    world.brokers.kill(away)
-    time.sleep(TOO_FEW_S)
-    world.brokers.start(away)
-    world.brokers.require_in_sync(topics, 2)
+    try:
+        world.brokers.kill(away)
+        time.sleep(TOO_FEW_S)
+        world.brokers.start(away)
+    finally:
+        world.brokers.require_in_sync(topics, 2)
     world.brokers.await_in_sync()
     world.both.send()
     world.both.flow("enough replicas again")
@@ -199,8 +201,10 @@ def throttled(world: World) -> None:
     """The brokers' quotas of the connectors' client id let almost nothing through for half a minute."""
     world.both.send()
     world.brokers.limit_client(CLIENT, SLOW_BYTES)
-    time.sleep(TOO_FEW_S)
-    world.brokers.limit_client(CLIENT, None)
+    try:
+        time.sleep(TOO_FEW_S)
+    finally:
+        world.brokers.limit_client(CLIENT, None)
     world.both.flow("no quota any more")
 
 

@@ -30,5 +30,5 @@ def settings_table(settings: ConnectorSettings) -> str:
 def run_end(settings: ConnectorSettings) -> str:
     """Whether a run ends by itself: by default it does, and a connector of Kafka Connect never."""
     if settings.run_mode == "continuous":
-        return "run_mode is continuous: a run goes on until it is stopped"
-    return "run_mode is once: a run ends when it has copied what it found; with continuous it goes on, as in Kafka Connect"
+        return "run_mode is continuous: a run follows changes until it is stopped"
+    return "run_mode is once: a run ends when it has copied what it found; a continuous one follows changes, as in Kafka Connect"

@@ -55,8 +55,9 @@ def class_hashes(payload: bytes) -> tuple[int, ...]:
 class Closings:
     """Closings of connections at one request, which are told from those of the network.
 
-    A class that nodes were found unable to load is remembered by the cluster's object: later requests with it need no waits and fewer
-    tries. A node logs a stack for each try, and many records may have the class.
+    The class of a request with one class, which nodes were found unable to load, is remembered by the cluster's object: later requests
+    with it need no waits and fewer tries. A node logs a stack for each try, and many records may have the class. Of a request with several
+    none is remembered, as nodes may have the others.
     """
 
     def __init__(self, payload: bytes, cluster: Cluster) -> None:
@@ -74,7 +75,8 @@ class Closings:
         self._count += 1
         if self._count < (1 if self._known else _CLOSINGS):
             return None
-        self._cluster.refused_classes.update(self._hashes)
+        if len(self._hashes) == 1:
+            self._cluster.refused_classes.update(self._hashes)
         names = ", ".join(_name(one, self._cluster) for one in self._hashes)
         what = f"Ignite's nodes close the connection at entries of {names}: they cannot load it"
         return EntriesRefused(what, _REMEDY, cache=cache)

@@ -207,7 +207,7 @@ def _make_client(config: RegistryConfig) -> SchemaRegistryClient:
 def _in_either_form(request: Callable[[SchemaRegistryClient, Schema], T], schema: RegistrySchema) -> Callable[[SchemaRegistryClient], T]:
     """A request with a schema as it is and, if the registry refuses or does not know it so, with ``$schema``.
 
-    Apicurio Registry takes a JSON Schema of a single value or an array for none unless it has ``$schema``. Confluent's registry takes any,
+    Apicurio Registry does not recognise the JSON Schema of a single value or an array unless it has ``$schema``. Confluent's registry does,
     and there one with ``$schema`` has another id than that which Confluent's converter writes. So that form is the second.
     """
 

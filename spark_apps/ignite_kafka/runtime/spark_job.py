@@ -206,16 +206,16 @@ class Job:
         return sum(stage.numActiveTasks for stage in self._stages())
 
     def _stages(self, *, active: bool = True) -> list[SparkStageInfo]:
-        """Stages of the group's jobs, each of which has one.
+        """The stage of the group's newest job, which has one.
 
-        :param active: only those of a job that has begun and has not ended.
+        :param active: only if the job has not ended.
         """
         tracker = self._context.statusTracker()
         ids = set(tracker.getJobIdsForGroup(self._group))
         if active:
             ids &= set(tracker.getActiveJobsIds())
-        jobs = [job for job in map(tracker.getJobInfo, ids) if job]
-        return [found for job in jobs for stage in job.stageIds if (found := tracker.getStageInfo(stage))]
+        job = tracker.getJobInfo(max(ids)) if ids else None
+        return [found for stage in job.stageIds if (found := tracker.getStageInfo(stage))] if job else []
 
     def result(self) -> list[SlotResult]:
         """Results of all slots.

@@ -20,11 +20,13 @@ def require_session(spark: SparkSession) -> None:
     """
     if VERSION < _OLDEST:
         raise UnsupportedVersion(f"this is PySpark {pyspark.__version__}", "Connectors need PySpark 3.5 or newer.")
-    if not hasattr(spark, "sparkContext"):
+    try:
+        spark.sparkContext  # noqa: B018  # PySpark 3.5 raises a NotImplementedError, 4.0 and later an AttributeError
+    except (AttributeError, NotImplementedError) as error:
         raise UnsupportedVersion(
-            "the session is one of Spark Connect, which has no tasks of Python functions that report while they run",
+            "the session is one of Spark Connect, which has no RDDs and accumulators, and connectors need both",
             "Make the session without a remote address, or submit the app with spark-submit; serverless Spark offers neither.",
-        )
+        ) from error
 
 
 def require_data_sources() -> None:

@@ -104,7 +104,7 @@ class OpenTransaction:
             if partitions is not None and found[topic][1] != partitions:
                 raise TopicError(
                     f"the topic has {found[topic][1]} partitions now, and had {partitions} when the run was planned",
-                    "Keys would change partition. Begin a new snapshot; a stream says at its next start how to go on.",
+                    "Keys would change partition. Begin a new snapshot; start a stream once with failover_policy FULL_SNAPSHOT.",
                     topic=topic,
                 )
 

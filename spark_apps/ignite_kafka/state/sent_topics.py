@@ -7,7 +7,7 @@ in it would leave it incomplete for ever.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import events
@@ -34,11 +34,16 @@ def check_units(plan: TransferPlan, cache: CachePlan, units: Mapping[int, UnitOf
     """
     known = before.topic_id if before else ""
     for unit in units.values():
-        if not unit.done or (unit.snapshot_id, unit.incarnation) != (plan.snapshot_id, cache.incarnation):
+        if not _is_sent(unit, plan, cache):
             continue
         sent_to = unit.topic_id or known
         if sent_to and sent_to != cache.topic_id:
             raise _incomplete(cache, sent_to, before, send_again(plan.settings, cache))
+
+
+def _is_sent(unit: UnitOffset, plan: TransferPlan, cache: CachePlan) -> bool:
+    """Whether the unit was sent under the plan, and is not sent again."""
+    return unit.done and (unit.snapshot_id, unit.incarnation) == (plan.snapshot_id, cache.incarnation)
 
 
 def check_plan(
@@ -56,15 +61,23 @@ def check_plan(
     """
     if before is None:
         return
-    _check_partitions(plan, before, topics)
-    replaced = replaced_topics(plan.caches, before.plan, topics)
-    if not replaced:
+    grown, replaced = _grown(plan, before, topics), replaced_topics(plan.caches, before.plan, topics)
+    if not grown and not replaced:
         return
-    if plan.snapshot_id == before.id:
+    goes_on = plan.snapshot_id == before.id
+    if goes_on:
         prefix = plan.settings.internal_topic_prefix
         for state in read(clients, topics, prefix, plan.connector, plan.slots):  # rare; usually only tasks read offsets
             for cache, old in replaced:
                 check_units(plan, cache, state.by_cache.get(cache.name, {}), old)
+            for one in grown:
+                if any(_is_sent(unit, plan, one.cache) for unit in state.by_cache.get(one.cache.name, {}).values()):
+                    raise one.error(send_again(plan.settings, one.cache))
+    for one in grown:
+        if not one.cache.load and plan.settings.load_initial_data != goes_on:  # no start sends its entries
+            raise one.error(_LOAD_AGAIN)
+        events.emit(events.TOPIC_GREW, topic=one.cache.topic, cache=one.cache.name, partitions=one.partitions, before=one.before)
+    if goes_on:
         return
     for cache, old in replaced:
         if not cache.load and plan.settings.load_initial_data:
@@ -72,27 +85,34 @@ def check_plan(
         events.emit(events.TOPIC_REPLACED, cache=cache.name, topic=cache.topic, before=f"{old.topic} ({old.topic_id})")
 
 
-def _check_partitions(plan: TransferPlan, before: SnapshotRecord, topics: Topics) -> None:
-    """Compare partition counts of topics with those of the plan of before: in a topic that grew, keys change partition.
+@dataclass(frozen=True)
+class _Grown:
+    """A topic that has other partitions than when its cache was sent to it."""
 
-    :raises TopicError: a cache goes on in a topic that grew, and it is not sent again.
-    """
+    cache: CachePlan
+    partitions: int
+    before: int
+
+    def error(self, remedy: str) -> TopicError:
+        return TopicError(
+            f"the topic has {self.partitions} partitions now, and had {self.before} when the cache was sent to it",
+            f"Keys would change partition, and their records would have no order. {remedy}",
+            topic=self.cache.topic,
+            cache=self.cache.name,
+        )
+
+
+def _grown(plan: TransferPlan, before: SnapshotRecord, topics: Topics) -> list[_Grown]:
+    """Topics of the plan that are those of the plan before, and have other partitions: in them keys change partition."""
     old = {(cache.name, cache.topic): cache for cache in _caches_of(before.plan) if cache.topic_id and cache.topic_partitions}
     known = [cache for cache in plan.caches if (cache.name, cache.topic) in old]
-    found = topics.identities({cache.topic for cache in known})
+    found, grown = topics.identities({cache.topic for cache in known}), []
     for cache in known:
         sent = old[cache.name, cache.topic]
         topic_id, partitions = found.get(cache.topic, (_NONE, 0))
-        if topic_id != sent.topic_id or partitions == sent.topic_partitions:
-            continue
-        if plan.snapshot_id == before.id or (not cache.load and plan.settings.load_initial_data):
-            raise TopicError(
-                f"the topic has {partitions} partitions now, and had {sent.topic_partitions} when the cache was sent to it",
-                f"Keys would change partition, and their records would have no order. {_LOAD_AGAIN}",
-                topic=cache.topic,
-                cache=cache.name,
-            )
-        events.emit(events.TOPIC_GREW, topic=cache.topic, cache=cache.name, partitions=partitions, before=sent.topic_partitions)
+        if topic_id == sent.topic_id and partitions != sent.topic_partitions:
+            grown.append(_Grown(cache, partitions, sent.topic_partitions))
+    return grown
 
 
 def check_complete(before: SnapshotRecord, topics: Topics) -> None:

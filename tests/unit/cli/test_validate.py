@@ -16,7 +16,7 @@ def last_line(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("run_mode", "end"), [("", "once: a run ends when it has"), ("run_mode=continuous\n", "continuous: a run goes on")]
+    ("run_mode", "end"), [("", "once: a run ends when it has"), ("run_mode=continuous\n", "continuous: a run follows changes")]
 )
 @pytest.mark.parametrize("connector", ["Source", "Sink"])
 def test_validate_of_a_lone_connector_file_says_whether_its_run_ends(

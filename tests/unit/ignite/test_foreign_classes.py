@@ -137,3 +137,13 @@ def test_a_class_that_was_refused_is_refused_at_the_next_closing() -> None:
         with pytest.raises(EntriesRefused):
             entries.flush()
     assert node.answers == []
+
+
+def test_of_a_request_with_several_classes_none_is_remembered() -> None:
+    """Nodes may have one of them, whose next entries a lost connection must not make bad."""
+    node = patient(CLOSED, CLOSED, None, CLOSED, None, CLOSED, None)
+    with writer(node) as entries:
+        entries.put(binary(b"k"), binary(value(KNOWN_CLASS) + value(KNOWN_CLASS + 1)))
+        with pytest.raises(EntriesRefused):
+            entries.flush()
+    assert not node.refused_classes

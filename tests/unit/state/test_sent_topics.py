@@ -28,6 +28,9 @@ def record(cache: CachePlan, snapshot_id: str = "s") -> SnapshotRecord:
     return SnapshotRecord(snapshot_id, replace(PLAN, caches=(cache,)).to_dict())
 
 
+GROWN = record(replace(OLD, topic_id=NOW.topic_id, topic_partitions=1))
+
+
 def check(plan: TransferPlan, before: SnapshotRecord | None, offset: UnitOffset | None, *existing: str) -> None:
     def slots(*_: object) -> Iterator[SlotState]:
         state = SlotState(0)
@@ -89,16 +92,28 @@ def test_a_new_snapshot_fills_a_new_topic_and_says_so() -> None:
 
 def test_a_stream_does_not_go_on_in_a_topic_that_grew() -> None:
     """Before, keys changed partition in silence from the next start on."""
-    grown = record(replace(OLD, topic_id=NOW.topic_id, topic_partitions=1))
-    for plan in (PLAN, replace(PLAN, snapshot_id="new", caches=(replace(NOW, load=False),))):
+    changes_alone = replace(PLAN, caches=(replace(NOW, load=False),), settings=replace(PLAN.settings, load_initial_data=False))
+    for plan, offset, remedy in (
+        (PLAN, SENT, COMMAND),
+        (changes_alone, None, "failover_policy FULL_SNAPSHOT"),
+        (replace(PLAN, snapshot_id="new", caches=(replace(NOW, load=False),)), None, "failover_policy FULL_SNAPSHOT"),
+    ):
         with pytest.raises(TopicError, match="has 2 partitions now, and had 1") as caught:
-            check(plan, grown, None, "p.trades")
-        assert "failover_policy FULL_SNAPSHOT" in caught.value.remedy
+            check(plan, GROWN, offset, "p.trades")
+        assert remedy in caught.value.remedy
 
 
-def test_what_is_sent_again_to_a_topic_that_grew_is_told() -> None:
+@pytest.mark.parametrize(
+    ("plan", "offset"),
+    [
+        (replace(PLAN, snapshot_id="new"), None),
+        (PLAN, None),  # after a reset of its offsets
+        (PLAN, replace(SENT, incarnation="6")),  # the cache was destroyed and made again
+    ],
+)
+def test_what_is_sent_again_to_a_topic_that_grew_is_told(plan: TransferPlan, offset: UnitOffset | None) -> None:
     events.reset_counts()
-    check(replace(PLAN, snapshot_id="new"), record(replace(OLD, topic_id=NOW.topic_id, topic_partitions=1)), None, "p.trades")
+    check(plan, GROWN, offset, "p.trades")
     assert events.counts() == {events.TOPIC_GREW.id: 1}
 
 

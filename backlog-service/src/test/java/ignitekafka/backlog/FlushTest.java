@@ -45,7 +45,11 @@ class FlushTest extends SharedClusterTest {
         Logger.getLogger("").addHandler(handler);
 
         try {
-            for (int i = 0; failures.size() < FAILURES; i++) cache.put(i % 20, i);
+            long until = System.nanoTime() + TimeUnit.MINUTES.toNanos(5);
+
+            for (int i = 0; failures.size() < FAILURES && System.nanoTime() < until; i++) cache.put(i % 20, i);
+
+            assertTrue(failures.size() >= FAILURES, "failed writes within five minutes: " + failures.size());
         } finally {
             Logger.getLogger("").removeHandler(handler);
         }
