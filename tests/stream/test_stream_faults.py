@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import sys
-
 import pytest
 
-from ignite_kafka.events import QUERY_FAILED
 from tests.stream.conftest import KINDS, RATE, WRITERS, MakeStream, assert_right
 from tests.support.kafka_proxy import Api
 from tests.support.oracle import ends
 from tests.support.processes import SparkCluster, kill_process
 from tests.support.servers import ProxiedBroker
-from tests.support.tcp_proxy import TcpProxy
 from tests.support.traffic import TrafficProgram
 from tests.support.waiting import wait_until
 from tools.servers import IgniteCluster, KafkaBroker
@@ -121,24 +116,6 @@ def test_node_killed(mortal_pair: IgniteCluster, kafka: KafkaBroker, stream: Mak
         # an update that its client repeats when the primary dies is a second update
         assert_right(followed.await_same(app, *KINDS), besides=("repeated",))
         followed.stop(app)
-
-
-def test_reads_that_fail_are_reported_and_repeated(pair: IgniteCluster, kafka: KafkaBroker, stream: MakeStream) -> None:
-    """No node can be reached until the run has reported it."""
-    kind = KINDS[0]
-    with TcpProxy(int(pair.address.rpartition(":")[2])) as proxy:
-        followed = stream(pair, kafka, kind, ignite_addresses=[proxy.address])
-        with followed.running() as app:
-            followed.await_records(app, [kind])
-            proxy.most_links = 0
-            proxy.cut()
-            report = re.compile(rf"{QUERY_FAILED.id} # changes could not be read and are read again: .*{proxy.address}")
-            wait_until(lambda: report.search(app.output()), f"the event in {app.log}")
-            followed.fill(kind, value=1)
-            proxy.most_links = sys.maxsize
-            assert_right(followed.await_same(app, kind))
-            followed.stop(app)
-    assert followed.unsent() == 0
 
 
 def test_started_twice(pair: IgniteCluster, kafka: KafkaBroker, stream: MakeStream, traffic: TrafficProgram) -> None:
