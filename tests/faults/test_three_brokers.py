@@ -5,45 +5,28 @@ All tests share one cluster of brokers and one Ignite node; each leaves all brok
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-
-import pytest
 
 from ignite_kafka import events
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, TopicSpec
 from tests.faults.conftest import make_copy
 from tests.stream.conftest import MakeStream, assert_right, stream, traffic
-from tests.support import QUICK_JVM
 from tests.support.broker_faults import BrokerFaults
 from tests.support.first_starts import FirstStarts
 from tests.support.processes import App
 from tests.support.randomness import generator
 from tests.support.sink_case import SinkCase
+from tests.support.three_brokers import brokers, shared_brokers
 from tests.support.traffic import TrafficProgram
 from tests.support.waiting import wait_until
-from tools.servers import IgniteCluster, Jars, KafkaCluster
+from tools.servers import IgniteCluster, KafkaCluster
 
-__all__ = ["stream", "traffic"]
+__all__ = ["brokers", "shared_brokers", "stream", "traffic"]
 
 ROUNDS = 10
 KIND = "small"
-
-
-@pytest.fixture(scope="module")
-def shared_brokers(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
-    with KafkaCluster(tmp_path_factory.mktemp("brokers"), jars=jars, java_options=QUICK_JVM) as started:
-        yield started
-
-
-@pytest.fixture
-def brokers(shared_brokers: KafkaCluster) -> Iterator[KafkaCluster]:
-    """The shared brokers; those that a test has left dead are started."""
-    yield shared_brokers
-    shared_brokers.start()
-    shared_brokers.await_in_sync()
 
 
 def says(app: App, event: events.Event) -> None:

@@ -24,14 +24,16 @@ from ignite_kafka import events
 from tests.faults.conftest import Copy, make_copy
 from tests.soak.stream_and_sink import KINDS, StreamAndSink, has_event
 from tests.stream.conftest import MakeStream, small_cluster
-from tests.support import QUICK_JVM
 from tests.support.broker_faults import BrokerFaults
 from tests.support.processes import App
 from tests.support.sink_case import SinkCase
 from tests.support.sink_oracle import NOT_YET
+from tests.support.three_brokers import brokers, shared_brokers
 from tests.support.traffic import TrafficProgram
 from tests.support.waiting import REQUEST_S, wait_until
 from tools.servers import IgniteCluster, Jars, KafkaCluster
+
+__all__ = ["brokers", "shared_brokers"]
 
 SEED = int(os.environ.get("SOAK_SEED") or random.SystemRandom().randrange(1 << 31))
 THIRD = 2
@@ -40,19 +42,6 @@ TOO_FEW_S = 30.0
 SLOW_BYTES = 4_000.0  # a second
 # pyignite leaves the socket open of a node that it cannot reach
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-
-
-@pytest.fixture(scope="module")
-def shared_brokers(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
-    with KafkaCluster(tmp_path_factory.mktemp("brokers"), jars=jars, java_options=QUICK_JVM) as started:
-        yield started
-
-
-@pytest.fixture
-def brokers(shared_brokers: KafkaCluster) -> Iterator[KafkaCluster]:
-    yield shared_brokers
-    shared_brokers.start()
-    shared_brokers.await_in_sync()
 
 
 @pytest.fixture(scope="module")

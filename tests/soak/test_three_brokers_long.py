@@ -13,13 +13,15 @@ from pathlib import Path
 import pytest
 
 from tests.stream.conftest import KINDS, RATE, WRITERS, MakeStream, assert_right, small_cluster
-from tests.support import QUICK_JVM
 from tests.support.broker_faults import FAULTS, BrokerFaults
 from tests.support.processes import SparkCluster
 from tests.support.servers import small_caches
 from tests.support.sink_case import SinkCase
+from tests.support.three_brokers import brokers, shared_brokers
 from tests.support.traffic import TrafficProgram
 from tools.servers import IgniteCluster, Jars, KafkaCluster
+
+__all__ = ["brokers", "shared_brokers"]
 
 SEED = int(os.environ.get("SOAK_SEED") or random.SystemRandom().randrange(1 << 31))
 ROUNDS = int(os.environ.get("SOAK_ROUNDS") or 3)
@@ -33,19 +35,6 @@ def faults_of(seed: int, number: int) -> list[str]:
     while len(dealt) < end:
         dealt += chance.sample(list(FAULTS), len(FAULTS))
     return dealt[end - FAULTS_A_ROUND : end]
-
-
-@pytest.fixture(scope="module")
-def shared_brokers(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
-    with KafkaCluster(tmp_path_factory.mktemp("brokers"), jars=jars, java_options=QUICK_JVM) as started:
-        yield started
-
-
-@pytest.fixture
-def brokers(shared_brokers: KafkaCluster) -> Iterator[KafkaCluster]:
-    yield shared_brokers
-    shared_brokers.start()
-    shared_brokers.await_in_sync()
 
 
 @pytest.fixture(scope="module")
