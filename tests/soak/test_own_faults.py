@@ -10,12 +10,11 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import psutil
 import pytest
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
@@ -25,7 +24,7 @@ from tests.faults.conftest import Copy, make_copy
 from tests.soak.stream_and_sink import KINDS, StreamAndSink, has_event
 from tests.stream.conftest import MakeStream, small_cluster
 from tests.support.broker_faults import BrokerFaults
-from tests.support.processes import App
+from tests.support.processes import App, suspended
 from tests.support.sink_case import SinkCase
 from tests.support.sink_oracle import NOT_YET
 from tests.support.three_brokers import brokers, shared_brokers
@@ -251,18 +250,6 @@ def has_units(copy: Copy, app: App, count: int) -> bool:
     """Whether a snapshot that runs has committed so many units."""
     assert app.running(), f"the snapshot ended:\n{app.output_tail()}"
     return len(copy.offsets().records) >= count
-
-
-@contextmanager
-def suspended(pid: int) -> Iterator[None]:
-    """A process sleeps (SIGSTOP) within the block."""
-    process = psutil.Process(pid)
-    process.suspend()
-    try:
-        yield
-    finally:
-        with suppress(psutil.NoSuchProcess):
-            process.resume()
 
 
 @contextmanager

@@ -69,6 +69,13 @@ def mortal_pair(jars: Jars, tmp_path: Path) -> Iterator[IgniteCluster]:
 
 
 @pytest.fixture
+def lone_node(jars: Jars, tmp_path: Path) -> Iterator[IgniteCluster]:
+    """A cluster of one node, of the test's own."""
+    with small_cluster(tmp_path / "lone", jars, nodes=1) as started:
+        yield started
+
+
+@pytest.fixture
 def mortal_broker(jars: Jars, tmp_path: Path) -> Iterator[ProxiedBroker]:
     """A broker of the test's own behind a proxy."""
     with ProxiedBroker(tmp_path / "broker", jars) as started:

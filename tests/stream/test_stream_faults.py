@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+
+from ignite_kafka.events import QUERY_FAILED
 
 from tests.stream.conftest import KINDS, RATE, WRITERS, MakeStream, assert_right
 from tests.support.kafka_proxy import Api
 from tests.support.oracle import ends
-from tests.support.processes import SparkCluster, kill_process
+from tests.support.processes import SparkCluster, kill_process, suspended
 from tests.support.servers import ProxiedBroker
 from tests.support.traffic import TrafficProgram
 from tests.support.waiting import wait_until
@@ -116,6 +120,21 @@ def test_node_killed(mortal_pair: IgniteCluster, kafka: KafkaBroker, stream: Mak
         # an update that its client repeats when the primary dies is a second update
         assert_right(followed.await_same(app, *KINDS), besides=("repeated",))
         followed.stop(app)
+
+
+def test_reads_that_fail_are_reported_and_repeated(lone_node: IgniteCluster, kafka: KafkaBroker, stream: MakeStream) -> None:
+    """The only node is frozen until a task has reported it: no other node can answer in its place."""
+    kind = KINDS[0]
+    followed = stream(lone_node, kafka, kind, ignite_request_timeout_ms=3_000)
+    with followed.running() as app:
+        followed.await_records(app, [kind])
+        with suspended(lone_node.node(0).pid):
+            report = re.compile(rf"{QUERY_FAILED.id} # changes could not be read and are read again: .*{lone_node.address}")
+            wait_until(lambda: report.search(app.output()), f"event {QUERY_FAILED.id} in {app.log}")
+        followed.fill(kind, value=1)
+        assert_right(followed.await_same(app, kind))
+        followed.stop(app)
+    assert followed.unsent() == 0
 
 
 def test_started_twice(pair: IgniteCluster, kafka: KafkaBroker, stream: MakeStream, traffic: TrafficProgram) -> None:
