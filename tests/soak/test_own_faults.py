@@ -24,7 +24,8 @@ from tests.faults.conftest import Copy, make_copy
 from tests.soak.stream_and_sink import KINDS, StreamAndSink, has_event
 from tests.stream.conftest import MakeStream, small_cluster
 from tests.support.broker_faults import BrokerFaults
-from tests.support.processes import App, suspended
+from tests.support.frozen_workers import suspended
+from tests.support.processes import App
 from tests.support.sink_case import SinkCase
 from tests.support.sink_oracle import NOT_YET
 from tests.support.three_brokers import brokers, shared_brokers

@@ -7,11 +7,11 @@ import re
 import pytest
 
 from ignite_kafka.events import QUERY_FAILED
-
 from tests.stream.conftest import KINDS, RATE, WRITERS, MakeStream, assert_right
+from tests.support.frozen_workers import suspended
 from tests.support.kafka_proxy import Api
 from tests.support.oracle import ends
-from tests.support.processes import SparkCluster, kill_process, suspended
+from tests.support.processes import SparkCluster, kill_process
 from tests.support.servers import ProxiedBroker
 from tests.support.traffic import TrafficProgram
 from tests.support.waiting import wait_until

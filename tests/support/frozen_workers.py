@@ -1,13 +1,25 @@
-"""Spark's Python workers of this test session, suspended for a while."""
+"""Processes that are suspended for a while, such as Spark's Python workers of this test session."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import psutil
 
 from tests.support.processes import alive
+
+
+@contextmanager
+def suspended(pid: int) -> Iterator[None]:
+    """A process sleeps (SIGSTOP) within the block."""
+    process = psutil.Process(pid)
+    process.suspend()
+    try:
+        yield
+    finally:
+        with suppress(psutil.NoSuchProcess):
+            process.resume()
 
 
 def workers() -> list[psutil.Process]:

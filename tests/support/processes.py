@@ -122,18 +122,6 @@ def kill_process(process: psutil.Process) -> None:
         process.kill()
 
 
-@contextlib.contextmanager
-def suspended(pid: int) -> Iterator[None]:
-    """A process sleeps (SIGSTOP) within the block."""
-    process = psutil.Process(pid)
-    process.suspend()
-    try:
-        yield
-    finally:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            process.resume()
-
-
 def client_of(connection: Connection) -> psutil.Process:
     """Return the process at the client's end of a TCP connection on loopback."""
 

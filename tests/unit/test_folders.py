@@ -25,6 +25,9 @@ COVERED_BY = {
     "integration/admin/test_backlog.py": "source.stream.capture",
     "integration/admin/test_offsets.py": "state.offsets",
     "integration/cli/test_cli.py": "cli.views cli.sink_views",
+    "integration/cli/test_doctor.py": "admin.cluster_checks admin.executor_checks",
+    "unit/cli/test_doctor.py": "admin.findings common.versions",
+    "unit/convert/to_ignite/test_merged_payloads.py": "convert.to_ignite.merged_schemas",
     "integration/convert/connect/test_text.py": "convert.connect.java_text",
     "integration/convert/connect/test_simple.py": "convert.connect.parse_string convert.connect.simple_tokens",
     "integration/convert/filter/test_against_spark.py": "convert.filter.evaluate convert.filter.operands",
@@ -82,7 +85,7 @@ COVERED_BY = {
     ),
     "unit/convert/to_ignite/test_connect_casts.py": "convert.to_ignite.connect_numbers convert.to_ignite.connect_times",
     "unit/convert/to_ignite/test_connect_values.py": "convert.to_ignite.connect_resolver convert.to_ignite.connect_targets",
-    "unit/convert/to_ignite/test_connect_json.py": "convert.to_ignite.payload_columns convert.to_ignite.payload_rows",
+    "unit/convert/to_ignite/test_connect_json.py": "convert.to_ignite.envelope_texts convert.to_ignite.payload_columns convert.to_ignite.payload_rows",
     "unit/convert/to_ignite/test_object_types.py": "convert.to_ignite.metadata_fields",
     "unit/convert/to_ignite/test_used_types.py": "convert.to_kafka.type_uses",
     "unit/convert/to_ignite/test_json_rows.py": (

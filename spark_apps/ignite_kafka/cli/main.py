@@ -24,6 +24,7 @@ from ..settings.sink import SinkSettings
 from ..settings.transport_security import check_ignite, check_kafka
 from . import folder, render
 from .arguments import Parser, add_allowed_providers, command_after_interrupt, whole
+from .doctor import ShowVersion, add_doctor, doctor
 from .given import add_name_instead_of_file, of_source, permissions_of, secrets_of, settings_by_file_or_name, settings_of
 from .migrate import add_connectors, add_migrate, holds_resources, run_all, validate_all
 from .replicate import add_replicate, replicate
@@ -66,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
     """The arguments of all commands."""
     top = Parser(prog="ignite-kafka", description="Copy data between Apache Ignite caches and Kafka topics.")
     top.add_argument("-q", "--quiet", action="store_true", help="log warnings and errors only")
+    top.add_argument("--version", action=ShowVersion, help="print the versions of the library and of what it uses here")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     add_connectors(
         _add_file(commands, "validate", validate, "check a settings file and show its settings and addresses; connects to no cluster")
@@ -75,6 +77,8 @@ def parser() -> argparse.ArgumentParser:
     plan_parser = _add_file(commands, "plan", plan, what, or_name=True)
     plan_parser.add_argument("--snapshot-id", help="the snapshot to plan (default: the last unfinished one, else a new one)")
     plan_parser.add_argument("--json", action="store_true", help="print JSON")
+    text = "ask Ignite, Kafka, the registry and Spark's executors what a run of the connector would miss; writes nothing"
+    add_doctor(_add_file(commands, "doctor", doctor, text, or_name=True))
     folder.add_apply(_add_file(commands, "apply", folder.apply, "bring states and offsets of a folder of connector files to Kafka"))
     run_parser = _add_file(commands, "run", run, "copy the caches to topics, or the topics to caches")
     add_connectors(run_parser)

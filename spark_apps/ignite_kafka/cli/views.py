@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 
 from ..admin.lost_run import LOST, REMEDY, silent_s
 from ..admin.target_state import NewestRun, known_connectors, unknown_connector
+from ..common.versions import versions_text
 from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics
@@ -197,6 +198,9 @@ class StatusView:
         if self.silent_s is not None:
             lines.append(f"run {lost} is lost: no report for {self.silent_s:,.0f} s. {REMEDY}")
         head = ("run", "state", "snapshot", "started", "seconds", "records", "error")
+        newest = self.runs.get(self._newest_id) if self.runs else None
+        if newest is not None and newest.versions:
+            lines.append(f"newest run with {versions_text(newest.versions)}")
         shown = [replace(run, state=LOST) if run_id == lost else run for run_id, run in self.runs.items()]
         return "\n".join([*lines, "", table(head, [_run_row(run) for run in shown])])
 

@@ -60,7 +60,7 @@ def head_of(rules: SideRules) -> Callable[[bytes], bytes] | None:
     content = properties.get("schema.content") and properties["schemas.enable"] == "true"  # then each record is only a payload
     if rules.converter != converters.JSON or properties["schemas.enable"] == "false" or content:
         return None
-    from .to_ignite.connect_json import head_of
+    from .to_ignite.envelope_texts import head_of
 
     return head_of
 

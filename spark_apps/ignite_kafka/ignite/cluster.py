@@ -205,9 +205,13 @@ class Cluster:
 
     def nodes(self) -> frozenset[uuid.UUID]:
         """Ids of the nodes that accept thin clients; empty if the node is too old to report them."""
+        return frozenset(self.endpoints())
+
+    def endpoints(self) -> Mapping[uuid.UUID, tuple[str, ...]]:
+        """Addresses that each node announces for thin clients; empty if the node is too old to report them."""
         if protocol.FEATURE_NODE_ENDPOINTS not in self.connection().features:
-            return frozenset()
-        return frozenset(self._endpoints())
+            return {}
+        return self._request(protocol.NODE_ENDPOINTS, struct.pack("<qq", _NEWEST, _NEWEST), replies.read_endpoints)
 
     def has_left(self, connection: ThinConnection, since: int) -> bool:
         """True if another node reports that the node of a connection has left the topology; False if none can report it.
@@ -249,10 +253,7 @@ class Cluster:
 
     def _addresses(self, node: uuid.UUID) -> list[str]:
         """Addresses to try for a node: those it announces, listed ones first, then listed addresses that were not tried yet."""
-        any_connection = self.connection()
-        said: tuple[str, ...] = ()
-        if protocol.FEATURE_NODE_ENDPOINTS in any_connection.features:
-            said = self._endpoints().get(node, ())
+        said = self.endpoints().get(node, ())
         listed = [address for address in said if address in self.endpoint.addresses]
         return list(dict.fromkeys([*listed, *said, *self._untried]))
 
@@ -308,9 +309,6 @@ class Cluster:
         if more:
             self._request(protocol.RESOURCE_CLOSE, cursor, bytes)
         return True
-
-    def _endpoints(self) -> Mapping[uuid.UUID, tuple[str, ...]]:
-        return self._request(protocol.NODE_ENDPOINTS, struct.pack("<qq", _NEWEST, _NEWEST), replies.read_endpoints)
 
     def _request(self, op: int, payload: bytes, read: Callable[[memoryview], T]) -> T:
         return self.ask(lambda connection: _answer(connection, op, payload, read))

@@ -110,6 +110,14 @@ def _names(cluster: Cluster, sql: str) -> list[str]:
     return [name for name in names if name not in _HIDDEN]
 
 
+def node_versions(cluster: Cluster) -> list[str]:
+    """Return the versions of Ignite on the nodes, each once.
+
+    :raises ThinError: the nodes have no SQL (ignite-indexing or ignite-calcite), or this user may not use it.
+    """
+    return sorted({row[0] or "" for row in _texts(cluster, "SELECT VERSION FROM SYS.NODES")})
+
+
 def _texts(cluster: Cluster, sql: str, *arguments: str) -> list[Row]:
     _, rows = cluster.ask(lambda connection: _select(connection, sql, arguments))
     return rows

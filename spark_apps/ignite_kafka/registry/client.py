@@ -80,6 +80,14 @@ class Registry:
         self._keep(subject, schema, found, self._clock() + lives_s)
         return found
 
+    def check(self) -> None:
+        """Ask for the registry's compatibility rule, to see that it answers and accepts the login.
+
+        :raises RegistryError: it refuses the login, or is no registry.
+        :raises RegistryUnavailable: it did not answer.
+        """
+        self._call("reading the registry's configuration", lambda client: client.get_compatibility())
+
     def known(self) -> tuple[KnownId, ...]:
         """The schema ids that :meth:`registered` keeps while the process lives."""
         return tuple(KnownId(*key, found) for key, (found, until) in self._ids.items() if until == _FOR_EVER)

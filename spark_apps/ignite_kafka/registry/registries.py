@@ -44,6 +44,15 @@ def provide(settings: ConnectorSettings, secrets: Secrets) -> None:
         keep(side, one.converter_properties(side), registry_config(one, secrets, side))
 
 
+def registry_configs(settings: ConnectorSettings, secrets: Secrets) -> tuple[RegistryConfig, ...]:
+    """How the connector's converters, those of its overrides too, reach their registries, each registry and login once.
+
+    :raises SettingsError: as :func:`provide`.
+    """
+    found = [registry_config(one, secrets, side) for one, side in _sides(settings)]
+    return tuple({(config.urls, repr(sorted(config.client.items()))): config for config in found}.values())
+
+
 def known_ids(settings: ConnectorSettings) -> Ids:
     """The schema ids that this process has received for the connector, so that its tasks need not request them."""
     keys = {_key(side, one.converter_properties(side)) for one, side in _sides(settings)}

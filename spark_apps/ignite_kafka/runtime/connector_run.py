@@ -18,6 +18,7 @@ from .. import events
 from ..common.local_disk import disk_errors
 from ..common.redaction import in_message
 from ..common.retry import retry
+from ..common.versions import installed_versions
 from ..errors import IgniteKafkaError, Interrupted, KafkaUnavailable, SettingsError
 from ..kafka.clients import BRIEF_S, REQUEST_TIMEOUT_S
 from ..kafka.topics import Topics
@@ -87,7 +88,8 @@ class ConnectorRun(ABC, Generic[S]):
         """
         _refuse_speculation(self._spark)
         spark = self._spark.sparkContext
-        self._status = replace(self._status, application_id=spark.applicationId or "", spark_ui=spark.uiWebUrl or "")
+        versions = {**installed_versions(), "Spark": self._spark.version}
+        self._status = replace(self._status, application_id=spark.applicationId or "", spark_ui=spark.uiWebUrl or "", versions=versions)
         self._settings.emit_warnings()
         self._retry(self._clients.check)
         self._topics = Topics(self._clients)

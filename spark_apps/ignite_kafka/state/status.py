@@ -103,6 +103,7 @@ class RunStatus:
     :param application_id: of the Spark application.
     :param spark_ui: URL of its web UI, which ends with it; empty if that is off.
     :param events: number of health events by id; those of tasks are added when a task ends.
+    :param versions: of the library, Python, Spark and the packages of the driver.
     """
 
     state: str
@@ -119,6 +120,7 @@ class RunStatus:
     application_id: str = ""
     spark_ui: str = ""
     events: Mapping[str, int] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> bytes:
         """Value of the record."""

@@ -5,36 +5,20 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from confluent_kafka import Producer
 from pyignite.datatypes import LongObject
 
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, TopicSpec
+from tests.integration.cli.conftest import Command
 from tests.support import PARTITIONS
 from tests.support.processes import ManagedProcess
-from tests.support.waiting import DEADLINE_S, REQUEST_S, wait_until
+from tests.support.waiting import REQUEST_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture
-def command(ignite: IgniteCluster, kafka: KafkaBroker) -> Command:
-    """Runs `ignite-kafka` in a process of its own; `ignite` and `kafka` may name other addresses."""
-
-    def call(*arguments: str, ignite: str = ",".join(ignite.addresses), kafka: str = kafka.bootstrap) -> subprocess.CompletedProcess[str]:
-        places = ["--kafka", kafka, *(["--ignite", ignite] if arguments[0] not in ("status", "stop", "offsets") else [])]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SPARK_LOCAL_IP": "127.0.0.1"}
-        line = [sys.executable, "-m", "ignite_kafka.cli.main", "-q", *arguments, *places]
-        return subprocess.run(line, capture_output=True, text=True, env=environment, timeout=DEADLINE_S)
-
-    return call
 
 
 def test_a_file_of_the_reference_from_dry_run_to_offsets(

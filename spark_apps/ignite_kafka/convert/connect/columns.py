@@ -124,3 +124,14 @@ class HeadedDeserializer(Protocol):
 
     def deserialize_behind(self, head: bytes, data: pa.BinaryArray) -> Deserialized:
         """The result of :meth:`Deserializer.deserialize` for `head` followed by each value of a binary array without nulls."""
+
+
+@runtime_checkable
+class JoiningDeserializer(Protocol):
+    """A deserializer that reads many schemas, which differ in their fields, at once: a schema costs far less than a part."""
+
+    def deserialize_joined(self, data: pa.BinaryArray, topic: str) -> Deserialized:
+        """The result of :meth:`Deserializer.deserialize`, but one part for STRUCTs of one name whose schemas do not contradict each other.
+
+        It has the fields of all, in the order of the records, null where a record's schema lacks one.
+        """

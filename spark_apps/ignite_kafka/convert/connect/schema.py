@@ -123,8 +123,10 @@ def timestamp(*, optional: bool = False) -> ConnectSchema:
 
 def scale_of(schema: ConnectSchema) -> int | None:
     """Scale of a Decimal; None for another schema, or a Decimal without the parameter or whose parameter is no int of Java."""
+    if schema.name != DECIMAL or schema.type is not ConnectType.BYTES:
+        return None
     text = dict(schema.parameters).get(SCALE)
-    if schema.name != DECIMAL or schema.type is not ConnectType.BYTES or text is None:
+    if text is None:
         return None
     try:
         scale = int(text)

@@ -8,11 +8,9 @@ Source: org.apache.kafka.connect.json.JsonConverter.toConnectData (4.3.1).
 
 from __future__ import annotations
 
-import json
-import re
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,11 +20,13 @@ import pyarrow.compute as pc
 from ...common.arrays import Mask, RowIndex
 from ...settings.converters import JSON
 from ..connect import ConnectColumn, ConnectPart, ConnectSchema, Deserialized
-from .json_parser import parsed
+from .envelope_texts import member_texts, split_head
 from .json_rows import parse, without_leading_zeros
 from .json_values import Doubled, Refused
-from .payload_columns import PayloadColumns, decimal_members, parsed_as, uncertain_decimals
-from .payload_rows import PayloadReader, array_of
+from .known_schemas import KnownSchema, KnownSchemas, SchemaOf
+from .merged_payloads import PayloadGroup, payloads_by_name
+from .payload_columns import PayloadColumns, number_decimals, parsed_as, uncertain_decimals
+from .payload_rows import array_of
 from .schema_json import connect_schema
 
 NOT_AN_ENVELOPE = (
@@ -35,27 +35,14 @@ NOT_AN_ENVELOPE = (
 )
 _MEMBERS = frozenset({"schema", "payload"})
 _BEGINS = r'^[ \t\r\n]*\{[ \t\r\n]*"(schema|payload)"[ \t\r\n]*:'
-_SCHEMA = re.compile(r'[ \t\r\n]*\{[ \t\r\n]*"schema"[ \t\r\n]*:[ \t\r\n]*')
-_PAYLOAD = re.compile(r'[ \t\r\n]*,[ \t\r\n]*"payload"[ \t\r\n]*:')
-_DECODER = json.JSONDecoder(parse_int=str, parse_float=str)  # finds where a value ends; int refuses more than 4,300 digits
 _BINARY = pa.binary()
 _NULL, _MISSING, _CLOSE = pa.scalar(b"null", _BINARY), pa.scalar(None, _BINARY), b"}"
 _SPACE = " \t\r\n"
+_FEW_SCHEMAS, _FEW_ROWS = 4, 16  # up to which schemas are not merged
+_MOST_CUTS = 16  # in a group of records that are merged
 _MOST_SCHEMAS = 64  # of one batch; the records of further ones are read one by one
 _MOST_SINGLE = 512  # rows that columns refuse before the rest is read row by row: a row costs 10 of a column's
 _SAMPLE = 32
-
-
-SchemaOf = Callable[[str], ConnectSchema | None]
-
-
-class _Known:
-    """A schema, and what reads its values."""
-
-    def __init__(self, schema: ConnectSchema | None, defaults: bool) -> None:
-        self.schema = schema
-        self.reader = None if schema is None else PayloadReader(schema, defaults=defaults)
-        self.decimals = frozenset() if schema is None else frozenset(decimal_members(schema))
 
 
 class ConnectJsonDeserializer:
@@ -74,12 +61,11 @@ class ConnectJsonDeserializer:
     def __init__(
         self, *, plain: bool = False, defaults: bool = True, kept: int = 1_000, schema_of: SchemaOf | None = None, content: str = ""
     ) -> None:
-        self._schema_of = schema_of or self._described
-        self.plain, self.defaults, self._most = plain, defaults, max(kept, 1)
-        self._kept: OrderedDict[str, _Known | str] = OrderedDict()
+        self.plain, self.defaults = plain, defaults
+        self.known = KnownSchemas(schema_of or self._described, kept, defaults=defaults)
         self._begin = b""
         if content:
-            if self.known(content).schema is None:
+            if self.known.get(content).schema is None:
                 raise Refused("null is no schema")
             self._begin = b'{"schema":%s,"payload":' % content.encode()
 
@@ -89,26 +75,15 @@ class ConnectJsonDeserializer:
             data = pc.binary_join_element_wise(pa.scalar(self._begin, _BINARY), data, pa.scalar(_CLOSE, _BINARY), pa.scalar(b"", _BINARY))
         return _Batch(self, data).read()
 
+    def deserialize_joined(self, data: pa.BinaryArray, topic: str) -> Deserialized:
+        """Values of the records, with schemas that differ only in which fields they have as one."""
+        if self._begin:
+            return self.deserialize(data, topic)
+        return _Batch(self, data, joined=True).read()
+
     def deserialize_behind(self, head: bytes, data: pa.BinaryArray) -> Deserialized:
         """Values of records whose bytes are `head` (:func:`head_of`) followed by an item of `data`."""
         return _Batch(self, data, head).read()
-
-    def known(self, text: str) -> _Known:
-        """The schema that a JSON text describes; raises Refused if it describes none."""
-        found = self._kept.get(text)
-        if found is None:
-            try:
-                found = _Known(self._schema_of(text), self.defaults)
-            except Refused as error:
-                found = error.reason
-            self._kept[text] = found
-            if len(self._kept) > self._most:
-                self._kept.popitem(last=False)
-        else:
-            self._kept.move_to_end(text)
-        if isinstance(found, str):
-            raise Refused(found)
-        return found
 
     def _described(self, text: str) -> ConnectSchema | None:
         return connect_schema(parse(text.encode("utf-8", "surrogatepass")), defaults=self.defaults)
@@ -141,10 +116,11 @@ class _Batch:
     """The records of one call.
 
     :param head: common beginning of the records, cut from `texts`.
+    :param joined: see :meth:`ConnectJsonDeserializer.deserialize_joined`.
     """
 
-    def __init__(self, owner: ConnectJsonDeserializer, texts: pa.BinaryArray, head: bytes = b"") -> None:
-        self._owner, self._texts, self._head = owner, texts, head
+    def __init__(self, owner: ConnectJsonDeserializer, texts: pa.BinaryArray, head: bytes = b"", *, joined: bool = False) -> None:
+        self._owner, self._texts, self._head, self._joined = owner, texts, head, joined
         self._values: dict[ConnectSchema | None, _Values] = {}
         self._bad: list[tuple[int, str]] = []
 
@@ -152,7 +128,7 @@ class _Batch:
         """Every row is read by columns, or alone."""
         rows = np.arange(len(self._texts))
         if self._head and rows.size:
-            whole = _head(self._head)
+            whole = split_head(self._head)
             assert whole is not None, self._head
             self._closed(rows, self._texts, 0, whole[1])
         else:
@@ -166,15 +142,21 @@ class _Batch:
             if not begin.all():
                 self._add_plain(rest[~begin], self._texts.filter(pa.array(~begin)))
             rest = rest[begin]
-        for _ in range(_MOST_SCHEMAS):
-            if not rest.size:
-                break
-            rest = self._one_schema(rest)
-        self._singly(rest)
+        if self._joined:
+            rest = self._by_schema(rest, _FEW_SCHEMAS)
+            rest = self._merged(rest)
+        self._singly(self._by_schema(rest, _MOST_SCHEMAS))
+
+    def _by_schema(self, rest: RowIndex, most: int) -> RowIndex:
+        """Read the rows of so many schemas; returns the others."""
+        for _ in range(most):
+            if rest.size:
+                rest = self._one_schema(rest)
+        return rest
 
     def _one_schema(self, rest: RowIndex) -> RowIndex:
         """Read the rows that have the schema of the first one; returns the others."""
-        head = _head(self._texts[int(rest[0])].as_py())
+        head = split_head(self._texts[int(rest[0])].as_py())
         if head is None:
             self._singly(rest[:1])
             return rest[1:]
@@ -194,53 +176,100 @@ class _Batch:
             self._singly(rows[~closed])
             texts, rows = texts.filter(pa.array(closed)), rows[closed]
         try:
-            known = self._owner.known(schema_text)
+            known = self._owner.known.get(schema_text)
         except Refused:
             self._singly(rows)
         else:
             self._payloads(rows, pc.binary_slice(texts, begin, -1), known)
 
-    def _payloads(self, rows: RowIndex, payloads: pa.BinaryArray, known: _Known) -> None:
+    def _payloads(self, rows: RowIndex, payloads: pa.BinaryArray, known: KnownSchema) -> None:
         if known.schema is None:
             self._add_plain(rows, payloads)
             return
+        pieces, rest = self._columns(payloads, known, known.schema)
+        self._of(known.schema).pieces += [(rows[at], data) for at, data in pieces]
+        self._singly(rows[rest])
+
+    def _columns(
+        self,
+        payloads: pa.BinaryArray,
+        known: KnownSchema,
+        schema: ConnectSchema,
+        misfits: Callable[[pa.Array, RowIndex], Mask] | None = None,
+    ) -> tuple[list[tuple[RowIndex, pa.Array]], RowIndex]:
+        """Payloads of one schema as columns with the places that they are from, and the places of those that only rows can judge.
+
+        :param misfits: finds further ones by their parsed values and places.
+        """
+        places: RowIndex = np.arange(len(payloads))
         quoted = self._quoted(payloads, known)
         numeric = quoted is not None
-        kind = parsed_as(known.schema, numeric)
+        kind = parsed_as(schema, numeric)
         if kind is None:
-            self._singly(rows)
-            return
-        columns = PayloadColumns(defaults=self._owner.defaults, numeric=numeric)
+            return [], places
         left = np.asarray(pc.equal(payloads, _NULL))
         if quoted is not None:
             left |= quoted
-        if left.any():
-            self._singly(rows[left])
-            rows, payloads = rows[~left], payloads.filter(pa.array(~left))
-        refused = 0
-        # a member behind a payload that is no object would be passed over, too
-        for part, array in parsed(payloads, kind, ignore=pa.types.is_struct(kind)):
-            if array is not None:
-                made, wrong = columns.typed(array, known.schema)
-                here = rows[part]
-                if wrong.any():
-                    self._singly(here[wrong])
-                    here, made = here[~wrong], made.filter(pa.array(~wrong))
-                self._of(known.schema).pieces.append((here, made))
-                continue
-            refused += part.stop - part.start
-            self._singly(rows[part])
-            if refused >= _MOST_SINGLE:
-                self._singly(rows[part.stop :])
-                break
+        there = places[~left]
+        columns = PayloadColumns(defaults=self._owner.defaults, numeric=numeric)
+        pieces, rest = columns.read(payloads.take(pa.array(there)) if left.any() else payloads, schema, kind, _MOST_SINGLE)
+        found = []
+        odd = [places[left], there[rest]]
+        for at, parsed, data in pieces:
+            wrong = misfits(parsed, there[at]) if misfits is not None else np.zeros(len(at), bool)
+            odd.append(there[at[wrong]])
+            found.append((there[at[~wrong]], data.filter(pa.array(~wrong)) if wrong.any() else data))
+        return found, np.sort(np.concatenate(odd))
+
+    def _merged(self, rest: RowIndex) -> RowIndex:
+        """Read STRUCTs of one name, whose schemas differ in their fields, as one schema; returns the rows that are left."""
+        if rest.size < _FEW_ROWS:
+            return rest
+        texts = self._texts if rest.size == len(self._texts) else self._texts.take(pa.array(rest))
+        groups, left = payloads_by_name(rest, texts, self._schema_or_none)
+        for group in groups:
+            left.append(self._group(group, _MOST_CUTS))
+        return np.sort(np.concatenate(left))
+
+    def _schema_or_none(self, text: str) -> ConnectSchema | None:
+        try:
+            return self._owner.known.get(text).schema
+        except Refused:
+            return None
+
+    def _group(self, group: PayloadGroup, cuts: int) -> RowIndex:
+        """Read the records of a group, and one by one those that are not as the others; returns the rows that are left.
+
+        A bad record decides about no type, so the others are read again without it. Neither are fields merged across a record that is
+        read alone: a type has its fields in the order of the records.
+        """
+        merged = group.merge() if group.several else None
+        if merged is None or cuts < 0:
+            return group.rows
+        schema = merged.nullable()
+        pieces, odd = self._columns(group.payloads, KnownSchema(schema, defaults=False), schema, partial(group.misfits, merged))
+        if not odd.size:
+            self._of(merged.schema()).pieces += [(group.rows[at], data) for at, data in pieces]
+            return group.rows[:0]
+        if odd.size > _MOST_SINGLE:
+            return group.rows
+        before = len(self._bad)
+        self._singly(group.rows[odd])
+        bad = np.isin(group.rows[odd], [row for row, _ in self._bad[before:]])
+        fit = np.setdiff1d(np.arange(len(group.rows)), odd)
+        runs = np.split(fit, np.searchsorted(fit, odd[~bad]))
+        return np.concatenate([self._group(group.take(run), cuts - max(1, len(runs) - 1)) for run in runs if run.size] or [odd[:0]])
 
     @staticmethod
-    def _quoted(payloads: pa.BinaryArray, known: _Known) -> Mask | None:
-        """The rows of :func:`.uncertain_decimals` if decimals are numbers; None if decimals are base64 or absent."""
-        if not known.decimals or uncertain_decimals(payloads.slice(0, _SAMPLE), known.decimals).all():
+    def _quoted(payloads: pa.BinaryArray, known: KnownSchema) -> Mask | None:
+        """The rows of :func:`.uncertain_decimals` if decimals are numbers; None if more of them are base64, or there are none."""
+        if not known.decimals:
+            return None
+        sample = payloads.slice(0, _SAMPLE)
+        if uncertain_decimals(sample, known.decimals).any() and not number_decimals(sample, known.decimals).any():
             return None
         quoted = uncertain_decimals(payloads, known.decimals)
-        return None if 2 * np.count_nonzero(quoted) > len(payloads) else quoted
+        return None if np.count_nonzero(quoted) > np.count_nonzero(number_decimals(payloads, known.decimals)) else quoted
 
     def _singly(self, rows: RowIndex) -> None:
         for row in rows.tolist():
@@ -266,8 +295,8 @@ class _Batch:
                 raise Refused(NOT_AN_ENVELOPE)
             self._add_plain(np.array([row]), pa.array([text], _BINARY))
             return
-        texts = _member_texts(text.decode())
-        known = self._owner.known(texts["schema"])
+        texts = member_texts(text.decode())
+        known = self._owner.known.get(texts["schema"])
         if known.reader is None:
             self._add_plain(np.array([row]), pa.array([texts["payload"].encode()], _BINARY))
             return
@@ -282,40 +311,3 @@ class _Batch:
 
     def _of(self, schema: ConnectSchema | None) -> _Values:
         return self._values.setdefault(schema, _Values())
-
-
-def head_of(text: bytes) -> bytes:
-    """The bytes before the payload, equal in all records of one schema; empty if the record has another layout."""
-    found = _head(text)
-    return b"" if found is None else found[0]
-
-
-def _head(text: bytes) -> tuple[bytes, str] | None:
-    """The bytes up to the payload, and the JSON text of the schema; None where the record is spelled otherwise."""
-    try:
-        whole = text.decode()
-    except UnicodeDecodeError:
-        return None
-    begin = _SCHEMA.match(whole)
-    if begin is None:
-        return None
-    try:
-        _, end = _DECODER.raw_decode(whole, begin.end())
-    except (ValueError, RecursionError):
-        return None
-    middle = _PAYLOAD.match(whole, end)
-    return None if middle is None else (whole[: middle.end()].encode(), whole[begin.end() : end])
-
-
-def _member_texts(text: str) -> dict[str, str]:
-    """The JSON texts of an object's members; `text` is known to be one object."""
-    found: dict[str, str] = {}
-    at = text.index("{")
-    while text[at] != "}":
-        name, at = _DECODER.raw_decode(text, text.index('"', at))
-        begin = text.index(":", at) + 1
-        begin += len(text[begin:]) - len(text[begin:].lstrip(_SPACE))
-        _, end = _DECODER.raw_decode(text, begin)
-        found[name] = text[begin:end]
-        at = end + len(text[end:]) - len(text[end:].lstrip(_SPACE))
-    return found

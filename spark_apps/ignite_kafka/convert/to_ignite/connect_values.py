@@ -13,7 +13,7 @@ from ...common.arrays import RowIndex
 from ...common.time_zones import UTC
 from ...ignite.binary.encode import encoded
 from ...ignite.types.type_table import TYPE_NAME
-from ..connect.columns import ConnectColumn, ConnectPart, Deserialized, Deserializer, HeadedDeserializer
+from ..connect.columns import ConnectColumn, ConnectPart, Deserialized, Deserializer, HeadedDeserializer, JoiningDeserializer
 from ..connect.schema import ConnectSchema, ConnectType
 from .connect_resolver import Place, Resolver
 from .connect_targets import RefusingTarget, Target, label, reasons
@@ -72,6 +72,8 @@ class ConnectReader:
 
         :raises TypeClash: a query entity declares a field otherwise than the cluster's binary metadata.
         """
+        if isinstance(self._deserializer, JoiningDeserializer) and not self._place.of_key:
+            return self._read(self._deserializer.deserialize_joined(texts, self._topic))
         return self._read(self._deserializer.deserialize(texts, self._topic))
 
     def behind(self, head: bytes) -> Reader:

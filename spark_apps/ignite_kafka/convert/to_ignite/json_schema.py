@@ -91,7 +91,7 @@ class JsonSchemaDeserializer:
         refused = {}
         for place, id in enumerate(ids):
             try:
-                self._reader.known(str(id))
+                self._reader.known.get(str(id))
             except Refused as error:
                 refused[place] = error.reason
         return refused

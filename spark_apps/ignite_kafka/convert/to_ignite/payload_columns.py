@@ -13,13 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...common.arrays import Mask
+from ...common.arrays import Mask, RowIndex
 from ...common.arrow_layout import list_starts, null_mask
 from ..connect import ConnectSchema, ConnectType
 from ..connect.schema import DECIMAL, arrow_type, default_array, scale_of
 from ..rules.connect_decimals import decimals_from_bytes
 from ..rules.json_bytes import bytes_from_json
 from ..rules.json_times import DAY_MS, outside
+from .json_parser import parsed
 
 _MOST_DIGITS = 38
 
@@ -69,6 +70,34 @@ class PayloadColumns:
 
     def __init__(self, *, defaults: bool, numeric: bool) -> None:
         self._defaults, self._numeric = defaults, numeric
+
+    def read(
+        self, payloads: pa.BinaryArray, schema: ConnectSchema, kind: pa.DataType, most: int
+    ) -> tuple[list[tuple[RowIndex, pa.Array, pa.Array]], RowIndex]:
+        """Read payloads, none ``null``, as values of a schema.
+
+        :param kind: of :func:`parsed_as`.
+        :param most: how many may be refused before the rest is, too.
+        :returns: places of payloads with their parsed and their typed values, and the places of those that only rows can judge.
+        """
+        pieces, rest, refused = [], [np.arange(0)], 0
+        # a member behind a payload that is no object would be passed over, too
+        for part, array in parsed(payloads, kind, ignore=pa.types.is_struct(kind)):
+            places: RowIndex = np.arange(part.start, part.stop)
+            if array is None:
+                refused += len(places)
+                rest.append(places)
+                if refused >= most:
+                    rest.append(np.arange(part.stop, len(payloads)))
+                    break
+                continue
+            data, wrong = self.typed(array, schema)
+            if wrong.any():
+                right = pa.array(~wrong)
+                rest.append(places[wrong])
+                places, array, data = places[~wrong], array.filter(right), data.filter(right)
+            pieces.append((places, array, data))
+        return pieces, np.concatenate(rest)
 
     def typed(self, array: pa.Array, schema: ConnectSchema, parent: pa.Array | None = None) -> tuple[pa.Array, Mask]:
         """A parsed column as the schema's type, and the rows that hold what the schema does not allow; those come out as anything.
@@ -142,3 +171,11 @@ def uncertain_decimals(texts: pa.BinaryArray, members: Collection[tuple[str, int
         return np.asarray(pc.match_substring_regex(texts, rf'"|^[ \t\r\n]*(?:{number})'))
     choice = "|".join(re.escape(name) for name, _ in sorted(members))
     return np.asarray(pc.match_substring_regex(texts, rf'"(?:{choice})"[ \t\r\n]*:[ \t\r\n\[]*(?:"|{number})|\\u'))
+
+
+def number_decimals(texts: pa.BinaryArray, members: Collection[tuple[str, int]]) -> Mask:
+    """Texts in which a decimal is a number; the arguments of :func:`uncertain_decimals`."""
+    if any(not name for name, _ in members):
+        return np.asarray(pc.match_substring_regex(texts, r"^[ \t\r\n\[]*-?[0-9]"))
+    choice = "|".join(re.escape(name) for name, _ in sorted(members))
+    return np.asarray(pc.match_substring_regex(texts, rf'"(?:{choice})"[ \t\r\n]*:[ \t\r\n\[]*-?[0-9]'))

@@ -14,6 +14,13 @@ from .json_values import Number, Refused
 from .payload_rows import PayloadReader, array_of
 
 _TYPES = {str(one): one for one in ConnectType}
+# most fields are such; the schema is one object for all of them, whose hash is known
+_PLAIN = {
+    str(one): (ConnectSchema(one), ConnectSchema(one, optional=True))
+    for one in ConnectType
+    if one not in (ConnectType.ARRAY, ConnectType.MAP, ConnectType.STRUCT)
+}
+_PLAIN_MEMBERS = frozenset({"type", "optional", "field"})
 
 
 def connect_schema(node: Any, *, defaults: bool = True) -> ConnectSchema | None:
@@ -49,6 +56,8 @@ def _schema(node: Any, rules: _Rules, depth: int) -> ConnectSchema:
         raise Refused("Schema must contain 'type' field")
     if name not in _TYPES:
         raise Refused(f"Unknown schema type: {name}")
+    if found.keys() <= _PLAIN_MEMBERS and name in _PLAIN:
+        return _PLAIN[name][found.get("optional") is True]
     parts: dict[str, Any] = {}
     kind = _TYPES[name]
     if kind is ConnectType.ARRAY:

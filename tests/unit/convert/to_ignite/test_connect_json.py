@@ -14,7 +14,8 @@ import pytest
 from ignite_kafka.convert.connect import ConnectColumn, ConnectField, ConnectSchema, ConnectType, Deserialized
 from ignite_kafka.convert.connect import schema as connect
 from ignite_kafka.convert.to_ignite import connect_json
-from ignite_kafka.convert.to_ignite.connect_json import NOT_AN_ENVELOPE, ConnectJsonDeserializer, head_of
+from ignite_kafka.convert.to_ignite.connect_json import NOT_AN_ENVELOPE, ConnectJsonDeserializer
+from ignite_kafka.convert.to_ignite.envelope_texts import head_of
 from ignite_kafka.convert.to_kafka.connect_json import ConnectJsonSerializer
 from ignite_kafka.convert.to_kafka.json_columns import JsonFormat
 from ignite_kafka.convert.to_kafka.schema_json import schema_json
@@ -334,10 +335,3 @@ def test_more_schemas_than_one_batch_groups_by() -> None:
     good, bad = read([envelope(one, str(n)) for n, one in enumerate(schemas)] * 2)
     assert not bad
     assert [good[n] for n in range(200)] == [(one, n) for n, one in enumerate(schemas)] * 2
-
-
-def test_kept_schemas_are_bounded() -> None:
-    reader = ConnectJsonDeserializer(kept=3)
-    for n in range(10):
-        reader.deserialize(pa.array([envelope(ConnectSchema(ConnectType.INT64, doc=str(n)), "1").encode()]), "t")
-    assert len(reader._kept) == 3

@@ -1,0 +1,127 @@
+"""Checks of the clusters and the registry that a connector uses, from this machine: each server, login and version."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+
+from confluent_kafka import KafkaException
+
+from ..errors import IgniteKafkaError, IgniteUnreachable
+from ..ignite.backlog_service import BacklogService, has_service
+from ..ignite.cluster import Cluster
+from ..ignite.connection import ThinConnection
+from ..ignite.endpoint import IgniteEndpoint
+from ..ignite.protocol import ThinError
+from ..ignite.sql_views import node_versions
+from ..kafka.bounded_calls import bounded
+from ..kafka.clients import KafkaClients, translate
+from ..registry.client import registry
+from ..registry.registries import registry_configs
+from ..runtime.clients import ignite_cluster
+from ..settings.connector import ConnectorSettings
+from ..settings.secrets import Secrets
+from ..settings.source import SourceSettings
+from .findings import FAILED, OK, WARNING, Diagnosis, Place
+from .reachability import CONNECT_S, problem_of
+
+_NODES = "Ignite nodes"
+
+
+def check_ignite(settings: ConnectorSettings, secrets: Secrets, found: Diagnosis) -> None:
+    """Connect and log in to each address of the settings and to each node that the cluster names."""
+    with found.failures_of("Ignite"), ignite_cluster(settings, secrets) as cluster:
+        answered = _check_addresses(settings.ignite_endpoint, secrets, found)
+        nodes = cluster.endpoints()
+        for node, addresses in sorted(nodes.items()):
+            _check_node(cluster, node, addresses, found)
+        if not nodes:
+            found.add(_NODES, WARNING, "they are too old to name each other", "List every node in ignite_addresses.")
+            found.places += [Place(f"Ignite {address}", (address,)) for address in answered]
+        _check_versions(cluster, found)
+        names = cluster.cache_names()
+        found.add("Ignite caches", OK, f"{len(names)} are visible")
+        if isinstance(settings, SourceSettings) and settings.failover_policy == "BACKLOG":
+            _check_backlog(cluster, found)
+
+
+def _check_addresses(endpoint: IgniteEndpoint, secrets: Secrets, found: Diagnosis) -> list[str]:
+    """Return the addresses that answered."""
+    answered = []
+    errors: dict[str, IgniteKafkaError] = {}
+    quick = replace(endpoint, connect_timeout_ms=min(endpoint.connect_timeout_ms, int(CONNECT_S * 1000)))
+    for address in endpoint.addresses:
+        try:
+            with ThinConnection(quick, secrets.ignite, address) as connection:
+                protocol = ".".join(map(str, connection.version))
+            found.add(f"Ignite address {address}", OK, f"accepts the login; thin protocol {protocol}")
+            answered.append(address)
+        except IgniteKafkaError as error:
+            errors[address] = error
+    for address, cause in errors.items():
+        unreachable = isinstance(cause, IgniteUnreachable) and answered  # then the others are used
+        found.add(f"Ignite address {address}", WARNING if unreachable else FAILED, cause.what, cause.advice)
+    return answered
+
+
+def _check_node(cluster: Cluster, node: uuid.UUID, addresses: tuple[str, ...], found: Diagnosis) -> None:
+    subject = f"Ignite node {str(node)[:8]}"
+    found.places.append(Place(subject, addresses))
+    connection = cluster.connection(node)
+    if connection.node_id == node:
+        found.add(subject, OK, f"answers at {connection.address}")
+        return
+    found.add(
+        subject,
+        WARNING,
+        f"announces {', '.join(addresses) or 'no address'}, and none answers here: its partitions are read by other nodes, more slowly",
+        "Open the port of its client connector, or have it announce an address that this machine reaches.",
+    )
+
+
+def _check_versions(cluster: Cluster, found: Diagnosis) -> None:
+    try:
+        versions = node_versions(cluster)
+    except ThinError as error:
+        remedy = "The nodes need ignite-indexing, and the user the right to read SYS.NODES."
+        found.add("Ignite version", WARNING, f"unknown, without it a copy works: {error.message}", remedy)
+        return
+    state = OK if len(versions) == 1 else WARNING
+    found.add("Ignite version", state, ", ".join(versions), "" if state == OK else "All nodes must have one version.")
+
+
+def _check_backlog(cluster: Cluster, found: Diagnosis) -> None:
+    connection = cluster.connection()
+    if not has_service(connection):
+        remedy = "Put the jar on the class path of every server node, or use another failover_policy (docs/operations.md)."
+        found.add("Backlog service", FAILED, "no node has it, and failover_policy is BACKLOG", remedy)
+        return
+    found.add("Backlog service", OK, f"contract version {BacklogService(connection).version()}")
+
+
+def check_kafka(clients: KafkaClients, found: Diagnosis) -> None:
+    """Log in to Kafka, and connect to each broker that the cluster names."""
+    with found.failures_of("Kafka"):
+        clients.check()
+        admin, memory = clients.admin()
+        try:
+            metadata = bounded(lambda: admin.list_topics(timeout=CONNECT_S * 2), CONNECT_S * 2)
+        except KafkaException as cause:
+            raise translate(cause.args[0], "reading the list of brokers", memory, bootstrap_servers=clients.bootstrap) from cause
+        found.add("Kafka login", OK, f"accepted; cluster {metadata.cluster_id}, {len(metadata.topics)} topics are visible")
+        for broker in sorted(metadata.brokers.values(), key=lambda broker: broker.id):
+            address = f"{broker.host}:{broker.port}"
+            place = Place(f"Kafka broker {broker.id}", (address,))
+            found.places.append(place)
+            problem = problem_of(place.addresses)
+            remedy = "Check the broker, advertised.listeners and the network between this machine and it."
+            found.add(place.subject, FAILED if problem else OK, problem or f"answers at {address}", remedy if problem else "")
+
+
+def check_registries(settings: ConnectorSettings, secrets: Secrets, found: Diagnosis) -> None:
+    """Log in to the schema registries of the connector's converters."""
+    for config in registry_configs(settings, secrets):
+        subject = f"Registry {', '.join(config.urls)}"
+        with found.failures_of(subject):
+            registry(replace(config, retry_s=0.0)).check()
+            found.add(subject, OK, "answers and accepts the login")

@@ -1,0 +1,69 @@
+"""Findings of `ignite-kafka doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+
+from ..errors import IgniteKafkaError
+
+OK, WARNING, FAILED = "ok", "warning", "FAILED"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was asked.
+
+    :param subject: such as ``Ignite node 10.0.0.1:10800``. :param state: OK, WARNING or FAILED.
+    :param text: what was found. :param remedy: what to do; empty if nothing.
+    """
+
+    subject: str
+    state: str
+    text: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A server that each executor must reach.
+
+    :param addresses: ``host:port``, of which one is enough.
+    """
+
+    subject: str
+    addresses: tuple[str, ...]
+
+
+@dataclass
+class Diagnosis:
+    """Findings in the order in which they were made.
+
+    :param places: servers that the clusters named.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a run would not work."""
+        return any(finding.state == FAILED for finding in self.findings)
+
+    def add(self, subject: str, state: str, text: str, remedy: str = "") -> None:
+        """Add a finding."""
+        self.findings.append(Finding(subject, state, text, remedy))
+
+    @contextmanager
+    def failures_of(self, subject: str) -> Iterator[None]:
+        """Turn an error of the block into a finding."""
+        try:
+            yield
+        except IgniteKafkaError as error:
+            places = ", ".join(f"{name} {value}" for name, value in error.where.items())
+            self.add(subject, FAILED, f"{error.what} [{places}]" if places else error.what, error.advice)
+
+    def to_dict(self) -> dict[str, object]:
+        """JSON-ready form."""
+        return {"works": not self.failed, "findings": [asdict(finding) for finding in self.findings]}

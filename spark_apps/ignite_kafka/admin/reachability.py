@@ -1,0 +1,68 @@
+"""Reachable servers and versions of this process. It imports nothing but Python's own library: executors may lack everything else."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import socket
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+CONNECT_S = 5.0
+PACKAGES = ("confluent_kafka", "numpy", "pyarrow", "polars", "yaml")
+"""Modules that the library imports on executors; their packages are those of setup.cfg, install_requires."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one process sees.
+
+    :param host: its host and, on one host, the process that started it: an executor has one of its own.
+    :param time_s: its clock, in seconds since 1970.
+    :param versions: of Python and :data:`PACKAGES`. :param missing: packages that cannot be imported, with the reason.
+    :param unreachable: servers that no connection was made to, with the reason.
+    """
+
+    host: str
+    time_s: float
+    versions: Mapping[str, str]
+    missing: Mapping[str, str]
+    unreachable: Mapping[str, str]
+
+
+def look(places: Mapping[str, tuple[str, ...]], _partition: Iterable[object] = ()) -> Iterator[Seen]:
+    """Connect to servers and import the packages; the work of a Spark task.
+
+    :param places: addresses (``host:port``) of each server, of which one is enough.
+    """
+    now_s = time.time()
+    versions, missing = {"Python": platform.python_version()}, {}
+    for package in PACKAGES:
+        try:
+            versions[package] = str(importlib.import_module(package).__version__)
+        except ImportError as error:
+            missing[package] = str(error)
+    problems = {subject: problem_of(addresses) for subject, addresses in places.items()}
+    unreachable = {subject: problem for subject, problem in problems.items() if problem}
+    yield Seen(f"{socket.gethostname()}/{os.getppid()}", now_s, versions, missing, unreachable)
+
+
+def problem_of(addresses: Iterable[str]) -> str:
+    """Return why none of the addresses (``host:port``) takes a TCP connection; empty if one does."""
+    problems = []
+    for address in addresses:
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
+        except OSError as error:
+            problems.append(f"{address}: {error.strerror or error}")
+        else:
+            return ""
+    return "; ".join(problems) or "it has no address"
+
+
+def skew_s(time_s: float, asked_s: float, answered_s: float) -> float:
+    """Return by how many seconds a clock, read between two times of this one, is ahead (or behind: negative) at least."""
+    return max(0.0, time_s - answered_s) + min(0.0, time_s - asked_s)

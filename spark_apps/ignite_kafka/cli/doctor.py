@@ -1,0 +1,101 @@
+"""The command `doctor`: what of a connector's surroundings will not work, in one screen."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from ..admin.findings import FAILED, OK, WARNING, Diagnosis
+from ..common.versions import installed_versions, versions_text
+from ..settings.connector import ConnectorSettings
+from ..settings.secrets import Secrets
+from ..settings.sink import SinkSettings
+from . import render
+from .given import of_source, secrets_of, settings_by_file_or_name
+
+
+def add_doctor(added: argparse.ArgumentParser) -> None:
+    """Add the arguments of `doctor`, besides those that all commands of a file have."""
+    added.epilog = "exit codes: 0: a run will find what it needs; 1: something that it needs does not work; 2: a setting is wrong"
+    added.add_argument("--master", help="Spark master (default: that of spark-defaults.conf, else local[*,4])")
+    added.add_argument("--no-spark", action="store_true", help="start no Spark session: the executors are not asked")
+    added.add_argument("--json", action="store_true", help="print JSON")
+
+
+class ShowVersion(argparse.Action):
+    """Prints the versions, and ends the command."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
+        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Print one line."""
+        print(versions_text(installed_versions()))
+        parser.exit()
+
+
+def doctor(arguments: argparse.Namespace) -> int:
+    """Ask clusters, registries and executors; returns 1 if something that a run needs does not work."""
+    settings, secrets = settings_by_file_or_name(arguments), secrets_of(arguments)
+    found = Diagnosis()
+    found.add("Here", OK, versions_text(installed_versions()))
+    _check_clusters(settings, secrets, found)
+    if arguments.no_spark:
+        found.add("Executors", WARNING, "not asked: --no-spark is given")
+    else:
+        _check_spark(settings, arguments.master, found)
+    render.show(arguments, found, text_of)
+    return 1 if found.failed else 0
+
+
+def _check_clusters(settings: ConnectorSettings, secrets: Secrets, found: Diagnosis) -> None:
+    from ..admin.cluster_checks import check_ignite, check_kafka, check_registries
+    from ..runtime.clients import kafka_clients
+
+    check_ignite(settings, secrets, found)
+    with found.failures_of("Kafka"):
+        check_kafka(kafka_clients(settings, secrets), found)
+        check_registries(settings, secrets, found)
+    if found.failed:
+        found.add("Dry run", WARNING, "not made: see above")
+        return
+    with found.failures_of("Dry run"):
+        found.add("Dry run", OK, _dry_run(settings, secrets))
+
+
+def _dry_run(settings: ConnectorSettings, secrets: Secrets) -> str:
+    """Plan the next run, which also asks for the rights on caches and topics."""
+    if isinstance(settings, SinkSettings):
+        from .sink_views import sink_plan_view
+
+        topics = sink_plan_view(settings, secrets).topics
+        return f"{len(topics)} topics would be read: {', '.join(topic.topic for topic in topics[:5])}"
+    from .views import plan_view
+
+    caches = plan_view(of_source(settings), secrets).caches
+    return f"{len(caches)} caches would be sent: {', '.join(cache.cache for cache in caches[:5])}"
+
+
+def _check_spark(settings: ConnectorSettings, master: str | None, found: Diagnosis) -> None:
+    from ..runtime.spark_conf import require_pyspark
+
+    with found.failures_of("Spark"):
+        require_pyspark()
+        from ..admin.executor_checks import check_executors
+        from .local_run import local_session
+
+        with local_session(settings.name, master) as spark:
+            check_executors(spark, found)
+
+
+def text_of(found: Diagnosis) -> str:
+    """Return a line for each finding, with its remedy below it, and the result."""
+    width = max(len(finding.subject) for finding in found.findings)
+    lines = []
+    for finding in found.findings:
+        lines.append(f"{finding.state:8}{finding.subject:{width}}  {finding.text}")
+        if finding.remedy:
+            lines.append(f"{'':8}{'':{width}}  → {finding.remedy}")
+    failed = sum(finding.state == FAILED for finding in found.findings)
+    ended = f"{failed} of {len(found.findings)} checks failed" if failed else "a run will find what it needs"
+    return "\n".join([*lines, "", ended])

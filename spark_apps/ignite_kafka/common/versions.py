@@ -1,0 +1,28 @@
+"""Versions of the library and of the packages that it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from platform import python_version
+
+_OWN = "airflow-provider-ignite-kafka"
+_PACKAGES = ("pyspark", "confluent-kafka", "numpy", "pyarrow", "polars", "apache-airflow")
+
+
+def installed_versions() -> dict[str, str]:
+    """Return the versions of what is installed here, by package, without importing it; absent packages are left out."""
+    found = {"ignite-kafka": _version(_OWN) or "not installed as a package", "Python": python_version()}
+    return found | {package: known for package in _PACKAGES if (known := _version(package))}
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def versions_text(versions: Mapping[str, str]) -> str:
+    """Return versions as one line: ``Python 3.11.7, pyarrow 26.0.1``."""
+    return ", ".join(f"{package} {known}" for package, known in versions.items())

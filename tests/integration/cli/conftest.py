@@ -1,0 +1,28 @@
+"""The command `ignite-kafka` on a real node and a real broker."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.waiting import DEADLINE_S
+from tools.servers import IgniteCluster, KafkaBroker
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def command(ignite: IgniteCluster, kafka: KafkaBroker) -> Command:
+    """Runs `ignite-kafka` in a process of its own; `ignite` and `kafka` may name other addresses."""
+
+    def call(*arguments: str, ignite: str = ",".join(ignite.addresses), kafka: str = kafka.bootstrap) -> subprocess.CompletedProcess[str]:
+        places = ["--kafka", kafka, *(["--ignite", ignite] if arguments[0] not in ("status", "stop", "offsets") else [])]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SPARK_LOCAL_IP": "127.0.0.1"}
+        line = [sys.executable, "-m", "ignite_kafka.cli.main", "-q", *arguments, *places]
+        return subprocess.run(line, capture_output=True, text=True, env=environment, timeout=DEADLINE_S)
+
+    return call
