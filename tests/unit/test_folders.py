@@ -85,7 +85,9 @@ COVERED_BY = {
     ),
     "unit/convert/to_ignite/test_connect_casts.py": "convert.to_ignite.connect_numbers convert.to_ignite.connect_times",
     "unit/convert/to_ignite/test_connect_values.py": "convert.to_ignite.connect_resolver convert.to_ignite.connect_targets",
-    "unit/convert/to_ignite/test_connect_json.py": "convert.to_ignite.envelope_texts convert.to_ignite.payload_columns convert.to_ignite.payload_rows",
+    "unit/convert/to_ignite/test_connect_json.py": (
+        "convert.to_ignite.envelope_texts convert.to_ignite.payload_columns convert.to_ignite.payload_rows"
+    ),
     "unit/convert/to_ignite/test_object_types.py": "convert.to_ignite.metadata_fields",
     "unit/convert/to_ignite/test_used_types.py": "convert.to_kafka.type_uses",
     "unit/convert/to_ignite/test_json_rows.py": (
