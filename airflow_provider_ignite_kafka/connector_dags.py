@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, AirflowSkipException, BaseOperator
 from airflow.sdk import DAG
-from airflow.sdk.definitions.template import literal
 
+from airflow_provider_ignite_kafka.airflow_api import literal
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
 from airflow_provider_ignite_kafka.operators.spark_copy import connector_name

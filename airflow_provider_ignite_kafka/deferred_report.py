@@ -9,6 +9,7 @@ from typing import Any
 from airflow.providers.common.compat.sdk import AirflowException
 from airflow.sdk.exceptions import AirflowRuntimeError
 
+from airflow_provider_ignite_kafka.airflow_api import configure_stats
 from airflow_provider_ignite_kafka.connector_lag import LagReader
 from airflow_provider_ignite_kafka.links import copy as links
 from airflow_provider_ignite_kafka.metrics import RunMetrics, counted_before, enabled
@@ -30,8 +31,7 @@ class DeferredReport:
     """
 
     def __init__(self, monitor: RunMonitor, task: Any) -> None:
-        import airflow.sdk.serde  # noqa: F401  # configures Stats, which the triggerer does only for its own process
-
+        configure_stats()
         self._monitor, self._task = monitor, task
         self._made_ms, self._lag_due = now_ms(), Interval(_LAG_EVERY_S)
         self._metrics: RunMetrics | None = None

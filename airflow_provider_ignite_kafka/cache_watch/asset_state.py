@@ -14,20 +14,6 @@ log = logging.getLogger(__name__)
 _WRITTEN = "written_ms"  # absent from what earlier versions stored
 
 
-def stores_of(shared: Any) -> list[Any]:
-    """The state store of each watched asset; none before Airflow 3.3 and in a task.
-
-    Airflow merges equal triggers into one, so that several assets may share this one. Each store gets the state, because the trigger must
-    keep it when one of the assets leaves.
-
-    :param shared: attribute `asset_state_store` of the trigger.
-    """
-    if shared is None:
-        return []
-    by_asset = {**getattr(shared, "_by_name", {}), **getattr(shared, "_by_uri", {})}  # no public method lists them
-    return [by_asset[name] for name in sorted(by_asset)] or [shared]
-
-
 class AssetState:
     """The known caches and the id of the last difference.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow.providers.common.compat.sdk import DecoratedOperator, context_merge, determine_kwargs
+from airflow.providers.common.compat.sdk import DecoratedOperator, context_merge
 
+from airflow_provider_ignite_kafka.airflow_api import determine_kwargs
 from airflow_provider_ignite_kafka.operators.spark_copy import SparkCopyOperator
 from airflow_provider_ignite_kafka.parse_check import check_settings, is_mapped
 from airflow_provider_ignite_kafka.spark import run_result

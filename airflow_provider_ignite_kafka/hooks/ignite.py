@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.sql.hooks.sql import DbApiHook
 
+from airflow_provider_ignite_kafka.airflow_api import READS_CONN_FIELDS
 from airflow_provider_ignite_kafka.dbapi.errors import Error
 from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID, IgniteConnection
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
@@ -51,6 +52,22 @@ class IgniteHook(DbApiHook):
         kwargs.setdefault("replace_statement_format", "MERGE INTO {} {} VALUES ({})")
         super().__init__(*args, schema=schema, **kwargs)
         self.schema, self.secrets_file = schema, secrets_file
+
+    if not READS_CONN_FIELDS:  # a later Airflow warns of a hook that has them
+
+        @classmethod
+        def get_connection_form_widgets(cls) -> dict[str, Any]:
+            """Fields of the connection form."""
+            from airflow_provider_ignite_kafka.hooks import connection_form
+
+            return connection_form.widgets()
+
+        @classmethod
+        def get_ui_field_behaviour(cls) -> dict[str, Any]:
+            """Labels and placeholders of the connection form."""
+            from airflow_provider_ignite_kafka.hooks import connection_form
+
+            return connection_form.behaviour()
 
     def get_endpoint(self) -> IgniteEndpoint:
         """Addresses, TLS and timeouts of the cluster; no secret.

@@ -8,8 +8,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from airflow.providers.common.compat.sdk import BaseHook, mask_secret
+from airflow.providers.common.compat.sdk import BaseHook
 
+from airflow_provider_ignite_kafka.airflow_api import mask_secret
 from airflow_provider_ignite_kafka.hooks.unused_secrets import report_unused_secrets
 from airflow_provider_ignite_kafka.options import allow_insecure_connections, permissions
 from ignite_kafka.errors import SettingsError

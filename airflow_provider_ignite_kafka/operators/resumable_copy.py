@@ -10,9 +10,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, AirflowTaskTimeout
-from airflow.sdk import ResumableJobMixin
 
 from airflow_provider_ignite_kafka import run_for
+from airflow_provider_ignite_kafka.airflow_api import ResumableJobMixin, task_store
 from airflow_provider_ignite_kafka.cluster_run import ClusterRun
 from airflow_provider_ignite_kafka.followed_run import ENDED, TIMED_OUT, FollowedRun
 from airflow_provider_ignite_kafka.hooks.cluster_app import ClusterApp
@@ -248,8 +248,7 @@ class ResumableCopy(ResumableJobMixin):
         return status.state == STOPPED and monitor.stop_requested(status.generation) and not run.time_is_up(status.ended_ms or 0)
 
     def _succeeded(self, context: Context, status: RunStatus) -> dict[str, Any]:
-        store: Any = dict(context).get("task_state_store")
-        if store is not None:
+        if (store := task_store(context)) is not None:
             store.delete(self.external_id_key)  # a task that is cleared after its success runs again
         self._report_end(context, status, succeeded=True)
         self._counts = run_result.to_xcom(status)

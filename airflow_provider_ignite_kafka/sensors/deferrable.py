@@ -88,15 +88,3 @@ class DeferrableSensor(TypedTemplates, BaseSensorOperator):
                 if getattr(self, name):
                     raise AirflowSkipException(f"Skipping because {name} is set: {error}") from error
             raise
-
-
-def task_store(context: Context) -> Any:
-    """The task's state store; None before Airflow 3.3."""
-    return dict(context).get("task_state_store")
-
-
-def keep(store: Any, key: str, value: Any) -> None:
-    """Keep a value in a task's state store until its Dag run is removed."""
-    from airflow.sdk.execution_time.context import NEVER_EXPIRE
-
-    store.set(key, value, retention=NEVER_EXPIRE)

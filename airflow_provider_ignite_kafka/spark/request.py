@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from airflow.providers.common.compat.sdk import mask_secret
-
+from airflow_provider_ignite_kafka.airflow_api import mask_secret
 from airflow_provider_ignite_kafka.hooks.ignite_connection import IgniteConnection
 from airflow_provider_ignite_kafka.hooks.kafka_config import KafkaConfig, kafka_config
 from airflow_provider_ignite_kafka.hooks.registry import registry_config

@@ -10,7 +10,8 @@ from airflow.providers.common.compat.sdk import AirflowException
 from airflow.sdk.exceptions import AirflowRuntimeError
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
-from airflow_provider_ignite_kafka.cache_watch.asset_state import AssetState, stores_of
+from airflow_provider_ignite_kafka.airflow_api import asset_stores
+from airflow_provider_ignite_kafka.cache_watch.asset_state import AssetState
 from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, POLL_TIMEOUT_S, TRANSIENT, CachePoller, as_list, checked_kinds
 from airflow_provider_ignite_kafka.cache_watch.shared_polls import Watch, watching
 from airflow_provider_ignite_kafka.triggers.arguments import error_event, refuse_unknown, seconds
@@ -158,7 +159,7 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
     async def _differences(self) -> AsyncIterator[TriggerEvent]:
         assert self.poller is not None
         keys = self.poller.state_key(self.known, self.kinds), self.poller.state_key(self.known)
-        kept = AssetState(stores_of(getattr(self, "asset_state_store", None)), *keys)
+        kept = AssetState(asset_stores(getattr(self, "asset_state_store", None)), *keys)
         seen, step, stored = await kept.load()
         seen = state_of(self.known) if seen is None else seen
         with watching(self.poller, self.poll_timeout) as watch:

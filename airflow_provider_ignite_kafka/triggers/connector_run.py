@@ -10,6 +10,7 @@ from airflow.providers.common.compat.sdk import AirflowException
 from airflow.sdk.exceptions import AirflowRuntimeError
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
+from airflow_provider_ignite_kafka.airflow_api import calls_on_kill, task_states
 from airflow_provider_ignite_kafka.cluster_run import ClusterRun
 from airflow_provider_ignite_kafka.deferred_report import DeferredReport
 from airflow_provider_ignite_kafka.followed_run import SILENT, TIMED_OUT, FollowedRun
@@ -61,7 +62,12 @@ class ConnectorRunTrigger(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Poll until the run has ended, reports nothing any more, or the task times out."""
-        yield TriggerEvent(await self._followed())
+        try:
+            yield TriggerEvent(await self._followed())
+        except asyncio.CancelledError:
+            if not calls_on_kill():
+                await self.on_kill()
+            raise
 
     async def _followed(self) -> dict[str, Any]:
         try:
@@ -95,6 +101,7 @@ class ConnectorRunTrigger(BaseTrigger):
     async def on_kill(self) -> None:
         """Ask the run to stop after a user has cleared the task or set its state; kill the app of a run that follows no target state.
 
+        Before Airflow 3.3 the cancelled trigger calls this itself.
         Airflow also calls this when it moves a trigger to another triggerer because this one was late with its heartbeat. The task is then
         still deferred, and the run goes on.
         """
@@ -118,12 +125,4 @@ class ConnectorRunTrigger(BaseTrigger):
 
     def _still_deferred(self) -> bool:
         """Whether the task of this trigger is deferred, to this or to a newer trigger."""
-        from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
-
-        task = self.task_instance
-        if task is None:
-            return False
-        states = RuntimeTaskInstance.get_task_states(
-            dag_id=task.dag_id, task_ids=[task.task_id], run_ids=[task.run_id], map_index=task.map_index
-        )
-        return _DEFERRED in {str(state) for state in states.get(task.run_id, {}).values()}
+        return self.task_instance is not None and _DEFERRED in task_states(self.task_instance)

@@ -1,0 +1,108 @@
+"""Parts of Airflow that its versions have in different places, or that older versions lack; docs/airflow.md says what is lost then.
+
+The provider imports names that differ between the supported versions of Airflow from here only, and the private names that it needs, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import airflow
+
+try:
+    from airflow.sdk import literal
+except ImportError:  # Airflow 3.0
+    from airflow.sdk.definitions.template import literal
+try:
+    from airflow.sdk.bases.decorator import determine_kwargs
+except ImportError:  # before Airflow 3.2
+    from airflow.utils.operator_helpers import determine_kwargs
+from airflow.sdk.log import mask_secret
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
+    from airflow.sdk import ResumableJobMixin
+else:
+    try:
+        from airflow.sdk import ResumableJobMixin
+    except ImportError:  # before Airflow 3.3
+
+        class ResumableJobMixin:
+            """Operator mixin without a task state store: submit a job, or let the operator find that of an earlier try, and wait for it.
+
+            The stand-in of the common-compat provider sets ``durable`` to false. Here a try that finds its run in Kafka follows it.
+            """
+
+            def __init__(self, *, durable: bool = True, **kwargs: Any) -> None:
+                super().__init__(**kwargs)
+                self.durable = durable
+
+            def execute_resumable(self, context: Context) -> Any:
+                """Submit the job, wait for its end and return its result."""
+                external_id = self.submit_job(context)
+                self.poll_until_complete(external_id, context)
+                return self.get_job_result(external_id, context)
+
+
+__all__ = ["ResumableJobMixin", "determine_kwargs", "literal", "mask_secret"]
+
+VERSION = tuple(int(part) for part in airflow.__version__.split(".")[:2])
+"""Major and minor version of Airflow."""
+READS_CONN_FIELDS = VERSION >= (3, 2)
+"""Whether the connection form takes its fields from the provider info; else from methods of the hook."""
+
+
+def calls_on_kill() -> bool:
+    """Whether the triggerer calls ``on_kill`` of a trigger whose task a user has cleared or ended; since Airflow 3.3."""
+    from airflow.triggers.base import BaseTrigger
+
+    return hasattr(BaseTrigger, "on_kill")
+
+
+def task_store(context: Context) -> Any:
+    """The task's state store; None before Airflow 3.3."""
+    return dict(context).get("task_state_store")
+
+
+def keep(store: Any, key: str, value: Any) -> None:
+    """Keep a value in a task's state store until its Dag run is removed."""
+    from airflow.sdk import NEVER_EXPIRE
+
+    store.set(key, value, retention=NEVER_EXPIRE)
+
+
+def asset_stores(shared: Any) -> list[Any]:
+    """The state store of each watched asset; none before Airflow 3.3 and in a task.
+
+    Airflow merges equal triggers into one, so that several assets may share this one. Each store gets the state, because the trigger must
+    keep it when one of the assets leaves.
+
+    :param shared: attribute `asset_state_store` of the trigger.
+    """
+    if shared is None:
+        return []
+    by_asset = {**getattr(shared, "_by_name", {}), **getattr(shared, "_by_uri", {})}  # no public method lists them
+    return [by_asset[name] for name in sorted(by_asset)] or [shared]
+
+
+def configure_stats() -> None:
+    """Configure Stats in a process of triggers: the triggerer does so for its own process only.
+
+    Before Airflow 3.2 Stats configures itself when it is first used.
+    """
+    if VERSION >= (3, 2):
+        import airflow.sdk.serde  # noqa: F401  # configures Stats when it is imported; there is no public function
+
+
+def task_states(task: Any) -> Iterable[str]:
+    """States of a deferred task, in a trigger.
+
+    :param task: the task instance of the trigger.
+    """
+    from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
+
+    states = RuntimeTaskInstance.get_task_states(
+        dag_id=task.dag_id, task_ids=[task.task_id], run_ids=[task.run_id], map_index=task.map_index
+    )
+    return {str(state) for state in states.get(task.run_id, {}).values()}
