@@ -63,8 +63,8 @@ explore: $(VENV)/.project $(SERVERS) ## the random comparisons with fresh seeds 
 hunt: $(VENV)/.project $(SERVERS) ## one test, named by TESTS, TIMES times beside LOAD busy processes, until it fails
 	@$(PYTHON) -m tools.gate.hunt --times $(TIMES) --load $(LOAD) $(TESTS)
 
-matrix: $(VENV)/.project .work/tools/.complete ## unit tests of the Airflow part with the oldest and the newest versions, on Python 3.11 to 3.13; SETS=oldest for one
-	@$(PYTHON) -m tools.matrix $(SETS)
+matrix: $(VENV)/.project .work/tools/.complete ## unit tests of the Airflow part with Airflow 3.0 to the newest, on Python 3.11 to 3.13, results in docs/compatibility.md; SETS=oldest for one
+	@$(PYTHON) -m tools.matrix --write $(SETS)
 
 browser: ## Chromium and its driver, for the tests of pages; as root they are installed by apt-get
 	@command -v chromium > /dev/null && command -v chromedriver > /dev/null || { \

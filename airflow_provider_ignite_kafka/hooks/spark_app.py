@@ -7,10 +7,13 @@ import os
 import select
 import shutil
 import signal
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 APP_LINE = "ignite-kafka: "
 _TAIL_LINES = 20
 _READ_BYTES = 65536
+_PYSPARK = "pyspark", "pyspark-client"
 _WATCHDOG_END_S = 30.0
 
 
@@ -196,11 +200,12 @@ def spark_master(arguments: Mapping[str, Any]) -> SparkMaster:
 
     :param arguments: arguments of SparkSubmitHook, with `conn_id`.
     :raises AirflowNotFoundException: the connection does not exist; the Spark provider itself would use YARN.
-    :raises SettingsError: the master needs the Kubernetes provider, which is not installed.
+    :raises SettingsError: the master needs the Kubernetes provider, which is not installed; or two versions of PySpark are installed.
     """
     connection = BaseHook.get_connection(arguments["conn_id"])
     _check_connection(connection)
     resolved = _hook_of(connection)(**_with_binary(arguments))._connection
+    _check_pyspark(str(resolved["spark_binary"]))
     return SparkMaster(str(resolved["master"]), resolved["deploy_mode"] == "cluster", connection)
 
 
@@ -219,6 +224,24 @@ def _check_connection(connection: Connection) -> None:
             "the Spark provider needs the Kubernetes provider for a k8s:// master",
             "Install apache-airflow-providers-cncf-kubernetes on the worker.",
             connection=connection.conn_id,
+        )
+
+
+def _check_pyspark(binary: str) -> None:
+    """Refuse a spark-submit of this Python whose files two packages have overwritten: both ship the folder `pyspark`."""
+    path = shutil.which(binary)
+    if path is None or not Path(path).is_relative_to(sys.prefix):
+        return
+    versions = {}
+    for name in _PYSPARK:
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    if len(set(versions.values())) > 1:
+        both = " and ".join(f"{name} {version}" for name, version in versions.items())
+        raise SettingsError(
+            f"{both} have overwritten each other's files in {sys.prefix}",
+            "Install both in one version. With PySpark 3.5, install apache-airflow-providers-apache-spark below 6, uninstall "
+            "pyspark-client and install pyspark again.",
         )
 
 

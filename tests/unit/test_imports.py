@@ -85,7 +85,7 @@ def loaded_beside_airflow() -> dict[str, set[str]]:
 # importing Airflow takes seconds: once, then a fork for each module
 _IN_FORKS = """
 import importlib, os, sys
-from airflow.sdk import BaseHook, BaseOperator, BaseSensorOperator
+from airflow.providers.common.compat.sdk import BaseHook, BaseOperator, BaseSensorOperator
 for module in sys.argv[1:]:
     if not os.fork():
         importlib.import_module(module)

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from airflow.dag_processing.dagbag import DagBag
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
-from airflow.serialization.serialized_objects import DagSerialization
+from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
 
 from airflow_provider_ignite_kafka.connector_dags import connector_dags
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
 from ignite_kafka.errors import SettingsError
+from tests.support.airflow_versions import DagBag, DagSerialization
 from tests.unit.airflow.bench import Bench, context
 
 NIGHTLY = """\

@@ -13,13 +13,10 @@ from typing import Any
 
 import pytest
 from airflow.api_fastapi.app import create_app, purge_cached_app
-from airflow.dag_processing.bundles.manager import DagBundlesManager
-from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
 from airflow.models import DagRun
-from airflow.providers.common.compat.sdk import ParamValidationError
-from airflow.sdk import DAG, timezone
+from airflow.providers.common.compat.sdk import DownstreamTasksSkipped, ParamValidationError, timezone
+from airflow.sdk import DAG
 from airflow.sdk.definitions.param import process_params
-from airflow.sdk.exceptions import DownstreamTasksSkipped
 from airflow.utils.db import initdb
 from fastapi.testclient import TestClient
 
@@ -30,6 +27,7 @@ from ignite_kafka.errors import BacklogUnavailable, IgniteKafkaError, SettingsEr
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.status import FAILED, STOPPED, RunStatus
+from tests.support.airflow_versions import sync_folder
 from tests.unit.airflow.bench import Bench, run_status
 
 EXAMPLES = Path(__file__).parents[3] / "dags"
@@ -42,16 +40,8 @@ def dags() -> Path:
     folder = Path(os.environ["AIRFLOW_HOME"]) / "dags"
     shutil.copytree(EXAMPLES, folder, ignore=shutil.ignore_patterns("__pycache__"))
     initdb()
-    sync_dags(folder)
+    sync_folder(folder)
     return folder
-
-
-def sync_dags(folder: Path) -> None:
-    """Write the Dags of the folder to the database, as the Dag processor does."""
-    manager = DagBundlesManager()
-    manager.sync_bundles_to_db()
-    [bundle] = manager.get_all_dag_bundles()
-    sync_bag_to_db(BundleDagBag(folder, bundle_path=folder, bundle_name=bundle.name), bundle.name, bundle.version)
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowSkipException, ParamValidationError
 from airflow.sdk import DAG
 from airflow.sdk.definitions.mappedoperator import MappedOperator
-from airflow.serialization.serialized_objects import DagSerialization
 
 from airflow_provider_ignite_kafka.operators.backlog_cleanup import BacklogCleanupOperator
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
@@ -26,6 +25,7 @@ from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.status import CacheStatus, RunStatus
+from tests.support.airflow_versions import DagSerialization
 
 DAGS = Path(__file__).parents[3] / "dags"
 NAMES = [

@@ -12,8 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from airflow.sdk.observability import stats
-from airflow.sdk.observability.metrics import stats_utils
+from airflow.providers.common.compat.sdk import Stats
 from opentelemetry.metrics import get_meter_provider
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
@@ -22,6 +21,7 @@ from airflow_provider_ignite_kafka.metrics import RunMetrics, counted_before
 from airflow_provider_ignite_kafka.operators.spark_copy import RunNames
 from ignite_kafka.errors import KafkaUnavailable
 from ignite_kafka.state.status import COMPLETED, FAILED, RUNNING, CacheStatus, RunStatus, now_ms
+from tests.support.airflow_versions import initialize_stats
 from tests.unit.airflow.bench import Bench, context, operator, run_status, sink
 
 Received = Callable[[], list[str]]
@@ -41,7 +41,7 @@ def statsd(monkeypatch: pytest.MonkeyPatch) -> Iterator[Received]:
         made = initialize()
 
         def received() -> list[str]:
-            stats.incr("test.end")
+            Stats.incr("test.end")
             found: list[str] = []
             server.settimeout(10)
             while (line := server.recv(65_536).decode()) != "airflow.test.end:1|c":
@@ -59,12 +59,7 @@ _LOGGERS: list[Any] = []
 
 def initialize() -> list[Any]:
     """Have Stats read its configuration anew; the loggers that it makes from now on."""
-
-    def factory() -> Any:
-        _LOGGERS.append(stats_utils.get_stats_factory()())
-        return _LOGGERS[-1]
-
-    stats.initialize(factory=factory, export_legacy_names=False)  # Airflow's own metrics have no part in it
+    initialize_stats(_LOGGERS)
     return _LOGGERS
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import DAG, TaskGroup, task
 
 from airflow_provider_ignite_kafka.operators.backlog_cleanup import BacklogCleanupOperator
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
 from ignite_kafka.errors import NotAvailableYet, SettingsError
+from tests.support.airflow_versions import DagBag
 
 
 def source(settings: Any, **arguments: Any) -> IgniteToKafkaOperator:

@@ -5,20 +5,27 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import sys
+from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
 import airflow
 import jsonschema
 import pytest
+from airflow.api_fastapi.core_api.services.ui.connections import HookMetaService
 from airflow.providers.apache.kafka.get_provider_info import get_provider_info as get_kafka_info
 from airflow.providers.common.compat.notifier import BaseNotifier
 from airflow.providers_manager import ProvidersManager
 
 import airflow_provider_ignite_kafka
 from airflow_provider_ignite_kafka import get_provider_info
+from airflow_provider_ignite_kafka.airflow_api import READS_CONN_FIELDS
+from airflow_provider_ignite_kafka.hooks import connection_form
+from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 
 AIRFLOW = Path(airflow.__file__).parent
 INFO = get_provider_info()
@@ -117,9 +124,35 @@ def test_installed_package_is_found_by_airflow() -> None:
     assert found.load()() == INFO
 
 
-def test_form_in_the_providers_manager() -> None:
-    manager = ProvidersManager()
-    fields = {info.field_name: info for name, info in manager.connection_form_widgets.items() if name.startswith("extra__ignite__")}
+def test_form_of_airflow() -> None:
+    """The form as the API server of this version makes it, from the provider info or by methods of the hook."""
+    [form] = [hook for hook in HookMetaService.hook_meta_data() if hook.connection_type == "ignite"]
+    fields = dict(form.extra_fields or {})
     assert set(fields) == set(CONNECTION["conn-fields"])
-    assert {name for name, info in fields.items() if info.is_sensitive} == {"key_password"}
-    assert manager.field_behaviours["ignite"]["relabeling"] == {"host": "Hosts", "login": "User", "schema": "SQL schema"}
+    for name, field in fields.items():
+        declared = CONNECTION["conn-fields"][name]
+        assert (field["schema"]["title"], field["schema"]["type"]) == (declared["label"], declared["schema"]["type"]), name
+        assert field["value"] == declared["schema"].get("default"), name
+    assert [name for name, field in fields.items() if field["schema"].get("format") == "password"] == ["key_password"]
+    assert form.standard_fields is not None
+    assert form.standard_fields.host is not None
+    assert (form.standard_fields.host.title, form.standard_fields.host.placeholder) == ("Hosts", "node-1,node-2:10801")
+
+
+def test_methods_of_the_hook_offer_the_fields_of_the_provider_info(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before Airflow 3.2; the classes are those of its API server, which has no WTForms."""
+
+    def field(kind: str) -> Callable[..., tuple[str, str, object]]:
+        return lambda label, default=None, **_more: (kind, label, default)
+
+    kinds = {name: field(name) for name in ("BooleanField", "IntegerField", "PasswordField", "StringField")}
+    monkeypatch.setitem(sys.modules, "wtforms", SimpleNamespace(**kinds))
+    fab = SimpleNamespace(BS3PasswordFieldWidget=object, BS3TextFieldWidget=object)
+    monkeypatch.setitem(sys.modules, "flask_appbuilder.fieldwidgets", fab)
+    found = connection_form.widgets()
+    assert {name: label for name, (_, label, _) in found.items()} == {name: one["label"] for name, one in CONNECTION["conn-fields"].items()}
+    assert (found["key_password"][0], found["tls"], found["connect_timeout_ms"][::2]) == (
+        "PasswordField", ("BooleanField", "TLS", False), ("IntegerField", 5000),
+    )  # fmt: skip
+    assert connection_form.behaviour()["relabeling"] == {"host": "Hosts", "login": "User", "schema": "SQL schema"}
+    assert hasattr(IgniteHook, "get_connection_form_widgets") is not READS_CONN_FIELDS

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from airflow.providers.common.compat.sdk import AirflowException
 from airflow.sdk import Asset, AssetAlias
-from airflow.sdk.exceptions import AirflowException
 
 from ignite_kafka.errors import KafkaUnavailable
 from ignite_kafka.state.status import COMPLETED, FAILED, STOPPED, RunStatus

@@ -11,6 +11,7 @@ from airflow.sdk.execution_time.context import OutletEventAccessors
 
 from airflow_provider_ignite_kafka.assets.copied import Copied, CopiedCache
 from airflow_provider_ignite_kafka.assets.events import emit_asset_events, report_hook_lineage
+from tests.support.airflow_versions import HookLineageCollector
 
 EXTRA = {"connector": "c", "cache": "flights", "topic": "t-flights", "records": 10, "bytes": 1000, "skipped": 1}
 ALIAS = AssetAlias("copies")
@@ -85,7 +86,6 @@ def test_other_outlets_are_left_alone(copied: Copied, other: Asset) -> None:
 
 def test_lineage_of_hooks_gets_inputs_and_outputs(copied: Copied, monkeypatch: pytest.MonkeyPatch) -> None:
     from airflow.providers.common.compat import sdk
-    from airflow.sdk.lineage import HookLineageCollector
 
     collector, reporter = HookLineageCollector(), object()
     monkeypatch.setitem(vars(sdk), "get_hook_lineage_collector", lambda: collector)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from airflow.providers.apache.kafka.assets.kafka import create_asset as kafka_asset
 from airflow.sdk import Asset
-from airflow.sdk.providers_manager_runtime import ProvidersManagerTaskRuntime
 
 from airflow_provider_ignite_kafka import get_provider_info
 from airflow_provider_ignite_kafka.assets.ignite import convert_asset_to_openlineage, create_asset
+from tests.support.airflow_versions import ProvidersManagerTaskRuntime
 
 [URIS] = get_provider_info()["asset-uris"]
 

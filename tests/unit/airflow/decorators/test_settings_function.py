@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException, TaskDeferred
 from airflow.sdk import DAG, XComArg, task
-from airflow.sdk.providers_manager_runtime import ProvidersManagerTaskRuntime
-from airflow.serialization.serialized_objects import DagSerialization
 
 from airflow_provider_ignite_kafka import get_provider_info
 from airflow_provider_ignite_kafka.decorators.ignite_to_kafka import IgniteToKafkaDecoratedOperator, ignite_to_kafka_task
@@ -22,6 +20,7 @@ from airflow_provider_ignite_kafka.operators.spark_copy import SparkCopyOperator
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.state.status import RUNNING
+from tests.support.airflow_versions import DagSerialization, ProvidersManagerTaskRuntime
 from tests.unit.airflow.bench import Bench, context, run_status
 
 

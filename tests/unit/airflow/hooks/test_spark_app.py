@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import sys
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from airflow.providers.common.compat.sdk import AirflowNotFoundException
 from airflow_provider_ignite_kafka.hooks import spark_app
 from airflow_provider_ignite_kafka.hooks.spark_app import spark_master
 from airflow_provider_ignite_kafka.spark.submission import SparkMaster
+from ignite_kafka.errors import SettingsError
 
 
 @pytest.mark.parametrize(
@@ -42,3 +45,31 @@ def test_no_attribute_of_the_base_class_is_assigned(connect: Any) -> None:
     assigned = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
     assert assigned
     assert assigned & of_base == set()
+
+
+def installed(monkeypatch: pytest.MonkeyPatch, **versions: str) -> None:
+    def version(name: str) -> str:
+        try:
+            return versions[name.replace("-", "_")]
+        except KeyError:
+            raise metadata.PackageNotFoundError(name) from None
+
+    monkeypatch.setattr(spark_app.metadata, "version", version)
+
+
+def test_two_versions_of_pyspark_are_refused_where_their_spark_submit_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, connect: Any
+) -> None:
+    connect("spark_default", conn_type="spark", host="local[2]")
+    own, other = (tmp_path / place / "spark-submit" for place in ("prefix/bin", "spark/bin"))
+    for path in (own, other):
+        path.parent.mkdir(parents=True)
+        path.touch(0o755)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "prefix"))
+    installed(monkeypatch, pyspark="3.5.9", pyspark_client="4.2.0")
+    with pytest.raises(SettingsError, match=r"pyspark 3\.5\.9 and pyspark-client 4\.2\.0 have overwritten"):
+        spark_master({"conn_id": "spark_default", "spark_binary": str(own)})
+    spark_master({"conn_id": "spark_default", "spark_binary": str(other)})
+    for fine in ({"pyspark": "3.5.9"}, {"pyspark": "4.2.0", "pyspark_client": "4.2.0"}):
+        installed(monkeypatch, **fine)
+        spark_master({"conn_id": "spark_default", "spark_binary": str(own)})

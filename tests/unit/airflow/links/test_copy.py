@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from airflow.providers.common.compat.sdk import XCom
+from airflow.providers.common.compat.sdk import AirflowException, XCom
 from airflow.providers_manager import ProvidersManager
-from airflow.sdk.exceptions import AirflowException
-from airflow.serialization.serialized_objects import DagSerialization
 
 from airflow_provider_ignite_kafka import get_provider_info
 from airflow_provider_ignite_kafka.links import copy as links
 from ignite_kafka.state.status import COMPLETED, FAILED, CacheStatus
+from tests.support.airflow_versions import DagSerialization
 from tests.unit.airflow.bench import Bench, context, operator, run_status
 
 UI = "http://worker:4040"

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 from airflow.providers.common.compat.sdk import mask_secret
-from airflow.sdk import TaskInstanceState
 from confluent_kafka import KafkaError
 
 from airflow_provider_ignite_kafka.notifications import connector as notifications
 from airflow_provider_ignite_kafka.notifications.connector import ConnectorNotifier
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, TopicError
 from ignite_kafka.state.status import FAILED
+from tests.support.airflow_versions import TaskInstanceState
 from tests.unit.airflow.bench import run_status
 
 

@@ -11,14 +11,19 @@ from airflow import plugins_manager
 
 from airflow_provider_ignite_kafka.plugins import connectors_plugin
 from airflow_provider_ignite_kafka.plugins.connectors_plugin import ConnectorsPlugin, LazyApp, page_path
+from tests.support.airflow_versions import PAGE_IN_NAVIGATION
 
 
-def test_airflow_finds_the_plugin_and_accepts_its_page_and_its_view() -> None:
+def test_airflow_finds_the_plugin_and_accepts_its_page() -> None:
     [point] = [point for point in entry_points(group="airflow.plugins") if point.name == "ignite_kafka"]
     assert point.load() is ConnectorsPlugin
     [plugin] = [plugin for plugin in plugins_manager.get_plugin_info() if plugin["name"] == "ignite_kafka"]
-    apps, _ = plugins_manager.get_fastapi_plugins()
-    assert [app["url_prefix"] for app in apps if app["name"] == "Ignite and Kafka connectors"] == ["/ignite-kafka"]
+    assert [app["url_prefix"] for app in plugin["fastapi_apps"] if app["name"] == "Ignite and Kafka connectors"] == ["/ignite-kafka"]
+
+
+@PAGE_IN_NAVIGATION
+def test_the_page_is_in_the_navigation() -> None:
+    [plugin] = [plugin for plugin in plugins_manager.get_plugin_info() if plugin["name"] == "ignite_kafka"]
     [view] = plugin["external_views"]
     assert (view["destination"], view["category"], view["href"]) == ("nav", "browse", "/ignite-kafka/")
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSensorTimeout, AirflowSkipException, TaskDeferred
-from airflow.sdk.exceptions import AirflowRescheduleException
 
 from airflow_provider_ignite_kafka.sensors.cache_watch import IgniteCacheWatchSensor
 from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger
 from ignite_kafka.errors import AuthenticationFailed, SettingsError
 from ignite_kafka.plan.cache_changes import CacheDiff, difference, state_to_dict
+from tests.support.airflow_versions import AirflowRescheduleException
 from tests.unit.airflow.simulated_caches import AWAY, Ended, Poll, Run, caches, fired, sensor, shown
 
 

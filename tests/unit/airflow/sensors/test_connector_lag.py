@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, AirflowSensorTimeout, TaskDeferred
-from airflow.sdk.exceptions import AirflowRescheduleException
 
 from airflow_provider_ignite_kafka.sensors.connector_lag import ConnectorCaughtUpSensor, ConnectorLagSensor
 from ignite_kafka.errors import AuthenticationFailed, KafkaUnavailable, SettingsError
+from tests.support.airflow_versions import AirflowRescheduleException
 from tests.unit.airflow.simulated_caches import Run
 from tests.unit.airflow.simulated_lag import NEVER, behind, simulate
 

@@ -14,9 +14,6 @@ import pytest
 from airflow.models.trigger import Trigger
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, TaskDeferred
 from airflow.sdk import Asset, AssetWatcher
-from airflow.sdk.execution_time.context import AssetStateStoreAccessors
-from airflow.serialization.decoders import smart_decode_trigger_kwargs
-from airflow.serialization.encoders import encode_trigger
 from airflow.triggers.base import BaseEventTrigger
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,6 +22,7 @@ from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchT
 from ignite_kafka.errors import AuthenticationFailed, IgniteUnreachable, SettingsError
 from ignite_kafka.ignite.types.model import CacheInfo
 from ignite_kafka.plan.cache_changes import state_to_dict
+from tests.support.airflow_versions import ASSET_STORE, AssetStateStoreAccessors, encode_trigger, smart_decode_trigger_kwargs
 from tests.support.randomness import examples
 from tests.unit.airflow.simulated_caches import AWAY, Poll, Run, Store, caches, fired, names, sensor
 
@@ -228,6 +226,7 @@ def stores_of(*assets: str) -> Any:
     return shared
 
 
+@ASSET_STORE
 def test_equal_triggers_of_two_assets_are_one_trigger_that_keeps_the_state_of_both() -> None:
     both = stores_of("one", "two")
     assert names(fired([caches("a"), caches("a", "b")], store=both)) == [(["b"], [])]
@@ -235,6 +234,7 @@ def test_equal_triggers_of_two_assets_are_one_trigger_that_keeps_the_state_of_bo
     assert names(fired([caches("b")], store=both)) == [([], ["a"])]
 
 
+@ASSET_STORE
 def test_an_asset_that_joins_a_trigger_gets_its_state() -> None:
     one = stores_of("two")
     assert fired([caches("a")], store=one) == []

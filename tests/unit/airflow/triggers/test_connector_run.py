@@ -23,6 +23,7 @@ from airflow_provider_ignite_kafka.triggers.connector_run import ConnectorRunTri
 from ignite_kafka.errors import KafkaUnavailable
 from ignite_kafka.settings.secrets import Secrets, dump
 from ignite_kafka.state.status import COMPLETED, RUNNING, RunStatus
+from tests.support.airflow_versions import TRIGGER_ON_KILL
 from tests.unit.airflow.bench import Bench, FakeMonitor, make_bench, run_status
 
 RUN = FollowedRun("c", "r", streams=True, poll_s=0.01, app_id="application_17_0001")
@@ -162,21 +163,36 @@ def test_only_a_user_s_action_stops_the_run(
     assert (bench.folder / "yarn").exists() is killed
 
 
-def test_cancelled_trigger_leaves_the_run_alone(bench: Bench) -> None:
-    """A triggerer that shuts down cancels its triggers without a call of on_kill."""
-    bench.status = active
+@pytest.mark.parametrize("state", ["failed", "deferred"])
+@pytest.mark.parametrize("calls_on_kill", [True, False], ids=["Airflow 3.3", "before"])
+def test_cancelled_trigger_stops_the_run_only_where_airflow_does_not_call_on_kill(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, *, calls_on_kill: bool, state: str
+) -> None:
+    """A triggerer that shuts down cancels its triggers, too; their tasks are still deferred."""
+    seen: list[str] = []
+    bench.status, bench.request_stop = active, lambda run: seen.append(run.run_id) or True  # type: ignore[func-returns-value]
+    monkeypatch.setattr(connector_run, "calls_on_kill", lambda: calls_on_kill)
+    monkeypatch.setattr(connector_run, "task_states", lambda _task: {state})
 
     async def first(one: ConnectorRunTrigger) -> TriggerEvent:
         return await anext(aiter(one.run()))
 
     async def cancelled() -> None:
-        running = asyncio.create_task(first(trigger()))
+        one = trigger()
+        one.task_instance = SimpleNamespace(dag_id="nightly", task_id="copy", run_id="today", map_index=-1)  # type: ignore[assignment]
+        running = asyncio.create_task(first(one))
         await asyncio.sleep(0.1)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
 
-    asyncio.run(cancelled())  # request_stop of the bench is not set: a call would fail
+    asyncio.run(cancelled())
+    assert seen == (["r"] if state == "failed" and not calls_on_kill else [])
+
+
+@TRIGGER_ON_KILL
+def test_airflow_calls_on_kill() -> None:
+    assert connector_run.calls_on_kill()
 
 
 def test_monitor_uses_the_connection_and_what_it_does_not_name(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
