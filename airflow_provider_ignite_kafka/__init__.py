@@ -10,6 +10,8 @@ _OF_PARTS = ("airflow-dags", "airflow-deferrable", "airflow-lineage", "airflow-p
 _GUIDES = [_GUIDE, *(f"/docs/{name}.md" for name in _OF_PARTS)]
 _THIN_CLIENTS = "https://ignite.apache.org/docs/latest/thin-clients/getting-started-with-thin-clients"
 _LOGO = "/docs/integration-logos/ignite-kafka.svg"
+MONITORED_CLUSTERS = '[{"kafka_conn_id": "kafka_default", "ignite_conn_id": "ignite_default"}]'
+"""Default of option `monitored_clusters`, which a server process of Airflow 3.0 and 3.1 does not read from the provider info."""
 _TLS_FILE = "Path of a PEM file; it must be at this path on the worker, the Spark driver and the executors."
 
 
@@ -93,7 +95,7 @@ def _options() -> dict[str, Any]:
             "Clusters whose connectors the page Browse > Ignite and Kafka connectors shows: a JSON list of objects with kafka_conn_id and, "
             "if needed, internal_topic_prefix, ignite_conn_id (lag of sources, resend) and secrets_file (a path on the API server).",
             '[{"kafka_conn_id": "kafka_eu", "internal_topic_prefix": "copies", "ignite_conn_id": "ignite_eu"}]',
-            '[{"kafka_conn_id": "kafka_default", "ignite_conn_id": "ignite_default"}]',
+            MONITORED_CLUSTERS,
         ),
         "page_roles": _option(
             "Roles of Airflow whose users see the page Browse > Ignite and Kafka connectors: a JSON list; empty: everybody who may see "

@@ -75,6 +75,10 @@ class SettingsFunction(DecoratedOperator, SparkCopyOperator):
         self._call(context)
         return super().execute_complete(context, event)
 
+    def xcom_push(self, context: Context, key: str, value: Any) -> None:
+        """Push a value; called by Airflow 3.0, whose operators have no such method."""
+        context["ti"].xcom_push(key=key, value=value)
+
     def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any]:
         """Nothing before the function was called: only it knows caches and topics."""
         if self._called:

@@ -8,6 +8,7 @@ from typing import Any
 
 from airflow.providers.common.compat.sdk import conf
 
+from airflow_provider_ignite_kafka import MONITORED_CLUSTERS
 from airflow_provider_ignite_kafka.options import SECTION
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings.connector import NAME, ConnectorSettings
@@ -41,7 +42,7 @@ def monitored_clusters() -> tuple[MonitoredCluster, ...]:
 
     :raises SettingsError: the option is no JSON list of objects, or an object has an unknown key or a value that is no text.
     """
-    text = conf.get(SECTION, OPTION, fallback="") or "[]"
+    text = conf.get(SECTION, OPTION, fallback=MONITORED_CLUSTERS) or "[]"
     try:
         found = json.loads(text)
     except ValueError as error:

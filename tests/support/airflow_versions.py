@@ -7,11 +7,13 @@ nothing is skipped from Airflow 3.3 on.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 from airflow.providers.common.compat import sdk as compat
+from airflow.sdk import DAG
 
 from airflow_provider_ignite_kafka.airflow_api import VERSION
 
@@ -69,9 +71,38 @@ TASK_STORE = since(3, "state store of tasks")
 ASSET_STORE = since(3, "state store of assets")
 TRIGGER_ON_KILL = since(3, "on_kill of triggers")
 STATS_OF_SDK = since(3, "Stats that the SDK configures")
+WATCHER_MAPPINGS = since(3, "mappings in the arguments of watchers, which it damages")
+RUN_TYPES = since(2, "allowed_run_types of Dags")
+HUMAN_IN_THE_LOOP = since(1, "tasks that a person answers")
+HASHABLE_ASSETS = since(2, "assets that can be keys of a mapping")
+ERROR_IN_CALLBACKS = since(2, "error in the context of a callback when a Dag is tested")
+SKIP_MESSAGES = since(1, "name of soft_fail in the message of a skipped sensor")
+FORM_WITHOUT_FAB = since(1, "form of connections where Flask-AppBuilder is absent")
 FIELDS_IN_PROVIDER_INFO = since(2, "fields of connections in the provider info")
 PAGE_IN_NAVIGATION = since(1, "external views of plugins")
+KAFKA_ASSETS = pytest.mark.skipif(find_spec("airflow.providers.apache.kafka.assets") is None, reason="this Kafka provider has no assets")
 MARKS: Mapping[str, pytest.MarkDecorator] = {name: value for name, value in globals().items() if isinstance(value, pytest.MarkDecorator)}
+
+
+def skip_what_it_cannot_read(dag_file: str) -> None:
+    """Skip a test of an example Dag with a part that Airflow does not have yet.
+
+    :param dag_file: name of the file, without its suffix.
+    """
+    text = (Path(__file__).parents[2] / "dags" / f"{dag_file}.py").read_text()
+    for part, mark in (("allowed_run_types", RUN_TYPES), ("operators.hitl", HUMAN_IN_THE_LOOP)):
+        if part in text and mark.args[0]:
+            pytest.skip(mark.kwargs["reason"])
+
+
+def check_cycle(dag: DAG) -> None:
+    """Check that no task of a Dag waits for itself."""
+    if VERSION >= (3, 1):
+        dag.check_cycle()
+    else:
+        from airflow.utils.dag_cycle_tester import check_cycle as check
+
+        check(dag)
 
 
 def sync_folder(folder: Path) -> None:
@@ -114,11 +145,12 @@ def initialize_stats(loggers: list[Any]) -> None:
 
         stats.initialize(factory=lambda: _added(loggers, make()), **more)
         return
-    kind = type(compat.Stats)
+    kind: Any = type(compat.Stats)
     del kind.factory
     kind.__init__(compat.Stats)  # chooses a factory
-    make = kind.factory
-    kind.factory, compat.Stats.instance = staticmethod(lambda *_: _added(loggers, make())), None
+    chosen: Any = compat.Stats
+    make_logger = chosen.factory
+    kind.factory, chosen.instance = staticmethod(lambda *_: _added(loggers, make_logger())), None
 
 
 def _added(loggers: list[Any], logger: Any) -> Any:

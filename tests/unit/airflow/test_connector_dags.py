@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
+from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException, BaseHook
 
 from airflow_provider_ignite_kafka.connector_dags import connector_dags
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
@@ -188,4 +188,4 @@ def no_lookups(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) 
         def look_up(*_: object) -> None:
             raise AssertionError("a connection was looked up")
 
-        monkeypatch.setattr("airflow.sdk.BaseHook.get_connection", look_up)
+        monkeypatch.setattr(BaseHook, "get_connection", look_up)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from airflow.providers.common.compat.sdk import BaseHook
 from airflow.sdk import DAG, TaskGroup, task
 
 from airflow_provider_ignite_kafka.operators.backlog_cleanup import BacklogCleanupOperator
@@ -102,7 +103,7 @@ def test_addresses_and_tls_are_those_of_connections_which_are_not_looked_up(monk
     def look_up(*_: object) -> None:
         raise AssertionError("a connection was looked up")
 
-    monkeypatch.setattr("airflow.sdk.BaseHook.get_connection", look_up)
+    monkeypatch.setattr(BaseHook, "get_connection", look_up)
     source({"ignite_tls_ca_file": "/ca.pem", "value_converter": "avro"})  # the connections may enable TLS and name the registry
     with pytest.raises(SettingsError, match="ignite_tls_enabled is wrong"):
         source({"ignite_tls_enabled": "perhaps"})

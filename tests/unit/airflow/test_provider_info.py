@@ -26,6 +26,7 @@ from airflow_provider_ignite_kafka import get_provider_info
 from airflow_provider_ignite_kafka.airflow_api import READS_CONN_FIELDS
 from airflow_provider_ignite_kafka.hooks import connection_form
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
+from tests.support.airflow_versions import FIELDS_IN_PROVIDER_INFO, FORM_WITHOUT_FAB
 
 AIRFLOW = Path(airflow.__file__).parent
 INFO = get_provider_info()
@@ -48,6 +49,7 @@ def test_airflow_before_3_2_keeps_the_defaults_of_options() -> None:
             assert kept == option["default"], name
 
 
+@FIELDS_IN_PROVIDER_INFO
 @pytest.mark.parametrize("name", ["conn-fields", "ui-field-behaviour"])
 def test_form_follows_the_schema_of_provider_yaml(name: str) -> None:
     described = schema("provider.yaml.schema.json")["properties"]["connection-types"]["items"]["properties"][name]
@@ -124,6 +126,7 @@ def test_installed_package_is_found_by_airflow() -> None:
     assert found.load()() == INFO
 
 
+@FORM_WITHOUT_FAB
 def test_form_of_airflow() -> None:
     """The form as the API server of this version makes it, from the provider info or by methods of the hook."""
     [form] = [hook for hook in HookMetaService.hook_meta_data() if hook.connection_type == "ignite"]

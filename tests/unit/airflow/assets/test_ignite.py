@@ -6,12 +6,11 @@ import importlib
 from typing import Any
 
 import pytest
-from airflow.providers.apache.kafka.assets.kafka import create_asset as kafka_asset
 from airflow.sdk import Asset
 
 from airflow_provider_ignite_kafka import get_provider_info
 from airflow_provider_ignite_kafka.assets.ignite import convert_asset_to_openlineage, create_asset
-from tests.support.airflow_versions import ProvidersManagerTaskRuntime
+from tests.support.airflow_versions import KAFKA_ASSETS, ProvidersManagerTaskRuntime
 
 [URIS] = get_provider_info()["asset-uris"]
 
@@ -58,6 +57,9 @@ def test_airflow_knows_handler_factory_and_converter() -> None:
         assert registered["ignite"] is getattr(importlib.import_module(module), name)
 
 
+@KAFKA_ASSETS
 def test_topics_have_the_uri_of_the_kafka_provider(copied: Any) -> None:
+    from airflow.providers.apache.kafka.assets.kafka import create_asset as kafka_asset
+
     [one] = copied.caches
     assert copied.topic_uri(one) == kafka_asset(server="broker:9092", topic="t-flights").uri

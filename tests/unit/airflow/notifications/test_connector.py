@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from airflow.providers.common.compat.sdk import mask_secret
+from airflow.sdk.log import mask_secret
 from confluent_kafka import KafkaError
 
 from airflow_provider_ignite_kafka.notifications import connector as notifications

@@ -19,6 +19,7 @@ from airflow_provider_ignite_kafka.run_report import RunReport
 from airflow_provider_ignite_kafka.triggers.connector_run import ConnectorRunTrigger
 from ignite_kafka.errors import TopicError
 from ignite_kafka.state.status import COMPLETED, FAILED, RUNNING, STOPPED, RunStatus, now_ms
+from tests.support.airflow_versions import TASK_STORE
 from tests.unit.airflow.bench import PASSWORDS, Bench, context, looked_up, operator, run_status
 
 APP = "application_17_0001"
@@ -113,6 +114,7 @@ def deferred(task: IgniteToKafkaOperator, given: Any) -> ConnectorRunTrigger:
     return caught.value.trigger
 
 
+@TASK_STORE
 def test_deferred_task_hands_its_run_to_a_trigger(on_yarn: Bench) -> None:
     on_yarn.status = lambda: None
     store = Store()
@@ -198,12 +200,14 @@ def test_next_try_follows_the_run_that_goes_on(on_yarn: Bench, store: Store) -> 
     assert (trigger.attached, trigger.run_state["run_id"]) == (True, run_id)
 
 
+@TASK_STORE
 def test_next_try_waits_for_an_app_that_has_not_begun(on_yarn: Bench) -> None:
     on_yarn.status = records(None, None, active(), run_status(STOPPED))
     assert operator(**STREAM).execute(given(stored(), try_number=2))["state"] == STOPPED
     assert not submitted(on_yarn)
 
 
+@TASK_STORE
 def test_next_try_returns_the_result_of_a_run_that_has_ended_well(on_yarn: Bench) -> None:
     on_yarn.status = lambda: run_status(STOPPED)
     assert operator(**STREAM).execute(given(stored(), try_number=2))["state"] == STOPPED
@@ -225,6 +229,7 @@ def test_next_try_replaces_a_run_that_ends_by_an_earlier_request(on_yarn: Bench)
     assert submitted(on_yarn)
 
 
+@TASK_STORE
 def test_cleared_task_stops_its_run_and_submits_another(on_yarn: Bench) -> None:
     run_id = "nightly/copy/manual__2025-01-01/1"
     requested: list[str] = []

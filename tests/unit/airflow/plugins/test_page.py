@@ -16,7 +16,7 @@ from airflow.api_fastapi.app import create_auth_manager, purge_cached_app
 from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 from airflow.api_fastapi.common.db.common import _get_session
 from airflow.api_fastapi.core_api.security import get_user
-from airflow.providers.common.compat.sdk import mask_secret
+from airflow.sdk.log import mask_secret
 from fastapi.testclient import TestClient
 
 from airflow_provider_ignite_kafka.plugins import actions

@@ -12,7 +12,7 @@ from airflow_provider_ignite_kafka.sensors.cache_watch import IgniteCacheWatchSe
 from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger
 from ignite_kafka.errors import AuthenticationFailed, SettingsError
 from ignite_kafka.plan.cache_changes import CacheDiff, difference, state_to_dict
-from tests.support.airflow_versions import AirflowRescheduleException
+from tests.support.airflow_versions import TASK_STORE, AirflowRescheduleException
 from tests.unit.airflow.simulated_caches import AWAY, Ended, Poll, Run, caches, fired, sensor, shown
 
 
@@ -27,6 +27,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return show
 
 
+@TASK_STORE
 def test_poking_sensor_returns_the_difference_to_its_first_poll(cluster: Any) -> None:
     cluster(AWAY, caches("a"), caches("a"), AWAY, caches("a", "b"))
     run = Run()
@@ -35,12 +36,14 @@ def test_poking_sensor_returns_the_difference_to_its_first_poll(cluster: Any) ->
     assert run.pushed == {"known": result["state"]}
 
 
+@TASK_STORE
 @pytest.mark.parametrize("known", [{}, "{}", difference({}, {}).to_dict()])
 def test_nothing_known_makes_every_cache_new(cluster: Any, known: Any) -> None:
     cluster(caches("a", "b"))
     assert sensor(known=known).execute(Run().context)["created"] == ["a", "b"]
 
 
+@TASK_STORE
 def test_rescheduled_sensor_remembers(cluster: Any) -> None:
     run = Run()
     for poll in (caches("a"), AWAY, caches("a")):
@@ -59,11 +62,13 @@ def test_rescheduling_without_a_store_needs_known(cluster: Any) -> None:
     assert sensor(mode="reschedule", known={}).execute(Run(None).context)["created"] == ["a"]
 
 
+@TASK_STORE
 def test_a_cache_made_again_is_new_though_destroying_is_not_waited_for(cluster: Any) -> None:
     cluster(caches("a"), caches(), caches("a"))
     assert sensor().execute(Run().context)["created"] == ["a"]
 
 
+@TASK_STORE
 def test_retry_and_cleared_task_begin_where_the_first_try_began(cluster: Any) -> None:
     run = Run()
     cluster(caches("a"), Ended())
@@ -88,6 +93,7 @@ def resumed(deferral: TaskDeferred, polls: Sequence[Poll], run: Run, **arguments
     return sensor(deferrable=True, **arguments).execute_complete(run.context, event, **(deferral.kwargs or {}))
 
 
+@TASK_STORE
 def test_deferred_sensor_returns_what_the_trigger_saw(cluster: Any) -> None:
     run = Run()
     cluster(caches("a"))
@@ -97,11 +103,13 @@ def test_deferred_sensor_returns_what_the_trigger_saw(cluster: Any) -> None:
     assert resumed(deferral, [AWAY, caches("a"), caches("a", "b")], run)["created"] == ["b"]
 
 
+@TASK_STORE
 def test_deferred_sensor_returns_an_existing_difference_at_once(cluster: Any) -> None:
     cluster(caches("a"))
     assert sensor(deferrable=True, known={}).execute(Run().context)["created"] == ["a"]
 
 
+@TASK_STORE
 def test_deferred_sensor_waits_again_after_another_kind_of_change(cluster: Any) -> None:
     run = Run()
     cluster(caches("a"))
@@ -112,6 +120,7 @@ def test_deferred_sensor_waits_again_after_another_kind_of_change(cluster: Any) 
     assert resumed(again.value, [caches("a")], run)["created"] == ["a"]
 
 
+@TASK_STORE
 def test_deferred_sensor_without_a_poll_keeps_the_trigger_s_first_poll(cluster: Any) -> None:
     run = Run()
     cluster(AWAY)
@@ -121,6 +130,7 @@ def test_deferred_sensor_without_a_poll_keeps_the_trigger_s_first_poll(cluster: 
     assert again.value.trigger.serialize()[1]["known"] == state_to_dict(caches("a"))
 
 
+@TASK_STORE
 def test_time_out_over_deferrals_and_soft_fail(cluster: Any) -> None:
     event = CacheDiff("id").to_dict()
     with pytest.raises(AirflowSensorTimeout):
@@ -132,6 +142,7 @@ def test_time_out_over_deferrals_and_soft_fail(cluster: Any) -> None:
         late.resume_execution("__fail__", {"error": "Trigger timeout"}, Run().context)
 
 
+@TASK_STORE
 def test_time_out_and_soft_fail_while_poking(cluster: Any) -> None:
     cluster(caches(), caches())
     with pytest.raises(AirflowSensorTimeout):

@@ -10,7 +10,7 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 
 from airflow_provider_ignite_kafka.sensors.connector_lag import ConnectorCaughtUpSensor, ConnectorLagSensor
 from ignite_kafka.errors import AuthenticationFailed, KafkaUnavailable, SettingsError
-from tests.support.airflow_versions import AirflowRescheduleException
+from tests.support.airflow_versions import TASK_STORE, AirflowRescheduleException
 from tests.unit.airflow.simulated_caches import Run
 from tests.unit.airflow.simulated_lag import NEVER, behind, simulate
 
@@ -67,11 +67,13 @@ def test_it_defers_with_its_arguments_and_returns_the_trigger_s_lag(monkeypatch:
         sensor.execute_complete(Run().context, {"error": "no", "final": False})
 
 
+@TASK_STORE
 def test_caught_up_waits_for_what_there_was_at_its_first_check(monkeypatch: pytest.MonkeyPatch) -> None:
     simulate(monkeypatch, NEVER, behind(9), behind(9, position=5), behind(50, position=9))
     assert ConnectorCaughtUpSensor(**LAG).execute(Run().context)["total"] == 50
 
 
+@TASK_STORE
 def test_a_retry_and_a_reschedule_keep_what_is_to_be_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Run()
     for position in (0, 5):
@@ -85,6 +87,7 @@ def test_a_retry_and_a_reschedule_keep_what_is_to_be_copied(monkeypatch: pytest.
         ConnectorCaughtUpSensor(**LAG, mode="reschedule").execute(Run(None).context)
 
 
+@TASK_STORE
 @pytest.mark.parametrize("run", [Run(), Run(None)], ids=["store", "none"])
 def test_the_trigger_continues_with_the_marks_of_the_first_check(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     simulate(monkeypatch, behind(9))

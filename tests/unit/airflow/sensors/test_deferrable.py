@@ -17,6 +17,7 @@ from airflow.triggers.base import BaseTrigger
 
 from airflow_provider_ignite_kafka.sensors.deferrable import DeferrableSensor
 from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger
+from tests.support.airflow_versions import SKIP_MESSAGES
 from tests.unit.airflow.simulated_caches import Run
 
 RETRY, FINAL = AirflowException("away"), AirflowFailException("wrong")
@@ -69,6 +70,7 @@ def test_the_first_poke_fails_and_skips_as_in_a_sensor_that_pokes(
     assert raised.type is expected
 
 
+@SKIP_MESSAGES
 @pytest.mark.parametrize("error", [RETRY, FINAL, AirflowSensorTimeout("late")], ids=str)
 @pytest.mark.parametrize("name", ["soft_fail", "never_fail"])
 def test_what_a_trigger_reports_skips_the_task(error: Exception, name: str) -> None:

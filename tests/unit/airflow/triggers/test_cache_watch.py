@@ -22,7 +22,13 @@ from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchT
 from ignite_kafka.errors import AuthenticationFailed, IgniteUnreachable, SettingsError
 from ignite_kafka.ignite.types.model import CacheInfo
 from ignite_kafka.plan.cache_changes import state_to_dict
-from tests.support.airflow_versions import ASSET_STORE, AssetStateStoreAccessors, encode_trigger, smart_decode_trigger_kwargs
+from tests.support.airflow_versions import (
+    ASSET_STORE,
+    WATCHER_MAPPINGS,
+    AssetStateStoreAccessors,
+    encode_trigger,
+    smart_decode_trigger_kwargs,
+)
 from tests.support.randomness import examples
 from tests.unit.airflow.simulated_caches import AWAY, Poll, Run, Store, caches, fired, names, sensor
 
@@ -289,6 +295,7 @@ def test_sensor_and_trigger_poll_with_a_secrets_file(connect: Any, monkeypatch: 
     assert asked == ["/mnt/s.json", "/mnt/s.json"]
 
 
+@WATCHER_MAPPINGS
 @pytest.mark.parametrize(
     "arguments",
     [{}, {"known": {}}, {**ARGUMENTS, "once": False}, {"secrets_file": "/mnt/s.json"}, {"poll_timeout": 5, "poll_interval": 30}],
