@@ -17,7 +17,7 @@ except ImportError:  # Airflow 3.0
 try:
     from airflow.sdk.bases.decorator import determine_kwargs
 except ImportError:  # before Airflow 3.2
-    from airflow.utils.operator_helpers import determine_kwargs
+    from airflow.utils.operator_helpers import determine_kwargs  # type: ignore[attr-defined]
 from airflow.sdk.log import mask_secret
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def task_store(context: Context) -> Any:
 
 def keep(store: Any, key: str, value: Any) -> None:
     """Keep a value in a task's state store until its Dag run is removed."""
-    from airflow.sdk import NEVER_EXPIRE
+    from airflow.sdk.execution_time.context import NEVER_EXPIRE
 
     store.set(key, value, retention=NEVER_EXPIRE)
 

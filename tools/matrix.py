@@ -94,7 +94,7 @@ class VersionSet:
         """Requirements of the Airflow part by setup.cfg, and the test tools as constraints.txt pins them; one a line."""
         own = declared()
         pins = dict(line.split("==") for line in (CHECKOUT / "constraints.txt").read_text().split())
-        versions: dict[str, str] = {canonicalize_name(name): f"=={version}" for name, version in pins.items()}
+        versions: dict[str, str | None] = {canonicalize_name(name): f"=={version}" for name, version in pins.items()}
         if self.until:
             versions |= _OF_THE_TIME
         known = {canonicalize_name(Requirement(line).name) for line in own}

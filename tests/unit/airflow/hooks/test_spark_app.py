@@ -54,7 +54,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, **versions: str) -> None:
         except KeyError:
             raise metadata.PackageNotFoundError(name) from None
 
-    monkeypatch.setattr(spark_app.metadata, "version", version)
+    monkeypatch.setattr(metadata, "version", version)
 
 
 def test_two_versions_of_pyspark_are_refused_where_their_spark_submit_is_used(

@@ -15,6 +15,7 @@ import pytest
 from airflow.triggers.base import TriggerEvent
 
 from airflow_provider_ignite_kafka import kafka_access
+from airflow_provider_ignite_kafka.airflow_api import calls_on_kill
 from airflow_provider_ignite_kafka.followed_run import ENDED, SILENT, TIMED_OUT, FollowedRun
 from airflow_provider_ignite_kafka.hooks.cluster_app import ClusterApp
 from airflow_provider_ignite_kafka.run_monitor import KafkaRunRecords
@@ -164,14 +165,14 @@ def test_only_a_user_s_action_stops_the_run(
 
 
 @pytest.mark.parametrize("state", ["failed", "deferred"])
-@pytest.mark.parametrize("calls_on_kill", [True, False], ids=["Airflow 3.3", "before"])
+@pytest.mark.parametrize("called", [True, False], ids=["Airflow 3.3", "before"])
 def test_cancelled_trigger_stops_the_run_only_where_airflow_does_not_call_on_kill(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, *, calls_on_kill: bool, state: str
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, *, called: bool, state: str
 ) -> None:
     """A triggerer that shuts down cancels its triggers, too; their tasks are still deferred."""
     seen: list[str] = []
     bench.status, bench.request_stop = active, lambda run: seen.append(run.run_id) or True  # type: ignore[func-returns-value]
-    monkeypatch.setattr(connector_run, "calls_on_kill", lambda: calls_on_kill)
+    monkeypatch.setattr(connector_run, "calls_on_kill", lambda: called)
     monkeypatch.setattr(connector_run, "task_states", lambda _task: {state})
 
     async def first(one: ConnectorRunTrigger) -> TriggerEvent:
@@ -187,12 +188,12 @@ def test_cancelled_trigger_stops_the_run_only_where_airflow_does_not_call_on_kil
             await running
 
     asyncio.run(cancelled())
-    assert seen == (["r"] if state == "failed" and not calls_on_kill else [])
+    assert seen == (["r"] if state == "failed" and not called else [])
 
 
 @TRIGGER_ON_KILL
 def test_airflow_calls_on_kill() -> None:
-    assert connector_run.calls_on_kill()
+    assert calls_on_kill()
 
 
 def test_monitor_uses_the_connection_and_what_it_does_not_name(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
