@@ -36,7 +36,7 @@ TEST_TOOLS = (
     "setuptools", "statsd",
 )  # fmt: skip
 # those that another one of an older Airflow requires, too, and which are of its time then; its Starlette tests with httpx
-_OF_THE_TIME = {"cryptography": ">=44", "fastavro": ">=1.9", "jsonschema": ">=4.23", "packaging": ">=25", "httpx2": None}
+_OF_THE_TIME = {"cryptography": ">=45", "fastavro": ">=1.9", "jsonschema": ">=4.23", "packaging": ">=25", "httpx2": None}
 _OF_TODAY = ("coverage", "hypothesis", "pytest", "pytest-cov", "pytest-timeout", "pytest-xdist")
 DOCUMENT = CHECKOUT / "docs" / "compatibility.md"
 _BEGIN, _END = "<!-- make matrix: Airflow -->\n", "<!-- end -->\n"

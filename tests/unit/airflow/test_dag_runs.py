@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from airflow.api_fastapi.app import create_app, purge_cached_app
 from airflow.models import DagRun
-from airflow.providers.common.compat.sdk import DownstreamTasksSkipped, ParamValidationError, timezone
+from airflow.providers.common.compat.sdk import DownstreamTasksSkipped, ParamValidationError
 from airflow.sdk import DAG
 from airflow.sdk.definitions.param import process_params
 from airflow.utils.db import initdb
@@ -27,7 +27,7 @@ from ignite_kafka.errors import BacklogUnavailable, IgniteKafkaError, SettingsEr
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.status import FAILED, STOPPED, RunStatus
-from tests.support.airflow_versions import ERROR_IN_CALLBACKS, skip_what_it_cannot_read, sync_folder
+from tests.support.airflow_versions import ERROR_IN_CALLBACKS, skip_what_it_cannot_read, sync_folder, timezone
 from tests.unit.airflow.bench import Bench, run_status
 
 EXAMPLES = Path(__file__).parents[3] / "dags"
