@@ -25,8 +25,9 @@ PARTS = {
     "airflow_provider_ignite_kafka": ("airflow", "kubernetes", "openlineage"),
     "dags": ("airflow",),  # the examples are a part of the wheel
 }
-# Airflow is several distributions, of which each requires the next; times of Dags are pendulum's
-INCLUDED = {"apache-airflow": {"apache-airflow-core", "apache-airflow-task-sdk", "pendulum"}}
+# Airflow is several distributions, of which each requires the next; times of Dags are pendulum's, and widgets of the
+# connection form are those that the API server of 3.0 and 3.1 has or replaces
+INCLUDED = {"apache-airflow": {"apache-airflow-core", "apache-airflow-task-sdk", "pendulum", "flask-appbuilder", "wtforms"}}
 
 
 def required(*extras: str) -> dict[str, Requirement]:

@@ -16,7 +16,7 @@ from airflow_provider_ignite_kafka.notifications import connector as notificatio
 from airflow_provider_ignite_kafka.notifications.connector import ConnectorNotifier
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, TopicError
 from ignite_kafka.state.status import FAILED
-from tests.support.airflow_versions import TaskInstanceState
+from tests.support.airflow_versions import DEADLINES, TaskInstanceState
 from tests.unit.airflow.bench import run_status
 
 
@@ -109,6 +109,7 @@ def test_a_dag_s_own_callback_has_no_task(broker: Broker) -> None:
     assert (value["dag_id"], value["run_id"], value["task_id"], value["exception"]) == ("nightly", "r1", None, None)
 
 
+@DEADLINES
 def test_a_deadline_alert_waits_in_a_thread(broker: Broker) -> None:
     async def alert() -> None:
         await notifier(context={})

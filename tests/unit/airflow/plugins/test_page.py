@@ -28,6 +28,7 @@ from ignite_kafka.admin.overview import ConnectorOverview, Report
 from ignite_kafka.errors import BacklogRefused, CacheDestroyed, KafkaUnavailable
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 from ignite_kafka.state.status import CacheStatus, RunStatus, now_ms
+from tests.support.airflow_versions import AUDITED_USER
 
 PATH = "/connections/kafka_default/connectors/c"
 TASK_RUN = "nightly/copy/manual__1/0f8fad5b-d9cb-469f-a165-70867728950e"
@@ -113,6 +114,7 @@ def test_a_viewer_sees_and_cannot_act(page: Page) -> None:
     assert "right to edit the Kafka connection" in refused.text
 
 
+@AUDITED_USER
 def test_an_action_is_done_and_told_and_logged_with_its_user(page: Page) -> None:
     reply = page.post("pause", token=page.token())
     assert reply.status_code == 303
