@@ -5,6 +5,8 @@ The provider imports names that differ between the supported versions of Airflow
 
 from __future__ import annotations
 
+import os
+from asyncio import AbstractEventLoop
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +60,21 @@ def calls_on_kill() -> bool:
     from airflow.triggers.base import BaseTrigger
 
     return hasattr(BaseTrigger, "on_kill")
+
+
+def ask_supervisor_in(loop: AbstractEventLoop | None) -> None:
+    """Let requests of this thread to the supervisor of triggers, such as for a connection, be sent and answered in an event loop.
+
+    Before Airflow 3.2 a request from a thread without that loop is answered in a loop of its own, beside those of the triggerer. The two
+    read each other's answers, which ends the triggerer: *Response read out of order*.
+
+    :param loop: the loop of the triggers; None: the thread is not of a trigger.
+    """
+    if VERSION < (3, 2) and loop is not None:
+        from asgiref.sync import SyncToAsync
+
+        # as its own threads do; there is no public function
+        SyncToAsync.threadlocal.main_event_loop, SyncToAsync.threadlocal.main_event_loop_pid = loop, os.getpid()
 
 
 def task_store(context: Context) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 
+from airflow_provider_ignite_kafka.airflow_api import ask_supervisor_in
 from ignite_kafka.common.deadline import Deadline
 
 T = TypeVar("T")
@@ -21,8 +22,13 @@ def in_thread(function: Callable[[], T], name: str) -> Future[T]:
     """Call a function in a new daemon thread, in this context, so that it logs where its caller does."""
     future: Future[T] = Future()
     context = contextvars.copy_context()
+    try:
+        loop: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
+    except RuntimeError:  # of no trigger
+        loop = None
 
     def call() -> None:
+        ask_supervisor_in(loop)
         try:
             result = context.run(function)
         except BaseException as error:  # noqa: BLE001  # raised again where the result is awaited

@@ -21,8 +21,8 @@ MODULES = {
     "confluent-kafka": {"confluent_kafka"},
     "PyYAML": {"yaml"},
     "pyspark": {"pyspark", "py4j"},  # it requires the one version of py4j that it works with
-    # widgets of the connection form, which the API server of 3.0 and 3.1 has or replaces
-    "apache-airflow": {"airflow", "flask_appbuilder", "wtforms"},
+    # threads of its triggerer; widgets of the connection form, which the API server of 3.0 and 3.1 has or replaces
+    "apache-airflow": {"airflow", "asgiref", "flask_appbuilder", "wtforms"},
     "apache-airflow-providers-apache-kafka": {"airflow"},
     "apache-airflow-providers-apache-spark": {"airflow"},
     "apache-airflow-providers-common-compat": {"airflow"},

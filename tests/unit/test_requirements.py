@@ -27,7 +27,7 @@ PARTS = {
 }
 # Airflow is several distributions, of which each requires the next; times of Dags are pendulum's, and widgets of the
 # connection form are those that the API server of 3.0 and 3.1 has or replaces
-INCLUDED = {"apache-airflow": {"apache-airflow-core", "apache-airflow-task-sdk", "pendulum", "flask-appbuilder", "wtforms"}}
+INCLUDED = {"apache-airflow": {"apache-airflow-core", "apache-airflow-task-sdk", "asgiref", "pendulum", "flask-appbuilder", "wtforms"}}
 
 
 def required(*extras: str) -> dict[str, Requirement]:

@@ -17,7 +17,7 @@ def require_pyspark() -> None:
     """
     if importlib.util.find_spec("pyspark") is None:
         what = f"a run needs PySpark, which is not installed in {sys.prefix}"
-        raise SettingsError(what, "Install the wheel with its dependencies (docs/deploy.md), or `pip install pyspark==4.2.0`")
+        raise SettingsError(what, "Install the wheel with its dependencies (docs/deploy.md), or `pip install 'pyspark>=3.5.2,<4.3'`")
 
 
 def configured(environment: Mapping[str, str], name: str) -> bool:

@@ -281,6 +281,7 @@ def came(number: int, *caches: str) -> Event:
     return Event(number, {"payload": {"cache_whitelist": list(caches)}})
 
 
+@HASHABLE_ASSETS
 def test_asset_dag_copies_the_events_that_no_run_was_given_and_those_of_a_failed_copy() -> None:
     """Airflow passes a run the events until the first queued run and drops the rest; a failed run has copied nothing."""
     events = [came(3, "a"), came(4, "b"), came(7, "c", "a")]
@@ -289,6 +290,7 @@ def test_asset_dag_copies_the_events_that_no_run_was_given_and_those_of_a_failed
     assert found_by(events, [Event(5, {"last_event": 3}), Event(8, {"last_event": 4})]) == {"caches": ["a", "c"], "last_event": 7}
 
 
+@HASHABLE_ASSETS
 @pytest.mark.parametrize(("events", "copied"), [([], []), ([came(3, "a")], [Event(4, {"last_event": 3})])])
 def test_asset_dag_that_is_triggered_by_hand_skips_where_nothing_is_new(events: list[Event], copied: list[Event]) -> None:
     with pytest.raises(AirflowSkipException, match="no new cache"):

@@ -6,7 +6,9 @@ import asyncio
 import threading
 
 import pytest
+from asgiref.sync import async_to_sync
 
+from airflow_provider_ignite_kafka import airflow_api
 from airflow_provider_ignite_kafka.threads import RepeatedCall, once
 from ignite_kafka.common.deadline import Deadline
 
@@ -59,3 +61,22 @@ def test_a_call_goes_on_if_nobody_awaits_it_any_more() -> None:
     asyncio.run(run())
     answers.set()
     assert ended.wait(60)
+
+
+@pytest.mark.parametrize("version", [(3, 1), (3, 2)])
+def test_a_request_to_the_supervisor_is_sent_in_the_loop_of_the_triggers_before_airflow_3_2(
+    monkeypatch: pytest.MonkeyPatch, version: tuple[int, int]
+) -> None:
+    """Airflow sends by async_to_sync; in a loop beside that of the triggerer the two read each other's answers, and the triggerer ends."""
+    monkeypatch.setattr(airflow_api, "VERSION", version)
+
+    async def loop() -> asyncio.AbstractEventLoop:
+        return asyncio.get_running_loop()
+
+    def request() -> asyncio.AbstractEventLoop:
+        return async_to_sync(loop)()
+
+    async def is_in_the_loop() -> bool:
+        return await once(request, "request") is asyncio.get_running_loop()
+
+    assert asyncio.run(is_in_the_loop()) is (version < (3, 2))
