@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafk
 from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
 from airflow_provider_ignite_kafka.operators.spark_copy import connector_name
 from airflow_provider_ignite_kafka.parse_check import is_plain
+from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings.connector_files import BrokenConnector, DeclaredConnector, read_folder
 from ignite_kafka.settings.sink import SinkSettings

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
 from airflow_provider_ignite_kafka.dbapi.errors import DataError, Error, InterfaceError, InternalError, ProgrammingError
 from airflow_provider_ignite_kafka.dbapi.values import SqlType, sql_type, to_python
+from ignite_kafka.common.python_compat import Self
 from ignite_kafka.errors import DecodeError, UnsupportedType
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.types.model import TypeSource

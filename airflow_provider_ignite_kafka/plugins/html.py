@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -15,6 +15,7 @@ from markupsafe import Markup
 from airflow_provider_ignite_kafka.plugins.connectors_plugin import URL_PREFIX
 from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
 from airflow_provider_ignite_kafka.plugins.task_links import TaskOfRun
+from ignite_kafka.common.python_compat import UTC
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
 _FEW = 10

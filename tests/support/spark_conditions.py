@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.errors import UnsupportedType
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from confluent_kafka import TopicPartition as TopicPartitionOffset
 from confluent_kafka.admin import OffsetSpec
 
+from ..common.python_compat import UTC, parse_time
 from ..errors import IgniteKafkaError, SettingsError, TopicError
 from ..kafka.bounded_calls import close_consumer
 from ..kafka.topics import TopicPartition, Topics
@@ -90,7 +90,7 @@ def parse_position(text: str) -> int | OffsetSpec:
     if text.isascii() and text.isdecimal():
         return int(text)
     try:
-        time = datetime.fromisoformat(text)
+        time = parse_time(text)
     except ValueError as error:
         remedy = "Give earliest, latest, a time such as 2025-01-31T12:00:00Z, or the offset of the next record."
         raise SettingsError(f"{text!r} is no place in a topic", remedy) from error

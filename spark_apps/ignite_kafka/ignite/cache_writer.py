@@ -21,7 +21,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ import pyarrow.compute as pc
 
 from ..common.arrays import Int64Array
 from ..common.heartbeat import beat
+from ..common.python_compat import Self
 from ..common.redaction import in_message
 from ..errors import CacheDestroyed, EntriesRefused, IgniteKafkaError, IgniteUnreachable, OutcomeUnknown, WriteFailed
 from . import protocol

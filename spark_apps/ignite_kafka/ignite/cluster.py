@@ -11,9 +11,10 @@ import struct
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from ..common.heartbeat import beat
+from ..common.python_compat import Self
 from ..errors import DecodeError, IgniteKafkaError, IgniteUnreachable
 from . import metadata_replies as replies
 from . import protocol

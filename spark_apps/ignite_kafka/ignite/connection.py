@@ -14,9 +14,9 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Self
 
 from ..common.heartbeat import beat
+from ..common.python_compat import Self
 from ..errors import AnswerTooLarge, IgniteUnreachable
 from . import protocol
 from .endpoint import IgniteCredentials, IgniteEndpoint, split_address

@@ -18,10 +18,11 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from types import ModuleType
 from typing import Any
 
+from ..common.python_compat import UTC
 from ..errors import SettingsError
 from ..settings.client_properties import AWS_MSK_IAM, GCP, OAUTH_CALLBACK
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
+from ..common.python_compat import parse_time
 from ..errors import SettingsError
 from .fields import BOOLEAN, LINE, MAPPING, TEXT, TEXTS, SettingType, whole_number
 from .suggestions import did_you_mean
@@ -17,7 +18,7 @@ def _moment(value: object) -> datetime:
         return value
     if not isinstance(value, str):
         raise ValueError("it is no text")
-    return datetime.fromisoformat(value)
+    return parse_time(value)
 
 
 _MOMENT = SettingType("string", "a date, or a time by ISO 8601", _moment)

@@ -9,8 +9,9 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
+from ..common.python_compat import Self
 from ..errors import IgniteKafkaError, NotAvailableYet, SettingsError, describe_settings
 from ..events import Event, emit
 from .fields import Setting, SettingType

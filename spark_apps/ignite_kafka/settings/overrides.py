@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, TypeVar
 
+from ..common.python_compat import Self
 from ..errors import IgniteKafkaError, SettingsError
 from . import java_patterns
 from .base import Settings

@@ -9,29 +9,31 @@ refused: back references, possessive quantifiers, atomic groups and conditions o
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from re import _compiler, _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
+
+from ..common.python_compat import regex_compiler, regex_constants, regex_parser
 
 MAX_LENGTH = 2_000
 MAX_STEPS = 5_000
 MAX_VISITS = 1_000_000  # about a second
-_ONE_CHARACTER = {_constants.LITERAL, _constants.NOT_LITERAL, _constants.ANY, _constants.IN}
-_REPEATS = {_constants.MAX_REPEAT, _constants.MIN_REPEAT}
+_ONE_CHARACTER = {regex_constants.LITERAL, regex_constants.NOT_LITERAL, regex_constants.ANY, regex_constants.IN}
+_REPEATS = {regex_constants.MAX_REPEAT, regex_constants.MIN_REPEAT}
 _COUNTED = re.compile(r"\{[01](?:,1)?\}")  # Java loops over a part that is repeated at most once by a count, but not by a question mark
 _WRAPPED = re.compile(
     r"\(\?:(?:\s|#.*\n)*\("
 )  # (?:(a))* is no group that is repeated itself, but the parser returns what it returns for (a)*
-_LOOKS = {_constants.ASSERT, _constants.ASSERT_NOT}
+_LOOKS = {regex_constants.ASSERT, regex_constants.ASSERT_NOT}
 _REFUSED = {
-    _constants.GROUPREF: "a back reference",
-    _constants.GROUPREF_IGNORE: "a back reference",
-    _constants.GROUPREF_EXISTS: "a condition on a group",
-    _constants.ATOMIC_GROUP: "an atomic group",
-    _constants.POSSESSIVE_REPEAT: "a possessive quantifier",
+    regex_constants.GROUPREF: "a back reference",
+    regex_constants.GROUPREF_IGNORE: "a back reference",
+    regex_constants.GROUPREF_EXISTS: "a condition on a group",
 }
+if sys.version_info >= (3, 11):  # Python 3.10 cannot parse them
+    _REFUSED |= {regex_constants.ATOMIC_GROUP: "an atomic group", regex_constants.POSSESSIVE_REPEAT: "a possessive quantifier"}
 
 
 @dataclass
@@ -86,7 +88,7 @@ class NamePattern:
             raise ValueError(f"it has more than {MAX_LENGTH} characters")
         try:
             re.compile(expression, flags)  # which refuses expressions that the parser alone accepts
-            parsed = _parser.parse(expression, flags)
+            parsed = regex_parser.parse(expression, flags)
             self._steps = [_Step()]  # the first is where a match ends
             self._tests: dict[tuple[str, int], _Test] = {}
             self.group_count, self.group_numbers = parsed.state.groups - 1, dict(parsed.state.groupdict)
@@ -175,12 +177,12 @@ class NamePattern:
         return behind
 
     def _item(self, operation: Any, argument: Any, behind: int, flags: int) -> int:
-        if operation in _ONE_CHARACTER or operation is _constants.AT:
+        if operation in _ONE_CHARACTER or operation is regex_constants.AT:
             return self._add(self._python_test(operation, argument, flags), int(operation in _ONE_CHARACTER), [behind])
-        if operation is _constants.SUBPATTERN:
+        if operation is regex_constants.SUBPATTERN:
             group, added, removed, items = argument
-            return self._group(group, items, behind, _compiler._combine_flags(flags, added, removed))
-        if operation is _constants.BRANCH:
+            return self._group(group, items, behind, regex_compiler._combine_flags(flags, added, removed))
+        if operation is regex_constants.BRANCH:
             return self._add(None, 0, [self._sequence(items, behind, flags) for items in argument[1]])
         if operation in _REPEATS:
             least, most, items = argument
@@ -189,11 +191,11 @@ class NamePattern:
             # when Java goes back from an iteration, it restores the group that is repeated, but not the groups within it
             loops, nested = most > 1 or self._counted, self._repeats > 0
             with self._unclear_groups(nested or loops, set() if nested or self._wrapped else _itself(items)), self._inside_repeat():
-                return self._repeat(least, most, items, behind, flags, lazy=operation is _constants.MIN_REPEAT)
+                return self._repeat(least, most, items, behind, flags, lazy=operation is regex_constants.MIN_REPEAT)
         if operation in _LOOKS:
             direction, items = argument
             with self._unclear_groups():
-                return self._add(self._look(operation is _constants.ASSERT, direction, items, flags), 0, [behind])
+                return self._add(self._look(operation is regex_constants.ASSERT, direction, items, flags), 0, [behind])
         raise ValueError(f"it has {_REFUSED.get(operation, f'a part {operation}')}, which is not supported")
 
     @contextmanager
@@ -219,7 +221,7 @@ class NamePattern:
 
     def _repeat(self, least: int, most: Any, items: Any, behind: int, flags: int, *, lazy: bool) -> int:
         order = slice(None, None, -1 if lazy else 1)
-        if most is _constants.MAXREPEAT:
+        if most is regex_constants.MAXREPEAT:
             loop = self._add(None, 0, [])
             self._steps[loop].follow = [self._sequence(items, loop, flags), behind][order]
             behind = loop
@@ -248,9 +250,9 @@ class NamePattern:
         """Python's test of one character, or of the position between two."""
         key = f"{operation} {argument}", flags
         if key not in self._tests:
-            state = _parser.State()
+            state = regex_parser.State()
             state.flags = flags
-            compiled: re.Pattern[str] = _compiler.compile(_parser.SubPattern(state, [(operation, argument)]), flags)
+            compiled: re.Pattern[str] = regex_compiler.compile(regex_parser.SubPattern(state, [(operation, argument)]), flags)
             self._tests[key] = lambda match, position: compiled.match(match.text, position)
         return self._tests[key]
 
@@ -258,4 +260,4 @@ class NamePattern:
 def _itself(items: Any) -> Set[int]:
     """The group that is the whole repeated part."""
     (operation, argument), *others = items
-    return {argument[0]} if operation is _constants.SUBPATTERN and not others else set()
+    return {argument[0]} if operation is regex_constants.SUBPATTERN and not others else set()

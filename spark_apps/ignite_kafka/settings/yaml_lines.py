@@ -147,7 +147,7 @@ class _Maker:
                 continue
             if key.value in found:
                 raise self._wrong(f"{key.value!r} is given twice", key)
-            self.lines[*path, key.value] = self._line(key)
+            self.lines[(*path, key.value)] = self._line(key)
             found[key.value] = self.value(item, (*path, key.value))
         return {**merged, **found}
 

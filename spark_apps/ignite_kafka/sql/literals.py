@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 
+from ..common.python_compat import UTC
 from .syntax import Kind, Literal
 from .tokens import Refused
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, Self
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from ..admin.verify import Verified
 from ..common.arrays import RowIndex
+from ..common.python_compat import Self
 from .fingerprints import PLACE_BITS, ROW, Rows
 
 MOST_UNKNOWN = 1_000

@@ -11,13 +11,14 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ..admin.comparison import Kind
 from ..admin.verify import Verified
+from ..common.python_compat import Self
 from ..common.redaction import in_message
 from ..convert.rules.stage import policy_of
 from ..convert.to_kafka.ignite_binary import IgniteBinaryConverter

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +17,7 @@ import pyarrow as pa
 from ..admin.entry_reader import EntryReader
 from ..admin.verify import Verified, compare_last, fields_of_key
 from ..common.arrays import RowIndex
+from ..common.python_compat import Self
 from ..convert import Converters
 from ..convert.to_kafka.bad_entries import ENTRY_ERRORS, Conversion, raise_stopping, separate_bad_entries
 from ..errors import IgniteKafkaError

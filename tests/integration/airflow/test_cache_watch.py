@@ -6,12 +6,13 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import pytest
 
 from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger
+from ignite_kafka.common.python_compat import UTC
 from tests.integration.airflow.conftest import Secured
 from tests.support.airflow_home import AirflowHome
 from tests.support.oracle import read_committed

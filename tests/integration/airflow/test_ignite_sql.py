@@ -27,6 +27,7 @@ from airflow.providers.common.sql.sensors.sql import SqlSensor
 
 from airflow_provider_ignite_kafka import dbapi
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
+from ignite_kafka.common.python_compat import UTC
 from tests.support import QUICK_JVM
 from tests.support.java_programs import IGNITE_CLIENT_JVM, SOURCES, compile_java
 from tools.servers import IgniteCluster, Jars
@@ -128,14 +129,14 @@ def test_values_are_those_of_a_java_client(hook: IgniteHook, java: Callable[[str
     for row, expected in zip(rows, java(QUERY), strict=True):
         for kind, value, of_java, column in zip(KINDS, row, expected, hook.last_description or (), strict=True):
             if kind == "TIME" and value is not None:
-                since = datetime.datetime.fromtimestamp(int(of_java.partition(":")[2]) / 1000, datetime.UTC)
+                since = datetime.datetime.fromtimestamp(int(of_java.partition(":")[2]) / 1000, UTC)
                 offset = datetime.timedelta(hours=-5) if zone != "UTC" else datetime.timedelta()
                 assert value == (since + offset).time()
             elif kind == "TIMESTAMP" and value is not None:
                 assert value.utcoffset() is not None
                 seconds, nanos = map(int, of_java.split(":")[1:])
                 if 1900 < value.year < 9999:  # Python has the same time zones and calendar, and room for the time in UTC
-                    since = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(0, seconds, nanos // 1000)
+                    since = datetime.datetime(1970, 1, 1, tzinfo=UTC) + datetime.timedelta(0, seconds, nanos // 1000)
                     assert value == since
                 assert shown(value.replace(tzinfo=None).isoformat(" ")) == shown(row[-1]), "what SQL itself shows"
             else:
@@ -157,7 +158,7 @@ def test_parameters_keep_their_types(hook: IgniteHook) -> None:
         True,
         None,
         datetime.date(1500, 2, 28),
-        datetime.datetime(1969, 12, 31, 23, 59, 59, 999_999, datetime.UTC),
+        datetime.datetime(1969, 12, 31, 23, 59, 59, 999_999, UTC),
     ]
     [row] = hook.get_records(f"SELECT {', '.join('?' * len(given))}", given)
     assert list(row) == given

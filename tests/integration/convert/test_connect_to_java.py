@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.convert.connect import schema as connect
 from ignite_kafka.convert.connect.schema import ConnectSchema, ConnectType
 from ignite_kafka.convert.to_ignite import ClusterTypes, last_per_key
@@ -31,7 +32,7 @@ SOURCES = [Path(__file__).parents[2] / "java" / name for name in ("WriteTypes.ja
 POINT = struct("WriteTypes$Point", x=INT32, label=STRING)
 COLOR = BinaryType(java_hash("writetypes$color"), "WriteTypes$Color", is_enum=True, enum_values={0: "RED", 1: "GREEN", 2: "BLUE"})
 ID = "01234567-89ab-cdef-fedc-ba9876543210"
-MOMENT = datetime.datetime(2026, 2, 3, 4, 5, 6, 7000, datetime.UTC)
+MOMENT = datetime.datetime(2026, 2, 3, 4, 5, 6, 7000, UTC)
 MILLIS = 1_770_091_506_007
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from pyignite.datatypes.expiry_policy import ExpiryPolicy
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 
+from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.datasources.ignite_backlog import IgniteBacklogDataSource
 from ignite_kafka.errors import BacklogRefused
 from ignite_kafka.ignite.backlog_units import UNIT

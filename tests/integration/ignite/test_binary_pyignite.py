@@ -5,7 +5,7 @@ from __future__ import annotations
 import decimal
 import uuid
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -27,6 +27,7 @@ from pyignite.datatypes import (
     UUIDObject,
 )
 
+from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.ignite.binary import decode_entries, decode_rows
 from ignite_kafka.ignite.binary.row_values import Date, Document, MapValue, Timestamp
 from ignite_kafka.ignite.cluster import Cluster

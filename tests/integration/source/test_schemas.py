@@ -14,6 +14,7 @@ from pyignite import GenericObjectMeta
 from pyignite.datatypes import DateObject, IntObject, String
 from pyspark.sql import SparkSession
 
+from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.kafka.topics import Topics, read_to_end
 from ignite_kafka.runtime.clients import kafka_clients
@@ -136,7 +137,7 @@ def test_dates_have_the_days_of_their_time_zone(ignite: IgniteCluster, source: S
     name = unique("dates")
     with ignite.client() as client:
         cache = client.get_or_create_cache(name)
-        cache.put(1, datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), key_hint=IntObject, value_hint=DateObject)
+        cache.put(1, datetime.datetime(2026, 1, 1, tzinfo=UTC), key_hint=IntObject, value_hint=DateObject)
         moved = Source(source.spark, ignite, source.kafka, name)
         assert moved.values(date_time_zone="Europe/Berlin") == moved.values() == [1_767_225_600_000]
         cache.destroy()

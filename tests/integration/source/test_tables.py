@@ -31,6 +31,7 @@ from pyignite.datatypes import (
     TimestampObject,
 )  # fmt: skip
 
+from ignite_kafka.common.python_compat import UTC
 from tests.support.connect_converters import JSON, ConnectConverters
 from tests.support.java_programs import JavaProgram
 from tests.support.stream_world import World, await_that
@@ -70,7 +71,7 @@ Records = dict[tuple[str, str], list[tuple[int, bytes]]]
 
 def shown(value: Mapping[str, Any]) -> dict[str, Any]:
     """A value as readers show it."""
-    return {name: item.replace(tzinfo=datetime.UTC) if item is SINCE else item for name, item in value.items()}
+    return {name: item.replace(tzinfo=UTC) if item is SINCE else item for name, item in value.items()}
 
 
 def put(world: World, cache: str, entries: Mapping[int, Mapping[str, Any]]) -> None:

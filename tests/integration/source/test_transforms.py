@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 from confluent_kafka import Message
 from pyspark.sql import SparkSession
 
+from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.errors import SettingsError, TransformFailed
 from ignite_kafka.kafka.topics import Topics, read_to_end
 from ignite_kafka.settings.secrets import Secrets

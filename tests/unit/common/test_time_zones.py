@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.common.time_zones import DAY_MS, days_of, epoch_offset_ms, midnights
 
-EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=UTC)
 ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Pacific/Apia", "Asia/Kolkata", "Pacific/Kiritimati"]
 CYCLE = 146_097
 

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.convert.to_ignite import Entries
 from ignite_kafka.datasources.frame_arrays import conformed
 from ignite_kafka.datasources.frame_types import Part, entry_parts, layouts
@@ -184,7 +185,7 @@ def test_rows_survive_encoding_and_decoding() -> None:
         "_key": pa.int32(), "inner": inner, "list": pa.list_(inner), "map": pa.map_(pa.string(), pa.list_(pa.int32())),
         "price": pa.decimal128(9, 2), "day": pa.date32(),
     }  # fmt: skip
-    at = datetime.datetime(2026, 3, 1, 12, 30, 0, 123456, datetime.UTC)
+    at = datetime.datetime(2026, 3, 1, 12, 30, 0, 123456, UTC)
     place, there = {"City": "Köln", "at": at}, datetime.date(1, 1, 1)
     full: tuple[object, ...] = (1, place, [place, None], [("a", [1, None]), ("b", None)], Decimal("-1.50"), there)
     nothing = (2, None, None, None, None, None)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import pickle
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.datasources.frame_schemas import schema_of
 from ignite_kafka.datasources.kafka_tx import WriteOptions
 from ignite_kafka.datasources.kafka_tx_read import KafkaTxReader, ReadOptions, default_schema

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.errors import DecodeError
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.binary import row_values as rows
@@ -33,7 +34,7 @@ NO_TYPES: Any = None
         (bytearray(b"a"), codes.BYTE_ARRAY, b"a"),
         (Decimal("-1.50"), codes.DECIMAL, Decimal("-1.50")),
         (uuid.UUID(int=5), codes.UUID, uuid.UUID(int=5)),
-        (datetime.datetime(1969, 12, 31, 23, 59, 59, 1, datetime.UTC), codes.TIMESTAMP, rows.Timestamp(-1, 1_000)),
+        (datetime.datetime(1969, 12, 31, 23, 59, 59, 1, UTC), codes.TIMESTAMP, rows.Timestamp(-1, 1_000)),
         (datetime.datetime(1970, 1, 1), codes.TIMESTAMP, rows.Timestamp(0, 0)),
         (datetime.date(1969, 12, 31), codes.OPTIMIZED, rows.SqlDate(-86_400_000)),
         (datetime.date(1582, 10, 4), codes.OPTIMIZED, rows.SqlDate(-12_219_379_200_000)),
@@ -57,7 +58,7 @@ def test_times_without_a_zone_are_those_of_the_nodes() -> None:
     assert found == [rows.Timestamp(1_577_854_800, 0), rows.SqlDate(1_593_576_000_000), rows.Time(6 * 3_600_000)]
 
 
-@pytest.mark.parametrize("value", [object(), Decimal("Infinity"), datetime.timedelta(1), datetime.time(tzinfo=datetime.UTC), [1]])
+@pytest.mark.parametrize("value", [object(), Decimal("Infinity"), datetime.timedelta(1), datetime.time(tzinfo=UTC), [1]])
 def test_a_value_that_sql_does_not_have(value: object) -> None:
     with pytest.raises(ValueError, match="SQL has no parameter of type"):
         argument(value)

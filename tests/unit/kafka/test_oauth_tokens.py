@@ -6,12 +6,13 @@ import base64
 import json
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
+from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.errors import AuthenticationFailed, SettingsError
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.oauth_tokens import token_function, with_token_function

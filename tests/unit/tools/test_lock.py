@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
+import tomllib
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 

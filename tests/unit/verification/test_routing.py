@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, cast
 
+from ignite_kafka.common.python_compat import Self
 from ignite_kafka.plan.sink_plan import TopicPlan
 from ignite_kafka.verification.direction import Target
 from ignite_kafka.verification.fingerprints import probe

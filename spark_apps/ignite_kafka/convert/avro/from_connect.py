@@ -8,6 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+from ...common.python_compat import UTC
 from ...errors import UnsupportedType
 from ..connect.schema import DATE, DECIMAL, SCALE, TIME, TIMESTAMP, ConnectSchema, ConnectType
 from ..rules.connect_decimals import unscaled_of
@@ -20,7 +21,7 @@ _KINDS = {
     ConnectType.FLOAT64: "double", ConnectType.BOOLEAN: "boolean", ConnectType.STRING: "string", ConnectType.BYTES: "bytes",
 }  # fmt: skip
 _LOGICAL = {DECIMAL: names.DECIMAL_TYPE, DATE: "date", TIME: "time-millis", TIMESTAMP: "timestamp-millis"}
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = datetime.timedelta(milliseconds=1)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
+from ...common.python_compat import UTC
 from ...errors import UnsupportedType
 from ..connect.schema import DATE, DECIMAL, SCALE, TIME, TIMESTAMP, ConnectField, ConnectSchema, ConnectType
 from . import names
@@ -19,7 +20,7 @@ _KINDS = {
 }  # fmt: skip
 _LOGICAL = {("int", "date"): DATE, ("int", "time-millis"): TIME, ("long", "timestamp-millis"): TIMESTAMP}
 _NARROW = {"int8": ConnectType.INT8, "int16": ConnectType.INT16}
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def to_connect(schema: AvroType, options: AvroOptions = AvroOptions()) -> ConnectSchema:  # noqa: B008

@@ -18,10 +18,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any
 
 import pyarrow as pa
+
+from ...common.python_compat import StrEnum
 
 _DATA = "org.apache.kafka.connect.data"
 DECIMAL, DATE, TIME, TIMESTAMP = f"{_DATA}.Decimal", f"{_DATA}.Date", f"{_DATA}.Time", f"{_DATA}.Timestamp"

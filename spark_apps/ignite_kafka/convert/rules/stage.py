@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 
+from ...common.python_compat import StrEnum
 from ...errors import IgniteKafkaError, TransformFailed, ValueNotWritten
 from ...settings.connector import ConnectorSettings
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...common.arrays import Int64Array, Mask
+from ...common.python_compat import UTC
 from ...settings.fields import choice
 from ..connect import schema as connect
 from ..connect.columns import ConnectColumn
@@ -245,7 +246,7 @@ def timestamp_converter(given: Owner, side: Side) -> TimestampConverter:
     if pattern:
         try:
             format = parts_of(pattern)
-            parser = time_parser(format, datetime.datetime.now(datetime.UTC).date())
+            parser = time_parser(format, datetime.datetime.now(UTC).date())
         except ValueError as error:
             if format is None or target != _TEXT:  # which may be written, if not read
                 raise given.refused(FORMAT, str(error)) from None

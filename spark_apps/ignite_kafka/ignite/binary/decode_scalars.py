@@ -6,12 +6,12 @@ Each function takes the positions of n values of one code, none null, and return
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ...common.python_compat import StrEnum
 from ..types import type_codes as codes
 from ..types.type_table import BY_CODE, TYPE_NAME, field_of
 from .java_classes import class_name, refreshed

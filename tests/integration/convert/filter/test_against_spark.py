@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.convert.filter.columns import ColumnLookup
 from ignite_kafka.convert.filter.evaluate import evaluate
 from ignite_kafka.errors import UnsupportedType

@@ -11,12 +11,13 @@ import pytest
 
 from airflow_provider_ignite_kafka.dbapi import Cursor
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
+from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.ignite.sql_query import argument
 from tests.unit.airflow.dbapi.test_cursor import Node, result
 
 NAMES = ["ID", "PRICE", "DAY", "AT"]
 LONG, SHORT = Decimal("-12345678901234567890.0123456789"), Decimal("1.50")
-DAY, AT = datetime.date(1969, 12, 31), datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
+DAY, AT = datetime.date(1969, 12, 31), datetime.datetime(2020, 1, 1, tzinfo=UTC)
 VALUES = (1, LONG, DAY, AT, 2, None, None, None, 3, SHORT, datetime.date(1, 1, 1), AT)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.convert.avro.from_connect import from_connect
 from ignite_kafka.convert.avro.options import AvroOptions
 from ignite_kafka.convert.avro.types import to_text
@@ -98,7 +99,7 @@ def test_records_without_a_name_are_numbered() -> None:
 
 
 def test_defaults() -> None:
-    at = datetime.datetime(1970, 1, 1, 0, 0, 1, tzinfo=datetime.UTC)
+    at = datetime.datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)
     schema = struct(
         "a.B",
         n=ConnectSchema(T.INT32, True, default=5),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.convert.avro.from_connect import from_connect
 from ignite_kafka.convert.avro.options import AvroOptions
 from ignite_kafka.convert.avro.to_connect import to_connect
@@ -83,7 +84,7 @@ def test_defaults_and_docs_of_fields() -> None:
         )
     )
     defaults = {one.name: one.schema.default for one in found.fields}
-    at = datetime.datetime(1970, 1, 1, 0, 0, 1, tzinfo=datetime.UTC)
+    at = datetime.datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)
     assert defaults == {"n": 5, "at": at, "price": Decimal("12.8"), "gone": None, "own": 7}
     assert found.parameters == ((f"{NAMESPACE}.field.doc.n", "count"),)
     assert found.fields[0].schema.parameters == ((f"{NAMESPACE}.field.default", "true"),)

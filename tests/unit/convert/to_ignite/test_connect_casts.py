@@ -16,6 +16,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.convert.connect import schema as connect
 from ignite_kafka.convert.connect.schema import ConnectSchema, arrow_type
 from ignite_kafka.convert.to_ignite.connect_casts import scalar_cast
@@ -125,7 +126,7 @@ def midnight(day: int, zone: str) -> int:
         return day * DAY
     assume(-700_000 < day < 2_000_000)
     local = datetime.datetime.combine(EPOCH + datetime.timedelta(day), datetime.time(), ZoneInfo(zone))
-    return round((local - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)) / datetime.timedelta(milliseconds=1))
+    return round((local - datetime.datetime(1970, 1, 1, tzinfo=UTC)) / datetime.timedelta(milliseconds=1))
 
 
 def day_of(kind: str, value: int, zone: str) -> Any:
@@ -236,7 +237,7 @@ def test_a_day_without_midnight_begins_when_its_clocks_have_gone_forward() -> No
     cast = scalar_cast(connect.date(), java_field("d", "java.util.Date"), "America/Sao_Paulo")
     assert cast is not None
     made = cast(pa.array([datetime.date(2018, 11, 4)], pa.date32()))
-    assert made.data.to_pylist() == [datetime.datetime(2018, 11, 4, 3, tzinfo=datetime.UTC)]
+    assert made.data.to_pylist() == [datetime.datetime(2018, 11, 4, 3, tzinfo=UTC)]
 
 
 @pytest.mark.parametrize("kind", sorted(VALUES))

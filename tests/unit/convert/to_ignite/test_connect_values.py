@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.convert.connect import schema as connect
 from ignite_kafka.convert.connect.schema import ConnectSchema, ConnectType
 from ignite_kafka.convert.to_ignite import Stage
@@ -35,7 +36,6 @@ from tests.support.connect_records import (
 from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded
 
 FREE = CacheInfo("free", 2)
-UTC = datetime.UTC
 LISTED = ConnectSchema(ConnectType.ARRAY, value_schema=INT32)
 MAPPED = ConnectSchema(ConnectType.MAP, key_schema=STRING, value_schema=INT64)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from datetime import UTC, datetime, time
+from datetime import datetime, time
 from decimal import Decimal
 from itertools import permutations
 from typing import Any
@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.convert.connect import ConnectField, ConnectSchema, ConnectType, schema
 from ignite_kafka.convert.connect.schema import arrow_type
 from ignite_kafka.convert.to_kafka import connect_columns

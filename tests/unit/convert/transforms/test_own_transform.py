@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 from ignite_kafka import transform_function
+from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.convert.connect.columns import ConnectColumn
 from ignite_kafka.convert.connect.schema import ConnectField, ConnectSchema, ConnectType, decimal, timestamp
 from ignite_kafka.convert.transforms.batch import NO_TIME, ConnectBatch, Header, Position, Transformed
@@ -87,7 +88,7 @@ def test_columns_of_other_types_get_optional_schemas_and_keep_those_of_their_fie
         ConnectField("tags", ConnectSchema(ConnectType.ARRAY, optional=True, value_schema=TEXT)),
     )  # fmt: skip
     assert found.value.schema == ConnectSchema(ConnectType.STRUCT, optional=True, name="Point", version=2, fields=fields)
-    assert found.value.data[1].as_py()["at"] == datetime.datetime(1970, 1, 1, 0, 0, 2, tzinfo=datetime.UTC)
+    assert found.value.data[1].as_py()["at"] == datetime.datetime(1970, 1, 1, 0, 0, 2, tzinfo=UTC)
     assert found.topics.to_pylist() == ["u"] * 3
     assert found.times_ms.tolist() == [1, NO_TIME, 3]
 

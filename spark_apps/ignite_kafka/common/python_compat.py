@@ -1,0 +1,45 @@
+"""Names of the standard library that Python 3.10 lacks: ``StrEnum``, ``Self``, ``UTC``, the parts of ``re``, times that end with Z.
+
+Spark's images and Amazon EMR have Python 3.10. Everything else of the library runs there unchanged.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+__all__ = ["UTC", "Self", "StrEnum", "parse_time", "regex_compiler", "regex_constants", "regex_parser"]
+
+if sys.version_info >= (3, 11):
+    from datetime import UTC
+    from enum import StrEnum
+    from re import _compiler as regex_compiler  # type: ignore[attr-defined]
+    from re import _constants as regex_constants  # type: ignore[attr-defined]
+    from re import _parser as regex_parser  # type: ignore[attr-defined]
+    from typing import Self
+else:
+    import sre_compile as regex_compiler
+    import sre_constants as regex_constants
+    import sre_parse as regex_parser
+    from datetime import timezone
+
+    UTC = timezone.utc
+    Self = Any  # annotations are not evaluated
+
+    class StrEnum(str, Enum):
+        """Enumeration whose members are texts, also in a formatted text."""
+
+        __str__ = str.__str__
+        __format__ = str.__format__
+
+
+def parse_time(text: str) -> datetime:
+    """Parse a date, or a time by ISO 8601. Python 3.10 takes fractions of three or six digits only.
+
+    :raises ValueError: it is neither.
+    """
+    if sys.version_info < (3, 11) and text.endswith("Z"):
+        text = f"{text[:-1]}+00:00"
+    return datetime.fromisoformat(text)
