@@ -51,12 +51,14 @@ def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSes
     """
     from .preflight import preflight
     from .runtime.connector_run import RunRequest
+    from .runtime.spark_versions import require_spark
 
     def work() -> None:
         arguments = Arguments.parse(argv)
         request = AppRequest.load(arguments.request, direction)
         set_log_values(request.settings.log_values)
         stop = stop_on_sigterm(request.settings)
+        require_spark()
         preflight(request.settings, arguments.read_secrets(request.permissions), request.run_id, request.snapshot_id)
         with app_session(request.settings.name) as spark:
             secrets_file = find_secrets(spark, arguments, request.permissions)
@@ -81,10 +83,16 @@ def exit_code_of(work: Callable[[], None]) -> int:
 
 @contextmanager
 def app_session(connector: str) -> Iterator[SparkSession]:
-    """The Spark session of an app, which is stopped at the end."""
+    """The Spark session of an app, which is stopped at the end.
+
+    :raises UnsupportedVersion: the session is one of Spark Connect.
+    """
+    from .runtime.spark_versions import require_session
+
     spark = session_builder(connector).getOrCreate()
-    log.info("Spark application %s, web UI %s", spark.sparkContext.applicationId, spark.sparkContext.uiWebUrl or "off")
     try:
+        require_session(spark)
+        log.info("Spark application %s, web UI %s", spark.sparkContext.applicationId, spark.sparkContext.uiWebUrl or "off")
         yield spark
     finally:
         spark.stop()

@@ -61,8 +61,10 @@ def _end(*_: object) -> NoReturn:
 
 
 def _verify(arguments: Arguments, request: AppRequest[ConnectorSettings], options: VerifyOptions) -> VerifyResult:
+    from .runtime.spark_versions import require_spark
     from .verification.connector import check_connector, verify_connector
 
+    require_spark()
     settings, hidden, lines = request.settings, arguments.read_secrets(request.permissions), Interval(_LINE_S)
 
     def show(what: str, done: int, count: int) -> None:

@@ -14,8 +14,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import pkcs12
 from cryptography.x509.oid import NameOID
 
-from ignite_kafka.common.python_compat import UTC
-
 _LIFE = datetime.timedelta(days=2)
 _Key = ec.EllipticCurvePrivateKey
 
@@ -85,7 +83,7 @@ class Certificates:
 def _sign(
     name: str, key: _Key, issuer: str, issuer_key: _Key, *, authority: bool = False, host_names: Sequence[str] = ()
 ) -> x509.Certificate:
-    now = datetime.datetime.now(UTC)
+    now = datetime.datetime.now(datetime.timezone.utc)
     builder = (
         x509.CertificateBuilder()
         .subject_name(_name(name))

@@ -22,6 +22,7 @@ from ..runtime import logs
 from ..runtime.interrupts import interrupts_raised
 from ..runtime.java import require_java
 from ..runtime.library_zip import zip_library
+from ..runtime.spark_versions import condition_of, require_session, require_spark
 from ..settings.connector import ConnectorSettings
 from ..settings.permissions import NONE, Permissions
 from ..state.status import RunStatus
@@ -49,8 +50,10 @@ def run_locally(
     :param stop: set it to end a stream after the current batch.
     :param run_id: key of the status record; None: derived from the time.
     :raises SettingsError: Java is missing.
+    :raises UnsupportedVersion: PySpark is too old, or would make a session of Spark Connect.
     :raises IgniteKafkaError: the error that ended the run.
     """
+    require_spark(master)
     require_java()
     run_id = run_id or f"cli-{new_id()}"
     arguments = Arguments("", secrets, mounted_secrets, ship_secrets_unprotected)
@@ -69,6 +72,7 @@ def local_session(name: str, master: str | None) -> Iterator[SparkSession]:
     :param master: Spark master; None: that of Spark's configuration, else ``local[*,4]``.
     :raises SettingsError: Java is missing.
     """
+    require_spark(master)
     require_java()
     if master is None or master.startswith("local"):
         # workers must use the driver's Python; by default Spark takes `python3` of PATH
@@ -76,6 +80,7 @@ def local_session(name: str, master: str | None) -> Iterator[SparkSession]:
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     spark = _session(name, master)
     try:
+        require_session(spark)
         with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as folder:
             if not str(spark.sparkContext.master).startswith("local"):
                 spark.sparkContext.addPyFile(str(zip_library(Path(folder))))
@@ -92,7 +97,7 @@ def _session(connector: str, master: str | None) -> SparkSession:
     try:
         return (builder.master(master) if master else builder).getOrCreate()
     except PySparkRuntimeError as cause:
-        if cause.getCondition() != "JAVA_GATEWAY_EXITED":
+        if condition_of(cause) != "JAVA_GATEWAY_EXITED":
             raise
         remedy = "Its message is above. Check JAVA_HOME, SPARK_HOME and the files in SPARK_CONF_DIR"
         raise IgniteKafkaError("Spark's Java process ended before it answered", remedy) from cause

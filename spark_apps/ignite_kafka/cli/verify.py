@@ -65,9 +65,11 @@ def verify_locally(settings: ConnectorSettings, secrets: Secrets, arguments: arg
     from ..app import Arguments, find_secrets
     from ..runtime.interrupts import interrupts_raised
     from ..runtime.java import require_java
+    from ..runtime.spark_versions import require_spark
     from ..verification.connector import VerifyOptions, check_connector, verify_connector
     from .local_run import local_session
 
+    require_spark(arguments.master)
     require_java()
     given = Arguments("", arguments.secrets, arguments.mounted_secrets, arguments.ship_secrets_unprotected)
     options = VerifyOptions(arguments.sample, arguments.thorough, arguments.differences, arguments.repair, arguments.force)

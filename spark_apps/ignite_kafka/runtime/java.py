@@ -10,9 +10,10 @@ from pathlib import Path
 
 from ..errors import SettingsError
 from .spark_conf import configured
+from .spark_versions import VERSION
 
-_OLDEST = 17  # Spark 4's class files
-_INSTALL = f"Install Java {_OLDEST} or newer (Debian: openjdk-{_OLDEST}-jre-headless), or set JAVA_HOME to the folder that has its bin/java"
+_OLDEST = 17 if VERSION >= (4, 0) else 8  # by the class files of Spark
+_INSTALL = f"Install Java {_OLDEST} or newer (Debian: openjdk-17-jre-headless), or set JAVA_HOME to the folder that has its bin/java"
 _VERSION = re.compile(r'^JAVA_VERSION="(?:1\.)?(\d+)', re.MULTILINE)
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+
 import pyspark
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from ..errors import UnsupportedVersion
@@ -11,6 +15,23 @@ VERSION = tuple(int(part) for part in pyspark.__version__.split(".")[:2])
 """Major and minor version of the installed PySpark."""
 
 _OLDEST, _WITH_DATA_SOURCES = (3, 5), (4, 0)
+_NO_CONNECT = "the session is one of Spark Connect, which has no RDDs and accumulators, and connectors need both"
+_INSTEAD = "Make the session without a remote address, or submit the app with spark-submit; serverless Spark offers neither."
+
+
+def require_spark(master: str | None = None, environment: Mapping[str, str] = os.environ) -> None:
+    """Check what the installed PySpark would start, before it starts it.
+
+    :param master: Spark master; None: that of Spark's configuration.
+    :raises UnsupportedVersion: PySpark is older than 3.5, or would make a session of Spark Connect.
+    """
+    if VERSION < _OLDEST:
+        raise UnsupportedVersion(f"this is PySpark {pyspark.__version__}", "Connectors need PySpark 3.5 or newer.")
+    if (master or "").startswith("sc://"):
+        raise UnsupportedVersion(f"{_NO_CONNECT}, by the master {master}", _INSTEAD)
+    for name, connects in (("SPARK_REMOTE", bool), ("SPARK_API_MODE", "connect".__eq__)):
+        if connects(environment.get(name, "")):
+            raise UnsupportedVersion(f"{_NO_CONNECT}, by the environment variable {name}", f"Unset it. {_INSTEAD}")
 
 
 def require_session(spark: SparkSession) -> None:
@@ -18,15 +39,11 @@ def require_session(spark: SparkSession) -> None:
 
     :raises UnsupportedVersion: PySpark is too old, or the session is one of Spark Connect.
     """
-    if VERSION < _OLDEST:
-        raise UnsupportedVersion(f"this is PySpark {pyspark.__version__}", "Connectors need PySpark 3.5 or newer.")
+    require_spark(environment={})
     try:
         spark.sparkContext  # noqa: B018  # PySpark 3.5 raises a NotImplementedError, 4.0 and later an AttributeError
     except (AttributeError, NotImplementedError) as error:
-        raise UnsupportedVersion(
-            "the session is one of Spark Connect, which has no RDDs and accumulators, and connectors need both",
-            "Make the session without a remote address, or submit the app with spark-submit; serverless Spark offers neither.",
-        ) from error
+        raise UnsupportedVersion(_NO_CONNECT, _INSTEAD) from error
 
 
 def require_data_sources() -> None:
@@ -39,3 +56,8 @@ def require_data_sources() -> None:
             f"PySpark {pyspark.__version__} has no data sources in Python",
             "Use PySpark 4.0 or newer for them; run_connector, the apps and the operators work with 3.5, too.",
         )
+
+
+def condition_of(error: PySparkException) -> str | None:
+    """Name of Spark's error condition, such as JAVA_GATEWAY_EXITED."""
+    return error.getCondition() if VERSION >= (4, 0) else error.getErrorClass()

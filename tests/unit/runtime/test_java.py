@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 from ignite_kafka.cli import local_run
 from ignite_kafka.cli import main as cli
 from ignite_kafka.errors import SettingsError
+from ignite_kafka.runtime import java as java_check
 from ignite_kafka.runtime.java import require_java
 
 
@@ -41,9 +44,18 @@ def test_no_java_at_all_says_where_it_was_looked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("version", "told"), [("1.8.0_402", 8), ("11.0.22", 11)])
-def test_an_old_java_is_told(tmp_path: Path, version: str, told: int) -> None:
+def test_an_old_java_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, told: int) -> None:
+    monkeypatch.setattr(java_check, "_OLDEST", 17)
     with pytest.raises(SettingsError, match=f"needs Java 17 or newer, and this is Java {told} "):
         require_java({"JAVA_HOME": str(java(tmp_path / "old", version))})
+
+
+def test_spark_3_5_takes_java_11(tmp_path: Path) -> None:
+    code = (
+        f"import pyspark; pyspark.__version__ = '3.5.9'; from ignite_kafka.runtime.java import require_java; "
+        f"require_java({{'JAVA_HOME': {str(java(tmp_path / 'old', '11.0.22'))!r}}})"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
 
 
 def test_a_script_of_spark_s_configuration_may_set_its_own(tmp_path: Path) -> None:
