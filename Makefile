@@ -66,6 +66,9 @@ hunt: $(VENV)/.project $(SERVERS) ## one test, named by TESTS, TIMES times besid
 matrix: $(VENV)/.project .work/tools/.complete ## unit tests of the Airflow part with Airflow 3.0 to the newest, on Python 3.11 to 3.13, results in docs/compatibility.md; SETS=oldest for one
 	@$(PYTHON) -m tools.matrix --write $(SETS)
 
+matrix-spark: $(VENV)/.project $(SERVERS) ## the library with PySpark 3.5 to 4.2, Python 3.10 to 3.13 and Java 11, on real servers; writes docs/compatibility.md; SETS=spark-3.5 for one
+	@$(PYTHON) -m tools.spark_matrix --write $(SETS)
+
 browser: ## Chromium and its driver, for the tests of pages; as root they are installed by apt-get
 	@command -v chromium > /dev/null && command -v chromedriver > /dev/null || { \
 		test "$$(id -u)" = 0 && command -v apt-get > /dev/null || { \

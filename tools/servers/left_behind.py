@@ -33,7 +33,7 @@ def watch(name: str = MARK, folder: Path | None = None) -> str:
         [sys.executable, "-m", __name__, name, run, str(folder or "")],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
-        env={**kept, "PYTHONPATH": str(CHECKOUT)},
+        env={**kept, "PYTHONPATH": os.pathsep.join((str(CHECKOUT), str(CHECKOUT / "spark_apps")))},
         start_new_session=True,
     )
     _watchers.append(watcher)
