@@ -29,8 +29,9 @@ def require_spark(master: str | None = None, environment: Mapping[str, str] = os
         raise UnsupportedVersion(f"this is PySpark {pyspark.__version__}", "Connectors need PySpark 3.5 or newer.")
     if (master or "").startswith("sc://"):
         raise UnsupportedVersion(f"{_NO_CONNECT}, by the master {master}", _INSTEAD)
-    for name, connects in (("SPARK_REMOTE", bool), ("SPARK_API_MODE", "connect".__eq__)):
-        if connects(environment.get(name, "")):
+    remote = {"SPARK_REMOTE": bool(environment.get("SPARK_REMOTE")), "SPARK_API_MODE": environment.get("SPARK_API_MODE") == "connect"}
+    for name, connects in remote.items():
+        if connects:
             raise UnsupportedVersion(f"{_NO_CONNECT}, by the environment variable {name}", f"Unset it. {_INSTEAD}")
 
 
