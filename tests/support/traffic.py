@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.support import QUICK_JVM
+from tests.support.java_programs import compile_java
 from tests.support.waiting import wait_until
 from tools.servers import IgniteCluster, Jars, ServerProcess
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command
@@ -41,7 +41,7 @@ class TrafficProgram:
     def __init__(self, jars: Jars, directory: Path) -> None:
         self._jars, self._directory, self._runs = jars, directory, 0
         self._classes = directory / "classes"
-        subprocess.run(["javac", "-encoding", "UTF-8", "-cp", f"{jars.ignite}/*", "-d", str(self._classes), str(SOURCE)], check=True)
+        compile_java([SOURCE], jars.ignite, self._classes)
 
     def start(
         self, cluster: IgniteCluster, writers: Sequence[str], *, seed: int = 1, rate: float = 200, first: int = 0, keys: int = 100

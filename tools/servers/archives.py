@@ -36,11 +36,14 @@ spark.stop()
 """
 
 
-def archive_options(name: str) -> tuple[str, ...]:
+def archive_options(name: str, jars: Path | None = None) -> tuple[str, ...]:
     """Return the JVM options that load an archive; none where it has not been made.
 
     :param name: ``spark``, ``ignite`` or ``kafka``.
+    :param jars: folder of the jars; there are archives of the versions of pom.xml only.
     """
+    if jars is not None and jars != _jars(name):
+        return ()
     archive = _file(name)
     # a JVM whose class path differs logs this to standard output, which is the program's
     return (f"-XX:SharedArchiveFile={archive}", "-Xlog:disable") if archive.exists() else ()

@@ -19,6 +19,7 @@ from .jars import IGNITE_JAVA_OPTIONS, Jars, java_command
 from .process import ServerProcess, free_ports
 
 _STARTED = "Topology snapshot"
+_ACTIVATED_BY_CLIENT = (2, 9)  # the first version with this request of thin clients
 
 
 class IgniteCluster:
@@ -108,7 +109,12 @@ class IgniteCluster:
         file = home / "ignite.xml"
         file.write_text(node_xml(f"node-{index}", self._ports[index], [ports.discovery for ports in self._ports], home, self.options))
         options = ["-Xms128m", f"-Xmx{self.options.heap_mib}m", "-DIGNITE_UPDATE_NOTIFIER=false", "-DIGNITE_NO_ASCII=true"]
-        options += ["-XX:MaxDirectMemorySize=256m", *archive_options("ignite"), *IGNITE_JAVA_OPTIONS, *self.options.java_options]
+        options += [
+            "-XX:MaxDirectMemorySize=256m",
+            *archive_options("ignite", self._jars.ignite),
+            *IGNITE_JAVA_OPTIONS,
+            *self.options.java_options,
+        ]
         main = "org.apache.ignite.startup.cmdline.CommandLineStartup"
         backlog = [self._jars.backlog] if self.options.backlog_mib else []
         command = java_command(main, [file], [self._jars.ignite, *backlog, *self.options.class_path], options)
@@ -168,6 +174,8 @@ class IgniteCluster:
         return started and _handshake_answered(self._ports[index].client, tls=self.options.tls is not None)
 
     def _activate(self) -> None:
+        if self._jars.ignite_version < _ACTIVATED_BY_CLIENT and not self.options.persistent:
+            return  # a cluster without persistence starts active
         with self.client() as client:
             cluster = client.get_cluster()
             cluster.set_state(1)

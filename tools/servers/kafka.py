@@ -1,9 +1,9 @@
-"""A real Kafka broker on loopback: one KRaft node, both broker and controller."""
+"""A real Kafka broker on loopback: one KRaft node, both broker and controller; before Kafka 3.3, a broker with its ZooKeeper."""
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +16,9 @@ from .archives import archive_options
 from .certificates import Certificates
 from .jars import Jars, java_command
 from .process import ServerFailed, ServerProcess, free_ports
+from .zookeeper import ZooKeeper
 
+KRAFT_SINCE = (3, 3)  # the first version whose brokers are meant to run without ZooKeeper
 _CLUSTER_ID = "bG9vcGJhY2stY2x1c3Rlcg"
 
 
@@ -43,6 +45,7 @@ class KafkaBroker:
 
     :param directory: of configuration, data and log.
     :param port: of the client listener; None: a free one.
+    :param zookeeper: of the cluster that the broker belongs to, before Kafka 3.3; None: one of its own.
     """
 
     def __init__(
@@ -53,11 +56,15 @@ class KafkaBroker:
         options: KafkaOptions | None = None,
         port: int | None = None,
         outlives_parent: bool = False,
+        zookeeper: ZooKeeper | None = None,
         **named: Any,
     ) -> None:
         self.directory = directory
         self.options = replace(options or KafkaOptions(), **named)
         self._jars = jars
+        needed = zookeeper is None and jars.kafka_version < KRAFT_SINCE
+        self._own_zookeeper = ZooKeeper(directory / "zookeeper", jars=jars) if needed else None
+        self._zookeeper = zookeeper or self._own_zookeeper
         self._outlives_parent = outlives_parent
         free = free_ports(2)
         self.port = port or free[0]
@@ -111,11 +118,17 @@ class KafkaBroker:
         """Start without waiting: a node of a cluster answers only after the other nodes have started."""
         file = self.directory / "server.properties"
         self.directory.mkdir(parents=True, exist_ok=True)
-        file.write_text("".join(f"{name}={value}\n" for name, value in self._settings().items()))
-        if not (self.directory / "data" / "meta.properties").exists():
-            self._format(file)
+        settings = self._settings()
+        first = not (self.directory / "data" / "meta.properties").exists()
+        if self._zookeeper is not None:
+            settings = zookeeper_settings(settings, self._zookeeper.address)
+            self._zookeeper.start()
+            self._zookeeper.await_end_of(settings["broker.id"])
+        file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        if first:
+            self._add_users() if self._zookeeper is not None else self._format(file)
         # without a -Dlog4j2 configuration only errors are printed
-        options = ["-Xms128m", f"-Xmx{self.options.heap_mib}m", *archive_options("kafka"), *self.options.java_options]
+        options = ["-Xms128m", f"-Xmx{self.options.heap_mib}m", *archive_options("kafka", self._jars.kafka), *self.options.java_options]
         command = java_command("kafka.Kafka", [file], [self._jars.kafka], options)
         self._process = ServerProcess("Kafka broker", command, self.log, outlives_parent=self._outlives_parent)
 
@@ -138,6 +151,8 @@ class KafkaBroker:
         """Shut the broker down in order."""
         if self._process is not None:
             self._process.stop()
+        if self._own_zookeeper is not None:
+            self._own_zookeeper.stop()
 
     @property
     def _listener(self) -> str:
@@ -156,11 +171,21 @@ class KafkaBroker:
             # a broker that logs in at itself needs the users before its first start
             for user, password in self.options.users.items():
                 arguments += ["--add-scram", f'{self._mechanism}=[name="{user}",password="{password}"]']
-        options = ["-Xmx256m", "-XX:TieredStopAtLevel=1", *archive_options("kafka")]
-        command = java_command("kafka.tools.StorageTool", arguments, [self._jars.kafka], options)
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        self._run_tool("kafka.tools.StorageTool", arguments)
+
+    def _add_users(self) -> None:
+        """Add the users of SCRAM to ZooKeeper before the first start: a broker that logs in at itself needs them."""
+        if self.options.certificates is None or self._zookeeper is None:
+            return
+        for user, password in self.options.users.items():
+            arguments = ["--zookeeper", self._zookeeper.address, "--alter", "--entity-type", "users", "--entity-name", user]
+            self._run_tool("kafka.admin.ConfigCommand", [*arguments, "--add-config", f"{self._mechanism}=[password={password}]"])
+
+    def _run_tool(self, main: str, arguments: Sequence[str | Path]) -> None:
+        options = ["-Xmx256m", "-XX:TieredStopAtLevel=1", *archive_options("kafka", self._jars.kafka)]
+        done = subprocess.run(java_command(main, arguments, [self._jars.kafka], options), capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise ServerFailed(f"formatting {self.directory} failed:\n{done.stdout[-1000:]}{done.stderr[-2000:]}")
+            raise ServerFailed(f"{main} for {self.directory} failed:\n{done.stdout[-1000:]}{done.stderr[-2000:]}")
 
     def _settings(self) -> dict[str, Any]:
         controller = f"127.0.0.1:{self._controller_port}"
@@ -222,6 +247,18 @@ class KafkaBroker:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
+
+
+def zookeeper_settings(settings: Mapping[str, Any], zookeeper: str) -> dict[str, Any]:
+    """Turn settings of a KRaft node into those of a broker with ZooKeeper, which has no controller of its own."""
+    changed = {name: value for name, value in settings.items() if not name.startswith(("process.roles", "controller.", "node.id"))}
+    changed |= {"broker.id": settings["node.id"], "zookeeper.connect": zookeeper}
+    changed["listeners"] = ",".join(one for one in settings["listeners"].split(",") if not one.startswith("CONTROLLER:"))
+    # a broker that is killed is gone when its session has ended
+    changed["zookeeper.session.timeout.ms"] = changed.pop("broker.session.timeout.ms", 6_000)
+    if settings.get("authorizer.class.name", "").endswith(".StandardAuthorizer"):
+        changed["authorizer.class.name"] = "kafka.security.authorizer.AclAuthorizer"
+    return changed
 
 
 def _tls_config(certificates: Certificates) -> dict[str, str]:

@@ -1,4 +1,7 @@
-"""A real Kafka cluster on loopback: KRaft nodes, each broker and controller, which are killed and started one by one."""
+"""A real Kafka cluster on loopback: KRaft nodes, each broker and controller, which are killed and started one by one.
+
+Before Kafka 3.3 they are brokers with one ZooKeeper, which is not killed.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,10 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from .jars import Jars
-from .kafka import KafkaBroker, KafkaOptions
+from .kafka import KRAFT_SINCE, KafkaBroker, KafkaOptions
 from .kafka_requests import RequestRefused, active_controller, elect_preferred, limit_client, order_replicas
 from .process import await_condition, free_ports
+from .zookeeper import ZooKeeper
 
 _ADMIN_S = 60.0
 
@@ -41,6 +45,7 @@ class KafkaCluster:
         given = replace(options or KafkaOptions(heap_mib=256), **named)
         ports = free_ports(nodes * 2)
         voters = ",".join(f"{number + 1}@127.0.0.1:{port}" for number, port in enumerate(ports[nodes:]))
+        self._zookeeper = ZooKeeper(directory / "zookeeper", jars=jars) if jars.kafka_version < KRAFT_SINCE else None
         self.brokers: dict[int, KafkaBroker] = {}
         self._proxies = [address for _, address in proxied]
         for number in range(nodes):
@@ -51,7 +56,8 @@ class KafkaCluster:
                 **given.settings,
             }
             mine = replace(given, settings=settings)
-            self.brokers[number + 1] = KafkaBroker(directory / f"node-{number + 1}", jars=jars, options=mine, port=ports[number])
+            home = directory / f"node-{number + 1}"
+            self.brokers[number + 1] = KafkaBroker(home, jars=jars, options=mine, port=ports[number], zookeeper=self._zookeeper)
         self._away: set[int] = set(self.brokers)
         self._shared_admin: AdminClient | None = None
 
@@ -104,6 +110,8 @@ class KafkaCluster:
         for node in self.alive:  # killed, because the last nodes would wait for a quorum to shut down in order
             self.brokers[node].kill()
             self._away.add(node)
+        if self._zookeeper is not None:
+            self._zookeeper.stop()
 
     def await_members(self) -> None:
         """Wait until every running node sees every other one; without a quorum, return at once."""
@@ -138,8 +146,8 @@ class KafkaCluster:
 
         def known() -> bool:
             for node in self.alive:
-                with suppress(OSError, RequestRefused):
-                    leader = active_controller(self.brokers[node].port)
+                with suppress(OSError, RequestRefused, KafkaException):
+                    leader = self._controller_by(node)
                     if leader in self.alive:
                         found.append(leader)
                         return True
@@ -147,6 +155,15 @@ class KafkaCluster:
 
         await_condition(known, "the quorum has a leader")
         return found[0]
+
+    def _controller_by(self, node: int) -> int:
+        """Controller as a node knows it.
+
+        :raises KafkaException: it does not answer.
+        """
+        if self._zookeeper is None:
+            return active_controller(self.brokers[node].port)
+        return int(self._admin(node).list_topics(timeout=2).controller_id)
 
     def move_leaders(self, topics: Iterable[str], chance: random.Random) -> int:
         """Make another replica that is in sync the leader of every partition of the topics.
