@@ -42,6 +42,9 @@ public final class BacklogException extends IgniteException {
         /** This jar is not on the class path of a server node. */
         MISSING_JAR,
 
+        /** A node runs a version of Ignite that this jar does not run on. */
+        UNSUPPORTED_VERSION,
+
         /** Nodes could not complete the call now; it can be retried. */
         UNAVAILABLE
     }

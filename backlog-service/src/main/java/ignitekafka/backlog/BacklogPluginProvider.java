@@ -1,6 +1,7 @@
 package ignitekafka.backlog;
 
 import java.io.Serializable;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.UUID;
@@ -71,8 +72,8 @@ public final class BacklogPluginProvider implements PluginProvider<PluginConfigu
         if (ctx.clientNode()) return;
 
         IgniteConfiguration configuration = pluginContext.igniteConfiguration();
-        Map<String, Object> attributes =
-                new HashMap<>(configuration.getUserAttributes() == null ? Map.of() : configuration.getUserAttributes());
+        Map<String, Object> attributes = new HashMap<>(
+                configuration.getUserAttributes() == null ? Collections.emptyMap() : configuration.getUserAttributes());
 
         attributes.put(ATTRIBUTE, BacklogService.VERSION);
         configuration.setUserAttributes(attributes);

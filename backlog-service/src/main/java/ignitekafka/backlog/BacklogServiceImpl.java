@@ -5,6 +5,7 @@ import static ignitekafka.backlog.BacklogException.Code.UNKNOWN_CACHE;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -15,13 +16,12 @@ import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.IgniteEx;
 import org.apache.ignite.internal.util.typedef.internal.CU;
 import org.apache.ignite.resources.IgniteInstanceResource;
-import org.apache.ignite.services.Service;
 
 /**
  * The control service, deployed on each node with the jar. It checks calls and delegates them. It holds no state: state
  * is in the {@link ConnectorRegistry} and in caches.
  */
-public final class BacklogServiceImpl implements BacklogService, Service {
+public final class BacklogServiceImpl extends NodeService implements BacklogService {
     private static final long serialVersionUID = 1;
 
     @IgniteInstanceResource
@@ -29,7 +29,7 @@ public final class BacklogServiceImpl implements BacklogService, Service {
 
     /** Restores captures after the cluster was activated. */
     @Override
-    public void execute() {
+    void run() {
         lifecycle().restore();
     }
 
@@ -131,7 +131,7 @@ public final class BacklogServiceImpl implements BacklogService, Service {
         if (cache == null || !known.caches().contains(cache) || CacheIncarnations.deployment(context(), cache) == null)
             throw new BacklogException(UNKNOWN_CACHE, "connector '" + connector + "' has no cache '" + cache + '\'');
 
-        guard().requireRead(Set.of(cache));
+        guard().requireRead(Collections.singleton(cache));
 
         return Lookup.keys(keys);
     }

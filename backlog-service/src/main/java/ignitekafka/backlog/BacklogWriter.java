@@ -2,6 +2,7 @@ package ignitekafka.backlog;
 
 import ignitekafka.backlog.UnitBuffer.Held;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -78,7 +79,7 @@ final class BacklogWriter {
 
     /** Marks a unit and removes its changes, which will be sent again from the cache. */
     void mark(Unit unit, int mark) {
-        change(new TreeMap<>(Map.of(unit.record(), RecordChange.mark(mark))));
+        change(new TreeMap<>(Collections.singletonMap(unit.record(), RecordChange.mark(mark))));
         empty(unit);
     }
 
@@ -95,7 +96,7 @@ final class BacklogWriter {
     void forget(Unit unit) {
         empty(unit);
         cache().remove(unit.record());
-        note(Set.of(unit.record()));
+        note(Collections.singleton(unit.record()));
     }
 
     /** Notes written units in the journal; also after a failure, because a part may be written. */

@@ -1,7 +1,7 @@
 package ignitekafka.backlog;
 
+import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -149,7 +149,7 @@ final class CaptureBuffer {
 
     /** Drops an incarnation that is no longer captured. */
     void forget(int cacheId, long incarnation) {
-        for (UnitBuffer unit : List.copyOf(units.values())) {
+        for (UnitBuffer unit : new ArrayList<>(units.values())) {
             if (unit.unit.cacheId == cacheId && unit.unit.incarnation == incarnation) {
                 remove(unit);
                 marks.remove(unit);

@@ -1,5 +1,6 @@
 package ignitekafka.backlog;
 
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
@@ -14,14 +15,13 @@ import org.apache.ignite.cache.query.QueryCursor;
 import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.IgniteEx;
 import org.apache.ignite.resources.IgniteInstanceResource;
-import org.apache.ignite.services.Service;
 
 /**
  * Captures the caches of one connector: registers a continuous query for each cache, whose {@link CaptureFilter} runs
  * on all owners of a partition. Ignite runs {@link #COPIES} copies of the service on different nodes and replaces a
  * copy whose node leaves. Filters end with the node that registered them, so a single copy would leave a gap.
  */
-final class CaptureService implements Service {
+final class CaptureService extends NodeService {
     /** Number of copies, each on a different node. */
     static final int COPIES = 2;
 
@@ -42,7 +42,7 @@ final class CaptureService implements Service {
     }
 
     @Override
-    public void init() {
+    void begin() {
         id = ignite.cluster().localNode().id() + "/" + UUID.randomUUID();
         registrations = new HashMap<>();
         plugin().serviceStarted(connector, this);
@@ -65,7 +65,7 @@ final class CaptureService implements Service {
 
     /** Registers the queries; retries, because a copy often starts while nodes are leaving. */
     @Override
-    public void execute() throws InterruptedException {
+    void run() throws InterruptedException {
         while (!cancelled && plugin().registry().find(connector) != null) {
             try {
                 reconcile(ServiceLiveness.ended(plugin(), connector));
@@ -80,7 +80,7 @@ final class CaptureService implements Service {
     }
 
     @Override
-    public synchronized void cancel() {
+    synchronized void end() {
         cancelled = true;
         plugin().serviceEnded(connector, this);
 
@@ -129,7 +129,7 @@ final class CaptureService implements Service {
         Connector wanted = new CacheIncarnations(plugin()).prepare(before, cache, ended);
         UpdateCounters counters = new UpdateCounters(plugin());
         boolean uncaptured = ServiceLiveness.isUncaptured(wanted, cache, ended);
-        Map<Integer, Long> complete = uncaptured ? counters.completeNumbers(wanted, cache) : Map.of();
+        Map<Integer, Long> complete = uncaptured ? counters.completeNumbers(wanted, cache) : Collections.emptyMap();
 
         registrations.put(
                 cache, new Registration(wanted.deployment(cache), wanted.incarnation(cache), query(wanted, cache)));
@@ -156,7 +156,7 @@ final class CaptureService implements Service {
         ContinuousQuery<Object, Object> query = new ContinuousQuery<>();
 
         query.setRemoteFilterFactory(FactoryBuilder.factoryOf(new CaptureFilter(wanted, cache)));
-        query.setIncludeExpired(true);
+        IgniteVersions.includeExpired(query);
         query.setLocalListener(events -> {
             // The filter passes no events.
         });

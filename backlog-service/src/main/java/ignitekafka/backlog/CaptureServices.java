@@ -6,7 +6,6 @@ import static ignitekafka.backlog.BacklogException.Code.UNAVAILABLE;
 import org.apache.ignite.IgniteCheckedException;
 import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.processors.service.LazyServiceConfiguration;
-import org.apache.ignite.internal.processors.service.ServiceInfo;
 import org.apache.ignite.internal.util.typedef.internal.U;
 import org.apache.ignite.services.ServiceDescriptor;
 
@@ -18,7 +17,7 @@ final class CaptureServices {
 
     /** Refuses a connector whose service name is in use by another service. */
     static void check(GridKernalContext ctx, ConnectorSettings settings) {
-        ServiceInfo service = find(ctx, settings.serviceName);
+        ServiceDescriptor service = find(ctx, settings.serviceName);
 
         if (service != null && !settings.connector.equals(connector(ctx, service)))
             throw new BacklogException(
@@ -31,28 +30,28 @@ final class CaptureServices {
 
     /** Whether the connector's service is deployed. */
     static boolean isOwn(GridKernalContext ctx, ConnectorSettings settings) {
-        ServiceInfo service = find(ctx, settings.serviceName);
+        ServiceDescriptor service = find(ctx, settings.serviceName);
 
         return service != null && settings.connector.equals(connector(ctx, service));
     }
 
-    private static String ownerOf(GridKernalContext ctx, ServiceInfo service) {
+    private static String ownerOf(GridKernalContext ctx, ServiceDescriptor service) {
         String connector = connector(ctx, service);
 
         return connector == null ? "another program" : "connector '" + connector + '\'';
     }
 
-    private static ServiceInfo find(GridKernalContext ctx, String name) {
-        for (ServiceDescriptor service : ctx.service().serviceDescriptors()) {
-            if (service.name().equals(name)) return (ServiceInfo) service;
+    private static ServiceDescriptor find(GridKernalContext ctx, String name) {
+        for (ServiceDescriptor service : ctx.grid().services().serviceDescriptors()) {
+            if (service.name().equals(name)) return service;
         }
 
         return null;
     }
 
     /** Name of the connector that a service captures for, or null for a service of another program. */
-    private static String connector(GridKernalContext ctx, ServiceInfo service) {
-        LazyServiceConfiguration configuration = service.configuration();
+    private static String connector(GridKernalContext ctx, ServiceDescriptor service) {
+        LazyServiceConfiguration configuration = IgniteVersions.configuration(service);
 
         if (!CaptureService.class.getName().equals(configuration.serviceClassName())) return null;
 

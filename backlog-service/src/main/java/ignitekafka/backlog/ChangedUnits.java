@@ -84,8 +84,11 @@ final class ChangedUnits {
         if (position.length < 16 || (position.length - 16) % JOURNAL != 0)
             throw new BacklogException(MALFORMED, "a position cannot have " + position.length + " bytes");
 
-        for (ByteBuffer in = Chunk.buffer(position).position(16); in.hasRemaining(); )
-            numbers.put(new UUID(in.getLong(), in.getLong()), in.getLong());
+        ByteBuffer in = Chunk.buffer(position);
+
+        in.position(16);
+
+        while (in.hasRemaining()) numbers.put(new UUID(in.getLong(), in.getLong()), in.getLong());
 
         return numbers;
     }

@@ -1,6 +1,9 @@
 package ignitekafka.backlog;
 
+import java.util.Arrays;
 import java.util.Collection;
+import java.util.Collections;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
@@ -100,7 +103,7 @@ final class Connector {
     Set<String> registered(String cache) {
         String services = map.getOrDefault(REGISTERED + cache, "");
 
-        return services.isEmpty() ? Set.of() : Set.of(services.split(","));
+        return services.isEmpty() ? Collections.emptySet() : new HashSet<>(Arrays.asList(services.split(",")));
     }
 
     /** The unit of a partition in the present incarnation of the cache. */
@@ -144,7 +147,7 @@ final class Connector {
         return keepIncarnation
                 ? changed
                 : changed.with(INCARNATION + cache, String.valueOf(newId(incarnation(cache))))
-                        .registered(cache, Set.of());
+                        .registered(cache, Collections.emptySet());
     }
 
     Connector registered(String cache, Set<String> services) {

@@ -23,15 +23,7 @@ final class ConnectorSettings {
 
     static final String DEFAULT_REGION = "kafka-connect";
 
-    private static final Map<String, String> DEFAULTS = Map.of(
-            CACHE_NAME, "kafka-connect-backlog",
-            SERVICE_NAME, "kafka-connect-backlog-service",
-            CACHE_BACKUPS, "1",
-            REGION_NAME, DEFAULT_REGION,
-            FLUSH_FREQUENCY, "500",
-            BUFFER_ENTRIES, "200000",
-            BUFFER_BYTES, String.valueOf(64 << 20),
-            OWNER, "");
+    private static final Map<String, String> DEFAULTS = defaults();
 
     private static final Pattern CONNECTOR = Pattern.compile("[A-Za-z0-9._-]{1,180}");
 
@@ -92,10 +84,25 @@ final class ConnectorSettings {
         return all;
     }
 
+    private static Map<String, String> defaults() {
+        Map<String, String> defaults = new TreeMap<>();
+
+        defaults.put(CACHE_NAME, "kafka-connect-backlog");
+        defaults.put(SERVICE_NAME, "kafka-connect-backlog-service");
+        defaults.put(CACHE_BACKUPS, "1");
+        defaults.put(REGION_NAME, DEFAULT_REGION);
+        defaults.put(FLUSH_FREQUENCY, "500");
+        defaults.put(BUFFER_ENTRIES, "200000");
+        defaults.put(BUFFER_BYTES, String.valueOf(64 << 20));
+        defaults.put(OWNER, "");
+
+        return defaults;
+    }
+
     private String text(String name) {
         String value = all.get(name);
 
-        if (value == null || value.isBlank()) throw new BacklogException(MALFORMED, name + " must not be empty");
+        if (value == null || value.trim().isEmpty()) throw new BacklogException(MALFORMED, name + " must not be empty");
 
         return value;
     }

@@ -98,9 +98,13 @@ final class Guard {
 
         authorize(null, SecurityPermission.ADMIN_OPS, refused);
 
-        if (ctx.config().isAuthenticationEnabled()
-                && !ctx.security().isDefaultContext()
-                && !ADMINISTRATOR.equals(login()))
+        if (ctx.config().isAuthenticationEnabled() && !ctx.security().enabled())
+            throw new BacklogException(
+                    FORBIDDEN,
+                    "Ignite " + ctx.grid().version() + " does not tell a service which user calls it, so nobody "
+                            + refused + "; Ignite 2.11 and newer do");
+
+        if (ctx.config().isAuthenticationEnabled() && !isThisNode() && !ADMINISTRATOR.equals(login()))
             throw new BacklogException(
                     FORBIDDEN, "user '" + login() + "' " + refused + "; user '" + ADMINISTRATOR + "' may");
     }
@@ -120,7 +124,7 @@ final class Guard {
 
     /** Describes the caller, for the log. */
     String caller() {
-        return ctx.security().enabled() && !ctx.security().isDefaultContext()
+        return ctx.security().enabled() && !isThisNode()
                 ? "user '" + login() + '\''
                 : "a client or node without a user";
     }
@@ -154,6 +158,15 @@ final class Guard {
             throw new BacklogException(
                     FORBIDDEN, "user '" + login() + "' " + refused + " (Ignite's permission " + permission + ')', e);
         }
+    }
+
+    /** Whether the call has no user, but the node's own permissions. */
+    private boolean isThisNode() {
+        SecurityContext security = ctx.security().securityContext();
+
+        return security == null
+                || security.subject() == null
+                || ctx.localNodeId().equals(security.subject().id());
     }
 
     private Object login() {

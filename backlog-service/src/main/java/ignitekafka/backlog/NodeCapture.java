@@ -4,6 +4,7 @@ import static ignitekafka.backlog.BacklogException.Code.UNAVAILABLE;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
@@ -151,7 +152,7 @@ final class NodeCapture {
         RuntimeException failure = null;
 
         for (UnitBuffer.Batch batch : batches) {
-            RuntimeException refused = write(List.of(batch));
+            RuntimeException refused = write(Collections.singletonList(batch));
 
             failure = refused == null ? failure : refused;
         }

@@ -3,6 +3,7 @@ package ignitekafka.backlog;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.List;
 import javax.cache.CacheException;
 import org.apache.ignite.Ignite;
@@ -46,7 +47,7 @@ final class NodeJob<T> implements IgniteCallable<T> {
 
         try {
             IgniteFuture<Collection<T>> remote = here && others.nodes().isEmpty()
-                    ? new IgniteFinishedFutureImpl<>(List.of())
+                    ? new IgniteFinishedFutureImpl<>(Collections.emptyList())
                     : ctx.grid().compute(others).withTimeout(timeoutMs).broadcastAsync(new NodeJob<>(work));
 
             if (here) answers.add(work.run(BacklogPlugin.of(ctx)));

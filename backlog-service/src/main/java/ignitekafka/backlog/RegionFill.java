@@ -20,10 +20,8 @@ final class RegionFill {
 
     /** The fraction of the region that is in use. */
     double used() {
-        DataRegion region = region();
-
-        return fractionOf(region.metrics().getTotalUsedPages()
-                * (long) region.pageMemory().systemPageSize());
+        return fractionOf(ctx.grid().dataRegionMetrics(name).getTotalUsedPages()
+                * (long) region().pageMemory().systemPageSize());
     }
 
     /** The fraction of the region that so many bytes take. */

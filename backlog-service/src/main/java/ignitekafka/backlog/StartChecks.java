@@ -79,6 +79,8 @@ final class StartChecks {
     }
 
     private void nodes(ConnectorSettings settings) {
+        IgniteVersions.check(ctx.grid().cluster().forServers().nodes());
+
         Collection<ClusterNode> withoutJar = ctx.grid()
                 .cluster()
                 .forServers()

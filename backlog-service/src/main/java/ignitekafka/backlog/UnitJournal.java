@@ -3,6 +3,7 @@ package ignitekafka.backlog;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -48,7 +49,7 @@ final class UnitJournal {
     synchronized byte[] since(Map<UUID, Long> seen) {
         Long from = seen.get(id);
         boolean known = from != null && from >= forgotten;
-        Collection<Unit> later = known ? units.tailMap(from, false).values() : List.of();
+        Collection<Unit> later = known ? units.tailMap(from, false).values() : Collections.emptyList();
         ByteBuffer out = Chunk.buffer(new byte[Answer.HEADER + Unit.BYTES * later.size()]);
 
         out.putLong(id.getMostSignificantBits())
