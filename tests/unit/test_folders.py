@@ -36,6 +36,7 @@ COVERED_BY = {
     ),
     "unit/convert/to_ignite/test_learned_types.py": "convert.to_ignite.json_kinds",
     "unit/convert/filter/test_entries.py": ("convert.filter.columns convert.filter.declared_types convert.filter.separate"),
+    "unit/ignite/test_cache_writer.py": "ignite.cache_inserts",
     "unit/settings/test_files.py": "settings.ignite_addresses",
     "unit/sink/test_store.py": "sink.program_faults",
     "unit/sql/test_parser.py": "sql.literals sql.syntax sql.tokens",

@@ -9,6 +9,9 @@ from .protocol import ThinError
 _PREFIX = "BACKLOG/"
 _OTHER_CONTRACT = "Could not find proxy method"  # no method of that name takes so many arguments
 
+IGNITE_RANGE = "2.9 to 2.17"
+"""Versions of Ignite on which the jar captures (`IgniteVersions` in backlog-service/)."""
+
 REMEDIES = {  # by code of a refusal
     "BEYOND_LIMIT": (
         "Choose a value within the limit, or let the administrator of the Ignite nodes set the option in brackets on all of them "
@@ -29,6 +32,10 @@ REMEDIES = {  # by code of a refusal
         "SERVICE_DEPLOY of its service"
     ),
     "OLDER_JAR": "Put the jar of this version on the class path of every server node, then start connectors of this version",
+    "UNSUPPORTED_VERSION": (
+        f"Use nodes of Ignite {IGNITE_RANGE}, or a release of this project whose jar runs on theirs. Continuous queries need no jar: take "
+        "it from the nodes and set failover_policy FULL_SNAPSHOT or NONE (docs/queries.md)"
+    ),
     "OTHER_SETTINGS": (
         "Set them as they were. Or end the capture by `ignite-kafka backlog cleanup` once the connector is stopped: its next start "
         "captures with the new ones, and sends again what the caches hold"
@@ -59,7 +66,10 @@ def to_error(error: ThinError, address: str) -> IgniteKafkaError:
     if _OTHER_CONTRACT in error.message:
         what = "the jar of the backlog service on this node is older than this program"
         return BacklogRefused(what, REMEDIES["OLDER_JAR"], code="OLDER_JAR", address=address)
-    if "Service not found" in error.message or error.status == protocol.INVALID_OPERATION:
+    if error.status == protocol.INVALID_OPERATION:
+        what = f"the cluster's Ignite has no services for thin clients, and so no backlog service: {error.message}"
+        return BacklogMissing(what, f"The backlog service runs on Ignite {IGNITE_RANGE}", address=address)
+    if "Service not found" in error.message:
         what = "no node of the cluster has the backlog service"
         return BacklogMissing(what, "Put its jar on the class path of every server node", address=address)
     return BacklogUnavailable(f"a call of the backlog service failed: {error.message}", "The nodes' logs say more", address=address)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..common.arrays import Int32Array, Int64Array, Mask
+from ..errors import BacklogMissing, BacklogRefused
 from . import backlog_calls as service_calls
 from . import protocol
 from .backlog_changes import Changes
@@ -170,11 +171,16 @@ class BacklogService:
 
 
 def has_service(connection: ThinConnection) -> bool:
-    """True if the cluster has the backlog service and this user may see it. Unlike a call, this leaves no warning in a node's log."""
+    """True if the cluster has the backlog service and this user may see it.
+
+    Unlike a call, this leaves no warning in a node's log. Ignite 2.9 to 2.12 does not list services, so there it is called.
+    """
     try:
         reader = Reader(connection.request(SERVICE_DESCRIPTORS, b""))
     except ThinError as error:
-        if error.status in (protocol.INVALID_OPERATION, protocol.SECURITY_VIOLATION):
+        if error.status == protocol.INVALID_OPERATION:
+            return _answers(BacklogService(connection))
+        if error.status == protocol.SECURITY_VIOLATION:
             return False
         raise to_error(error, connection.address) from error
     names = set()
@@ -186,3 +192,13 @@ def has_service(connection: ThinConnection) -> bool:
         reader.typed_uuid()  # node that deployed it
         reader.take(1)  # platform
     return SERVICE in names
+
+
+def _answers(service: BacklogService) -> bool:
+    try:
+        service.version()
+    except BacklogMissing:
+        return False
+    except BacklogRefused as error:
+        return bool(error.where["code"] != "FORBIDDEN")
+    return True

@@ -20,7 +20,7 @@ import uuid
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,17 +36,14 @@ from ..errors import CacheDestroyed, EntriesRefused, IgniteKafkaError, IgniteUnr
 from . import protocol
 from .binary.byte_columns import data_of, join_columns, lengths_of
 from .binary.key_hashes import Hashes, key_hashes, partitions_of
+from .cache_inserts import INSERTS, SINGLE_IN_FLIGHT, Streaming, insert_head, insert_op
 from .cluster import Cluster
 from .connection import ThinConnection
 from .foreign_classes import Closings
 from .protocol import ThinError
 from .types.model import CacheInfo
 
-_SKIP_STORE, _KEEP_BINARY, _FLUSH, _CLOSE = 0x02, 0x04, 0x08, 0x10
-_INSERT = struct.Struct("<iBiiBi")
 _WRITE = struct.Struct("<iBi")
-_CLUSTER_DEFAULT = -1
-_NULL = 101
 _MOST_TRIES = 3
 _LOOK_S = 2.0  # between two checks whether a node that does not reply has left
 _UPDATE_FAILED = "retry update if possible"
@@ -82,14 +79,15 @@ class CacheWriter:
     Between two flushes a key may be given only once: requests in flight have no order, nor has one that is repeated.
 
     :param overwrite: False: existing entries stay as they are. A data streamer of the node inserts then, which may lose entries that it has
-        confirmed while nodes join or leave: :meth:`flush` raises in that case.
+        confirmed while nodes join or leave: :meth:`flush` raises in that case. Ignite before 2.11 inserts each entry by a request.
     """
 
     def __init__(self, cluster: Cluster, cache: CacheInfo, *, overwrite: bool, limits: WriteLimits | None = None) -> None:
         self.cluster, self.cache, self.overwrite = cluster, cache, overwrite
         self.limits = limits or WriteLimits()
         self._waiting: dict[uuid.UUID | None, deque[_Request]] = {}
-        self._inserting: _Inserting | None = None
+        self._streaming: Streaming | None = None
+        self._insert_op: int | None = None
         self._topology = 0
 
     def put(self, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
@@ -99,7 +97,12 @@ class CacheWriter:
         :param values: N values in the same format.
         :raises IgniteUnreachable, OutcomeUnknown, WriteFailed, CacheDestroyed: as :meth:`flush`, also for entries of earlier calls.
         """
-        self._write(protocol.CACHE_PUT_ALL if self.overwrite else protocol.STREAMER_START, keys, values)
+        if self.overwrite:
+            self._write(protocol.CACHE_PUT_ALL, keys, values)
+            return
+        if self._insert_op is None:
+            self._insert_op = insert_op(self.cluster, self.cache.cache_id)
+        self._write(self._insert_op, keys, values)
 
     def remove(self, keys: pa.BinaryArray) -> None:
         """Remove the entries of N keys; raises as :meth:`put`."""
@@ -124,8 +127,8 @@ class CacheWriter:
                     refused = refused or error
         if refused is not None:
             raise refused
-        inserting, self._inserting = self._inserting, None
-        if inserting is not None and inserting.changed():
+        streaming, self._streaming = self._streaming, None
+        if streaming is not None and streaming.changed():
             raise IgniteUnreachable(
                 "nodes came or went while entries were inserted; the data streamer may have lost some of them",
                 "Nothing to do where the same entries are put once more, as a sink does",
@@ -137,11 +140,11 @@ class CacheWriter:
 
         :raises OutcomeUnknown: as :meth:`flush`.
         """
-        self._inserting = None
+        self._streaming = None
         requests = [request for waiting in self._waiting.values() for request in waiting]
         self._waiting.clear()
         for request in requests:
-            if request.op == protocol.STREAMER_START:
+            if request.op in INSERTS:
                 request.connection.forget(request.request_id)
             else:
                 with suppress(ThinError, IgniteUnreachable):
@@ -154,12 +157,13 @@ class CacheWriter:
         self.close()
 
     def _write(self, op: int, keys: pa.BinaryArray, values: pa.BinaryArray | None) -> None:
-        if op == protocol.STREAMER_START and self._inserting is None:
-            self._inserting = _Inserting(self.cluster.partitions(self.cache.cache_id).affinity)
+        if op == protocol.STREAMER_START and self._streaming is None:
+            self._streaming = Streaming(self.cluster.partitions(self.cache.cache_id).affinity)
         for node, rows in self._by_node(keys):
             part = keys if rows is None else keys.take(rows)
             entries = part if values is None else join_columns([part, values if rows is None else values.take(rows)])
-            for start, stop in self._cuts(entries):
+            single = op == protocol.CACHE_PUT_IF_ABSENT
+            for start, stop in ((row, row + 1) for row in range(len(entries))) if single else self._cuts(entries):
                 piece = entries.slice(start, stop - start)
                 self._send(node, op, self._head(op, len(piece)) + data_of(piece).data)
 
@@ -209,15 +213,12 @@ class CacheWriter:
             start = stop
 
     def _head(self, op: int, count: int) -> bytes:
-        cache_id = self.cache.cache_id
-        if op == protocol.STREAMER_START:
-            flags = _SKIP_STORE | _KEEP_BINARY | _FLUSH | _CLOSE
-            return _INSERT.pack(cache_id, flags, _CLUSTER_DEFAULT, _CLUSTER_DEFAULT, _NULL, count)
-        return _WRITE.pack(cache_id, 0, count)
+        return insert_head(op, self.cache.cache_id, count) if op in INSERTS else _WRITE.pack(self.cache.cache_id, 0, count)
 
     def _send(self, node: uuid.UUID | None, op: int, payload: bytes) -> None:
         waiting = self._waiting.setdefault(node, deque())
-        while len(waiting) >= self.limits.in_flight:
+        most = self.limits.in_flight * (SINGLE_IN_FLIGHT if op == protocol.CACHE_PUT_IF_ABSENT else 1)
+        while len(waiting) >= most:
             self._await(waiting.popleft())
         connection = self.cluster.connection(node)
         try:
@@ -247,7 +248,7 @@ class CacheWriter:
         connection, endpoint = request.connection, self.cluster.endpoint
         most_s = max(endpoint.request_timeout_ms, endpoint.retry_timeout_ms) / 1000
         wait_s = endpoint.request_timeout_ms / 1000
-        while request.op != protocol.STREAMER_START and not _answered(request, wait_s):
+        while request.op not in INSERTS and not _answered(request, wait_s):
             if self.cluster.has_left(connection, request.topology):
                 connection.close()
                 what = "a node left the cluster before it confirmed entries"
@@ -265,8 +266,8 @@ class CacheWriter:
         return {"cache": self.cache.name, "node": connection.node_id, "address": connection.address}
 
     def _taken_by(self, connection: ThinConnection) -> None:
-        if self._inserting is not None:
-            self._inserting.connections.add(connection)
+        if self._streaming is not None:
+            self._streaming.connections.add(connection)
 
     def _again(self, op: int, payload: bytes, error: IgniteKafkaError) -> None:
         """Send a request again and wait for its reply, at most three times and not after the endpoint's request time-out."""
@@ -318,23 +319,6 @@ def _answered(request: _Request, wait_s: float) -> bool:
             raise
     time.sleep(min(_LOOK_S, wait_s))
     return False
-
-
-@dataclass
-class _Inserting:
-    """Inserts by data streamers since the last flush: the affinity version before them, and the connections of the nodes that confirmed."""
-
-    since: tuple[int, int]
-    connections: set[ThinConnection] = field(default_factory=set)
-
-    def changed(self) -> bool:
-        """True if one of the nodes reports a newer affinity version, which any reply carries, or cannot be reached."""
-        try:
-            for connection in self.connections:
-                connection.request(protocol.CLUSTER_STATE, b"")
-        except IgniteUnreachable:
-            return True
-        return any(connection.affinity is not None and connection.affinity > self.since for connection in self.connections)
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,18 @@ def query_request(cache_id: int, rows: int, interval_ms: int, *, expired: bool) 
     return _REQUEST.pack(cache_id, _KEEP_BINARY, rows, interval_ms, expired, codes.NULL)
 
 
+def check_supported(connection: ThinConnection) -> None:
+    """Check that the node has continuous queries: it names the cache as missing in a query of one that cannot exist.
+
+    :raises IgniteKafkaError: its Ignite is too old.
+    """
+    try:
+        connection.request(protocol.QUERY_CONTINUOUS, query_request(0, PAGE_ROWS, 0, expired=False))
+    except ThinError as error:
+        if error.status == protocol.INVALID_OPERATION:
+            raise _refused("", error, connection) from error
+
+
 def parse_events(cache: str, body: memoryview) -> CacheEvents:
     """Parse a notification: for each change the key, the old value, the new value, and one byte for its kind.
 
@@ -227,7 +239,7 @@ class ContinuousQueries:
 
 
 def _refused(cache: str, error: ThinError, connection: ThinConnection) -> IgniteKafkaError:
-    where = {"cache": cache, "address": connection.address, "node": connection.node_id}
+    where = {**({"cache": cache} if cache else {}), "address": connection.address, "node": connection.node_id}
     if error.status == protocol.CACHE_DOES_NOT_EXIST:
         return CacheNotFound("the cluster has no such cache", "Check the name; upper and lower case differ", cache=cache)
     if error.status == protocol.SECURITY_VIOLATION:
@@ -239,5 +251,6 @@ def _refused(cache: str, error: ThinError, connection: ThinConnection) -> Ignite
         return IgniteKafkaError(what, remedy, **where)
     if error.status == protocol.INVALID_OPERATION:
         what = f"the node's Ignite has no continuous queries for thin clients: {error.message}"
-        return IgniteKafkaError(what, "Use Ignite 2.10 or newer, or failover_policy BACKLOG with the backlog service", **where)
+        remedy = "Use Ignite 2.10 or newer; or on Ignite 2.9 the backlog service (docs/deploy.md) and failover_policy BACKLOG"
+        return IgniteKafkaError(what, remedy, **where)
     return ScanFailed(f"a node could not begin a continuous query: {error.message}", "The node's log says more", **where)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from .types.java_hash import java_hash
 
 RESOURCE_CLOSE = 0
+CACHE_PUT_IF_ABSENT = 1002
 CACHE_PUT_ALL = 1004
 CACHE_REMOVE_KEYS = 1018
 CACHE_GET_SIZE = 1020

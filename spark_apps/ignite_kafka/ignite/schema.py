@@ -116,7 +116,7 @@ def _await_type(cluster: Cluster, wanted: BinaryType) -> None:
 
 
 def _check_form(cluster: Cluster) -> None:
-    """Nodes before 2.10 do not report their format: the default is assumed, compact footers and full names."""
+    """Nodes before 2.11 do not report their format: the default is assumed, compact footers and full names."""
     try:
         compact, names = cluster.ask(lambda connection: connection.request(protocol.BINARY_CONFIGURATION, b""))
     except ThinError as error:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ignite_kafka.errors import BacklogMissing, BacklogRefused, BacklogUnavailable
 from ignite_kafka.ignite import backlog_calls as service_calls
 from ignite_kafka.ignite import protocol
-from ignite_kafka.ignite.backlog_service import BacklogService
+from ignite_kafka.ignite.backlog_service import BacklogService, has_service
 from ignite_kafka.ignite.protocol import ThinError
 from ignite_kafka.ignite.types import type_codes as codes
 from tests.unit.ignite.test_backlog_changes import told
@@ -124,6 +124,33 @@ def test_refusals_say_what_to_do(error: ThinError, kind: type[Exception], code: 
         service(Connection(error)).version()
     assert caught.value.where.get("code") == code  # type: ignore[attr-defined]
     assert caught.value.remedy  # type: ignore[attr-defined]
+
+
+def test_ignite_without_services_is_told_with_the_versions_that_have_them() -> None:
+    error = ThinError(protocol.INVALID_OPERATION, "Invalid request op code: 7000")
+    with pytest.raises(BacklogMissing, match=r"Ignite has no services for thin clients") as caught:
+        service(Connection(error)).version()
+    assert "2.9 to 2.17" in caught.value.remedy
+
+
+UNKNOWN = ThinError(protocol.INVALID_OPERATION, "Invalid request op code: 7001")
+
+
+@pytest.mark.parametrize(
+    ("answers", "found"),
+    [
+        ([UNKNOWN, b"4"], True),
+        ([UNKNOWN, ThinError(protocol.FAILED, "x: BACKLOG/UNSUPPORTED_VERSION: node n has 2.18.0")], True),
+        ([UNKNOWN, ThinError(protocol.FAILED, "Service not found: ignite-kafka-backlog")], False),
+        ([UNKNOWN, ThinError(protocol.SECURITY_VIOLATION, "no")], False),
+        ([UNKNOWN, ThinError(protocol.INVALID_OPERATION, "Invalid request op code: 7000")], False),
+        ([ThinError(protocol.SECURITY_VIOLATION, "no")], False),
+    ],
+)
+def test_nodes_that_do_not_list_services_are_asked_by_a_call(answers: list[bytes | ThinError], found: bool) -> None:
+    connection: Any = Connection(*answers)
+    assert has_service(connection) is found
+    assert len(connection.requests) == len(answers)
 
 
 class _Lines:

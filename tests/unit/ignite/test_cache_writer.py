@@ -53,6 +53,7 @@ class Node:
 
     def __init__(self, *answers: Exception | str | None, partitions: int = 0, left: bool = False) -> None:
         self.answers, self.sent, self.left = list(answers), list[bytes](), left
+        self.ops: list[int] = []
         self.endpoint = IgniteEndpoint(request_timeout_ms=20, retry_timeout_ms=100)
         self.owners = Partitions((1, 0), dict.fromkeys(range(partitions), uuid.UUID(int=7)))
         self.refused_classes: set[int] = set()
@@ -64,7 +65,8 @@ class Node:
     def connection(self, _: object = None) -> ThinConnection:
         return cast(ThinConnection, self.connected)
 
-    def send(self, _: int, payload: bytes) -> int:
+    def send(self, op: int, payload: bytes) -> int:
+        self.ops.append(op)
         self.sent.append(payload)
         return len(self.sent)
 
@@ -232,6 +234,26 @@ def test_inserts_while_nodes_came_or_went_are_to_be_given_again(affinity: tuple[
         node.owners = Partitions(affinity, {})
         entries.put(binary(b"k"), binary(b"v"))
         entries.flush()
+
+
+def test_nodes_without_data_streamers_insert_each_entry_by_a_request() -> None:
+    node = Node(ThinError(protocol.INVALID_OPERATION, "Invalid request op code: 8000"))
+    with CacheWriter(cast(Any, node), CacheInfo("c", 1), overwrite=False, limits=WriteLimits(in_flight=1)) as entries:
+        entries.put(binary(b"k", b"l"), binary(b"v", b"w"))
+        assert node.ops == [protocol.STREAMER_START, protocol.CACHE_PUT_IF_ABSENT, protocol.CACHE_PUT_IF_ABSENT]  # none was awaited
+        assert [request[5:] for request in node.sent[1:]] == [b"kv", b"lw"]
+        node.connected.affinity = (2, 0)  # puts that a node confirmed stay, whoever joins or leaves
+        entries.flush()
+
+
+def test_another_refusal_of_a_data_streamer_is_told_with_the_first_entries() -> None:
+    refusals = [ThinError(protocol.SECURITY_VIOLATION, "Authorization failed") for _ in range(5)]
+    node = Node(*refusals)
+    with CacheWriter(cast(Any, node), CacheInfo("c", 1), overwrite=False) as entries:
+        entries.put(binary(b"k"), binary(b"v"))
+        with pytest.raises(WriteFailed, match="Authorization failed"):
+            entries.flush()
+    assert set(node.ops) == {protocol.STREAMER_START}
 
 
 def test_a_value_that_a_column_does_not_take_is_told_once_all_have_answered() -> None:

@@ -11,7 +11,7 @@ import pytest
 from ignite_kafka.errors import CacheDestroyed, CacheNotFound, DecodeError, IgniteKafkaError, IgniteUnreachable, ScanFailed
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.connection import ThinConnection
-from ignite_kafka.ignite.continuous_query import ContinuousQueries, joined, parse_events, query_request
+from ignite_kafka.ignite.continuous_query import ContinuousQueries, check_supported, joined, parse_events, query_request
 from ignite_kafka.ignite.endpoint import IgniteCredentials
 from tests.unit.ignite.test_connection import accept_handshake, frame, read_frame, server
 
@@ -182,6 +182,23 @@ def test_refusals(code: int, kind: type[IgniteKafkaError], message: str) -> None
 
     with server(serve) as endpoint, pytest.raises(kind, match=message):
         begun(endpoint)
+
+
+@pytest.mark.parametrize("code", [protocol.INVALID_OPERATION, protocol.CACHE_DOES_NOT_EXIST])
+def test_nodes_without_continuous_queries_are_refused_before_a_cache_is_followed(code: int) -> None:
+    def serve(accepted: socket.socket) -> None:
+        accept_handshake(accepted)
+        accepted.sendall(reply(read_frame(accepted), error=(code, "Invalid request op code: 2006")))
+        accepted.recv(1)
+
+    with server(serve) as endpoint, ThinConnection(endpoint, IgniteCredentials()) as connection:
+        if code == protocol.CACHE_DOES_NOT_EXIST:
+            check_supported(connection)
+            return
+        with pytest.raises(IgniteKafkaError, match="no continuous queries for thin clients") as caught:
+            check_supported(connection)
+        assert "Ignite 2.10 or newer" in caught.value.remedy
+        assert "cache" not in caught.value.where
 
 
 def test_a_cursor_proves_after_a_change_of_the_affinity_that_the_cache_is_the_same() -> None:

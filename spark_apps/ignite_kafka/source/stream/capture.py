@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 from ...common.retry import retry
 from ...errors import BacklogMissing, BacklogRefused, BacklogUnavailable, IgniteUnreachable
-from ...ignite.backlog_errors import REMEDIES
+from ...ignite.backlog_errors import IGNITE_RANGE, REMEDIES
 from ...ignite.backlog_service import BacklogService, has_service
 from ...ignite.cluster import Cluster
 from ...kafka.topics import Topics
@@ -104,8 +104,8 @@ class Capture:
         """
         if not self._cluster.ask(has_service):
             remedy = (
-                "Put its jar on the class path of every server node (docs/deploy.md). Without it run_mode continuous has failover_policy "
-                "FULL_SNAPSHOT or NONE (docs/queries.md)"
+                f"Put its jar on the class path of every server node (docs/deploy.md); it runs on Ignite {IGNITE_RANGE}. Without it "
+                "run_mode continuous has failover_policy FULL_SNAPSHOT or NONE (docs/queries.md), on Ignite 2.10 and newer"
             )
             raise BacklogMissing("no node of the cluster has the backlog service", remedy)
         self._retry(lambda service: service.version())

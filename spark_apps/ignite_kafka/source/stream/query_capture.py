@@ -9,6 +9,7 @@ from typing import ClassVar
 from ...errors import IgniteKafkaError
 from ...ignite.backlog_service import has_service
 from ...ignite.cluster import Cluster
+from ...ignite.continuous_query import check_supported
 from ...settings.source import SourceSettings
 from .capture import Capture, Captured, Deployments
 
@@ -36,10 +37,12 @@ class QueryCapture(Capture):
         self._times: Counter[str] = Counter()  # how often a new cache of a name was seen
 
     def check(self) -> None:
-        """Check that continuous queries support the settings.
+        """Check that the nodes have continuous queries, which support the settings.
 
-        :raises SettingsError: they do not support a provenance header.
+        :raises IgniteKafkaError: the nodes' Ignite is older than 2.10.
+        :raises SettingsError: continuous queries do not support a provenance header.
         """
+        self._cluster.ask(check_supported)
         wanted = [name for name in self._settings.provenance_headers if name in _NEEDS_SERVICE]
         if wanted:
             reason = f"no node has the backlog service, and a continuous query of the thin client does not tell {' and '.join(wanted)}"
