@@ -12,6 +12,8 @@ UV_LOCKED = .work/tools/bin/uv pip install --quiet --no-progress --python $(PYTH
 TESTS ?=
 # unit tests that look at the code and the docs themselves, in seconds
 STRUCTURE := $(addprefix tests/unit/,test_docs.py test_features.py test_folders.py test_imports.py test_public_face.py test_sizes.py tools/test_pages.py)
+# what tests of real servers need
+SERVERS := .work/jars/.complete .work/versions/.complete .work/archives/.complete .work/tools/.complete
 # each file that Maven gets must have the checksum that its repository names
 MAVEN := mvn --batch-mode --quiet --strict-checksums -Dstyle.color=never
 # processes that run tests side by side, each with servers of its own; 0: none beside this one
@@ -37,7 +39,7 @@ LOCK := .work/tools/bin/uv pip compile --quiet --generate-hashes --python-versio
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)$$/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 19
 
-setup: $(VENV)/.project .work/jars/.complete .work/archives/.complete .work/tools/.complete browser ## all that the tests need; make -j3 gets it side by side
+setup: $(VENV)/.project $(SERVERS) browser ## all that the tests need; make -j3 gets it side by side
 
 demo: $(VENV)/.project .work/jars/.complete ## real servers, real flights: Ignite → Airflow → Spark → Kafka, verified, in one command
 	@$(PYTHON) -m tools.demo
@@ -48,7 +50,6 @@ unit: $(VENV)/.project ## the unit tests, in a minute or two; needs neither Java
 hooks: $(VENV)/.project ## git hooks that run the quick part of `make check` before each commit
 	@$(VENV)/bin/pre-commit install
 
-SERVERS := .work/jars/.complete .work/archives/.complete .work/tools/.complete
 BROWSER := $(if $(TESTS),$(if $(findstring integration,$(TESTS)),browser),browser)
 
 test: $(VENV)/.project $(SERVERS) $(BROWSER) ## all tests but the soak, on servers that they start themselves, with coverage, and the oldest set of versions; TESTS=path for some, WORKERS=0 for one after the other
@@ -133,6 +134,11 @@ sbom: .work/tools/.complete ## bills of materials (CycloneDX) of the images' Pyt
 	@$(MAVEN) org.cyclonedx:cyclonedx-maven-plugin:2.9.1:makeAggregateBom \
 		-DoutputFormat=json -DoutputName=jars.cdx -DoutputDirectory=$(CURDIR)/.work/sbom
 	@ls .work/sbom/*.json
+
+# another version of Ignite, that tests have a node of
+.work/versions/.complete: $(VENV)/.project .work/jars/.complete .work/tools/.complete tools/servers/versions.py
+	@$(PYTHON) -m tools.servers.versions > /dev/null
+	@touch $@
 
 # class data of the JVMs that tests start again and again
 .work/archives/.complete: $(VENV)/.project .work/jars/.complete tools/servers/archives.py

