@@ -32,10 +32,10 @@ class Read:
 @contextmanager
 def java_caches(ignite: IgniteCluster, jars: Jars, classes: Path) -> Iterator[Callable[[str], Read]]:
     """Write the caches and yield a reader of one cache, by its name without the prefix."""
-    compile_java([SOURCE], jars.ignite, classes)
+    compile_java([SOURCE], jars.thin_client, classes)
     arguments = [ignite.address, PREFIX, str(classes / "expected.txt")]
     options = [*IGNITE_CLIENT_JVM, "-Duser.timezone=UTC"]
-    subprocess.run(java_command("WriteTypes", arguments, [classes, jars.ignite], options), check=True, capture_output=True)
+    subprocess.run(java_command("WriteTypes", arguments, [classes, jars.thin_client], options), check=True, capture_output=True)
     with Cluster(IgniteEndpoint(ignite.addresses)) as cluster:
         yield lambda name: read(cluster, PREFIX + name)
 

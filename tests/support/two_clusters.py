@@ -83,9 +83,9 @@ class Copy:
 def read_by_java(cluster: IgniteCluster, jars: Jars, classes: Path, caches: Sequence[str]) -> set[str]:
     """Lines of ReadTypes: cache, key, value, and whether get finds the key."""
     if not (classes / "ReadTypes.class").exists():
-        compile_java([READ], jars.ignite, classes)
+        compile_java([READ], jars.thin_client, classes)
     options = [*IGNITE_CLIENT_JVM, "-Duser.timezone=UTC"]
-    command = java_command("ReadTypes", [cluster.address, "compact", "read", *caches], [classes, jars.ignite], options)
+    command = java_command("ReadTypes", [cluster.address, "compact", "read", *caches], [classes, jars.thin_client], options)
     return set(subprocess.run(command, check=True, timeout=DEADLINE_S, stdout=subprocess.PIPE, encoding="utf-8").stdout.splitlines())
 
 

@@ -97,6 +97,11 @@ class Jars:
         return cls(**folders)
 
     @property
+    def thin_client(self) -> Path:
+        """Folder of the jars of programs with a thin client, which nodes of any version answer: those of ``make jars``."""
+        return WORK / "jars" / "ignite"
+
+    @property
     def ignite_version(self) -> tuple[int, ...]:
         """Version of Ignite, major first."""
         return _version(self.ignite, "ignite-core")

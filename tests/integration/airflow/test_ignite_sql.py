@@ -87,11 +87,11 @@ def _hook(monkeypatch: pytest.MonkeyPatch, node: IgniteCluster, zone: str) -> Ig
 def java(node: IgniteCluster, jars: Jars, zone: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[list[str]]]:
     """``java(query)``: rows of a Java thin client, each value as of TypeText.text."""
     classes = tmp_path_factory.mktemp("classes")
-    compile_java([SOURCES / "ReadTypes.java"], jars.ignite, classes)
+    compile_java([SOURCES / "ReadTypes.java"], jars.thin_client, classes)
 
     def ask(query: str) -> list[list[str]]:
         options = [*IGNITE_CLIENT_JVM, f"-Duser.timezone={zone}"]
-        command = java_command("ReadTypes", [node.address, "compact", "sql", "SQL_PUBLIC_T", query], [classes, jars.ignite], options)
+        command = java_command("ReadTypes", [node.address, "compact", "sql", "SQL_PUBLIC_T", query], [classes, jars.thin_client], options)
         done = subprocess.run(command, check=True, capture_output=True, text=True, encoding="utf-8")
         return [[value.partition("=")[2] for value in line.split("\t")] for line in done.stdout.splitlines()]
 

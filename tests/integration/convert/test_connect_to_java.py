@@ -56,7 +56,7 @@ class Sunk:
     def java(self, *arguments: str, zone: str = "UTC") -> list[list[str]]:
         """The lines of ReadTypes in a time zone, cut at tabs."""
         options = [*IGNITE_CLIENT_JVM, f"-Duser.timezone={zone}"]
-        command = java_command("ReadTypes", [self._ignite.address, "compact", *arguments], [self._classes, self._jars.ignite], options)
+        command = java_command("ReadTypes", [self._ignite.address, "compact", *arguments], [self._classes, self._jars.thin_client], options)
         done = subprocess.run(command, check=True, timeout=DEADLINE_S, stdout=subprocess.PIPE, encoding="utf-8")
         return [line.split("\t") for line in done.stdout.splitlines()]
 
@@ -70,7 +70,7 @@ class Sunk:
 @pytest.fixture(scope="module")
 def sunk(ignite: IgniteCluster, jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sunk]:
     classes = tmp_path_factory.mktemp("connect-classes")
-    compile_java(SOURCES, jars.ignite, classes)
+    compile_java(SOURCES, jars.thin_client, classes)
     with Cluster(IgniteEndpoint(ignite.addresses)) as cluster:
         register_type(cluster, COLOR)
         yield Sunk(cluster, ignite, jars, classes)

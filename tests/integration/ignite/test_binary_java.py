@@ -83,7 +83,7 @@ class Written:
 def classes(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The compiled writer."""
     target = tmp_path_factory.mktemp("classes")
-    compile_java([SOURCE], jars.ignite, target)
+    compile_java([SOURCE], jars.thin_client, target)
     return target
 
 
@@ -93,7 +93,7 @@ def written(request: pytest.FixtureRequest, ignite: IgniteCluster, jars: Jars, c
     prefix = f"types-{request.param}-"
     lines = classes / f"{request.param}.txt"
     arguments: list[str | Path] = [ignite.address, prefix, lines, *(["full"] if request.param == "full" else [])]
-    subprocess.run(java_command("WriteTypes", arguments, [classes, jars.ignite], IGNITE_CLIENT_JVM), check=True, timeout=DEADLINE_S)
+    subprocess.run(java_command("WriteTypes", arguments, [classes, jars.thin_client], IGNITE_CLIENT_JVM), check=True, timeout=DEADLINE_S)
     with Cluster(IgniteEndpoint(addresses=ignite.addresses), IgniteCredentials()) as cluster:
         found = Written(cluster, prefix)
         for line in lines.read_text(encoding="utf-8").splitlines():

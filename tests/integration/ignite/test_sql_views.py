@@ -27,10 +27,10 @@ Java = Callable[..., list[str]]
 def java(jars: Jars, tmp_path_factory: pytest.TempPathFactory, ignite: IgniteCluster) -> Java:
     """Run tests/java/Caches.java; its lines."""
     classes = tmp_path_factory.mktemp("caches")
-    compile_java([Path(__file__).parents[2] / "java" / "Caches.java"], jars.ignite, classes)
+    compile_java([Path(__file__).parents[2] / "java" / "Caches.java"], jars.thin_client, classes)
 
     def run(*arguments: str) -> list[str]:
-        command = java_command("Caches", [ignite.address, *arguments], [classes, jars.ignite], IGNITE_CLIENT_JVM)
+        command = java_command("Caches", [ignite.address, *arguments], [classes, jars.thin_client], IGNITE_CLIENT_JVM)
         return subprocess.run(command, check=True, timeout=DEADLINE_S, stdout=subprocess.PIPE, encoding="utf-8").stdout.splitlines()
 
     return run

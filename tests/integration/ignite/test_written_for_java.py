@@ -50,11 +50,11 @@ def items(name: str, element: pa.Field, mark: str | None = None) -> pa.Field:
 def java(jars: Jars, pair: IgniteCluster, tmp_path_factory: pytest.TempPathFactory) -> Java:
     """`java(*arguments, footer)`: the lines that ReadTypes prints."""
     target = tmp_path_factory.mktemp("classes")
-    compile_java(SOURCES, jars.ignite, target)
+    compile_java(SOURCES, jars.thin_client, target)
 
     def run(*arguments: str, footer: str = "compact") -> list[str]:
         options = [*IGNITE_CLIENT_JVM, "-Duser.timezone=UTC"]
-        command = java_command("ReadTypes", [pair.address, footer, *arguments], [target, jars.ignite], options)
+        command = java_command("ReadTypes", [pair.address, footer, *arguments], [target, jars.thin_client], options)
         return subprocess.run(command, check=True, timeout=DEADLINE_S, stdout=subprocess.PIPE, encoding="utf-8").stdout.splitlines()
 
     return run

@@ -43,7 +43,7 @@ BUS = {
 def application(ignite: IgniteCluster, jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
     """`application(do, cache or query)`: lines that the Java program gives; a put that fails ends the test."""
     classes = tmp_path_factory.mktemp("application")
-    program = JavaProgram("Application", [jars.ignite, jars.kafka], classes, [ignite.address], options=IGNITE_CLIENT_JVM)
+    program = JavaProgram("Application", [jars.thin_client, jars.kafka], classes, [ignite.address], options=IGNITE_CLIENT_JVM)
 
     def ask(what: str, cache_or_query: str) -> list[str]:
         answer = program.ask({"do": what, "with": cache_or_query})

@@ -47,7 +47,7 @@ class Writer:
 
     def write(self, node: int, cache: int, first: int) -> None:
         arguments: list[str | Path] = [self.nodes.addresses[node], f"small-keys-{cache}", str(cache), str(first), str(COUNT)]
-        command = java_command("WriteKeys", arguments, [self._classes, self._jars.ignite], IGNITE_CLIENT_JVM)
+        command = java_command("WriteKeys", arguments, [self._classes, self._jars.thin_client], IGNITE_CLIENT_JVM)
         subprocess.run(command, check=True, timeout=DEADLINE_S)
 
 
@@ -55,7 +55,7 @@ class Writer:
 def writer(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Writer]:
     """A cluster whose nodes have registered the types of one cache each."""
     classes = tmp_path_factory.mktemp("classes")
-    compile_java([SOURCE], jars.ignite, classes)
+    compile_java([SOURCE], jars.thin_client, classes)
     with small_caches(tmp_path_factory.mktemp("three"), jars, nodes=NODES) as started:
         made = Writer(started, jars, classes)
         for number in range(NODES):
