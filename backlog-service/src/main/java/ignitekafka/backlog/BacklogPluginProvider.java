@@ -72,6 +72,17 @@ public final class BacklogPluginProvider implements PluginProvider<PluginConfigu
         if (ctx.clientNode()) return;
 
         IgniteConfiguration configuration = pluginContext.igniteConfiguration();
+
+        if (!IgniteVersions.mayConfigureService(pluginContext.grid().version(), configuration)) {
+            pluginContext
+                    .log(BacklogPlugin.class)
+                    .error(
+                            "This node has no backlog service: Ignite 2.11 with its own authentication starts no configured"
+                                    + " service. Use another version, or a security plugin");
+
+            return;
+        }
+
         Map<String, Object> attributes = new HashMap<>(
                 configuration.getUserAttributes() == null ? Collections.emptyMap() : configuration.getUserAttributes());
 

@@ -100,9 +100,7 @@ final class Guard {
 
         if (ctx.config().isAuthenticationEnabled() && !ctx.security().enabled())
             throw new BacklogException(
-                    FORBIDDEN,
-                    "Ignite " + ctx.grid().version() + " does not tell a service which user calls it, so nobody "
-                            + refused + "; Ignite 2.11 and newer do");
+                    FORBIDDEN, "Ignite before 2.11 does not tell a service which user calls it: this call " + refused);
 
         if (ctx.config().isAuthenticationEnabled() && !isThisNode() && !ADMINISTRATOR.equals(login()))
             throw new BacklogException(

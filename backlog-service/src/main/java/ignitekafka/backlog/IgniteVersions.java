@@ -7,6 +7,7 @@ import java.util.Collection;
 import java.util.stream.Collectors;
 import org.apache.ignite.cache.query.ContinuousQuery;
 import org.apache.ignite.cluster.ClusterNode;
+import org.apache.ignite.configuration.IgniteConfiguration;
 import org.apache.ignite.internal.processors.service.LazyServiceConfiguration;
 import org.apache.ignite.lang.IgniteProductVersion;
 import org.apache.ignite.services.ServiceDescriptor;
@@ -45,6 +46,14 @@ final class IgniteVersions {
                     UNSUPPORTED_VERSION,
                     "the jar of the backlog service (version " + BacklogService.VERSION + ") captures on Ignite "
                             + RANGE + "; node " + others);
+    }
+
+    /**
+     * Whether a node with this configuration starts with a configured service: Ignite 2.11 with its own authentication
+     * asks for the user of the deployment, finds none, and stops the node.
+     */
+    static boolean mayConfigureService(IgniteProductVersion version, IgniteConfiguration configuration) {
+        return version.major() != MAJOR || version.minor() != 11 || !configuration.isAuthenticationEnabled();
     }
 
     /** Makes a query notify of expired entries. The setter returns nothing before 2.14. */

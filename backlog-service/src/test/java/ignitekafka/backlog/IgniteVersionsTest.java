@@ -1,13 +1,16 @@
 package ignitekafka.backlog;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.reflect.Proxy;
 import java.util.List;
 import org.apache.ignite.cluster.ClusterNode;
+import org.apache.ignite.configuration.IgniteConfiguration;
 import org.apache.ignite.lang.IgniteProductVersion;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -27,6 +30,19 @@ class IgniteVersionsTest {
 
         assertEquals(BacklogException.Code.UNSUPPORTED_VERSION, refused.code());
         assertTrue(refused.getMessage().contains("2.9 to 2.17; node b has " + version), refused.getMessage());
+    }
+
+    /** Ignite 2.11 stops such a node: "Security context isn't certain". */
+    @Test
+    void configuresNoServiceWhereItWouldStopTheNode() {
+        IgniteConfiguration open = new IgniteConfiguration();
+        IgniteConfiguration users = new IgniteConfiguration().setAuthenticationEnabled(true);
+        IgniteProductVersion stopped = IgniteProductVersion.fromString("2.11.1");
+
+        assertFalse(IgniteVersions.mayConfigureService(stopped, users));
+        assertTrue(IgniteVersions.mayConfigureService(stopped, open));
+        assertTrue(IgniteVersions.mayConfigureService(IgniteProductVersion.fromString("2.12.0"), users));
+        assertTrue(IgniteVersions.mayConfigureService(IgniteProductVersion.fromString("2.10.0"), users));
     }
 
     private static ClusterNode node(String id, String version) {
