@@ -7,12 +7,14 @@ import java.util.Collections;
 import java.util.List;
 import javax.cache.CacheException;
 import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteCheckedException;
 import org.apache.ignite.IgniteException;
 import org.apache.ignite.cluster.ClusterGroup;
 import org.apache.ignite.cluster.ClusterGroupEmptyException;
 import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.IgniteEx;
 import org.apache.ignite.internal.util.future.IgniteFinishedFutureImpl;
+import org.apache.ignite.internal.util.typedef.internal.U;
 import org.apache.ignite.lang.IgniteCallable;
 import org.apache.ignite.lang.IgniteFuture;
 import org.apache.ignite.resources.IgniteInstanceResource;
@@ -24,13 +26,18 @@ final class NodeJob<T> implements IgniteCallable<T> {
     /** Timeout of the answers of other nodes. */
     private static final long TIMEOUT_MS = 30_000;
 
-    private final Work<T> work;
+    /** The work by Java's serialization: Ignite before 2.16 cannot marshal a lambda on Java 17. */
+    private final byte[] work;
 
     @IgniteInstanceResource
     private transient Ignite ignite;
 
-    private NodeJob(Work<T> work) {
-        this.work = work;
+    private NodeJob(GridKernalContext ctx, Work<T> work) {
+        try {
+            this.work = U.marshal(ctx.marshallerContext().jdkMarshaller(), work);
+        } catch (IgniteCheckedException e) {
+            throw U.convertException(e);
+        }
     }
 
     /** Runs on all nodes with this jar and returns their answers; fails if one node fails. */
@@ -48,7 +55,7 @@ final class NodeJob<T> implements IgniteCallable<T> {
         try {
             IgniteFuture<Collection<T>> remote = here && others.nodes().isEmpty()
                     ? new IgniteFinishedFutureImpl<>(Collections.emptyList())
-                    : ctx.grid().compute(others).withTimeout(timeoutMs).broadcastAsync(new NodeJob<>(work));
+                    : ctx.grid().compute(others).withTimeout(timeoutMs).broadcastAsync(new NodeJob<>(ctx, work));
 
             if (here) answers.add(work.run(BacklogPlugin.of(ctx)));
 
@@ -67,8 +74,12 @@ final class NodeJob<T> implements IgniteCallable<T> {
     }
 
     @Override
-    public T call() {
-        return work.run(BacklogPlugin.of(((IgniteEx) ignite).context()));
+    public T call() throws IgniteCheckedException {
+        GridKernalContext ctx = ((IgniteEx) ignite).context();
+        Work<T> sent =
+                U.unmarshal(ctx.marshallerContext().jdkMarshaller(), work, U.resolveClassLoader(null, ctx.config()));
+
+        return sent.run(BacklogPlugin.of(ctx));
     }
 
     /** Work of one node. */
