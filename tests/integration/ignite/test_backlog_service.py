@@ -49,7 +49,6 @@ def nodes(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Igni
 
 @pytest.fixture(scope="module")
 def without(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IgniteCluster]:
-    """A node that has not the jar."""
     with IgniteCluster(tmp_path_factory.mktemp("without"), jars=jars, data_region_mib=128, backlog_mib=0) as started:
         yield started
 
