@@ -11,55 +11,54 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import airflow
-
-try:
-    from airflow.sdk import literal
-except ImportError:  # Airflow 3.0
-    from airflow.sdk.definitions.template import literal
-try:
-    from airflow.sdk.bases.decorator import determine_kwargs
-except ImportError:  # before Airflow 3.2
-    from airflow.utils.operator_helpers import determine_kwargs  # type: ignore[attr-defined]
 from airflow.sdk.log import mask_secret
+
+VERSION = tuple(int(part) for part in airflow.__version__.split(".")[:2])
+"""Major and minor version of Airflow.
+
+It alone decides what is used: a name that a version should have and has not is an error, not the way of an older version in silence.
+"""
+if VERSION >= (3, 1):
+    from airflow.sdk import literal
+else:
+    from airflow.sdk.definitions.template import literal
+if VERSION >= (3, 2):
+    from airflow.sdk.bases.decorator import determine_kwargs
+else:
+    from airflow.utils.operator_helpers import determine_kwargs  # type: ignore[attr-defined]
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
     from airflow.sdk import ResumableJobMixin
+elif VERSION >= (3, 3):
+    from airflow.sdk import ResumableJobMixin
 else:
-    try:
-        from airflow.sdk import ResumableJobMixin
-    except ImportError:  # before Airflow 3.3
 
-        class ResumableJobMixin:
-            """Operator mixin without a task state store: submit a job, or let the operator find that of an earlier try, and wait for it.
+    class ResumableJobMixin:
+        """Operator mixin without a task state store: submit a job, or let the operator find that of an earlier try, and wait for it.
 
-            The stand-in of the common-compat provider sets ``durable`` to false. Here a try that finds its run in Kafka follows it.
-            """
+        The stand-in of the common-compat provider sets ``durable`` to false. Here a try that finds its run in Kafka follows it.
+        """
 
-            def __init__(self, *, durable: bool = True, **kwargs: Any) -> None:
-                super().__init__(**kwargs)
-                self.durable = durable
+        def __init__(self, *, durable: bool = True, **kwargs: Any) -> None:
+            super().__init__(**kwargs)
+            self.durable = durable
 
-            def execute_resumable(self, context: Context) -> Any:
-                """Submit the job, wait for its end and return its result."""
-                external_id = self.submit_job(context)
-                self.poll_until_complete(external_id, context)
-                return self.get_job_result(external_id, context)
+        def execute_resumable(self, context: Context) -> Any:
+            """Submit the job, wait for its end and return its result."""
+            external_id = self.submit_job(context)
+            self.poll_until_complete(external_id, context)
+            return self.get_job_result(external_id, context)
 
 
 __all__ = ["ResumableJobMixin", "determine_kwargs", "literal", "mask_secret"]
-
-VERSION = tuple(int(part) for part in airflow.__version__.split(".")[:2])
-"""Major and minor version of Airflow."""
 READS_CONN_FIELDS = VERSION >= (3, 2)
 """Whether the connection form takes its fields from the provider info; else from methods of the hook."""
 
 
 def calls_on_kill() -> bool:
     """Whether the triggerer calls ``on_kill`` of a trigger whose task a user has cleared or ended; since Airflow 3.3."""
-    from airflow.triggers.base import BaseTrigger
-
-    return hasattr(BaseTrigger, "on_kill")
+    return VERSION >= (3, 3)
 
 
 def ask_supervisor_in(loop: AbstractEventLoop | None) -> None:

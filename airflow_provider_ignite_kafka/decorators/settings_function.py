@@ -76,7 +76,7 @@ class SettingsFunction(DecoratedOperator, SparkCopyOperator):
         return super().execute_complete(context, event)
 
     def xcom_push(self, context: Context, key: str, value: Any) -> None:
-        """Push a value; called by Airflow 3.0, whose operators have no such method."""
+        """Push a value: ``DecoratedOperator.execute`` of Airflow 3.0 passes this method, which its operators lack."""
         context["ti"].xcom_push(key=key, value=value)
 
     def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any]:

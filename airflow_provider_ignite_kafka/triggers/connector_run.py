@@ -105,15 +105,30 @@ class ConnectorRunTrigger(BaseTrigger):
         Airflow also calls this when it moves a trigger to another triggerer because this one was late with its heartbeat. The task is then
         still deferred, and the run goes on.
         """
+        await once(self._stop_unless_deferred, "stop-run")
+
+    def _stop_unless_deferred(self) -> None:
+        """Stop the run, or log why it goes on.
+
+        All of it is one call in a thread, which a cancelled trigger does not end: before Airflow 3.3 the triggerer cancels a trigger again
+        and again until it has ended.
+        """
+        connector = self.run_state.get("connector")
         try:
-            if await once(self._still_deferred, "still-deferred"):
-                self.log.info("The task is still deferred: another triggerer follows the run.")
-                return
-            await once(self._stop, "stop-run")
+            deferred = self._still_deferred()
         except _TRANSIENT as error:
             self.log.error(
-                "The run could not be stopped and goes on; stop it with: ignite-kafka stop %s. %s", self.run_state.get("connector"), error
-            )
+                "The run of connector %s goes on: it is not known whether its task is still deferred. If no task follows it, stop it with: "
+                "ignite-kafka stop %s. %s", connector, connector, error,
+            )  # fmt: skip
+            return
+        if deferred:
+            self.log.info("The task is still deferred: another triggerer follows the run.")
+            return
+        try:
+            self._stop()
+        except _TRANSIENT as error:
+            self.log.error("The run could not be stopped and goes on; stop it with: ignite-kafka stop %s. %s", connector, error)
 
     def _stop(self) -> None:
         run = FollowedRun.from_dict(self.run_state)

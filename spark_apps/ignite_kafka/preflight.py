@@ -44,9 +44,7 @@ def preflight(settings: ConnectorSettings, secrets: Secrets, run_id: str, snapsh
     clients = kafka_clients(settings, secrets)
     started_ms = now_ms()
     try:
-        check_transforms(settings)
-        check_conditions(settings)
-        _check(settings, secrets, clients, snapshot_id)
+        check_connector(settings, secrets, clients, snapshot_id)
     except IgniteKafkaError as error:
         emit(RUN_FAILED, connector=settings.name, run_id=run_id, reason=str(error))
         if not _refused_by_kafka(error):
@@ -70,7 +68,10 @@ def _record(settings: ConnectorSettings, clients: KafkaClients, ended: RunStatus
         log.warning("the status record could not be written: %s", unwritten)
 
 
-def _check(settings: ConnectorSettings, secrets: Secrets, clients: KafkaClients, snapshot_id: str | None) -> None:
+def check_connector(settings: ConnectorSettings, secrets: Secrets, clients: KafkaClients, snapshot_id: str | None = None) -> None:
+    """Make the checks of :func:`preflight`, without a record of an error; the same errors."""
+    check_transforms(settings)
+    check_conditions(settings)
     with ignite_cluster(settings, secrets) as cluster:
         caches = cluster.cache_names()
         try:

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 from confluent_kafka import KafkaException
 
 from ..errors import IgniteKafkaError, IgniteUnreachable
-from ..ignite.backlog_service import BacklogService, has_service
 from ..ignite.cluster import Cluster
 from ..ignite.connection import ThinConnection
-from ..ignite.endpoint import IgniteEndpoint
+from ..ignite.endpoint import IgniteEndpoint, split_address
 from ..ignite.protocol import ThinError
 from ..ignite.sql_views import node_versions
-from ..kafka.bounded_calls import bounded
+from ..kafka.bounded_calls import CallStuck, bounded, stuck
 from ..kafka.clients import KafkaClients, translate
+from ..kafka.topics import Topics
 from ..registry.client import registry
 from ..registry.registries import registry_configs
 from ..runtime.clients import ignite_cluster
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.source import SourceSettings
+from ..source.stream.capture import owner_of
+from ..source.stream.query_capture import capture_of
 from .findings import FAILED, OK, WARNING, Diagnosis, Place
 from .reachability import CONNECT_S, problem_of
 
@@ -32,17 +35,29 @@ def check_ignite(settings: ConnectorSettings, secrets: Secrets, found: Diagnosis
     """Connect and log in to each address of the settings and to each node that the cluster names."""
     with found.failures_of("Ignite"), ignite_cluster(settings, secrets) as cluster:
         answered = _check_addresses(settings.ignite_endpoint, secrets, found)
-        nodes = cluster.endpoints()
+        if not cluster.active():
+            found.add("Ignite", FAILED, "the cluster is not active", "Activate it: control.sh --set-state ACTIVE.")
+            return
+        try:
+            nodes = cluster.endpoints()
+        except ThinError as error:
+            raise IgniteKafkaError(f"Ignite does not name its nodes: {error.message}") from error
         for node, addresses in sorted(nodes.items()):
             _check_node(cluster, node, addresses, found)
         if not nodes:
             found.add(_NODES, WARNING, "they are too old to name each other", "List every node in ignite_addresses.")
-            found.places += [Place(f"Ignite {address}", (address,)) for address in answered]
+            found.places += [Place(f"Ignite {address}", (_with_port(address),)) for address in answered]
         _check_versions(cluster, found)
-        names = cluster.cache_names()
-        found.add("Ignite caches", OK, f"{len(names)} are visible")
-        if isinstance(settings, SourceSettings) and settings.failover_policy == "BACKLOG":
-            _check_backlog(cluster, found)
+        found.add("Ignite caches", OK, f"{len(cluster.cache_names())} are visible")
+
+
+def check_capture(settings: ConnectorSettings, secrets: Secrets, clients: KafkaClients, found: Diagnosis) -> None:
+    """Make the check with which a stream begins: the nodes can capture changes, or tell them to clients, for this connector."""
+    if not isinstance(settings, SourceSettings) or not settings.streams:
+        return
+    with found.failures_of("Changes"), ignite_cluster(settings, secrets) as cluster:
+        capture_of(settings, cluster, owner_of(Topics(clients), settings.internal_topic_prefix)).check()
+        found.add("Changes", OK, f"the nodes can follow them for failover_policy {settings.failover_policy}")
 
 
 def _check_addresses(endpoint: IgniteEndpoint, secrets: Secrets, found: Diagnosis) -> list[str]:
@@ -66,7 +81,8 @@ def _check_addresses(endpoint: IgniteEndpoint, secrets: Secrets, found: Diagnosi
 
 def _check_node(cluster: Cluster, node: uuid.UUID, addresses: tuple[str, ...], found: Diagnosis) -> None:
     subject = f"Ignite node {str(node)[:8]}"
-    found.places.append(Place(subject, addresses))
+    # a node behind an address translation is reached by the addresses of the settings
+    found.places.append(Place(subject, tuple(dict.fromkeys(map(_with_port, (*addresses, *cluster.endpoint.addresses))))))
     connection = cluster.connection(node)
     if connection.node_id == node:
         found.add(subject, OK, f"answers at {connection.address}")
@@ -90,13 +106,9 @@ def _check_versions(cluster: Cluster, found: Diagnosis) -> None:
     found.add("Ignite version", state, ", ".join(versions), "" if state == OK else "All nodes must have one version.")
 
 
-def _check_backlog(cluster: Cluster, found: Diagnosis) -> None:
-    connection = cluster.connection()
-    if not has_service(connection):
-        remedy = "Put the jar on the class path of every server node, or use another failover_policy (docs/operations.md)."
-        found.add("Backlog service", FAILED, "no node has it, and failover_policy is BACKLOG", remedy)
-        return
-    found.add("Backlog service", OK, f"contract version {BacklogService(connection).version()}")
+def _with_port(address: str) -> str:
+    host, port = split_address(address)
+    return f"{host}:{port}"
 
 
 def check_kafka(clients: KafkaClients, found: Diagnosis) -> None:
@@ -106,6 +118,8 @@ def check_kafka(clients: KafkaClients, found: Diagnosis) -> None:
         admin, memory = clients.admin()
         try:
             metadata = bounded(lambda: admin.list_topics(timeout=CONNECT_S * 2), CONNECT_S * 2)
+        except CallStuck as cause:
+            raise stuck("reading the list of brokers", cause, bootstrap_servers=clients.bootstrap) from cause
         except KafkaException as cause:
             raise translate(cause.args[0], "reading the list of brokers", memory, bootstrap_servers=clients.bootstrap) from cause
         found.add("Kafka login", OK, f"accepted; cluster {metadata.cluster_id}, {len(metadata.topics)} topics are visible")
@@ -125,3 +139,9 @@ def check_registries(settings: ConnectorSettings, secrets: Secrets, found: Diagn
         with found.failures_of(subject):
             registry(replace(config, retry_s=0.0)).check()
             found.add(subject, OK, "answers and accepts the login")
+        found.places.append(Place(subject, tuple(map(_of_url, config.urls))))
+
+
+def _of_url(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.hostname}:{parts.port or (443 if parts.scheme == 'https' else 80)}"

@@ -3,53 +3,66 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
+from typing import TypeVar
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from ..common.versions import versions_text
+from ..errors import TaskFailed
 from ..runtime.task_failure import local_folder, task_failed
 from .findings import FAILED, OK, WARNING, Diagnosis
-from .reachability import Seen, look, skew_s
+from .reachability import Seen, clock, look, merged, skew_s
 
+T = TypeVar("T")
 _MOST_SKEW_S = 5.0  # beyond it, times of runs in `status` and events of several hosts cannot be compared
+_JOB_S = 300.0  # Spark waits without limit for executors that nobody grants
 
 
 def check_executors(spark: SparkSession, found: Diagnosis) -> None:
-    """Run a task on each core that Spark has now, and add what the executors see of the servers in ``found.places``."""
+    """Run a task on each core that Spark has now, and add what the executors see of the servers in ``found.places``.
+
+    :raises TaskFailed: the job failed, or did not end in five minutes.
+    """
     context = spark.sparkContext
-    cores = max(context.defaultParallelism, 1)
     places = {place.subject: place.addresses for place in found.places}
-    asked_s = time.time()
-    try:
-        seen = context.parallelize(range(cores), cores).mapPartitions(partial(look, places)).collect()
-    except (Py4JJavaError, PySparkException) as error:
-        failed = task_failed(str(error), local_folder(context))
-        found.add("Executors", FAILED, failed.what, failed.advice)
-        return
+    cores = max(context.defaultParallelism, 1)
+    by_host = merged(_on_each_core(context, cores, partial(look, places)))
+    asked_s = time.time()  # its processes run and have their modules now: a short job
+    clocks = dict(_on_each_core(context, cores, clock))
     answered_s = time.time()
-    here = next(look({}))
-    hosts = {one.host: one for one in seen}
-    found.add("Spark", OK, f"{spark.version} at {context.master}: {cores} cores in {len(hosts)} executors answered")
-    for one in hosts.values():
-        _check(one, here, skew_s(one.time_s, asked_s, answered_s), found)
+    found.add("Spark", OK, f"{spark.version} at {context.master}: {cores} cores in {len(by_host)} executors answered")
+    for host, seen in by_host.items():
+        skew = skew_s(clocks[host], asked_s, answered_s) if host in clocks else 0.0
+        _check(f"Executor {host}", seen, skew, found)
 
 
-def _check(one: Seen, here: Seen, skew: float, found: Diagnosis) -> None:
-    subject = f"Executor {one.host}"
-    for package, reason in one.missing.items():
+def _on_each_core(context: SparkContext, cores: int, work: Callable[[Iterable[int]], Iterator[T]]) -> list[T]:
+    with ThreadPoolExecutor(1) as thread:
+        job = thread.submit(lambda: context.parallelize(range(cores), cores).mapPartitions(work).collect())
+        if not wait([job], _JOB_S).done:
+            context.cancelAllJobs()
+            what = f"the executors of {context.master} did not answer in {_JOB_S:.0f} s"
+            raise TaskFailed(what, "Check in Spark's UI whether the application got executors.")
+        try:
+            return list(job.result())
+        except (Py4JError, PySparkException) as error:
+            raise task_failed(str(error), local_folder(context)) from error
+
+
+def _check(subject: str, seen: Seen, skew: float, found: Diagnosis) -> None:
+    for package, reason in seen.missing.items():
         found.add(subject, FAILED, f"cannot import {package}: {reason}", "Install the library's requirements for the executors' Python.")
-    for server, reason in one.unreachable.items():
-        found.add(
-            subject, FAILED, f"does not reach {server}: {reason}", "Check the network and firewalls between that host and the server."
-        )
-    if one.versions["Python"].split(".")[:2] != here.versions["Python"].split(".")[:2]:
-        what = f"has Python {one.versions['Python']}, the driver {here.versions['Python']}"
-        found.add(subject, FAILED, what, "PySpark needs one minor version: set PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON.")
+    for server, reason in seen.unreachable.items():
+        found.add(subject, FAILED, f"does not reach {server}: {reason}", "Check the network and firewalls between the two.")
     if abs(skew) > _MOST_SKEW_S:
         what = f"its clock is at least {abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} this one"
         found.add(subject, WARNING, what, "Synchronize the clocks (NTP).")
-    if not (one.missing or one.unreachable):
-        found.add(subject, OK, f"reaches every server; {versions_text(one.versions)}")
+    if not (seen.missing or seen.unreachable):
+        reached = "reaches every server" if found.places else "no server was asked, see above"
+        found.add(subject, OK, f"{reached}; {versions_text(seen.versions)}")

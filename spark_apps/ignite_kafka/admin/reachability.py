@@ -20,13 +20,11 @@ class Seen:
     """What one process sees.
 
     :param host: its host and, on one host, the process that started it: an executor has one of its own.
-    :param time_s: its clock, in seconds since 1970.
     :param versions: of Python and :data:`PACKAGES`. :param missing: packages that cannot be imported, with the reason.
     :param unreachable: servers that no connection was made to, with the reason.
     """
 
     host: str
-    time_s: float
     versions: Mapping[str, str]
     missing: Mapping[str, str]
     unreachable: Mapping[str, str]
@@ -37,7 +35,6 @@ def look(places: Mapping[str, tuple[str, ...]], _partition: Iterable[object] = (
 
     :param places: addresses (``host:port``) of each server, of which one is enough.
     """
-    now_s = time.time()
     versions, missing = {"Python": platform.python_version()}, {}
     for package in PACKAGES:
         try:
@@ -46,7 +43,26 @@ def look(places: Mapping[str, tuple[str, ...]], _partition: Iterable[object] = (
             missing[package] = str(error)
     problems = {subject: problem_of(addresses) for subject, addresses in places.items()}
     unreachable = {subject: problem for subject, problem in problems.items() if problem}
-    yield Seen(f"{socket.gethostname()}/{os.getppid()}", now_s, versions, missing, unreachable)
+    yield Seen(_host(), versions, missing, unreachable)
+
+
+def clock(_partition: Iterable[object] = ()) -> Iterator[tuple[str, float]]:
+    """Read this host's clock, in seconds since 1970; the work of a Spark task."""
+    yield _host(), time.time()
+
+
+def merged(seen: Iterable[Seen]) -> dict[str, Seen]:
+    """Return what each host sees: what one of its processes lacks, it lacks."""
+    by_host: dict[str, Seen] = {}
+    for one in seen:
+        known = by_host.setdefault(one.host, one)
+        missing, unreachable = {**known.missing, **one.missing}, {**known.unreachable, **one.unreachable}
+        by_host[one.host] = Seen(one.host, {**known.versions, **one.versions}, missing, unreachable)
+    return by_host
+
+
+def _host() -> str:
+    return f"{socket.gethostname()}/{os.getppid()}"
 
 
 def problem_of(addresses: Iterable[str]) -> str:
@@ -58,6 +74,8 @@ def problem_of(addresses: Iterable[str]) -> str:
             socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
         except OSError as error:
             problems.append(f"{address}: {error.strerror or error}")
+        except ValueError as error:  # of a name that is none, or a port that is no number
+            problems.append(f"{address}: {error}")
         else:
             return ""
     return "; ".join(problems) or "it has no address"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ..admin.findings import FAILED, OK, WARNING, Diagnosis
 from ..common.versions import installed_versions, versions_text
+from ..errors import IgniteKafkaError
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
@@ -49,17 +50,20 @@ def doctor(arguments: argparse.Namespace) -> int:
 
 
 def _check_clusters(settings: ConnectorSettings, secrets: Secrets, found: Diagnosis) -> None:
-    from ..admin.cluster_checks import check_ignite, check_kafka, check_registries
+    from ..admin.cluster_checks import check_capture, check_ignite, check_kafka, check_registries
+    from ..preflight import check_connector
     from ..runtime.clients import kafka_clients
 
+    clients = kafka_clients(settings, secrets)
     check_ignite(settings, secrets, found)
-    with found.failures_of("Kafka"):
-        check_kafka(kafka_clients(settings, secrets), found)
-        check_registries(settings, secrets, found)
+    check_kafka(clients, found)
+    check_registries(settings, secrets, found)
     if found.failed:
         found.add("Dry run", WARNING, "not made: see above")
         return
+    check_capture(settings, secrets, clients, found)
     with found.failures_of("Dry run"):
+        check_connector(settings, secrets, clients)
         found.add("Dry run", OK, _dry_run(settings, secrets))
 
 
@@ -81,11 +85,18 @@ def _check_spark(settings: ConnectorSettings, master: str | None, found: Diagnos
 
     with found.failures_of("Spark"):
         require_pyspark()
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
         from ..admin.executor_checks import check_executors
         from .local_run import local_session
 
-        with local_session(settings.name, master) as spark:
-            check_executors(spark, found)
+        try:
+            with local_session(settings.name, master) as spark:
+                check_executors(spark, found)
+        except (Py4JError, PySparkException) as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise IgniteKafkaError(f"Spark did not start: {reason}", "Check --master and Spark's configuration.") from error
 
 
 def text_of(found: Diagnosis) -> str:

@@ -37,7 +37,7 @@ def insert_op(cluster: Cluster, cache_id: int) -> int:
     :raises IgniteUnreachable: no node answered.
     """
     try:
-        cluster.connection().request(protocol.STREAMER_START, insert_head(protocol.STREAMER_START, cache_id, 0))
+        cluster.ask(lambda node: node.request(protocol.STREAMER_START, insert_head(protocol.STREAMER_START, cache_id, 0)))
     except ThinError as error:
         if error.status == protocol.INVALID_OPERATION:
             return protocol.CACHE_PUT_IF_ABSENT

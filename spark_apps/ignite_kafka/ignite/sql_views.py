@@ -111,11 +111,11 @@ def _names(cluster: Cluster, sql: str) -> list[str]:
 
 
 def node_versions(cluster: Cluster) -> list[str]:
-    """Return the versions of Ignite on the nodes, each once.
+    """Return the versions of Ignite on the server nodes, each once.
 
     :raises ThinError: the nodes have no SQL (ignite-indexing or ignite-calcite), or this user may not use it.
     """
-    return sorted({row[0] or "" for row in _texts(cluster, "SELECT VERSION FROM SYS.NODES")})
+    return sorted({row[0] or "" for row in _texts(cluster, "SELECT VERSION FROM SYS.NODES WHERE IS_CLIENT = FALSE")})
 
 
 def _texts(cluster: Cluster, sql: str, *arguments: str) -> list[Row]:

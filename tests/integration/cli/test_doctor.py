@@ -33,6 +33,12 @@ def test_doctor_asks_every_server_from_here_and_from_the_executors(
     assert [line for line in lines if "Dry run" in line and f"1 caches would be sent: {name}-c" in line]
     assert set(Topics(KafkaClients(kafka.client_config)).existing()) == before, "it writes nothing"
 
+    settings = json.loads(file.read_text())
+    file.write_text(json.dumps(settings | {"run_mode": "continuous", "failover_policy": "BACKLOG"}))
+    streams = command("doctor", str(file), "--no-spark")
+    assert streams.returncode == 0, streams.stdout + streams.stderr
+    assert [line for line in streams.stdout.splitlines() if line.startswith("ok") and "follow them for failover_policy BACKLOG" in line]
+
     (closed,) = free_ports(1)
     ill = command("doctor", str(file), "--no-spark", "--json", ignite=f"127.0.0.1:{closed}")
     assert ill.returncode == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 import uuid
+from collections.abc import Callable
 from typing import Any, cast
 
 import pyarrow as pa
@@ -64,6 +65,9 @@ class Node:
 
     def connection(self, _: object = None) -> ThinConnection:
         return cast(ThinConnection, self.connected)
+
+    def ask(self, question: Callable[[ThinConnection], bytes]) -> bytes:
+        return question(self.connection())
 
     def send(self, op: int, payload: bytes) -> int:
         self.ops.append(op)

@@ -226,10 +226,26 @@ class _Batch:
         if rest.size < _FEW_ROWS:
             return rest
         texts = self._texts if rest.size == len(self._texts) else self._texts.take(pa.array(rest))
-        groups, left = payloads_by_name(rest, texts, self._schema_or_none)
-        for group in groups:
-            left.append(self._group(group, _MOST_CUTS))
+        groups, others, unknown = payloads_by_name(rest, texts, self._schema_or_none)
+        apart = self._read_singly(unknown)
+        left = [others, *(self._runs(group, np.searchsorted(group.rows, apart), _MOST_CUTS) for group in groups)]
         return np.sort(np.concatenate(left))
+
+    def _read_singly(self, rows: RowIndex) -> RowIndex:
+        """Read rows one by one; returns those that are not bad."""
+        before = len(self._bad)
+        self._singly(rows)
+        return rows[~np.isin(rows, [row for row, _ in self._bad[before:]])]
+
+    def _runs(self, group: PayloadGroup, cuts: RowIndex, most: int) -> RowIndex:
+        """Read a group in runs that end at some of its places; returns the rows that are left.
+
+        No fields are merged across a record that is read alone: a type has its fields in the order of the records.
+        """
+        runs = [run for run in np.split(np.arange(len(group.rows)), cuts) if run.size]
+        if len(runs) - 1 > most:
+            return group.rows
+        return np.concatenate([self._group(group.take(run), most - len(runs) + 1) for run in runs])
 
     def _schema_or_none(self, text: str) -> ConnectSchema | None:
         try:
@@ -240,8 +256,7 @@ class _Batch:
     def _group(self, group: PayloadGroup, cuts: int) -> RowIndex:
         """Read the records of a group, and one by one those that are not as the others; returns the rows that are left.
 
-        A bad record decides about no type, so the others are read again without it. Neither are fields merged across a record that is
-        read alone: a type has its fields in the order of the records.
+        A bad record decides about no type, so the others are read again without it.
         """
         merged = group.merge() if group.several else None
         if merged is None or cuts < 0:
@@ -253,12 +268,9 @@ class _Batch:
             return group.rows[:0]
         if odd.size > _MOST_SINGLE:
             return group.rows
-        before = len(self._bad)
-        self._singly(group.rows[odd])
-        bad = np.isin(group.rows[odd], [row for row, _ in self._bad[before:]])
-        fit = np.setdiff1d(np.arange(len(group.rows)), odd)
-        runs = np.split(fit, np.searchsorted(fit, odd[~bad]))
-        return np.concatenate([self._group(group.take(run), cuts - max(1, len(runs) - 1)) for run in runs if run.size] or [odd[:0]])
+        apart = self._read_singly(group.rows[odd])
+        fit = group.take(np.setdiff1d(np.arange(len(group.rows)), odd))
+        return self._runs(fit, np.searchsorted(fit.rows, apart), cuts - 1) if len(fit.rows) else fit.rows
 
     @staticmethod
     def _quoted(payloads: pa.BinaryArray, known: KnownSchema) -> Mask | None:

@@ -56,31 +56,32 @@ class PayloadGroup:
 
 def payloads_by_name(
     rows: RowIndex, texts: pa.BinaryArray, schema_of: Callable[[str], ConnectSchema | None]
-) -> tuple[list[PayloadGroup], list[RowIndex]]:
-    """Group records by the name of their STRUCT; the second result has the rows that are in no group, such as those spelled otherwise.
+) -> tuple[list[PayloadGroup], RowIndex, RowIndex]:
+    """Group records by the name of their STRUCT.
 
     :param schema_of: the schema that a text describes; None if there is none.
+    :returns: the groups, the rows without such a STRUCT, and the rows that are spelled otherwise, whose schema is not known.
     """
     groups: dict[str | None, _Group] = {}
     groups_of: dict[bytes, tuple[_Group, int] | None] = {}
-    left = []
+    others, unknown = [], []
     for row, text in zip(rows.tolist(), texts.to_pylist(), strict=True):
         begin, middle = _BEGIN.match(text), _MIDDLE.search(text)
         if begin is None or middle is None or not text.endswith(_END):
-            left.append(row)
+            unknown.append(row)
             continue
         head = text[begin.end() : middle.start()]  # no schema if the member is one of the schema: then it describes none
         if head not in groups_of:
             groups_of[head] = _group_of(groups, head, schema_of)
         found = groups_of[head]
         if found is None:
-            left.append(row)
+            others.append(row)
         else:
             group, number = found
             group.rows.append(row)
             group.payloads.append(text[middle.end() : -len(_END)])
             group.numbers.append(number)
-    return [group.whole() for group in groups.values()], [np.array(left, np.int64)]
+    return [group.whole() for group in groups.values()], np.array(others, np.int64), np.array(unknown, np.int64)
 
 
 def _group_of(groups: dict[str | None, _Group], head: bytes, schema_of: Callable[[str], ConnectSchema | None]) -> tuple[_Group, int] | None:

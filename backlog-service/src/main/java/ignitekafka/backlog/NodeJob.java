@@ -26,15 +26,18 @@ final class NodeJob<T> implements IgniteCallable<T> {
     /** Timeout of the answers of other nodes. */
     private static final long TIMEOUT_MS = 30_000;
 
-    /** The work by Java's serialization: Ignite before 2.16 cannot marshal a lambda on Java 17. */
-    private final byte[] work;
+    /**
+     * The work by Java's serialization: Ignite before 2.16 cannot marshal a lambda on Java 17. Earlier jars had a field {@code work} of another
+     * type, which Ignite keeps in the metadata of this class and would refuse to change.
+     */
+    private final byte[] serializedWork;
 
     @IgniteInstanceResource
     private transient Ignite ignite;
 
     private NodeJob(GridKernalContext ctx, Work<T> work) {
         try {
-            this.work = U.marshal(ctx.marshallerContext().jdkMarshaller(), work);
+            serializedWork = U.marshal(ctx.marshallerContext().jdkMarshaller(), work);
         } catch (IgniteCheckedException e) {
             throw U.convertException(e);
         }
@@ -77,7 +80,7 @@ final class NodeJob<T> implements IgniteCallable<T> {
     public T call() throws IgniteCheckedException {
         GridKernalContext ctx = ((IgniteEx) ignite).context();
         Work<T> sent =
-                U.unmarshal(ctx.marshallerContext().jdkMarshaller(), work, U.resolveClassLoader(null, ctx.config()));
+                U.unmarshal(ctx.marshallerContext().jdkMarshaller(), serializedWork, U.resolveClassLoader(null, ctx.config()));
 
         return sent.run(BacklogPlugin.of(ctx));
     }
