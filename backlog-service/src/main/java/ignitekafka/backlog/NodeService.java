@@ -5,7 +5,7 @@ import org.apache.ignite.services.ServiceContext;
 
 /**
  * A service for all versions of {@link IgniteVersions}: up to Ignite 2.12 a service must have the methods with a
- * context; since 2.13 Ignite calls others, which call these.
+ * context, and later versions still call them, although they have others without one.
  */
 @SuppressWarnings("deprecation")
 abstract class NodeService implements Service {
