@@ -27,8 +27,8 @@ final class NodeJob<T> implements IgniteCallable<T> {
     private static final long TIMEOUT_MS = 30_000;
 
     /**
-     * The work by Java's serialization: Ignite before 2.16 cannot marshal a lambda on Java 17. Earlier jars had a field {@code work} of another
-     * type, which Ignite keeps in the metadata of this class and would refuse to change.
+     * The work by Java's serialization: Ignite before 2.16 cannot marshal a lambda on Java 17. Earlier jars had a field
+     * {@code work} of another type, which Ignite keeps in the metadata of this class and would refuse to change.
      */
     private final byte[] serializedWork;
 
@@ -79,8 +79,8 @@ final class NodeJob<T> implements IgniteCallable<T> {
     @Override
     public T call() throws IgniteCheckedException {
         GridKernalContext ctx = ((IgniteEx) ignite).context();
-        Work<T> sent =
-                U.unmarshal(ctx.marshallerContext().jdkMarshaller(), serializedWork, U.resolveClassLoader(null, ctx.config()));
+        Work<T> sent = U.unmarshal(
+                ctx.marshallerContext().jdkMarshaller(), serializedWork, U.resolveClassLoader(null, ctx.config()));
 
         return sent.run(BacklogPlugin.of(ctx));
     }
