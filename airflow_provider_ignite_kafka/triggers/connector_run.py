@@ -63,11 +63,12 @@ class ConnectorRunTrigger(BaseTrigger):
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Poll until the run has ended, reports nothing any more, or the task times out."""
         try:
-            yield TriggerEvent(await self._followed())
+            event = TriggerEvent(await self._followed())
         except asyncio.CancelledError:
             if not calls_on_kill():
                 await self.on_kill()
             raise
+        yield event  # not in the block: a trigger that is ended after its event has no run to stop
 
     async def _followed(self) -> dict[str, Any]:
         try:

@@ -26,7 +26,7 @@ from airflow_provider_ignite_kafka import get_provider_info
 from airflow_provider_ignite_kafka.airflow_api import READS_CONN_FIELDS
 from airflow_provider_ignite_kafka.hooks import connection_form
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
-from tests.support.airflow_versions import FIELDS_IN_PROVIDER_INFO, FORM_WITHOUT_FAB
+from tests.support.airflow_versions import FIELDS_IN_PROVIDER_INFO, FORM_WITHOUT_FAB, forget_providers
 
 AIRFLOW = Path(airflow.__file__).parent
 INFO = get_provider_info()
@@ -129,6 +129,7 @@ def test_installed_package_is_found_by_airflow() -> None:
 @FORM_WITHOUT_FAB
 def test_form_of_airflow() -> None:
     """The form as the API server of this version makes it, from the provider info or by methods of the hook."""
+    forget_providers()
     [form] = [hook for hook in HookMetaService.hook_meta_data() if hook.connection_type == "ignite"]
     fields = dict(form.extra_fields or {})
     assert set(fields) == set(CONNECTION["conn-fields"])
