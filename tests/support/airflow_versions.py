@@ -69,7 +69,6 @@ def since(minor: int, what: str) -> pytest.MarkDecorator:
 
 TASK_STORE = since(3, "state store of tasks")
 ASSET_STORE = since(3, "state store of assets")
-TRIGGER_ON_KILL = since(3, "on_kill of triggers")
 WATCHER_MAPPINGS = since(3, "mappings in the arguments of watchers, which it damages")
 RUN_TYPES = since(2, "allowed_run_types of Dags")
 HUMAN_IN_THE_LOOP = since(1, "tasks that a person answers")

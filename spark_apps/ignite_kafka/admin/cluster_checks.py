@@ -28,8 +28,6 @@ from ..source.stream.query_capture import capture_of
 from .findings import FAILED, OK, WARNING, Diagnosis, Place
 from .reachability import CONNECT_S, problem_of
 
-_NODES = "Ignite nodes"
-
 
 def check_ignite(settings: ConnectorSettings, secrets: Secrets, found: Diagnosis) -> None:
     """Connect and log in to each address of the settings and to each node that the cluster names."""
@@ -45,7 +43,7 @@ def check_ignite(settings: ConnectorSettings, secrets: Secrets, found: Diagnosis
         for node, addresses in sorted(nodes.items()):
             _check_node(cluster, node, addresses, found)
         if not nodes:
-            found.add(_NODES, WARNING, "they are too old to name each other", "List every node in ignite_addresses.")
+            found.add("Ignite nodes", WARNING, "they are too old to name each other", "List every node in ignite_addresses.")
             found.places += [Place(f"Ignite {address}", (_with_port(address),)) for address in answered]
         _check_versions(cluster, found)
         found.add("Ignite caches", OK, f"{len(cluster.cache_names())} are visible")

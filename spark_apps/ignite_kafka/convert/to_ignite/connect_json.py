@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from ...common.arrays import Mask, RowIndex
 from ...settings.converters import JSON
 from ..connect import ConnectColumn, ConnectPart, ConnectSchema, Deserialized
-from .envelope_texts import member_texts, split_head
+from .envelope_texts import BEGINS, SPACE, member_texts, split_head
 from .json_rows import parse, without_leading_zeros
 from .json_values import Doubled, Refused
 from .known_schemas import KnownSchema, KnownSchemas, SchemaOf
@@ -34,10 +34,8 @@ NOT_AN_ENVELOPE = (
     "If the topic has plain JSON, set schemas.enable=false; auto reads both"
 )
 _MEMBERS = frozenset({"schema", "payload"})
-_BEGINS = r'^[ \t\r\n]*\{[ \t\r\n]*"(schema|payload)"[ \t\r\n]*:'
 _BINARY = pa.binary()
 _NULL, _MISSING, _CLOSE = pa.scalar(b"null", _BINARY), pa.scalar(None, _BINARY), b"}"
-_SPACE = " \t\r\n"
 _FEW_SCHEMAS, _FEW_ROWS = 4, 16  # up to which schemas are not merged
 _MOST_CUTS = 16  # in a group of records that are merged
 _MOST_SCHEMAS = 64  # of one batch; the records of further ones are read one by one
@@ -138,7 +136,7 @@ class _Batch:
 
     def _read_whole(self, rest: RowIndex) -> None:
         if self._owner.plain:
-            begin = np.asarray(pc.match_substring_regex(self._texts, _BEGINS))
+            begin = np.asarray(pc.match_substring_regex(self._texts, BEGINS))
             if not begin.all():
                 self._add_plain(rest[~begin], self._texts.filter(pa.array(~begin)))
             rest = rest[begin]
@@ -318,7 +316,7 @@ class _Batch:
         values.items.append(value)
 
     def _add_plain(self, rows: RowIndex, texts: pa.BinaryArray) -> None:
-        null = pc.equal(pc.ascii_trim(texts.view(pa.string()), _SPACE).view(_BINARY), _NULL)
+        null = pc.equal(pc.ascii_trim(texts.view(pa.string()), SPACE).view(_BINARY), _NULL)
         self._of(None).pieces.append((rows, pc.if_else(null, _MISSING, texts)))
 
     def _of(self, schema: ConnectSchema | None) -> _Values:

@@ -8,7 +8,10 @@ import re
 _SCHEMA = re.compile(r'[ \t\r\n]*\{[ \t\r\n]*"schema"[ \t\r\n]*:[ \t\r\n]*')
 _PAYLOAD = re.compile(r'[ \t\r\n]*,[ \t\r\n]*"payload"[ \t\r\n]*:')
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)  # finds where a value ends; int refuses more than 4,300 digits
-_SPACE = " \t\r\n"
+SPACE = " \t\r\n"
+"""What may stand between the parts of a JSON text."""
+BEGINS = r'^[ \t\r\n]*\{[ \t\r\n]*"(schema|payload)"[ \t\r\n]*:'
+"""Pattern of the beginning of an envelope."""
 
 
 def head_of(text: bytes) -> bytes:
@@ -41,8 +44,8 @@ def member_texts(text: str) -> dict[str, str]:
     while text[at] != "}":
         name, at = _DECODER.raw_decode(text, text.index('"', at))
         begin = text.index(":", at) + 1
-        begin += len(text[begin:]) - len(text[begin:].lstrip(_SPACE))
+        begin += len(text[begin:]) - len(text[begin:].lstrip(SPACE))
         _, end = _DECODER.raw_decode(text, begin)
         found[name] = text[begin:end]
-        at = end + len(text[end:]) - len(text[end:].lstrip(_SPACE))
+        at = end + len(text[end:]) - len(text[end:].lstrip(SPACE))
     return found

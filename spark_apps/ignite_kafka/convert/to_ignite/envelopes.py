@@ -14,16 +14,16 @@ import pyarrow.compute as pc
 
 from ...common.arrays import RowIndex
 from ...ignite.types.model import CacheInfo
+from .envelope_texts import BEGINS
 from .json_rows import parse
 from .json_values import Refused
 
 _MEMBERS = frozenset({"schema", "payload"})
-_BEGINS = r'^[ \t\r\n]*\{[ \t\r\n]*"(schema|payload)"[ \t\r\n]*:'
 
 
 def envelopes(texts: pa.BinaryArray) -> RowIndex:
     """RowIndex of the JSON texts, none null, that are envelopes."""
-    begin = np.flatnonzero(np.asarray(pc.match_substring_regex(texts, _BEGINS)))
+    begin = np.flatnonzero(np.asarray(pc.match_substring_regex(texts, BEGINS)))
     return np.array([row for row in begin.tolist() if _is_envelope(texts[row].as_py())], np.int64)
 
 

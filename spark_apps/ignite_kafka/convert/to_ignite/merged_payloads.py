@@ -38,7 +38,7 @@ class PayloadGroup:
 
     def merge(self) -> MergedSchema | None:
         """The schema of all fields; None if the schemas contradict each other."""
-        return merge(iter(self.schemas))
+        return merge(self.schemas)
 
     def misfits(self, merged: MergedSchema, values: pa.Array, places: RowIndex) -> Mask:
         """See :meth:`.MergedSchema.misfits`; for the values at these places of the group."""

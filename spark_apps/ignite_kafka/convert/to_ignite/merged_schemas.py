@@ -6,7 +6,7 @@ stored as a null one is, so these schemas can be read as one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -136,7 +136,7 @@ def has_fields(schema: ConnectSchema | None) -> bool:
     return schema is not None and schema.type is ConnectType.STRUCT and bool(schema.fields)
 
 
-def merge(schemas: Iterator[ConnectSchema]) -> MergedSchema | None:
+def merge(schemas: Iterable[ConnectSchema]) -> MergedSchema | None:
     """Merge STRUCTs, numbered as they come; None if they contradict each other."""
     merged: MergedSchema | None = None
     for number, schema in enumerate(schemas):
