@@ -24,7 +24,7 @@ import psutil
 from .load_flights import load
 from .servers import IgniteCluster, Jars, KafkaBroker, MissingJars, ServerFailed, free_ports
 from .servers.jars import WORK
-from .servers.marks import end, marked
+from .servers.marks import end, marked, set_mark
 from .stack_airflow import prepare_airflow, start_airflow
 
 MARK = "IGNITE_KAFKA_STACK"
@@ -210,7 +210,7 @@ def main(arguments: list[str]) -> int:
         return 2
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))  # so that a start is undone in order
-    os.environ[MARK] = str(stack.directory)
+    set_mark(MARK, str(stack.directory))
     try:
         if arguments == ["down"]:
             _say(f"ended {', '.join(stack.down()) or 'nothing: no server runs'}")

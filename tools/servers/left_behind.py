@@ -14,7 +14,7 @@ import uuid
 from pathlib import Path
 
 from tools.servers.jars import CHECKOUT
-from tools.servers.marks import end, marked
+from tools.servers.marks import end, marked, set_mark
 
 MARK = "IGNITE_KAFKA_TEST_RUN"
 KEPT = "kept"  # a file of this name in the folder keeps it
@@ -26,7 +26,8 @@ def watch(name: str = MARK, folder: Path | None = None) -> str:
     :param name: environment variable of the mark.
     :param folder: removed at the end, unless it has a file :data:`KEPT`; None: nothing is removed.
     """
-    os.environ[name] = run = uuid.uuid4().hex
+    run = uuid.uuid4().hex
+    set_mark(name, run)
     kept = {variable: value for variable, value in os.environ.items() if variable != name}
     # the pipe's other end closes with this process; a session of its own, so that Ctrl-C does not reach the watcher
     watcher = subprocess.Popen(

@@ -6,12 +6,23 @@ Linux only: /proc/PID/environ.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from contextlib import suppress
 
 import psutil
 
 _STOP_S = 20.0
+
+
+def set_mark(name: str, value: str) -> None:
+    """Set the environment variable ``name`` = ``value`` in this process, so that every process that it starts has the mark.
+
+    A process that changes its title (Airflow's do, by setproctitle) would overwrite its environment in /proc, and its mark with it:
+    ``SPT_NOENV`` makes setproctitle keep the environment.
+    """
+    os.environ[name] = value
+    os.environ["SPT_NOENV"] = "1"
 
 
 def marked(name: str, value: str) -> list[psutil.Process]:
