@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import sysconfig
@@ -13,13 +14,11 @@ import venv
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.airflow_home import ROOT, AirflowHome
 from tests.support.oracle import read_committed
-from tests.support.processes import output_tail
 from tools.servers import IgniteCluster, KafkaBroker
 
 CACHE = "weather"  # one of those that the example lists
@@ -152,25 +151,53 @@ def examples(installed: Path) -> Path:
     return folder
 
 
-def test_snapshot_runs_from_the_wheel(
+def test_the_page_of_the_first_copy_runs_as_it_is_written(
     installed: Path, ignite: IgniteCluster, kafka: KafkaBroker, tmp_path: Path, unique: Callable[[str], str]
 ) -> None:
+    """All commands of the page, with the addresses of these servers; the copy runs from the wheel."""
+    cache = unique("wheel")
     with ignite.client() as client:
-        client.get_or_create_cache(CACHE).clear()
-        client.get_or_create_cache(CACHE).put_all({key: f"person {key}" for key in range(ENTRIES)})
-    host, port = ignite.address.split(":")
-    connections: dict[str, dict[str, Any]] = {
-        "ignite_default": {"conn_type": "ignite", "host": host, "port": int(port)},
-        "kafka_default": {"conn_type": "kafka", "extra": kafka.client_config},
-        "spark_default": {"conn_type": "spark", "host": "local[2]"},
-    }
-    home = AirflowHome(tmp_path / "airflow", examples(installed), connections, python=str(installed), python_path="").migrate()
-    name = unique("wheel")
-    output = home.run("ignite_to_kafka_manual", {"name": name, "cache_whitelist": [CACHE], "topic_prefix": f"{name}-"})
-    assert home.states("ignite_to_kafka_manual") == ["success"], output_tail(output)
-    assert home.results("ignite_to_kafka_manual")[0]["records"] == ENTRIES
-    assert sum(read_committed(kafka.client_config, f"{name}-{CACHE}").counts().values()) == ENTRIES
-    assert str(ROOT) not in output.replace(tempfile.gettempdir(), "")
+        client.get_or_create_cache(cache).put_all({key: f"person {key}" for key in range(ENTRIES)})
+    page = first_copy_page(ignite.address, kafka.bootstrap, cache)
+    home = AirflowHome(tmp_path / "airflow", tmp_path / "dags", {}, python=str(installed), python_path="").migrate()
+    home.dags.mkdir()
+    [settings], [dag] = blocks(page, "json"), blocks(page, "python")
+    (tmp_path / "first.json").write_text(settings)
+    (home.dags / "first_copy.py").write_text(dag)
+    outputs = {}
+    for command in "".join(blocks(page, "bash")).splitlines():
+        words = shlex.split(command)
+        program = [str(installed), "-m", "airflow"] if words[0] == "airflow" else [str(installed.with_name(words[0]))]
+        done = subprocess.run(
+            [*program, *words[1:]], cwd=tmp_path, env=home.env(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout[-5_000:]}"
+        outputs[" ".join(words[:2])] = done.stdout
+    assert "a run will find what it needs" in outputs["ignite-kafka doctor"]
+    assert re.search(rf"{cache} +first-{cache} +{ENTRIES:,} .* yes", outputs["ignite-kafka verify"]), outputs
+    assert "COMPLETED" in outputs["ignite-kafka status"]
+    assert home.states("first_copy") == ["success"]
+    assert sum(read_committed(kafka.client_config, f"first-{cache}").counts().values()) == ENTRIES
+    assert str(ROOT) not in outputs["airflow dags"].replace(tempfile.gettempdir(), "")
+
+
+def first_copy_page(ignite: str, kafka: str, cache: str) -> str:
+    """The page with addresses and a cache that exist."""
+    page = (ROOT / "docs" / "first-copy.md").read_text()
+    host, port = ignite.split(":")
+    for written, here in (
+        ("node-1:10800", ignite),
+        ("--conn-host node-1 --conn-port 10800", f"--conn-host {host} --conn-port {port}"),
+        ("broker-1:9092", kafka),
+        ("airlines", cache),
+    ):
+        assert written in page
+        page = page.replace(written, here)
+    return page
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
 
 
 def clean() -> dict[str, str]:

@@ -25,6 +25,8 @@ TEST_TOOLS = (
 )  # fmt: skip
 # those that an older Airflow requires, too, and which are of its time then; its Starlette tests with httpx
 _OF_THE_TIME = {"cryptography": ">=45", "fastavro": ">=1.9", "jsonschema": ">=4.23", "packaging": ">=25", "httpx2": None}
+# those whose newest versions need Python 3.11; httpx2 serves the tests of Airflow, which are not run there
+_OF_PYTHON_3_10 = {"fastavro": ">=1.9", "hypothesis": ">=6.140", "httpx2": None}
 _OF_TODAY = ("coverage", "hypothesis", "pytest", "pytest-cov", "pytest-timeout", "pytest-xdist")
 
 
@@ -61,6 +63,8 @@ class Environment:
         versions: dict[str, str | None] = {canonicalize_name(name): f"=={version}" for name, version in pins.items()}
         if self.until:
             versions |= _OF_THE_TIME
+        if self.python == "3.10":
+            versions |= _OF_PYTHON_3_10
         return [f"{tool}{versions[tool]}" for tool in TEST_TOOLS if versions[tool]]
 
     def resolve(self, lock: Path) -> None:

@@ -20,6 +20,9 @@ from ..common.redaction import in_message
 from ..common.retry import retry
 from ..common.versions import installed_versions
 from ..errors import IgniteKafkaError, Interrupted, KafkaUnavailable, SettingsError
+from ..ignite.cluster import Cluster
+from ..ignite.protocol import ThinError
+from ..ignite.sql_views import node_versions
 from ..kafka.clients import BRIEF_S, REQUEST_TIMEOUT_S
 from ..kafka.topics import Topics
 from ..settings.connector import ConnectorSettings
@@ -112,6 +115,15 @@ class ConnectorRun(ABC, Generic[S]):
             raise
         self._forget_runs()
         return self._status
+
+    def _record_nodes(self, cluster: Cluster) -> None:
+        """Add the nodes' version of Ignite to the run's record; without it where the nodes do not report it, as a copy needs no SQL."""
+        try:
+            found = [version.partition("#")[0] for version in node_versions(cluster)]
+        except (ThinError, IgniteKafkaError) as error:
+            log.debug("the nodes' version of Ignite is unknown: %s", error)
+            return
+        self._status = replace(self._status, versions={**self._status.versions, "Ignite": " and ".join(found)})
 
     def _forget_runs(self) -> None:
         """Remove old runs from the status topic. This reads the whole topic, so only one run in ten does it."""

@@ -59,6 +59,7 @@ class SinkRun(EpochRun[SinkSettings]):
         settings = self._settings
         self._cluster = self._stack.enter_context(ignite_cluster(settings, self._secrets))
         self._cluster.cache_names()  # a refusal by the cluster comes before the connector is claimed
+        self._record_nodes(self._cluster)
         self._stack.enter_context(connected(settings))
         state = self._state()
         _check_direction(settings, state)

@@ -103,7 +103,7 @@ class RunStatus:
     :param application_id: of the Spark application.
     :param spark_ui: URL of its web UI, which ends with it; empty if that is off.
     :param events: number of health events by id; those of tasks are added when a task ends.
-    :param versions: of the library, Python, Spark and the packages of the driver.
+    :param versions: of the library, Python, Spark, the packages of the driver, and the Ignite nodes where they report it.
     """
 
     state: str

@@ -25,6 +25,7 @@ from tests.support.cache_view import CacheView, read_cache_view
 from tests.support.randomness import generator
 from tests.support.sink_connector import Record, Running, Sink, expected, trade
 from tests.support.waiting import wait_until
+from tools.servers import Jars
 from tools.servers.ignite_config import BACKLOG_REGION
 
 
@@ -39,6 +40,7 @@ def test_records_arrive_with_their_types_and_the_group_has_no_lag(sink: Sink) ->
     with sink.ignite.client() as client:
         rows = list(client.sql(f'select count(*), sum(price) from "{sink.cache}".Trade{sink.name} where symbol is not null'))
     assert rows == [[3_000, sum(number / 4 for number in range(3_000))]]
+    assert result.versions["Ignite"] == ".".join(map(str, Jars.of_checkout().ignite_version))
 
 
 def test_a_later_run_stores_only_new_records(sink: Sink) -> None:

@@ -21,6 +21,7 @@ from ignite_kafka.state.types import type_from_json
 from tests.support import PARTITIONS
 from tests.support.snapshot_world import ROWS, World
 from tests.support.waiting import REQUEST_S
+from tools.servers import Jars
 
 
 def test_every_entry_of_every_cache_arrives_once(fresh: World) -> None:
@@ -34,6 +35,7 @@ def test_every_entry_of_every_cache_arrives_once(fresh: World) -> None:
     found = fresh.verify()
     assert all(cache.equal and not cache.repeated for cache in found.values()), found
     assert {name: cache.records for name, cache in found.items()} == expected
+    assert result.versions["Ignite"] == ".".join(map(str, Jars.of_checkout().ignite_version))
 
 
 def test_the_bytes_of_ignite_arrive_with_their_types(fresh: World) -> None:

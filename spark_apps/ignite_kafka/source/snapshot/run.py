@@ -125,6 +125,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
     def _plan(self, state: ConnectorState, snapshot_id: str) -> tuple[TransferPlan, bool, Mapping[str, CacheConfiguration]]:
         """The plan, whether it continues a snapshot begun before, and configurations of its caches by topic."""
         with self._connect(self._settings, self._secrets) as cluster, connected(self._settings):
+            self._record_nodes(cluster)
             if state.snapshot is not None and state.snapshot.id == snapshot_id:
                 stored = TransferPlan.from_dict(dict(state.snapshot.plan))
                 plan, resumed = continue_plan(stored, self._settings, self._topics), True

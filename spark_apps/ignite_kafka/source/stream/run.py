@@ -67,6 +67,7 @@ class BacklogRun(EpochRun[SourceSettings]):
         owner = self._retry(lambda: owner_of(self._topics, settings.internal_topic_prefix))
         self._cluster, self._capture = cluster, self._retry(lambda: capture_of(settings, cluster, owner))
         self._capture.check()
+        self._record_nodes(cluster)
         self._stack.enter_context(connected(settings))
         self._begin()
         events.emit(events.RUN_STARTED, connector=settings.name, run_id=self._request.run_id, generation=self._plan.generation)
