@@ -91,9 +91,7 @@ COVERED_BY = {
     ),
     "unit/convert/to_ignite/test_object_types.py": "convert.to_ignite.metadata_fields",
     "unit/convert/to_ignite/test_used_types.py": "convert.to_kafka.type_uses",
-    "unit/convert/to_ignite/test_json_rows.py": (
-        "convert.rules.json_bytes convert.rules.polars convert.to_ignite.marked_fields convert.to_ignite.resolve_types"
-    ),
+    "unit/convert/to_ignite/test_json_rows.py": ("convert.rules.polars convert.to_ignite.marked_fields convert.to_ignite.resolve_types"),
     "unit/convert/to_kafka/test_connect_json.py": "convert.to_kafka.schema_json convert.to_kafka.schema_payload",
     "unit/convert/to_kafka/test_json_columns.py": "convert.to_kafka.json_floats",
     "unit/convert/to_kafka/test_connect_columns.py": "convert.to_kafka.connect_schemas",

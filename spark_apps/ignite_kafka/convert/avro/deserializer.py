@@ -8,19 +8,17 @@ from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ...common.arrays import Int64Array, RowIndex
 from ...errors import RegistryError, UnsupportedType
-from ...ignite.binary.byte_columns import data_of, offsets_of
 from ...registry.errors import NOT_FOUND
 from ...registry.schema import AVRO, RegistrySchema
 from ..connect.columns import ConnectColumn, ConnectPart, Deserialized
 from ..connect.schema import ConnectSchema
+from ..rules.registry_header import HEADER_BYTES, schema_ids
 from .decode import decode
 from .options import AvroOptions
 from .references import References, parse_with_references
-from .serializer import MAGIC, PREFIX
 from .to_connect import to_connect
 from .types import AvroType
 
@@ -50,7 +48,7 @@ class AvroDeserializer:
         :raises RegistryError: the registry refuses the credentials. An id that it does not have makes bad rows.
         :raises RegistryUnavailable: the registry did not answer.
         """
-        ids, bad = _ids(data)
+        ids, bad = schema_ids(data)
         parts: list[ConnectPart] = []
         for id, rows in _by_id(ids):
             form = self._form(id)
@@ -59,7 +57,7 @@ class AvroDeserializer:
                 continue
             avro, schema = form
             chosen = data if rows.size == len(data) else data.take(pa.array(rows))
-            columns, broken = decode(chosen, avro, schema, PREFIX)
+            columns, broken = decode(chosen, avro, schema, HEADER_BYTES)
             parts += [ConnectPart(rows[mine], ConnectColumn(column, schema)) for mine, column in columns]
             bad |= {int(rows[row]): f"Avro of schema id {id}: {reason}" for row, reason in broken.items()}
         return Deserialized(tuple(parts), tuple(sorted(bad.items())))
@@ -88,27 +86,6 @@ class AvroDeserializer:
             raise UnsupportedType(f"its schema is one of {found.type}", "Use the converter of that format.")
         avro = parse_with_references(found, self._registry)
         return avro, to_connect(avro, self._options)
-
-
-def _ids(data: pa.BinaryArray) -> tuple[Int64Array, dict[int, str]]:
-    """The schema id of each row, -1 for rows without one, and the reasons of those."""
-    letters, offsets = data_of(data), offsets_of(data).astype(np.int64)
-    starts = offsets[:-1] - offsets[0]
-    long_enough = np.asarray(pc.greater_equal(pc.binary_length(data), PREFIX)).astype(bool)
-    padded = np.concatenate([letters, np.zeros(PREFIX, np.uint8)])
-    first = padded[starts]
-    windows = np.lib.stride_tricks.sliding_window_view(padded, 4)
-    ids = windows[np.minimum(starts + 1, len(windows) - 1)].copy().view(">i4").ravel().astype(np.int64)
-    right = long_enough & (first == MAGIC) & (ids >= 0)
-    bad = {}
-    for row in np.flatnonzero(~right).tolist():
-        if not long_enough[row]:
-            bad[row] = f"{offsets[row + 1] - offsets[row]} bytes, and a value of a schema registry has {PREFIX} before its body"
-        elif first[row] != MAGIC:
-            bad[row] = f"the first byte is {first[row]}, and a value of a schema registry begins with {MAGIC}"
-        else:
-            bad[row] = "the schema id is negative"
-    return np.where(right, ids, -1), bad
 
 
 def _by_id(ids: Int64Array) -> Iterator[tuple[int, RowIndex]]:

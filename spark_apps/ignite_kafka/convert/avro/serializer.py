@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections import OrderedDict
 from dataclasses import dataclass
 from threading import Lock
@@ -16,6 +15,7 @@ from ...errors import RegistryError, UnsupportedType
 from ...registry.schema import AVRO, Registered, RegistrySchema
 from ..connect.columns import ConnectColumn, SparseColumn
 from ..connect.schema import ConnectSchema
+from ..rules.registry_header import HEADER_BYTES, registry_header
 from .encode import encode, encode_sparse
 from .from_connect import from_connect
 from .options import AvroOptions
@@ -23,8 +23,6 @@ from .references import parse_with_references
 from .refused_scales import LatestSchemas, explained
 from .types import AvroType, to_text
 
-MAGIC = 0
-PREFIX = 5
 """Bytes before a body."""
 
 
@@ -95,7 +93,7 @@ class AvroSerializer:
         """Bytes of structs of many schemas; the errors of :meth:`serialize`."""
         schema = column.whole.schema
         assert schema is not None
-        prefixes = np.array([self._form(one, topic).prefix for one in column.schemas], f"V{PREFIX}")
+        prefixes = np.array([self._form(one, topic).prefix for one in column.schemas], f"V{HEADER_BYTES}")
         return encode_sparse(column.whole.data, schema, from_connect(schema, self._options), prefixes[column.schema_of])
 
     def _form(self, schema: ConnectSchema, topic: str) -> _Form:
@@ -123,7 +121,7 @@ class AvroSerializer:
             what = f"the registry has schema {found.id} for these values, whose fields or types differ from those of the entries"
             remedy = "Set auto.register.schemas=true, or register the entries' schema under the subject."
             raise UnsupportedType(what, remedy, subject=subject, topic=topic)
-        return _Form(struct.pack(">bI", MAGIC, found.id), avro)
+        return _Form(registry_header(found.id), avro)
 
     def _subject(self, avro: AvroType, topic: str) -> str:
         record = next((one for one in (avro, *avro.branches) if one.kind == "record"), None)

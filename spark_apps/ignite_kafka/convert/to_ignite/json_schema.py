@@ -23,19 +23,16 @@ from ...registry.schema import JSON, RegistrySchema
 from ...settings.converters import JSON_SCHEMA
 from ..connect import ConnectColumn, ConnectPart, ConnectSchema, Deserialized
 from ..connect.map_entries import has_listed, listed_schema, to_maps
+from ..rules.registry_header import HEADER_BYTES, schema_ids
 from .connect_json import ConnectJsonDeserializer
 from .json_rows import parse
 from .json_schema_types import SchemaReader
 from .json_values import Refused
 
 _BINARY = pa.binary()
-_HEADER = 5  # bytes: 0x00 and the id
 _MOST_BYTES = 2**31 - 1
 _CLOSE, _NOTHING = pa.scalar(b"}", _BINARY), pa.scalar(b"", _BINARY)
-_NO_HEADER = (
-    "it does not begin with 0x00 and four bytes of a schema's id: it was not written by a converter with a schema registry; "
-    "use converter json for plain JSON"
-)
+_PLAIN = "records that were not written by a converter with a schema registry need converter json"
 _NULL_KEY = "a map has a null key, which Arrow's maps cannot hold"
 
 
@@ -58,18 +55,17 @@ class JsonSchemaDeserializer:
         :raises RegistryError: the registry refuses the credentials, or is none.
         :raises RegistryUnavailable: it did not answer for ``retry_timeout_ms``.
         """
-        header = np.asarray(pc.starts_with(data, b"\0")) & (np.asarray(pc.binary_length(data)) >= _HEADER)
-        bad = [(row, _NO_HEADER) for row in np.flatnonzero(~header).tolist()]
-        rows = np.flatnonzero(header)
-        heads = pc.binary_slice(data if header.all() else data.filter(pa.array(header)), 0, _HEADER).dictionary_encode()
-        ids = [int.from_bytes(head[1:], "big") for head in heads.dictionary.to_pylist()]
-        codes = np.asarray(heads.indices)
-        refused = self._refused(ids)
+        id_of, headless = schema_ids(data)
+        bad = [(row, f"{reason}; {_PLAIN}") for row, reason in headless.items()]
+        rows = np.flatnonzero(id_of >= 0)
+        distinct = pa.array(id_of[rows]).dictionary_encode()
+        ids, codes = distinct.dictionary.to_numpy(), np.asarray(distinct.indices)
+        refused = self._refused(ids.tolist())
         if refused:
             wrong = np.isin(codes, list(refused))
             bad += [(row, refused[code]) for row, code in zip(rows[wrong].tolist(), codes[wrong].tolist(), strict=True)]
             rows, codes = rows[~wrong], codes[~wrong]
-        found = self._read(data if rows.size == len(data) else data.take(pa.array(rows)), np.array(ids), codes, topic)
+        found = self._read(data if rows.size == len(data) else data.take(pa.array(rows)), ids, codes, topic)
         parts = []
         for part in found.parts:
             made, null_keys = self._maps(part)
@@ -83,7 +79,7 @@ class JsonSchemaDeserializer:
         if not len(records):
             return Deserialized(())
         begins = pa.array([b'{"schema":%d,"payload":' % id for id in ids.tolist()], _BINARY).take(pa.array(codes))
-        documents = pc.binary_slice(records, _HEADER, _MOST_BYTES)
+        documents = pc.binary_slice(records, HEADER_BYTES, _MOST_BYTES)
         return self._reader.deserialize(pc.binary_join_element_wise(begins, documents, _CLOSE, _NOTHING), topic)
 
     def _refused(self, ids: list[int]) -> dict[int, str]:

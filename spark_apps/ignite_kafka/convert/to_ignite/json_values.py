@@ -5,8 +5,6 @@ Numbers keep their digits until their type is known, so that nothing passes thro
 
 from __future__ import annotations
 
-import base64
-import binascii
 import math
 import re
 from collections import Counter
@@ -18,6 +16,8 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from ...common.redaction import in_message
+from ...ignite.binary.decode_decimals import MAX_MAGNITUDE
+from ..rules.json_bytes import base64_bytes
 from ..rules.json_times import DAY_MS, MOST_MILLIS
 from .exact_numbers import holds
 from .json_columns import UUID_FORM
@@ -29,9 +29,8 @@ _UUID = re.compile(UUID_FORM.replace("$", r"\Z"))
 QUOTED_FLOATS = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}
 _MARKED_RANGES = {"char": (0, 0xFFFF), "time": (0, DAY_MS), "date": (-(2**63), 2**63 - 1)}
 _DECLARE_NUMBER = "declare the field (java.math.BigDecimal, or java.lang.Double where it may be rounded), or use converter ignite-binary"
-_MOST_UNSCALED = 4_000
 _EXACT = Context(prec=100_000, Emax=MAX_EMAX, Emin=MIN_EMIN)
-_MOST_DIGITS = 10_000  # a number like 1E+999999999 is a few bytes here and a gigabyte in Ignite
+MOST_DIGITS = 40_000  # of MAX_MAGNITUDE; a number like 1E+999999999 is a few bytes here and a gigabyte in Ignite
 
 
 class Refused(Exception):
@@ -90,15 +89,12 @@ class QuotedFloat(str):
 def decimal_of(kind: pa.DataType | None, numeric: bool, item: Any) -> Any:
     """A decimal as text if each value has its own scale (`kind` None), else as a Decimal of the type's scale."""
     if numeric:
-        number = _digits(item)
-        value = _decimal(number)
-        if value is None or abs(value.adjusted()) > _MOST_DIGITS or len(number) > _MOST_DIGITS:
-            refuse(f"is a decimal of more than {_MOST_DIGITS} digits")
+        value = number_of(_digits(item))
     elif kind is None:
         refuse("is a decimal whose scale is not known, which the form BASE64 leaves out: declare it, or use NUMERIC")
     else:
-        data = _bytes(item)
-        if not 0 < len(data) <= _MOST_UNSCALED:
+        data = bytes_of(item)
+        if not 0 < len(data) <= MAX_MAGNITUDE:
             refuse(f"is a decimal of {len(data)} bytes, which its type cannot hold")
         value = Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-kind.scale, _EXACT)
     if kind is None:
@@ -109,10 +105,18 @@ def decimal_of(kind: pa.DataType | None, numeric: bool, item: Any) -> Any:
     return rounded
 
 
-def _decimal(number: str) -> Decimal | None:
-    """The number, or None where its exponent is beyond the largest that Python has."""
+def number_of(digits: str) -> Decimal:
+    """Return the decimal of a JSON number; raises Refused if it has more digits than Ignite's largest decimal."""
+    value = parsed(digits)
+    if value is None or abs(value.adjusted()) > MOST_DIGITS or len(digits) > MOST_DIGITS:
+        refuse(f"is a decimal of more than {MOST_DIGITS} digits")
+    return value
+
+
+def parsed(digits: str) -> Decimal | None:
+    """Return the number, None where its exponent is beyond the largest that Python has."""
     try:
-        return Decimal(number)
+        return Decimal(digits)
     except InvalidOperation:
         return None
 
@@ -131,7 +135,7 @@ def scalar_reader(kind: pa.DataType, mark: str | None, *, strict: bool = False) 
     if pa.types.is_floating(kind):
         return partial(_float, kind, strict)
     if pa.types.is_binary(kind):
-        return _bytes
+        return bytes_of
     if pa.types.is_timestamp(kind):
         return lambda item: 1000 * _integer(-MOST_MILLIS, MOST_MILLIS, item)
     if pa.types.is_date32(kind):
@@ -170,12 +174,10 @@ def _integer(low: int, high: int, item: Any) -> int:
     return value
 
 
-def _bytes(item: Any) -> bytes:
-    try:
-        data = base64.b64decode(text_of(item), validate=True)
-    except (binascii.Error, ValueError):
-        data = None
-    if data is None or base64.b64encode(data).decode() != item:
+def bytes_of(item: Any) -> bytes:
+    """Return the bytes of a base64 text; raises Refused if it is none."""
+    data = base64_bytes(text_of(item))
+    if data is None:
         refuse("is no base64")
     return data
 

@@ -8,10 +8,8 @@ Source: org.apache.kafka.connect.json.JsonConverter.convertToConnect (4.3.1).
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -19,9 +17,8 @@ import pyarrow as pa
 from ...ignite.binary.decode_decimals import MAX_MAGNITUDE
 from ..connect import ConnectSchema, ConnectType
 from ..connect.schema import DECIMAL, arrow_type, scale_of, text_type
-from .json_values import Doubled, Number, Refused, scalar_reader, text_of
+from .json_values import MOST_DIGITS, Doubled, Number, Refused, bytes_of, number_of, parsed, scalar_reader, text_of
 
-_MOST_DIGITS = 40_000  # of MAX_MAGNITUDE; a number like 1E+999999999 is a few bytes here and a gigabyte in Ignite
 _DAY_MS = 86_400_000
 _NODES = {dict: "OBJECT", Doubled: "OBJECT", list: "ARRAY", Number: "NUMBER", str: "STRING", bool: "BOOLEAN", type(None): "NULL"}
 
@@ -171,18 +168,10 @@ def _whole(item: Any) -> Any:
     """1.0 and 1e3 as the digits of an integer; anything else as it is."""
     if type(item) is not Number or item.lstrip("-").isdecimal():
         return item
-    value = _parsed(item)
+    value = parsed(item)
     if value is None or value.adjusted() > 20 or value != value.to_integral_value():
         return item
     return Number(int(value))
-
-
-def _parsed(digits: str) -> Decimal | None:
-    """The number, or None where its exponent is beyond the largest that Python has."""
-    try:
-        return Decimal(digits)
-    except InvalidOperation:
-        return None
 
 
 def _temporal(kind: pa.DataType) -> _Read:
@@ -223,14 +212,12 @@ def _decimal(schema: ConnectSchema) -> _Read:
 
 def _numeric(digits: str, scale: int) -> Decimal:
     """The number at the schema's scale if that holds it, else at its own."""
-    value = _parsed(digits)
-    if value is None or abs(value.adjusted()) > _MOST_DIGITS or len(digits) > _MOST_DIGITS:
-        raise Refused(f"is a decimal of more than {_MOST_DIGITS} digits", of_value=True)
+    value = number_of(digits)
     sign, figures, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     shift = exponent + scale
     unscaled = int(Decimal((sign, figures, 0)))
-    if 0 <= shift <= _MOST_DIGITS:
+    if 0 <= shift <= MOST_DIGITS:
         return _of_scale(unscaled * int(10**shift), scale)
     if shift < 0 and not unscaled % 10 ** min(-shift, len(figures) + 1):
         return _of_scale(unscaled // 10**-shift if unscaled else 0, scale)
@@ -246,6 +233,6 @@ def _bytes(item: Any) -> bytes:
     if type(item) is not str:
         raise _wrong("Bytes should be encoded as base64 text", item)
     try:
-        return base64.b64decode("".join(item.split()), validate=True)
-    except (binascii.Error, ValueError):
-        raise Refused("is no base64: Invalid bytes field", of_value=True) from None
+        return bytes_of(item)
+    except Refused as error:
+        raise error.because("Invalid bytes field") from None

@@ -20,6 +20,7 @@ from ...settings.converters import JSON_SCHEMA
 from ..connect import ConnectColumn, ConnectSchema
 from ..connect.columns import SparseColumn
 from ..connect.map_entries import has_listed, listed_schema, to_lists
+from ..rules.registry_header import registry_header
 from .json_columns import JsonFormat
 from .json_schema_reads import refused_at
 from .json_schema_text import json_schema_text
@@ -90,4 +91,4 @@ class JsonSchemaSerializer:
             what = f"the registered schema does not read the entries': {at}"
             remedy = "Register a schema that does, or set latest.compatibility.strict or id.compatibility.strict to false."
             raise RegistryError(what, remedy, subject=subject, id=registered.id)
-        return b"\0" + registered.id.to_bytes(4, "big")
+        return registry_header(registered.id)

@@ -6,7 +6,6 @@ bool; timestamps, dates and times as integers.
 
 from __future__ import annotations
 
-import base64
 import math
 import re
 import struct
@@ -27,6 +26,7 @@ from ...ignite.types import type_codes as codes
 from ...ignite.types.key_kind import KeyKind
 from ...ignite.types.model import TypeSource
 from ..connect.schema import ConnectSchema, scale_of
+from ..rules.json_bytes import base64_bytes
 
 _UUID_TEXT = 36
 _MOST_INTEGER = 20
@@ -172,21 +172,14 @@ def _uuid(value: Any) -> bytes | None:
 
 
 def _bytes(value: Any) -> bytes | None:
-    data = _from_base64(value) if type(value) is str else value
+    data = base64_bytes(value) if type(value) is str else value
     return struct.pack("<Bi", codes.BYTE_ARRAY, len(data)) + data if isinstance(data, bytes) else None
-
-
-def _from_base64(text: str) -> bytes | None:
-    try:
-        return base64.b64decode(text, validate=True)
-    except ValueError:
-        return None
 
 
 def _decimal(value: Any, scale: int, declared: int | None) -> bytes | None:
     """A decimal of a scale, from a number or from the base64 text of its unscaled bytes."""
     if type(value) is str:
-        unscaled = _from_base64(value)
+        unscaled = base64_bytes(value)
         if not unscaled or len(unscaled) > _MOST_UNSCALED:
             return None
         shift = scale if declared is None else declared

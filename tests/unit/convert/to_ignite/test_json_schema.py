@@ -196,12 +196,13 @@ def test_members_that_are_not_required_may_be_optional() -> None:
 def test_bad_records_between_good_ones() -> None:
     entry = {"type": "object", "properties": {"key": {"type": ["integer", "null"]}, "value": {"type": "string"}}}
     entries = {"type": "array", "items": entry, "connect.type": "map"}
-    wrong = [b"", b"{}", b"\0\0\0", b"\0\0\0\0\x09[]"]
+    wrong = [b"", b"{1234}", b"\0\xff\xff\xff\xff[]", b"\0\0\0\0\x09[]"]
     good, bad = read(entries, ['[{"key":1,"value":"a"}]', *wrong, '[{"key":null,"value":"a"}]', "[1]", "[", "[]"])
     assert {row: value for row, (_, value) in good.items()} == {0: [(1, "a")], 8: []}
     assert sorted(bad) == [1, 2, 3, 4, 5, 6, 7]
-    for row in (1, 2, 3):
-        assert "does not begin with 0x00" in bad[row]
+    for row, reason in {1: "0 bytes, and a value", 2: "the first byte is 123, and a value", 3: "the schema id is negative"}.items():
+        assert bad[row].startswith(reason)
+        assert bad[row].endswith("need converter json")
     assert "Schema 9 not found" in bad[4]
     assert "null key" in bad[5]
 

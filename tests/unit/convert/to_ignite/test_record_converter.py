@@ -93,7 +93,7 @@ def test_a_decimal_whose_exponent_nothing_holds_is_a_bad_record(number: str, sca
     converter = record_converter(cache_of({"d": "java.math.BigDecimal"}, scale=scale), GrowingTypes(), rules(decimal_format="NUMERIC"))
     entries = converter.convert(consumed([b'{"d":1.25}', f'{{"d":{number}}}'.encode(), b'{"d":2.5}']))
     assert entries.rows.tolist() == [0, 2]
-    assert [(bad.row, bad.reason) for bad in entries.bad] == [(1, "field d is a decimal of more than 10000 digits")]
+    assert [(bad.row, bad.reason) for bad in entries.bad] == [(1, "field d is a decimal of more than 40000 digits")]
 
 
 def test_every_other_record_bad() -> None:

@@ -1,0 +1,47 @@
+"""The header of a value with a registered schema: a zero byte, then the schema's id in four bytes, big-endian.
+
+Source: io.confluent.kafka.serializers.AbstractKafkaSchemaSerDe (MAGIC_BYTE, idSize); a negative id is no id of a registry.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...common.arrays import Int64Array
+from ...ignite.binary.byte_columns import data_of, offsets_of
+
+HEADER_BYTES = 5
+_MAGIC = 0
+
+
+def registry_header(schema_id: int) -> bytes:
+    """Return the header of values of a schema."""
+    return struct.pack(">bI", _MAGIC, schema_id)
+
+
+def schema_ids(data: pa.BinaryArray) -> tuple[Int64Array, dict[int, str]]:
+    """Return the schema id of each value, -1 for values without one, and by row the reasons of those.
+
+    :param data: N values without nulls.
+    """
+    letters, offsets = data_of(data), offsets_of(data).astype(np.int64)
+    starts = offsets[:-1] - offsets[0]
+    long_enough = np.asarray(pc.greater_equal(pc.binary_length(data), HEADER_BYTES)).astype(bool)
+    padded = np.concatenate([letters, np.zeros(HEADER_BYTES, np.uint8)])
+    first = padded[starts]
+    windows = np.lib.stride_tricks.sliding_window_view(padded, 4)
+    ids = windows[np.minimum(starts + 1, len(windows) - 1)].copy().view(">i4").ravel().astype(np.int64)
+    right = long_enough & (first == _MAGIC) & (ids >= 0)
+    reasons = {}
+    for row in np.flatnonzero(~right).tolist():
+        if not long_enough[row]:
+            reasons[row] = f"{offsets[row + 1] - offsets[row]} bytes, and a value of a schema registry has {HEADER_BYTES} before its body"
+        elif first[row] != _MAGIC:
+            reasons[row] = f"the first byte is {first[row]}, and a value of a schema registry begins with {_MAGIC}"
+        else:
+            reasons[row] = "the schema id is negative"
+    return np.where(right, ids, -1), reasons
