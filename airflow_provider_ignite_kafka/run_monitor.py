@@ -12,7 +12,7 @@ from airflow_provider_ignite_kafka.followed_run import FollowedRun, active_try
 from ignite_kafka.errors import IgniteUnreachable
 from ignite_kafka.ignite.endpoint import IgniteEndpoint, split_address
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.topics import Topics, group_lag
+from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.settings.sink import group_of
 from ignite_kafka.state.status import RunStatus, now_ms, read_run_written, read_runs
 
@@ -83,9 +83,11 @@ class KafkaRunRecords:
 
     def sink_lag(self, topics: Iterable[str]) -> Mapping[str, int]:
         """See :meth:`RunRecords.sink_lag`."""
+        from ignite_kafka.admin.lag import sink_lag
+
         record = self.owner()
         group = group_of(self._connector, record.settings if record else {})
-        return group_lag(Topics(self._clients), group, topics)
+        return sink_lag(Topics(self._clients), group, topics)
 
 
 class RunMonitor:

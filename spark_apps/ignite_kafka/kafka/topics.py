@@ -264,16 +264,6 @@ def _whole(settings: Mapping[str, str], name: str) -> int | None:
     return int(settings[name]) if name in settings else None
 
 
-def group_lag(topics: Topics, group: str, names: Iterable[str]) -> dict[str, int]:
-    """Committed records behind a consumer group's offsets, by topic; partitions without an offset are left out."""
-    places = [(name, number) for name, count in topics.counts(set(names)).items() for number in range(count)]
-    ends = topics.offsets(places, OffsetSpec.latest(), committed=True)
-    lag: dict[str, int] = {}
-    for place, (offset, _) in topics.group_offsets(group, places).items():
-        lag[place[0]] = lag.get(place[0], 0) + max(0, ends.get(place, offset) - offset)
-    return lag
-
-
 def read_to_end(clients: KafkaClients, topics: Topics, topic: str, partitions: list[int]) -> Iterator[Message]:
     """Read every committed record of the partitions, up to the READ_UNCOMMITTED end at the time of the call.
 
