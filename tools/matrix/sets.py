@@ -118,10 +118,11 @@ def _airflow() -> Iterator[VersionSet]:
 
 
 def _spark() -> Iterator[VersionSet]:
-    lowest = Environment("3.10", _LIBRARY, ("pyspark==3.5.9",), lowest=True, java_11=True)
+    # Connect: a test asks whether its sessions are refused
+    lowest = Environment("3.10", _LIBRARY, ("pyspark[connect]==3.5.9",), lowest=True, java_11=True)
     yield VersionSet("spark-3.5", (LIBRARY_UNIT, CONNECTORS), lowest, options=_SPARK)
     for version, python in (("4.0.5", "3.11"), ("4.1.4", "3.12"), ("4.2.0", "3.13")):
-        environment = Environment(python, _LIBRARY, (f"pyspark=={version}",))
+        environment = Environment(python, _LIBRARY, (f"pyspark[connect]=={version}",))
         yield VersionSet(f"spark-{version[:3]}", (LIBRARY_UNIT, CONNECTORS, DATA_SOURCES), environment, options=_SPARK)
 
 
