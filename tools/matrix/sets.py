@@ -50,6 +50,8 @@ _AIRFLOW = ("airflow", "openlineage", "registry")
 _LIBRARY = ("registry",)
 # packages of that time warn of Pythons and of each other; its AnyIO brings a plugin for an older pytest
 _DATED = ("-W", "default", "-p", "no:anyio")
+# what Spark Connect needs, whose sessions a test asks for; the extra connect of PySpark 3.5 excludes NumPy 2
+_CONNECT = ("googleapis-common-protos>=1.65", "grpcio>=1.67", "grpcio-status>=1.67", "pandas>=2.2,<3")
 # PySpark 3.5 leaves the sockets of its results to the garbage collector
 _SPARK = ("-W", "ignore::ResourceWarning")
 _FOLDERS = (
@@ -118,11 +120,10 @@ def _airflow() -> Iterator[VersionSet]:
 
 
 def _spark() -> Iterator[VersionSet]:
-    # Connect: a test asks whether its sessions are refused
-    lowest = Environment("3.10", _LIBRARY, ("pyspark[connect]==3.5.9",), lowest=True, java_11=True)
+    lowest = Environment("3.10", _LIBRARY, ("pyspark==3.5.9", *_CONNECT), lowest=True, java_11=True)
     yield VersionSet("spark-3.5", (LIBRARY_UNIT, CONNECTORS), lowest, options=_SPARK)
     for version, python in (("4.0.5", "3.11"), ("4.1.4", "3.12"), ("4.2.0", "3.13")):
-        environment = Environment(python, _LIBRARY, (f"pyspark[connect]=={version}",))
+        environment = Environment(python, _LIBRARY, (f"pyspark=={version}", *_CONNECT))
         yield VersionSet(f"spark-{version[:3]}", (LIBRARY_UNIT, CONNECTORS, DATA_SOURCES), environment, options=_SPARK)
 
 
