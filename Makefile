@@ -13,7 +13,7 @@ TESTS ?=
 # unit tests that look at the code and the docs themselves, in seconds
 STRUCTURE := $(addprefix tests/unit/,test_docs.py test_features.py test_folders.py test_imports.py test_public_face.py test_sizes.py tools/test_pages.py)
 # what tests of real servers need
-SERVERS := .work/jars/.complete .work/versions/.complete .work/archives/.complete .work/tools/.complete
+SERVERS := .work/jars/.complete .work/versions/.complete .work/archives/.complete .work/tools/.complete .work/packed/.complete
 # each file that Maven gets must have the checksum that its repository names
 MAVEN := mvn --batch-mode --quiet --strict-checksums -Dstyle.color=never
 # processes that run tests side by side, each with servers of its own; 0: none beside this one
@@ -117,7 +117,7 @@ pages: $(VENV)/.project ## writes the generated pages of docs/: settings, option
 
 venv: $(VENV)/.project ## the virtual environment .venv with the versions of constraints.txt
 
-jars: .work/jars/.complete ## the jars of Ignite, Kafka and the backlog service in .work/jars
+jars: .work/jars/.complete ## the jars of Ignite, Kafka, YARN and the backlog service in .work/jars
 
 lock: .work/tools/.complete $(VENV)/.project ## writes requirements/*.txt anew: the packages of constraints.txt with the hashes of their files
 	@for group in build spark airflow; do $(LOCK) --constraint constraints.txt requirements/$$group.in --output-file requirements/$$group.txt; done
@@ -140,6 +140,11 @@ sbom: .work/tools/.complete ## bills of materials (CycloneDX) of the images' Pyt
 # class data of the JVMs that tests start again and again
 .work/archives/.complete: $(VENV)/.project .work/jars/.complete tools/servers/archives.py
 	@$(PYTHON) -c "from tools.servers.archives import main; main()"
+	@touch $@
+
+# the packed Python that YARN unpacks for drivers and executors
+.work/packed/.complete: $(VENV)/.packages .work/tools/.complete tools/packed_python.py
+	@$(PYTHON) -m tools.packed_python
 	@touch $@
 
 .work/tools/.complete: requirements/tools.txt
@@ -168,7 +173,7 @@ $(VENV)/.project: $(VENV)/.packages pyproject.toml setup.cfg setup.py
 .work/jars/.complete: pom.xml $(wildcard tools/jars/*/pom.xml) backlog-service/pom.xml $(shell find backlog-service/src/main -type f)
 	@command -v java > /dev/null || { echo "java is not on the path: install Java 17" >&2; exit 1; }
 	@command -v mvn > /dev/null || { echo "mvn is not on the path: install Maven 3.8 or newer" >&2; exit 1; }
-	@echo "getting the jars of Ignite and Kafka, making that of the backlog service"
+	@echo "getting the jars of Ignite, Kafka and YARN, making that of the backlog service"
 	@$(MAVEN) -DskipTests package
 	@mkdir -p .work/jars/backlog && for jar in backlog-service/target/backlog-service-*.jar; do \
 		cp $$jar .work/jars/backlog/.new && mv .work/jars/backlog/.new .work/jars/backlog/$$(basename $$jar); done # running nodes keep theirs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from airflow_provider_ignite_kafka.followed_run import NOT_STARTED, RunWatch
+from airflow_provider_ignite_kafka.followed_run import ENDED, NOT_STARTED, SILENT, RunWatch
 from airflow_provider_ignite_kafka.hooks.cluster_app import ClusterApp
 from airflow_provider_ignite_kafka.run_monitor import RunMonitor
 from airflow_provider_ignite_kafka.run_progress import ProgressLog
@@ -43,8 +43,8 @@ class ClusterRun:
             if status is not None:
                 self._progress.show(status)
                 self._on_status(status)
-            elif reason is None and self._ask_cluster.due() and self.app.has_ended():
-                reason = NOT_STARTED
+            if reason is None and self._stands_still(status, written_ms) and self._ask_cluster.due() and self.app.has_ended():
+                reason = self._reason_of_ended_app()
             if reason is None and not self._stop_requested and self.monitor.run.time_is_up(now_ms()):
                 self._stop_requested = self.monitor.request_stop()
                 if self._stop_requested:
@@ -53,6 +53,17 @@ class ClusterRun:
             self._progress.log.warning("The status topic could not be read; it is read again in %g s: %s", self.monitor.run.poll_s, error)
             return self._watch.unanswered()
         return reason
+
+    def _stands_still(self, status: RunStatus | None, written_ms: int) -> bool:
+        """Whether the run has written no record for a while, as one whose app died."""
+        return status is None or now_ms() - written_ms > _CLUSTER_POLL_S * 1000
+
+    def _reason_of_ended_app(self) -> str:
+        """Why a run whose app has ended is followed no further; its last record may have come since the poll."""
+        status = self.monitor.status()
+        if status is None:
+            return NOT_STARTED
+        return ENDED if status.ended_ms is not None else SILENT
 
     def follow(self, stopped: Callable[[], bool]) -> str | None:
         """Poll until the run is followed no further, or `stopped` is true (None)."""

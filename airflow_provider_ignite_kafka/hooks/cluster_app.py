@@ -65,6 +65,15 @@ class ClusterApp:
         """Whether YARN runs the app."""
         return self.run.app_id.startswith(_YARN)
 
+    @property
+    def log_command(self) -> str:
+        """Command that shows the driver's log; empty if spark-submit printed no id of the app."""
+        if not self.run.app_id:
+            return ""
+        if self.on_yarn:
+            return f"yarn logs -applicationId {self.run.app_id}"
+        return f"kubectl logs {self.run.app_id}" + (f" --namespace {self.run.namespace}" if self.run.namespace else "")
+
     def kill(self) -> str:
         """Kill the app; return what was done, for the task's log."""
         if not self.run.app_id:

@@ -135,6 +135,8 @@ class ResumableCopy(ResumableJobMixin):
             raise run_result.killed_exception()
         if ended.exit_code and not run.app_id:
             raise run_result.to_exception(cluster.monitor.status(), ended)
+        if cluster.app.log_command:
+            self.log.info("The cluster runs the app as %s. Log of its driver: %s", run.app_id, cluster.app.log_command)
         return run.to_dict()
 
     def get_job_status(self, external_id: Any, context: Context) -> str:
@@ -241,7 +243,7 @@ class ResumableCopy(ResumableJobMixin):
         if status is not None and run_result.succeeded(status, continuous=continuous):
             return self._succeeded(context, status)
         self._report_end(context, status, succeeded=False)
-        raise run_result.killed_exception() if self._killed else run_result.lost_exception(status, reason)
+        raise run_result.killed_exception() if self._killed else run_result.lost_exception(status, reason, cluster.app.log_command)
 
     def _stopped_early(self, monitor: RunMonitor, run: FollowedRun, status: RunStatus) -> bool:
         """Whether a run has followed the request of a task that was killed, and not one of a person or of `run_for`."""

@@ -65,19 +65,25 @@ def to_exception(status: RunStatus | None, ended: AppExit) -> AirflowException:
     return _kind(ended.exit_code)(f"The Spark app ended with exit code {ended.exit_code} and without an error message.{_shown(ended)}")
 
 
-def lost_exception(status: RunStatus | None, reason: str | None) -> AirflowException:
+def lost_exception(status: RunStatus | None, reason: str | None, log_command: str = "") -> AirflowException:
     """The exception for a run in a cluster that did not complete, or is followed no further.
 
     :param reason: of :mod:`.followed_run`.
+    :param log_command: command that shows the driver's log; empty: not known.
     """
+    driver_log = f"the driver's log: {log_command}" if log_command else "the cluster's log of the app"
     if status is not None and status.ended_ms is not None:
-        return to_exception(status, AppExit(0))
+        error = to_exception(status, AppExit(0))
+        return type(error)(f"{error}\nSee {driver_log}")
     if reason == NOT_STARTED:
         return AirflowException(
-            "The app wrote no record to the status topic in time (start_timeout_ms), or its cluster reports that it has ended: see the "
-            "cluster's log of the app. It was stopped. A retry submits it again."
+            "The app wrote no record to the status topic in time (start_timeout_ms), or its cluster reports that it has ended. "
+            f"It was stopped. A retry submits it again. See {driver_log}"
         )
-    return AirflowException("The run reports no progress any more, and was stopped. A retry resumes it.")
+    return AirflowException(
+        "The run reports no progress any more, or its cluster reports that its app has ended, and was stopped. A retry resumes it. "
+        f"See {driver_log}"
+    )
 
 
 def killed_exception() -> AirflowException:

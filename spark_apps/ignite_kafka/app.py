@@ -52,6 +52,7 @@ def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSes
     from .preflight import preflight
     from .runtime.connector_run import RunRequest
     from .runtime.spark_versions import require_spark
+    from .runtime.yarn_attempt import is_over
 
     def work() -> None:
         arguments = Arguments.parse(argv)
@@ -59,7 +60,10 @@ def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSes
         set_log_values(request.settings.log_values)
         stop = stop_on_sigterm(request.settings)
         require_spark()
-        preflight(request.settings, arguments.read_secrets(request.permissions), request.run_id, request.snapshot_id)
+        given = arguments.read_secrets(request.permissions)
+        if is_over(request.settings, given, request.run_id):
+            return
+        preflight(request.settings, given, request.run_id, request.snapshot_id)
         with app_session(request.settings.name) as spark:
             secrets_file = find_secrets(spark, arguments, request.permissions)
             run(spark, RunRequest(request.settings, request.run_id, request.snapshot_id, secrets_file, show_progress, stop))

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ class AirflowHome:
 
     :param python: the interpreter whose packages are used.
     :param python_path: of the runs; empty where the provider is installed.
+    :param variables: environment variables of the runs.
     """
 
     folder: Path
@@ -43,6 +44,7 @@ class AirflowHome:
     connections: Mapping[str, Mapping[str, Any]]
     python: str = sys.executable
     python_path: str = os.pathsep.join((str(ROOT), str(ROOT / "spark_apps")))
+    variables: Mapping[str, str] = field(default_factory=dict)
     runs: int = 0
 
     def migrate(self) -> AirflowHome:
@@ -81,7 +83,7 @@ class AirflowHome:
             "JAVA_TOOL_OPTIONS": spark_jvm_options() if self.python == sys.executable else " ".join(QUICK_JVM),
         }
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("AIRFLOW", "PYSPARK", "SPARK", "PYTHONPATH"))}
-        return {**kept, **settings}
+        return {**kept, **settings, **self.variables}
 
     def start(self, dag_id: str, conf: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None) -> ManagedProcess:
         """Start ``airflow dags test``: a new run of a Dag, with these variables beside those of :meth:`env`."""

@@ -65,6 +65,7 @@ class Jars:
     """Folders of the jars of an Ignite node, a Kafka broker (with Connect), the backlog service for Ignite nodes, and a schema registry.
 
     :param converter: of the Avro converter that tests compare with; it needs the jars of Kafka.
+    :param yarn: of Hadoop's minicluster: YARN and HDFS.
     """
 
     ignite: Path
@@ -72,6 +73,7 @@ class Jars:
     backlog: Path
     registry: Path
     converter: Path
+    yarn: Path
 
     @classmethod
     def of_checkout(cls, *, ignite: str | None = None, kafka: str | None = None) -> Jars:

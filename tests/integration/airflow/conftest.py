@@ -24,6 +24,7 @@ from ignite_kafka.state.configs_writer import ConfigsWriter
 from ignite_kafka.state.status import RUNNING, RunStatus, StatusWriter, now_ms
 from tests.support import PARTITIONS, QUICK_JVM
 from tests.support.airflow_home import ROOT, AirflowHome, use_private_home
+from tests.support.yarn_cluster import YarnCluster
 from tools.servers import IgniteCluster, Jars, KafkaBroker
 
 use_private_home()
@@ -76,6 +77,13 @@ def secured(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
                 cache = client.create_cache(name)
                 cache.put_all({key: f"{name} {key}" for key in range(ENTRIES)})
         yield Secured(ignite, kafka, passwords)
+
+
+@pytest.fixture(scope="session")
+def yarn(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[YarnCluster]:
+    """A YARN cluster with HDFS, shared by all tests of a run."""
+    with YarnCluster(tmp_path_factory.mktemp("yarn"), jars) as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
-"""Streams in a cluster: deferred, resumed after kill -9 of worker, triggerer and scheduler, stopped with their task, ended by `run_for`;
+"""Streams on YARN: deferred, resumed after kill -9 of worker, triggerer and scheduler, stopped with their task, ended by `run_for`;
 and sensors that wait for a stream in the triggerer.
 
-The cluster is a stand-in for YARN (`tests.support.detached_spark`): a real Spark app that outlives its spark-submit.
+YARN, with HDFS, is Hadoop's minicluster (`tests.support.yarn_cluster`); drivers and executors run a packed Python.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from ignite_kafka.state.status import STOPPED, RunStatus, read_runs
 from ignite_kafka.state.target_state import PAUSED, RUNNING, write_target
 from tests.integration.airflow.conftest import DAGS, PREFIX, Secured
 from tests.support.airflow_home import AirflowHome
-from tests.support.detached_spark import DetachedSpark
 from tests.support.oracle import read_committed
-from tests.support.processes import kill_process
+from tests.support.processes import alive, kill_process
 from tests.support.running_airflow import RunningAirflow, running_airflow
 from tests.support.servers import destroy, fill
 from tests.support.waiting import REQUEST_S, wait_until
+from tests.support.yarn_cluster import YarnCluster
 
 DEFERRED, CLEARED, FOLLOWED, SINK = "stream_deferred", "stream_cleared", "stream_followed", "sink_deferred"
 LITTLE_LAG, CAUGHT_UP = "wait_for_lag", "wait_caught_up"
@@ -37,14 +37,14 @@ LITTLE_LAG, CAUGHT_UP = "wait_for_lag", "wait_caught_up"
 class Streams:
     """A stream's Dag runs, its topic and its apps."""
 
-    def __init__(self, secured: Secured, airflow: RunningAirflow, cluster: DetachedSpark, name: str) -> None:
+    def __init__(self, secured: Secured, airflow: RunningAirflow, cluster: YarnCluster, name: str) -> None:
         self.secured, self.airflow, self.cluster, self.name = secured, airflow, cluster, name
         self.cache = f"cache-{name}"
         self.clients = KafkaClients(secured.kafka.client_config)
         self._before = len(cluster.applications())
 
     def start(self, dag_id: str, run_for: str = "") -> str:
-        return self.airflow.trigger(dag_id, {"name": self.name, "cache": self.cache, "run_for": run_for, "submit": self.cluster.submit})
+        return self.airflow.trigger(dag_id, {"name": self.name, "cache": self.cache, "run_for": run_for})
 
     def forget(self) -> None:
         """Remove the cache that :meth:`send` created."""
@@ -110,31 +110,23 @@ class Streams:
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DetachedSpark]:
-    made = DetachedSpark(tmp_path_factory.mktemp("cluster") / "yarn").install()
-    yield made
-    for application in made.running():
-        made.kill(application)
-
-
-@pytest.fixture(scope="module")
-def airflow_running(secured: Secured, cluster: DetachedSpark, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningAirflow]:
+def airflow_running(secured: Secured, yarn: YarnCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningAirflow]:
     dags = tmp_path_factory.mktemp("cluster-dags")
     for name in ("stream_in_cluster.py", "sink_in_cluster.py", "wait_for_connector.py"):
         shutil.copy(DAGS / name, dags)
-    on_yarn = {"spark_cluster": {"conn_type": "spark", "host": "yarn", "extra": {"deploy-mode": "cluster"}}}
-    home = AirflowHome(tmp_path_factory.mktemp("cluster-airflow"), dags, {**secured.connections(), **on_yarn}).migrate()
-    with running_airflow(home, str(cluster.folder)) as made:
+    on_yarn = {"spark_cluster": yarn.connection(**{"deploy-mode": "cluster", "yarn_resourcemanager_webapp_address": yarn.web_address})}
+    connections = {**secured.connections(), **on_yarn}
+    home = AirflowHome(tmp_path_factory.mktemp("cluster-airflow"), dags, connections, variables=yarn.environment).migrate()
+    with running_airflow(home, str(yarn.bin)) as made:
         yield made
 
 
 @pytest.fixture
-def streams(secured: Secured, airflow_running: RunningAirflow, cluster: DetachedSpark, unique: Callable[[str], str]) -> Iterator[Streams]:
-    made = Streams(secured, airflow_running, cluster, unique("cluster"))
+def streams(secured: Secured, airflow_running: RunningAirflow, yarn: YarnCluster, unique: Callable[[str], str]) -> Iterator[Streams]:
+    made = Streams(secured, airflow_running, yarn, unique("cluster"))
     made.send("first")
     yield made
-    for application in cluster.running():
-        cluster.kill(application)
+    yarn.end_all()
     with secured.ignite.client() as client:
         caches = [cache for cache in client.get_cache_names() if cache.startswith(made.cache)]
     for cache in caches:
@@ -217,6 +209,27 @@ def test_cleared_task_stops_its_app_gracefully_and_starts_another(streams: Strea
     streams.stop()
     assert airflow.await_state(CLEARED, run, "success", "failed") == "success", airflow.failure(CLEARED, run)
     assert (streams.started(), second.generation) == (2, 2)
+
+
+@pytest.mark.parametrize("killed", ["the JVM", "all processes of the driver"])
+def test_killed_application_master_is_started_again_by_yarn(streams: Streams, killed: str) -> None:
+    airflow, run = streams.airflow, streams.start(DEFERRED)
+    airflow.await_deferred(DEFERRED, run)
+    streams.await_records(100)
+    [app] = streams.cluster.running()
+    first = streams.cluster.containers(app.id, attempt=1)
+    streams.cluster.kill_master(app.id, jvm_alone=killed == "the JVM")
+    wait_until(lambda: not any(alive(process) for process in first), "end of all processes of the first attempt")
+    streams.send("second")
+    streams.await_records(200)
+    streams.stop()
+    assert airflow.await_state(DEFERRED, run, "success", "failed") == "success", airflow.failure(DEFERRED, run)
+    newest = max(streams.runs(), key=lambda status: status.generation)
+    assert (newest.state, newest.error) == (STOPPED, None)
+    copied = read_committed(streams.secured.kafka.client_config, f"{streams.name}-{streams.cache}").counts()
+    assert set(copied.values()) == {2}, "each key was sent once for each time that it was put"
+    print(killed, streams.started(), [(one.run_id, one.generation, one.state) for one in streams.runs()], airflow.task(DEFERRED, run))
+    print(airflow.log(DEFERRED, run)[-9000:])
 
 
 def test_stream_ends_after_run_for(streams: Streams) -> None:

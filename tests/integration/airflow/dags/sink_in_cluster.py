@@ -1,4 +1,4 @@
-"""Stores one topic in a cache with an app in cluster mode, followed by the triggerer."""
+"""Stores one topic in a cache with an app on YARN, followed by the triggerer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from airflow.sdk import DAG, Param
 
 from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
 
-PARAMS = {name: Param("", type="string") for name in ("name", "cache", "run_for", "submit")}
+PARAMS = {name: Param("", type="string") for name in ("name", "cache", "run_for")}
 
 with DAG("sink_deferred", schedule=None, params=PARAMS, is_paused_upon_creation=False) as dag:
     KafkaToIgniteOperator(
@@ -26,7 +26,8 @@ with DAG("sink_deferred", schedule=None, params=PARAMS, is_paused_upon_creation=
             "progress_interval_ms": 500,
         },
         driver_memory="512m",
-        spark_submit={"spark_binary": "{{ params.submit }}"},
+        conf={"spark.pyspark.python": "./env/bin/python", "spark.authenticate": "true"},
+        spark_submit={"archives": "hdfs:///apps/env.tar.gz#env"},
         stop_timeout_ms=100_000,
         retries=0,
     )

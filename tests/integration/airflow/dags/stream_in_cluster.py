@@ -1,4 +1,4 @@
-"""Streams one cache by an app in a cluster, followed by the triggerer or by the task."""
+"""Streams one cache by an app on YARN, followed by the triggerer or by the task."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from airflow.sdk import DAG, Param
 
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 
-PARAMS = {name: Param("", type="string") for name in ("name", "cache", "run_for", "submit")}
+PARAMS = {name: Param("", type="string") for name in ("name", "cache", "run_for")}
 
 for dag_id, deferrable in (("stream_deferred", True), ("stream_cleared", True), ("stream_followed", False)):
     with DAG(dag_id, schedule=None, params=PARAMS, is_paused_upon_creation=False) as dag:
@@ -28,7 +28,8 @@ for dag_id, deferrable in (("stream_deferred", True), ("stream_cleared", True), 
                 "progress_interval_ms": 500,
             },
             driver_memory="512m",
-            spark_submit={"spark_binary": "{{ params.submit }}"},
+            conf={"spark.pyspark.python": "./env/bin/python", "spark.authenticate": "true"},
+            spark_submit={"archives": "hdfs:///apps/env.tar.gz#env"},
             stop_timeout_ms=100_000,
             retries=2,
             retry_delay=timedelta(seconds=1),

@@ -18,6 +18,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "backlog": "b",
         "registry": "r",
         "converter": "c",
+        "yarn": "y",
     }.items():
         add(tmp_path / "jars" / name, file)
     monkeypatch.setattr(jars, "WORK", tmp_path)

@@ -1,0 +1,63 @@
+"""Attempts of a YARN application: YARN starts a driver again whose application master has died or failed (spark.yarn.maxAppAttempts).
+
+The new driver gets the request of the first one, so it is the same run, which continues after what was committed. But a run whose record
+has an end is over: whoever follows it has seen the end, and decides whether another run begins.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Mapping
+
+from ..common.retry import retry
+from ..errors import IgniteKafkaError, KafkaUnavailable
+from ..kafka.clients import KafkaClients
+from ..settings.connector import ConnectorSettings
+from ..settings.secrets import Secrets
+from ..state.status import RunStatus, read_run_written
+from .clients import kafka_clients
+
+log = logging.getLogger(__name__)
+# container_e17_1410901177871_0001_02_000001: cluster's start and epoch, application, attempt, container
+_CONTAINER = re.compile(r"container_(?:e\d+_)?\d+_\d+_(\d+)_\d+")
+
+
+def attempt_of(environment: Mapping[str, str] = os.environ) -> int:
+    """The number of this attempt of the YARN application, from 1 on; 1 outside YARN, and in YARN's client mode."""
+    found = _CONTAINER.fullmatch(environment.get("CONTAINER_ID", ""))
+    return int(found[1]) if found else 1
+
+
+def ended_before(settings: ConnectorSettings, clients: KafkaClients, run_id: str) -> RunStatus | None:
+    """The record of a run that an earlier attempt has ended; None if there is none. Waits for brokers that do not answer.
+
+    :raises IgniteKafkaError: Kafka refuses the login, or did not answer within ``retry_timeout_ms``.
+    """
+
+    def may_pass(error: IgniteKafkaError) -> bool:
+        return isinstance(error, KafkaUnavailable)
+
+    def read() -> RunStatus | None:
+        return read_run_written(clients, settings.internal_topic_prefix, settings.name, run_id)[0]
+
+    found = retry(read, settings.retry_timeout_ms / 1000, may_pass)
+    return found if found is not None and found.ended_ms is not None else None
+
+
+def is_over(settings: ConnectorSettings, secrets: Secrets, run_id: str) -> bool:
+    """Whether this process is a later attempt of a run that has ended without an error, so that nothing is left to do.
+
+    :raises IgniteKafkaError: the run has ended with this error.
+    """
+    if (attempt := attempt_of()) == 1:
+        return False
+    ended = ended_before(settings, kafka_clients(settings, secrets), run_id)
+    if ended is None:
+        log.warning("YARN's attempt %d of this run: it continues after what was committed", attempt)
+        return False
+    log.warning("YARN's attempt %d of this run, which has ended %s in an earlier one: nothing is started", attempt, ended.state)
+    if ended.error:
+        raise IgniteKafkaError.from_dict(dict(ended.error))
+    return True

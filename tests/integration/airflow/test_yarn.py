@@ -1,0 +1,150 @@
+"""Copies on YARN and HDFS (Hadoop's minicluster) by Airflow's Spark connection: both deploy modes, secrets, kills, and the driver's log."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.airflow.conftest import CACHES, DAGS, ENTRIES, Secured
+from tests.support.airflow_home import AirflowHome
+from tests.support.oracle import read_committed
+from tests.support.processes import ManagedProcess, output_tail
+from tests.support.servers import destroy
+from tests.support.waiting import wait_until
+from tests.support.yarn_cluster import YarnCluster
+
+COPY, STORE = "copy_on_yarn", "store_on_yarn"
+# connections by deploy mode, and by the way to YARN of kills and questions
+CLIENT, REST, COMMAND = "yarn_client", "yarn_rest", "yarn_command"
+
+
+@pytest.fixture(scope="module")
+def on_yarn(secured: Secured, yarn: YarnCluster, tmp_path_factory: pytest.TempPathFactory) -> AirflowHome:
+    """An Airflow whose worker has the clients of YARN on its path."""
+    dags = tmp_path_factory.mktemp("yarn-dags")
+    shutil.copy(DAGS / "copy_on_yarn.py", dags)
+    connections = {
+        **secured.connections(),
+        CLIENT: yarn.connection(),
+        REST: yarn.connection(**{"deploy-mode": "cluster", "yarn_resourcemanager_webapp_address": yarn.web_address}),
+        COMMAND: yarn.connection(**{"deploy-mode": "cluster"}),
+    }
+    variables = {**yarn.environment, "PATH": f"{yarn.bin}{os.pathsep}{os.environ['PATH']}"}
+    return AirflowHome(tmp_path_factory.mktemp("yarn-airflow"), dags, connections, variables=variables).migrate()
+
+
+@pytest.fixture
+def idle(yarn: YarnCluster) -> Iterator[YarnCluster]:
+    """The cluster, on which nothing runs after the test."""
+    yield yarn
+    yarn.end_all()
+
+
+def form(name: str, conn_id: str, **values: Any) -> dict[str, Any]:
+    return {"name": name, "conn_id": conn_id, "secrets_file": "", "topic_prefix": "", **values}
+
+
+def assert_sent_once(secured: Secured, name: str) -> None:
+    for cache in CACHES:
+        counts = read_committed(secured.kafka.client_config, f"{name}-{cache}").counts()
+        assert set(counts.values()) == {1}
+        assert len(counts) == ENTRIES
+
+
+def secrets_of(secured: Secured, file: Path) -> Path:
+    """A mounted secrets file."""
+    login = {name: value for name, value in secured.kafka.client_config.items() if name == "sasl.password"}
+    file.touch(0o600)
+    file.write_text(json.dumps({"ignite": {"username": "ignite", "password": secured.passwords[0]}, "kafka": login}))
+    return file
+
+
+def test_client_mode_runs_executors_with_the_packed_python(
+    secured: Secured, on_yarn: AirflowHome, idle: YarnCluster, unique: Callable[[str], str]
+) -> None:
+    name = unique("client")
+    output = on_yarn.run(COPY, form(name, CLIENT))
+    assert on_yarn.states(COPY)[-1] == "success", output_tail(output)
+    assert on_yarn.results(COPY)[-1]["records"] == len(CACHES) * ENTRIES
+    assert_sent_once(secured, name)
+    assert idle.applications()[-1].final_status == "SUCCEEDED"
+    assert not any(password in output for password in secured.passwords)
+
+
+def test_cluster_mode_ships_secrets_through_a_private_folder(
+    secured: Secured, on_yarn: AirflowHome, idle: YarnCluster, unique: Callable[[str], str]
+) -> None:
+    name = unique("shipped")
+    process = on_yarn.start(COPY, form(name, COMMAND, max_records_per_second=1_000))
+    try:
+        app = submitted(process, idle)
+        staging = idle.staging(app)
+        assert staging[app] == "drwx------", staging
+        assert staging["secrets.json"].startswith("-rw"), staging
+        process.wait()
+    finally:
+        process.stop()
+    output = process.output()
+    assert on_yarn.states(COPY)[-1] == "success", output_tail(output)
+    assert_sent_once(secured, name)
+    assert idle.await_end(app).final_status == "SUCCEEDED"
+    assert idle.staging(app) == {}, "YARN's application removes its secrets"
+    command = f"yarn logs -applicationId {app}"
+    assert f"Log of its driver: {command}" in output
+    collected = wait_until(lambda: idle.collected_log(command), "YARN has collected the log", poll_s=1)
+    assert f"connector {name}" in collected or name in collected
+    assert not any(password in text for text in (output, collected) for password in secured.passwords)
+
+
+def submitted(process: ManagedProcess, cluster: YarnCluster) -> str:
+    """The id of the application that a task has submitted, once its driver runs."""
+
+    def runs() -> str | None:
+        assert process.running(), process.output_tail()
+        running = cluster.running()
+        return running[-1].id if running and running[-1].state == "RUNNING" else None
+
+    return wait_until(runs, "a running application", poll_s=0.5)
+
+
+def test_cluster_mode_reads_a_mounted_secrets_file(
+    secured: Secured, on_yarn: AirflowHome, idle: YarnCluster, unique: Callable[[str], str], tmp_path: Path
+) -> None:
+    source, name = unique("mounted"), unique("stored")
+    secrets_file = str(secrets_of(secured, tmp_path / "secrets.json"))
+    output = on_yarn.run(COPY, form(source, REST, secrets_file=secrets_file))
+    assert on_yarn.states(COPY)[-1] == "success", output_tail(output)
+    assert_sent_once(secured, source)
+    assert "secrets.json" not in next(line for line in output.splitlines() if "Spark-Submit cmd" in line).partition("--mounted-secrets")[0]
+
+    output = on_yarn.run(STORE, form(name, REST, secrets_file=secrets_file, topic_prefix=f"{source}-"))
+    assert on_yarn.states(STORE)[-1] == "success", output_tail(output)
+    assert on_yarn.results(STORE)[-1]["records"] == len(CACHES) * ENTRIES
+    assert idle.applications()[-1].final_status == "SUCCEEDED"
+
+
+@pytest.mark.parametrize("conn_id", [REST, COMMAND])
+def test_a_killed_task_kills_its_snapshot_on_yarn_and_the_retry_resumes(
+    secured: Secured, on_yarn: AirflowHome, idle: YarnCluster, unique: Callable[[str], str], conn_id: str
+) -> None:
+    name = unique("killed")
+    process = on_yarn.start(COPY, form(name, conn_id, max_records_per_second=400))
+    try:
+        first = submitted(process, idle)
+        wait_until(lambda: f"connector {name} RUNNING" in process.output(), "the run's first record", poll_s=0.5)
+        os.kill(process.pid, signal.SIGTERM)  # a snapshot follows no request to stop
+        killed = idle.await_end(first)
+        assert killed.state == "KILLED", killed
+        process.wait()
+    finally:
+        process.stop()
+    assert on_yarn.states(COPY)[-1] == "success", process.output_tail()
+    assert idle.applications()[-1].id != first
+    assert_sent_once(secured, name)
