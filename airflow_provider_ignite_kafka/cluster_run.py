@@ -15,6 +15,7 @@ from ignite_kafka.state.status import RunStatus, now_ms
 
 OnStatus = Callable[[RunStatus], None]
 _CLUSTER_POLL_S = 60.0
+_STILL_S = 60.0  # a run that has written nothing for so long may have lost its app
 _STOP_POLL_S = 0.5
 
 
@@ -56,7 +57,7 @@ class ClusterRun:
 
     def _stands_still(self, status: RunStatus | None, written_ms: int) -> bool:
         """Whether the run has written no record for a while, as one whose app died."""
-        return status is None or now_ms() - written_ms > _CLUSTER_POLL_S * 1000
+        return status is None or now_ms() - written_ms > _STILL_S * 1000
 
     def _reason_of_ended_app(self) -> str:
         """Why a run whose app has ended is followed no further; its last record may have come since the poll."""

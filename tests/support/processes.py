@@ -302,15 +302,21 @@ class AppStarter:
 
 
 class SparkCluster:
-    """A standalone master and workers of one core each, on loopback."""
+    """A standalone master and workers of one core each, on loopback.
 
-    def __init__(self, directory: Path, workers: int = 2, cores: int = 1) -> None:
+    :param conf: Spark properties of master, workers and executors, in the file spark-defaults.conf of :attr:`conf_folder`.
+    """
+
+    def __init__(self, directory: Path, workers: int = 2, cores: int = 1, conf: Mapping[str, str] | None = None) -> None:
+        self.conf_folder = directory / "conf"
+        self.conf_folder.mkdir(mode=0o700)
+        (self.conf_folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in (conf or {}).items()))
         (self.port,) = free_ports(1)
         self.master = f"spark://127.0.0.1:{self.port}"
         launch = [str(SPARK_BIN / "spark-class")]
         name = "org.apache.spark.deploy"
         command = [*launch, f"{name}.master.Master", "--host", "127.0.0.1", "--port", str(self.port), "--webui-port", "0"]
-        env = {**spark_env(), "SPARK_DAEMON_MEMORY": "256m"}
+        env = {**spark_env(), "SPARK_DAEMON_MEMORY": "256m", "SPARK_CONF_DIR": str(self.conf_folder)}
         self._processes = [ManagedProcess(command, directory / "master.log", env)]
         for number in range(workers):
             work = directory / f"worker-{number}"

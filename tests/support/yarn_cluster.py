@@ -149,6 +149,10 @@ class YarnCluster:
                 found.append(process)
         return found
 
+    def drivers(self, app_id: str) -> list[psutil.Process]:
+        """Python processes of an application's drivers."""
+        return [process for process in self.containers(app_id) if process.name().startswith("python") and _runs_app(process)]
+
     def kill_master(self, app_id: str, *, jvm_alone: bool) -> None:
         """Kill the first application master of an application, or all processes of its container (SIGKILL)."""
         driver = [process for process in self.containers(app_id, 1) if process.environ()["CONTAINER_ID"].endswith("_000001")]
@@ -190,3 +194,7 @@ class YarnCluster:
         ).stdout
         found = re.findall(rf"^([drwx-]{{10}}) .* (\S*/{app_id}\S*)$", listed, re.MULTILINE)
         return {name.rpartition("/")[2]: rights for rights, name in found}
+
+
+def _runs_app(process: psutil.Process) -> bool:
+    return any(word.endswith(("ignite_to_kafka.py", "kafka_to_ignite.py")) for word in process.cmdline())

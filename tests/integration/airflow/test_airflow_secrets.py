@@ -7,6 +7,7 @@ import json
 import re
 import threading
 import urllib.request
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 import psutil
 import pytest
 
+from ignite_kafka import events
 from tests.integration.airflow.conftest import DAGS, ENTRIES, Secured
 from tests.support.airflow_home import AirflowHome
 from tests.support.oracle import read_committed
@@ -93,8 +95,10 @@ def holders(folder: Path, secrets: tuple[str, ...]) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SparkCluster, Path]]:
+    """A standalone cluster that authenticates and encrypts: it ships secrets without a permission to do so unprotected."""
     folder = tmp_path_factory.mktemp("spark-cluster")
-    with SparkCluster(folder) as started:
+    conf = {"spark.authenticate": "true", "spark.authenticate.secret": uuid.uuid4().hex, "spark.network.crypto.enabled": "true"}
+    with SparkCluster(folder, conf=conf) as started:
         yield started.await_ready(), folder
 
 
@@ -102,7 +106,8 @@ def test_password_is_nowhere_to_be_seen(
     secured: Secured, cluster: tuple[SparkCluster, Path], tmp_path: Path, unique: Callable[[str], str]
 ) -> None:
     spark, spark_folder = cluster
-    home = AirflowHome(tmp_path / "airflow", DAGS, secured.connections(spark.master)).migrate()
+    variables = {"SPARK_CONF_DIR": str(spark.conf_folder)}
+    home = AirflowHome(tmp_path / "airflow", DAGS, secured.connections(spark.master), variables=variables).migrate()
     name, event_log = unique("hidden"), tmp_path / "events"
     event_log.mkdir()
     with Watch(secured.passwords, free_ports(1)[0]) as watch:
@@ -110,6 +115,7 @@ def test_password_is_nowhere_to_be_seen(
     assert home.states(CLUSTER_DAG) == ["success"], output_tail(output)
     assert home.results(CLUSTER_DAG)[0]["records"] == 2 * ENTRIES
 
+    assert f" {events.SECRETS_EXPOSED.id} # " not in output
     assert watch.found == set()
     assert watch.seen == {"SparkSubmit", "CoarseGrainedExecutorBackend", "pyspark.daemon", "ignite_to_kafka.py", "Spark UI environment"}
     assert holders(home.folder, secured.passwords) == [home.connections_file]  # logs, rendered fields and XCom are under it

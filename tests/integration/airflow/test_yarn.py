@@ -16,11 +16,10 @@ from tests.integration.airflow.conftest import CACHES, DAGS, ENTRIES, Secured
 from tests.support.airflow_home import AirflowHome
 from tests.support.oracle import read_committed
 from tests.support.processes import ManagedProcess, output_tail
-from tests.support.servers import destroy
 from tests.support.waiting import wait_until
 from tests.support.yarn_cluster import YarnCluster
 
-COPY, STORE = "copy_on_yarn", "store_on_yarn"
+COPY, STREAM, STORE = "copy_on_yarn", "stream_on_yarn", "store_on_yarn"
 # connections by deploy mode, and by the way to YARN of kills and questions
 CLIENT, REST, COMMAND = "yarn_client", "yarn_rest", "yarn_command"
 
@@ -82,7 +81,7 @@ def test_cluster_mode_ships_secrets_through_a_private_folder(
     secured: Secured, on_yarn: AirflowHome, idle: YarnCluster, unique: Callable[[str], str]
 ) -> None:
     name = unique("shipped")
-    process = on_yarn.start(COPY, form(name, COMMAND, max_records_per_second=1_000))
+    process = on_yarn.start(COPY, form(name, COMMAND))
     try:
         app = submitted(process, idle)
         staging = idle.staging(app)
@@ -130,21 +129,40 @@ def test_cluster_mode_reads_a_mounted_secrets_file(
     assert idle.applications()[-1].final_status == "SUCCEEDED"
 
 
-@pytest.mark.parametrize("conn_id", [REST, COMMAND])
-def test_a_killed_task_kills_its_snapshot_on_yarn_and_the_retry_resumes(
-    secured: Secured, on_yarn: AirflowHome, idle: YarnCluster, unique: Callable[[str], str], conn_id: str
+def test_a_killed_task_kills_its_snapshot_by_the_command_and_the_retry_resumes(
+    secured: Secured, on_yarn: AirflowHome, idle: YarnCluster, unique: Callable[[str], str]
 ) -> None:
     name = unique("killed")
-    process = on_yarn.start(COPY, form(name, conn_id, max_records_per_second=400))
+    process = on_yarn.start(COPY, form(name, COMMAND))
     try:
         first = submitted(process, idle)
-        wait_until(lambda: f"connector {name} RUNNING" in process.output(), "the run's first record", poll_s=0.5)
         os.kill(process.pid, signal.SIGTERM)  # a snapshot follows no request to stop
-        killed = idle.await_end(first)
-        assert killed.state == "KILLED", killed
+        assert idle.await_end(first).state == "KILLED"
         process.wait()
     finally:
         process.stop()
+    assert f"yarn application -kill {first} ended with exit code 0." in process.output()
     assert on_yarn.states(COPY)[-1] == "success", process.output_tail()
     assert idle.applications()[-1].id != first
     assert_sent_once(secured, name)
+
+
+def test_a_stream_that_follows_no_request_to_stop_is_killed_by_the_rest_api(
+    on_yarn: AirflowHome, idle: YarnCluster, unique: Callable[[str], str]
+) -> None:
+    name = unique("frozen")
+    process = on_yarn.start(STREAM, form(name, REST))
+    try:
+        app = submitted(process, idle)
+        wait_until(lambda: f"connector {name} RUNNING" in process.output(), "the run's first record", poll_s=0.5)
+        [driver] = idle.drivers(app)
+        driver.suspend()
+        os.kill(process.pid, signal.SIGTERM)
+        assert idle.await_end(app).state == "KILLED"
+        process.wait()
+    finally:
+        process.stop()
+    assert "The run has not ended 3 s after the request." in process.output()
+    assert f"YARN was requested to kill {app}." in process.output()
+    assert on_yarn.states(STREAM) == ["failed"]
+    wait_until(lambda: not idle.containers(app), "the end of all processes of the application")

@@ -52,6 +52,7 @@ class Bench:
     active_try: Callable[[str], str | None] = lambda _own_runs: None
     stop_requested: bool = False
     tries: Sequence[RunStatus] = ()
+    written_ago_ms: int = 0  # age of the last record
 
     def order(self, **orders: Any) -> None:
         (self.folder / "orders.json").write_text(json.dumps(orders))
@@ -79,7 +80,7 @@ class FakeMonitor(RunMonitor):
         return FakeMonitor(self._bench, run)
 
     def poll(self) -> tuple[RunStatus | None, int]:
-        return self._bench.status(), now_ms()
+        return self._bench.status(), now_ms() - self._bench.written_ago_ms
 
     def request_stop(self) -> bool:
         assert self._bench.request_stop is not None

@@ -16,7 +16,6 @@ with DAG(
     IgniteToKafkaOperator(
         task_id="copy",
         settings={"name": "{{ params.name }}", "cache_whitelist": "people,places", "topic_prefix": "{{ params.name }}-"},
-        ship_secrets_unprotected=True,  # the cluster of the tests does not authenticate
         driver_memory="512m",
         executor_memory="512m",
         conf={

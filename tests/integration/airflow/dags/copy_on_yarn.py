@@ -1,4 +1,4 @@
-"""Copies on YARN: two caches to topics, and one topic to a cache, with a packed Python, by a Spark that authenticates."""
+"""Copies on YARN: caches to topics, once and as a stream, and topics to caches, with a packed Python, by a Spark that authenticates."""
 
 from __future__ import annotations
 
@@ -11,27 +11,40 @@ from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafk
 from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
 
 NAMES = ("name", "conn_id", "secrets_file", "topic_prefix")
-PARAMS = {**{name: Param("", type="string") for name in NAMES}, "max_records_per_second": Param(None, type=["null", "integer"])}
+PARAMS = {name: Param("", type="string") for name in NAMES}
 ON_YARN: dict[str, Any] = {
     "conn_id": "{{ params.conn_id }}",
     "secrets_file": "{{ params.secrets_file }}",
-    "conf": {"spark.pyspark.python": "./env/bin/python", "spark.authenticate": "true"},
+    "conf": {"spark.pyspark.python": "./env/bin/python", "spark.authenticate": "true", "spark.network.crypto.enabled": "true"},
     "spark_submit": {"archives": "hdfs:///apps/env.tar.gz#env"},
-    "stop_timeout_ms": 100_000,
 }
 
-with DAG("copy_on_yarn", schedule=None, params=PARAMS, render_template_as_native_obj=True) as copy_dag:
+with DAG("copy_on_yarn", schedule=None, params=PARAMS) as copy_dag:
     IgniteToKafkaOperator(
         task_id="copy",
         settings={
             "name": "{{ params.name }}",
             "cache_whitelist": "people,places",
             "topic_prefix": "{{ params.name }}-",
-            "max_records_per_second": "{{ params.max_records_per_second }}",
             "progress_interval_ms": 500,
         },
         retries=1,
         retry_delay=timedelta(seconds=1),
+        **ON_YARN,
+    )
+
+with DAG("stream_on_yarn", schedule=None, params=PARAMS) as stream_dag:
+    IgniteToKafkaOperator(
+        task_id="copy",
+        run_mode="continuous",
+        failover_policy="FULL_SNAPSHOT",
+        settings={
+            "name": "{{ params.name }}",
+            "cache_whitelist": "people",
+            "topic_prefix": "{{ params.name }}-",
+            "progress_interval_ms": 500,
+        },
+        stop_timeout_ms=3_000,
         **ON_YARN,
     )
 

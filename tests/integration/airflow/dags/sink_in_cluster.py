@@ -26,7 +26,11 @@ with DAG("sink_deferred", schedule=None, params=PARAMS, is_paused_upon_creation=
             "progress_interval_ms": 500,
         },
         driver_memory="512m",
-        conf={"spark.pyspark.python": "./env/bin/python", "spark.authenticate": "true"},
+        conf={
+            "spark.pyspark.python": "./env/bin/python",
+            "spark.authenticate": "true",
+            "spark.network.crypto.enabled": "true",
+        },
         spark_submit={"archives": "hdfs:///apps/env.tar.gz#env"},
         stop_timeout_ms=100_000,
         retries=0,

@@ -81,6 +81,19 @@ def test_an_app_without_an_id_is_neither_asked_nor_killed() -> None:
     assert "printed no id" in unknown.kill()
 
 
+@pytest.mark.parametrize(
+    ("run", "command"),
+    [
+        (YARN, "yarn logs -applicationId application_17_0001"),
+        (POD, "kubectl logs copy-1-driver --namespace jobs"),
+        (replace(POD, namespace=""), "kubectl logs copy-1-driver"),
+        (replace(POD, app_id=""), ""),
+    ],
+)
+def test_a_command_shows_the_log_of_the_driver(run: FollowedRun, command: str) -> None:
+    assert ClusterApp(run).log_command == command
+
+
 def test_a_command_of_yarn_that_is_missing_or_fails_is_told(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     yarn = bench.folder / "bin" / "yarn"
     yarn.write_text("#!/bin/sh\nexit 3\n")

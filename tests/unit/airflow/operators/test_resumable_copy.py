@@ -13,6 +13,7 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 from airflow.sdk import AssetAlias
 from airflow.sdk.execution_time.context import OutletEventAccessors
 
+from airflow_provider_ignite_kafka import cluster_run
 from airflow_provider_ignite_kafka.followed_run import SILENT, TIMED_OUT, FollowedRun
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 from airflow_provider_ignite_kafka.run_report import RunReport
@@ -20,7 +21,7 @@ from airflow_provider_ignite_kafka.triggers.connector_run import ConnectorRunTri
 from ignite_kafka.errors import TopicError
 from ignite_kafka.state.status import COMPLETED, FAILED, RUNNING, STOPPED, RunStatus, now_ms
 from tests.support.airflow_versions import TASK_STORE
-from tests.unit.airflow.bench import PASSWORDS, Bench, context, looked_up, operator, run_status
+from tests.unit.airflow.bench import PASSWORDS, Bench, context, looked_up, operator, run_status, write_program
 
 APP = "application_17_0001"
 STREAM: dict[str, Any] = {"run_mode": "continuous", "failover_policy": "BACKLOG"}
@@ -104,6 +105,44 @@ def test_app_that_writes_no_record_is_killed(on_yarn: Bench) -> None:
     with pytest.raises(AirflowException, match="start_timeout_ms"):
         operator(start_timeout_ms=1).execute(given())
     assert (on_yarn.folder / "yarn").read_text() == f"application -kill {APP}\n"
+
+
+@pytest.mark.parametrize(
+    ("ago_ms", "answers", "state"),
+    [
+        (200_000, "FINISHED", None),
+        (200_000, "RUNNING", COMPLETED),  # it only stands still
+        (0, "FAILED", COMPLETED),  # its records are new: the command, a JVM, is not run
+    ],
+)
+def test_an_app_that_died_is_not_awaited_until_its_run_is_silent(
+    on_yarn: Bench, monkeypatch: pytest.MonkeyPatch, ago_ms: int, answers: str, state: str | None
+) -> None:
+    monkeypatch.setattr(cluster_run, "_CLUSTER_POLL_S", 0.001)
+    write_program(on_yarn.folder / "bin" / "yarn", f'echo "$@" >> {on_yarn.folder}/yarn; echo "\tState : {answers}"')
+    on_yarn.status = records(*[active()] * 8, run_status(COMPLETED)) if state else active
+    on_yarn.request_stop, on_yarn.written_ago_ms = lambda _run: False, ago_ms
+    if state:
+        assert operator().execute(given())["state"] == state
+    else:
+        with pytest.raises(AirflowException, match=f"its app has ended(.|\n)*yarn logs -applicationId {APP}"):
+            operator().execute(given())
+    assert (on_yarn.folder / "yarn").exists() is bool(ago_ms)
+
+
+def test_the_end_of_a_run_that_comes_between_a_poll_and_the_question_counts(on_yarn: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_run, "_CLUSTER_POLL_S", 0.001)
+    write_program(on_yarn.folder / "bin" / "yarn", 'echo "\tState : FINISHED"')
+    on_yarn.status, on_yarn.written_ago_ms = records(active(), active(), run_status(COMPLETED)), 200_000
+    assert operator().execute(given())["state"] == COMPLETED
+
+
+def test_the_log_of_the_driver_is_named(on_yarn: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    operator().execute(given())
+    assert f"The cluster runs the app as {APP}. Log of its driver: yarn logs -applicationId {APP}" in capsys.readouterr().out
+    on_yarn.status = lambda: run_status(FAILED, TopicError("may not be written"))
+    with pytest.raises(AirflowFailException, match=f"yarn logs -applicationId {APP}"):
+        operator().execute(given())
 
 
 def deferred(task: IgniteToKafkaOperator, given: Any) -> ConnectorRunTrigger:
