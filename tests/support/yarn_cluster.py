@@ -6,6 +6,7 @@ import json
 import re
 import stat
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +15,6 @@ from urllib.request import urlopen
 from xml.etree import ElementTree
 
 import psutil
-import pyspark
 
 from tests.support import QUICK_JVM
 from tests.support.java_programs import SOURCES, compile_java
@@ -32,9 +32,8 @@ log4j.appender.log=org.apache.log4j.ConsoleAppender
 log4j.appender.log.layout=org.apache.log4j.PatternLayout
 log4j.appender.log.layout.ConversionPattern=%d %p %c{1} %m%n
 """
-# as an administrator writes it: the jars are on all hosts, so that no app uploads them; everything on loopback
+# as an administrator writes it; everything on loopback
 _SPARK_DEFAULTS = {
-    "spark.yarn.jars": f"local:{Path(pyspark.__file__).parent}/jars/*",
     "spark.executor.instances": "1",
     "spark.executor.cores": "2",
     "spark.executor.memory": "512m",
@@ -66,9 +65,10 @@ class YarnCluster:
     """The cluster, running inside ``with``.
 
     :param folder: of its files; :attr:`bin` has the programs that workers need on their PATH.
+    :param python: interpreter whose PySpark submits, and runs in the cluster.
     """
 
-    def __init__(self, folder: Path, jars: Jars) -> None:
+    def __init__(self, folder: Path, jars: Jars, python: str = sys.executable) -> None:
         self.folder, self._jars = folder, jars
         self.bin, self.conf, self._spark_conf = folder / "bin", folder / "conf", folder / "spark"
         classes = folder / "classes"
@@ -76,7 +76,11 @@ class YarnCluster:
             made.mkdir(parents=True)
         compile_java([SOURCES / "MiniYarn.java"], jars.yarn, classes)
         (classes / "log4j.properties").write_text(_LOG4J)
-        (self._spark_conf / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in _SPARK_DEFAULTS.items()))
+        found = subprocess.run([python, "-c", "import pyspark; print(pyspark.__path__[0])"], capture_output=True, text=True, check=True)
+        self._spark_home = found.stdout.strip()
+        # the jars are on all hosts, so that no app uploads them
+        defaults = {**_SPARK_DEFAULTS, "spark.yarn.jars": f"local:{self._spark_home}/jars/*"}
+        (self._spark_conf / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in defaults.items()))
         options = [*QUICK_JVM, "-Xmx512m", "--add-opens=java.base/java.lang=ALL-UNNAMED", "-Djava.net.preferIPv4Stack=true"]
         command = ["java", *options, "-cp", f"{classes}:{jars.yarn}/*", "MiniYarn", str(folder), str(PACKED)]
         self._process = ServerProcess("YARN", command, folder / "yarn.log", cwd=folder)
@@ -107,7 +111,7 @@ class YarnCluster:
             "HADOOP_CONF_DIR": str(self.conf),
             "YARN_CONF_DIR": str(self.conf),
             "SPARK_CONF_DIR": str(self._spark_conf),
-            "SPARK_HOME": str(Path(pyspark.__file__).parent),
+            "SPARK_HOME": self._spark_home,
         }
 
     @property

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import sys
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,6 +35,8 @@ CACHES = ["people", "places"]
 PREFIX, SLOTS = SourceSettings.internal_topic_prefix, 2
 WriteRun = Callable[..., str]
 DAGS = Path(__file__).with_name("dags")
+# of an environment with other versions of Airflow and PySpark, for test_yarn.py: see docs/compatibility.md
+YARN_PYTHON = os.environ.get("TEST_YARN_PYTHON", sys.executable)
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ def secured(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
 @pytest.fixture(scope="session")
 def yarn(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[YarnCluster]:
     """A YARN cluster with HDFS, shared by all tests of a run."""
-    with YarnCluster(tmp_path_factory.mktemp("yarn"), jars) as cluster:
+    with YarnCluster(tmp_path_factory.mktemp("yarn"), jars, YARN_PYTHON) as cluster:
         yield cluster
 
 

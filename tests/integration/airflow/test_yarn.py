@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.airflow.conftest import CACHES, DAGS, ENTRIES, Secured
+from tests.integration.airflow.conftest import CACHES, DAGS, ENTRIES, YARN_PYTHON, Secured
 from tests.support.airflow_home import AirflowHome
 from tests.support.oracle import read_committed
 from tests.support.processes import ManagedProcess, output_tail
@@ -36,7 +36,7 @@ def on_yarn(secured: Secured, yarn: YarnCluster, tmp_path_factory: pytest.TempPa
         COMMAND: yarn.connection(**{"deploy-mode": "cluster"}),
     }
     variables = {**yarn.environment, "PATH": f"{yarn.bin}{os.pathsep}{os.environ['PATH']}"}
-    return AirflowHome(tmp_path_factory.mktemp("yarn-airflow"), dags, connections, variables=variables).migrate()
+    return AirflowHome(tmp_path_factory.mktemp("yarn-airflow"), dags, connections, YARN_PYTHON, variables=variables).migrate()
 
 
 @pytest.fixture
