@@ -1,12 +1,15 @@
 """Pack a Python with the packages that executors need, as docs/deploy.md describes it for YARN: venv, pip, venv-pack.
 
-``python -m tools.packed_python`` writes ``.work/packed/env.tar.gz``, about 160 MB, in half a minute. The packages have the versions of the
-worker, and the hashes of requirements/development.txt. The packed ``bin/python`` is a link to this Python, which is at the same path on
-all hosts of a test.
+    python -m tools.packed_python [REQUIREMENTS FILE]
+
+Writes ``.work/packed/env.tar.gz``, about 150 MB, in half a minute, with the versions and hashes of requirements/development.txt; or a file
+``env.tar.gz`` with those of another lock. The packed ``bin/python`` is a link to this Python, which is at the same path on all hosts of a
+test. TEST_YARN_PACKED names the file that the tests use.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +19,7 @@ from tempfile import TemporaryDirectory
 
 from tools.servers.jars import CHECKOUT, WORK
 
+REQUIREMENTS = CHECKOUT / "requirements" / "development.txt"
 PACKED = WORK / "packed" / "env.tar.gz"
 PACKAGES = ("confluent-kafka", "numpy", "polars", "polars-runtime-32", "pyarrow")
 _TOOLS = WORK / "tools" / "bin"
@@ -32,9 +36,15 @@ def locked(requirements: str, packages: Iterable[str]) -> str:
     return "\n".join(entries[name] for name in packages) + "\n"
 
 
-def pack(target: Path) -> None:
+def packed() -> Path:
+    """The packed Python of the tests."""
+    return Path(os.environ.get("TEST_YARN_PACKED", PACKED))
+
+
+def pack(lock: Path, target: Path) -> None:
     """Write the packed Python, unless it exists.
 
+    :param lock: requirements with hashes, which have :data:`PACKAGES`.
     :raises subprocess.CalledProcessError: a package could not be installed, or the environment not be packed; the output says why.
     """
     if target.exists():
@@ -42,7 +52,7 @@ def pack(target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=target.parent) as folder:
         environment, requirements, new = Path(folder) / "env", Path(folder) / "requirements.txt", Path(folder) / target.name
-        requirements.write_text(locked((CHECKOUT / "requirements" / "development.txt").read_text(), PACKAGES))
+        requirements.write_text(locked(lock.read_text(), PACKAGES))
         _run(sys.executable, "-m", "venv", "--without-pip", environment)
         install = (_TOOLS / "uv", "pip", "install", "--quiet", "--no-progress", "--no-deps", "--require-hashes")
         _run(*install, "--python", environment / "bin" / "python", "--requirement", requirements)
@@ -55,4 +65,4 @@ def _run(*command: str | Path) -> None:
 
 
 if __name__ == "__main__":
-    pack(PACKED)
+    pack(*map(Path, sys.argv[1:3])) if len(sys.argv) > 1 else pack(REQUIREMENTS, PACKED)

@@ -19,8 +19,9 @@ import org.apache.hadoop.yarn.server.MiniYARNCluster;
  * A resource manager, a node manager, a name node and a data node in one process, on loopback, with free ports. Usage:
  * MiniYarn folder archive.
  *
- * <p>Puts the archive into /apps of HDFS, readable by all, so that the node manager unpacks it once for all applications.
- * Writes core-site.xml and yarn-site.xml of clients into folder/conf; then prints "ready" and runs until it is ended.
+ * <p>Puts the archive into /apps of HDFS, readable by all, so that the node manager unpacks it once for all
+ * applications. Writes core-site.xml and yarn-site.xml of clients into folder/conf; then prints "ready" and runs until
+ * it is ended.
  */
 public class MiniYarn {
     public static void main(String[] arguments) throws Exception {
@@ -39,7 +40,8 @@ public class MiniYarn {
         given.set("yarn.scheduler.capacity.maximum-am-resource-percent", "0.9");
         given.setBoolean("yarn.log-aggregation-enable", true);
         given.set("yarn.nodemanager.remote-app-log-dir", "/logs");
-        MiniDFSCluster files = new MiniDFSCluster.Builder(given, folder.resolve("dfs").toFile()).build();
+        MiniDFSCluster files =
+                new MiniDFSCluster.Builder(given, folder.resolve("dfs").toFile()).build();
         given.set("fs.defaultFS", files.getURI().toString());
         MiniYARNCluster cluster = new MiniYARNCluster("yarn", 1, 1, 1);
         cluster.init(given);
@@ -76,7 +78,8 @@ public class MiniYarn {
         org.apache.hadoop.fs.Path apps = new org.apache.hadoop.fs.Path("/apps");
         FileSystem.mkdirs(files, apps, new FsPermission((short) 0755));
         files.copyFromLocalFile(new org.apache.hadoop.fs.Path(archive.toUri()), apps);
-        files.setPermission(new org.apache.hadoop.fs.Path(apps, archive.getFileName().toString()), new FsPermission((short) 0644));
+        files.setPermission(
+                new org.apache.hadoop.fs.Path(apps, archive.getFileName().toString()), new FsPermission((short) 0644));
     }
 
     private static boolean isOfClients(String name) {

@@ -20,12 +20,10 @@ from tests.support import QUICK_JVM
 from tests.support.java_programs import SOURCES, compile_java
 from tests.support.processes import alive, kill_process
 from tests.support.waiting import DEADLINE_S, REQUEST_S, wait_until
-from tools.packed_python import PACKED
+from tools.packed_python import packed
 from tools.servers import Jars
 from tools.servers.process import ServerProcess
 
-ARCHIVE = f"hdfs:///apps/{PACKED.name}#env"
-"""What an operator gives as `archives`: a Python with the packages of executors, for ``./env/bin/python``."""
 _ENDED = ("FINISHED", "FAILED", "KILLED")
 _LOG4J = """log4j.rootLogger=INFO,log
 log4j.appender.log=org.apache.log4j.ConsoleAppender
@@ -62,7 +60,7 @@ class YarnApplication:
 
 
 class YarnCluster:
-    """The cluster, running inside ``with``.
+    """The cluster, running inside ``with``. A packed Python is in HDFS: ``hdfs:///apps/env.tar.gz``.
 
     :param folder: of its files; :attr:`bin` has the programs that workers need on their PATH.
     :param python: interpreter whose PySpark submits, and runs in the cluster.
@@ -82,7 +80,7 @@ class YarnCluster:
         defaults = {**_SPARK_DEFAULTS, "spark.yarn.jars": f"local:{self._spark_home}/jars/*"}
         (self._spark_conf / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in defaults.items()))
         options = [*QUICK_JVM, "-Xmx512m", "--add-opens=java.base/java.lang=ALL-UNNAMED", "-Djava.net.preferIPv4Stack=true"]
-        command = ["java", *options, "-cp", f"{classes}:{jars.yarn}/*", "MiniYarn", str(folder), str(PACKED)]
+        command = ["java", *options, "-cp", f"{classes}:{jars.yarn}/*", "MiniYarn", str(folder), str(packed())]
         self._process = ServerProcess("YARN", command, folder / "yarn.log", cwd=folder)
         self._family: dict[int, psutil.Process] = {}
 

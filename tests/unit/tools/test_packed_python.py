@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.packed_python import PACKAGES, locked
-from tools.servers.jars import CHECKOUT
+from tools.packed_python import PACKAGES, PACKED, REQUIREMENTS, locked, packed
 
 REQUIREMENTS = """first==1.0 \\
     --hash=sha256:aa \\
@@ -31,6 +30,13 @@ def test_a_package_that_is_not_locked_is_named() -> None:
 
 
 def test_the_packages_of_executors_are_locked() -> None:
-    entries = locked((CHECKOUT / "requirements" / "development.txt").read_text(), PACKAGES)
+    entries = locked(REQUIREMENTS.read_text(), PACKAGES)
     assert entries.count("==") == len(PACKAGES)
     assert "--hash=sha256:" in entries
+
+
+def test_a_variable_names_another_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TEST_YARN_PACKED", raising=False)
+    assert packed() == PACKED
+    monkeypatch.setenv("TEST_YARN_PACKED", "/elsewhere/env.tar.gz")
+    assert str(packed()) == "/elsewhere/env.tar.gz"
