@@ -6,7 +6,7 @@ import pytest
 
 from tools.packed_python import PACKAGES, PACKED, REQUIREMENTS, locked, packed
 
-REQUIREMENTS = """first==1.0 \\
+GIVEN = """first==1.0 \\
     --hash=sha256:aa \\
     --hash=sha256:bb
 other==2.0 ; python_version < "3.12" \\
@@ -17,8 +17,8 @@ other-one==3.0 \\
 
 
 def test_entries_are_taken_with_their_hashes() -> None:
-    assert locked(REQUIREMENTS, ["first"]) == "first==1.0 \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\n"
-    assert locked(REQUIREMENTS, ["other-one", "other"]).splitlines()[::2] == [
+    assert locked(GIVEN, ["first"]) == "first==1.0 \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\n"
+    assert locked(GIVEN, ["other-one", "other"]).splitlines()[::2] == [
         "other-one==3.0 \\",
         'other==2.0 ; python_version < "3.12" \\',
     ]
@@ -26,7 +26,7 @@ def test_entries_are_taken_with_their_hashes() -> None:
 
 def test_a_package_that_is_not_locked_is_named() -> None:
     with pytest.raises(LookupError, match="no third"):
-        locked(REQUIREMENTS, ["first", "third"])
+        locked(GIVEN, ["first", "third"])
 
 
 def test_the_packages_of_executors_are_locked() -> None:
