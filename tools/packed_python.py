@@ -37,24 +37,28 @@ def locked(requirements: str, packages: Iterable[str]) -> str:
 
 
 def packed() -> Path:
-    """The packed Python of the tests."""
-    return Path(os.environ.get("TEST_YARN_PACKED", PACKED))
+    """The packed Python of the tests.
+
+    :raises FileNotFoundError: it has not been made.
+    """
+    found = Path(os.environ.get("TEST_YARN_PACKED", PACKED))
+    if not found.exists():
+        raise FileNotFoundError(f"there is no packed Python {found}: run `make setup`, or python -m tools.packed_python")
+    return found
 
 
 def pack(lock: Path, target: Path) -> None:
-    """Write the packed Python, unless it exists.
+    """Write the packed Python.
 
     :param lock: requirements with hashes, which have :data:`PACKAGES`.
     :raises subprocess.CalledProcessError: a package could not be installed, or the environment not be packed; the output says why.
     """
-    if target.exists():
-        return
     target.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=target.parent) as folder:
         environment, requirements, new = Path(folder) / "env", Path(folder) / "requirements.txt", Path(folder) / target.name
         requirements.write_text(locked(lock.read_text(), PACKAGES))
         _run(sys.executable, "-m", "venv", "--without-pip", environment)
-        install = (_TOOLS / "uv", "pip", "install", "--quiet", "--no-progress", "--no-deps", "--require-hashes")
+        install = (_TOOLS / "uv", "pip", "install", "--quiet", "--no-progress", "--no-deps", "--require-hashes", "--compile-bytecode")
         _run(*install, "--python", environment / "bin" / "python", "--requirement", requirements)
         _run(_TOOLS / "venv-pack", "--quiet", "--compress-level", "1", "-p", environment, "-o", new)
         new.rename(target)  # at once: a file that exists is complete

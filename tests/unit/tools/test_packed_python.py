@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tools.packed_python import PACKAGES, PACKED, REQUIREMENTS, locked, packed
+from tools.packed_python import PACKAGES, REQUIREMENTS, locked, packed
 
 GIVEN = """first==1.0 \\
     --hash=sha256:aa \\
@@ -35,8 +37,10 @@ def test_the_packages_of_executors_are_locked() -> None:
     assert "--hash=sha256:" in entries
 
 
-def test_a_variable_names_another_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TEST_YARN_PACKED", raising=False)
-    assert packed() == PACKED
-    monkeypatch.setenv("TEST_YARN_PACKED", "/elsewhere/env.tar.gz")
-    assert str(packed()) == "/elsewhere/env.tar.gz"
+def test_a_variable_names_another_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "env.tar.gz"
+    monkeypatch.setenv("TEST_YARN_PACKED", str(file))
+    with pytest.raises(FileNotFoundError, match=r"env\.tar\.gz: run `make setup`"):
+        packed()
+    file.touch()
+    assert packed() == file
