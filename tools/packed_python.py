@@ -41,7 +41,7 @@ def packed() -> Path:
 
     :raises FileNotFoundError: it has not been made.
     """
-    found = Path(os.environ.get("TEST_YARN_PACKED", PACKED))
+    found = Path(os.environ.get("TEST_YARN_PACKED", PACKED)).absolute()
     if not found.exists():
         raise FileNotFoundError(f"there is no packed Python {found}: run `make setup`, or python -m tools.packed_python")
     return found

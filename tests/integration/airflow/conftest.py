@@ -36,7 +36,7 @@ PREFIX, SLOTS = SourceSettings.internal_topic_prefix, 2
 WriteRun = Callable[..., str]
 DAGS = Path(__file__).with_name("dags")
 # of an environment with other versions of Airflow and PySpark, for test_yarn.py: see docs/compatibility.md
-YARN_PYTHON = os.environ.get("TEST_YARN_PYTHON", sys.executable)
+YARN_PYTHON = os.path.abspath(os.environ.get("TEST_YARN_PYTHON", sys.executable))
 
 
 @dataclass(frozen=True)
