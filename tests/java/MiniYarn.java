@@ -38,6 +38,9 @@ public class MiniYarn {
         given.set("yarn.scheduler.capacity.root.queues", "default");
         given.set("yarn.scheduler.capacity.root.default.capacity", "100");
         given.set("yarn.scheduler.capacity.maximum-am-resource-percent", "0.9");
+        // by this mark the end of a test run finds containers whose node manager was killed
+        String inherited = given.get("yarn.nodemanager.env-whitelist", YarnConfiguration.DEFAULT_NM_ENV_WHITELIST);
+        given.set("yarn.nodemanager.env-whitelist", inherited + ",IGNITE_KAFKA_TEST_RUN");
         given.setBoolean("yarn.log-aggregation-enable", true);
         given.set("yarn.nodemanager.remote-app-log-dir", "/logs");
         MiniDFSCluster files =
