@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools import packed_python
 from tools.gate.recorder import EVENTS
 from tools.gate.results import Events
 from tools.servers import versions
@@ -51,7 +52,13 @@ def run(chosen: VersionSet) -> dict[str, Counts]:
         if chosen.name != "oldest":
             chosen.environment.resolve(chosen.lock)
         home = FOLDER / chosen.name
-        python = chosen.environment.install(chosen.lock, home)
+        installed = chosen.environment.install(chosen.lock, home)
+        if chosen.on_yarn:
+            packed = home / "env.tar.gz"
+            packed_python.pack(chosen.lock, packed)
+            variables |= {"TEST_YARN_PYTHON": str(installed), "TEST_YARN_PACKED": str(packed)}
+        else:
+            python = installed
         if chosen.environment.java_11:
             variables["JAVA_HOME"] = str(versions.java_11())
     for server, version in chosen.servers.items():

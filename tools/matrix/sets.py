@@ -32,6 +32,7 @@ class VersionSet:
     :param environment: Python and its packages; None: the environment of the checkout.
     :param servers: ``ignite`` or ``kafka`` to its version; without one that of pom.xml.
     :param options: of pytest.
+    :param on_yarn: Airflow and YARN's containers have the environment, and pytest that of the checkout.
     """
 
     name: str
@@ -39,6 +40,7 @@ class VersionSet:
     environment: Environment | None = None
     servers: Mapping[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
+    on_yarn: bool = False
 
     @property
     def lock(self) -> Path:
@@ -100,6 +102,7 @@ KAFKA = Suite(
         "tests/integration/sink/test_sink.py",
     ),
 )
+YARN = Suite("copies on YARN", ("tests/integration/airflow/test_yarn.py",))
 THREE_BROKERS = Suite("three brokers", ("tests/faults/test_three_brokers.py",))
 
 _OLDEST_OF_AIRFLOW = Environment(
@@ -127,6 +130,13 @@ def _spark() -> Iterator[VersionSet]:
         yield VersionSet(f"spark-{version[:3]}", (LIBRARY_UNIT, CONNECTORS, DATA_SOURCES), environment, options=_SPARK)
 
 
+def _typical() -> VersionSet:
+    """What many users have: an Airflow of last year, Spark 3.5 on YARN, and servers that are not the newest."""
+    environment = Environment("3.11", _AIRFLOW, ("apache-airflow==3.1.*", "pyspark==3.5.*"), until="2026-03-12")
+    servers = {"ignite": "2.14.0", "kafka": "3.6.2"}
+    return VersionSet("typical", (YARN,), environment, servers, options=("-k", "_mode"), on_yarn=True)
+
+
 def _servers() -> Iterator[VersionSet]:
     for version in ("2.9.1", "2.10.0", "2.11.1", "2.12.0", "2.13.0", "2.14.0", "2.15.0", "2.16.0"):
         yield VersionSet(f"ignite-{version}", (IGNITE,), servers={"ignite": version})
@@ -135,5 +145,5 @@ def _servers() -> Iterator[VersionSet]:
         yield VersionSet(f"kafka-{version}", tests, servers={"kafka": version})
 
 
-SETS = {one.name: one for one in (*_airflow(), *_spark(), *_servers())}
+SETS = {one.name: one for one in (*_airflow(), *_spark(), _typical(), *_servers())}
 """All sets by their names, in the order of the table."""

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tools import packed_python
 from tools.gate.recorder import EVENTS
 from tools.matrix import runs
+from tools.matrix.environments import Environment
 from tools.matrix.runs import Counts
 from tools.matrix.sets import Suite, VersionSet
 from tools.servers import versions
@@ -50,3 +52,15 @@ def test_a_set_without_tests_does_not_pass(folder: Path) -> None:
     (folder / "test_project.py").write_text("")
     results = runs.run(VersionSet("k", (Suite("brokers", (str(folder / "test_project.py"),)),)))
     assert not results["brokers"].good
+
+
+def test_a_set_on_yarn_gives_its_environment_to_airflow_and_yarn(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = Environment("3.11", ())
+    monkeypatch.setattr(Environment, "resolve", lambda self, lock: None)
+    monkeypatch.setattr(Environment, "install", lambda self, lock, home: home / "bin" / "python")
+    monkeypatch.setattr(packed_python, "pack", lambda lock, target: None)
+    expected = {"TEST_YARN_PYTHON": str(folder / "matrix/set/bin/python"), "TEST_YARN_PACKED": str(folder / "matrix/set/env.tar.gz")}
+    test = f"import os\ndef test_a(): assert {expected}.items() <= os.environ.items()\n"
+    (folder / "test_project.py").write_text(test)
+    results = runs.run(VersionSet("set", (Suite("copies on YARN", (str(folder / "test_project.py"),)),), environment, on_yarn=True))
+    assert results == {"copies on YARN": Counts(1, 0, 0)}

@@ -60,3 +60,10 @@ def test_the_tests_of_a_set_exist() -> None:
             file, _, name = test.partition("::")
             assert (CHECKOUT / file).exists(), file
             assert f"def {name}" in (CHECKOUT / file).read_text() if name else True
+
+
+def test_the_typical_set_has_the_spark_and_the_servers_of_clusters() -> None:
+    typical = SETS["typical"]
+    assert typical.environment is not None
+    assert {"apache-airflow==3.1.*", "pyspark==3.5.*"} <= set(typical.environment.requirements())
+    assert typical.servers == {"ignite": "2.14.0", "kafka": "3.6.2"}
