@@ -12,7 +12,10 @@ _THIN_CLIENTS = "https://ignite.apache.org/docs/latest/thin-clients/getting-star
 _LOGO = "/docs/integration-logos/ignite-kafka.svg"
 MONITORED_CLUSTERS = '[{"kafka_conn_id": "kafka_default", "ignite_conn_id": "ignite_default"}]'
 """Default of option `monitored_clusters`, which a server process of Airflow 3.0 and 3.1 does not read from the provider info."""
-_TLS_FILE = "Path of a PEM file; it must be at this path on the worker, the Spark driver and the executors."
+_TLS_FILE = (
+    "Path of a PEM file, which must be at this path on the worker, the Spark driver and the executors; or of a JKS or PKCS#12 store, which "
+    "the worker reads."
+)
 
 
 def _field(label: str, kind: str, description: str = "", **schema: Any) -> dict[str, Any]:
@@ -159,8 +162,10 @@ def _ignite_fields() -> dict[str, Any]:
         "tls": _field("TLS", "boolean", "Encrypt the connections to the nodes.", default=False),
         "ca_file": _field("TLS: CA file", "string", f"Trusted certificates; empty: those of the system. {_TLS_FILE}"),
         "cert_file": _field("TLS: certificate file", "string", f"Certificate of this client. {_TLS_FILE}"),
-        "key_file": _field("TLS: key file", "string", f"Private key of this client. {_TLS_FILE}"),
+        "key_file": _field("TLS: key file", "string", f"Private key of this client; empty if it is in the certificate file. {_TLS_FILE}"),
         "key_password": _field("TLS: key password", "string", "Password of the private key.", format="password"),
+        "ca_password": _field("TLS: CA store password", "string", "Password of a JKS or PKCS#12 CA file.", format="password"),
+        "cert_password": _field("TLS: key store password", "string", "Password of a JKS or PKCS#12 certificate file.", format="password"),
         "verify": _field("TLS: verify certificates", "boolean", "Off: another host can impersonate the cluster.", default=True),
         "check_hostname": _field("TLS: check host names", "boolean", "The certificate must name the host.", default=True),
         "connect_timeout_ms": _field("Connect timeout (ms)", "integer", "Timeout of each address.", default=5000, minimum=1),

@@ -36,7 +36,7 @@ class IgniteConnection:
     """What an Airflow connection says of an Ignite cluster.
 
     :param endpoint: addresses, TLS and timeouts; no secret.
-    :param credentials: user, password and the password of the private key; each may be None.
+    :param credentials: user, password and the passwords of TLS files; each may be None.
     :param timeouts: timeouts in milliseconds that the connection gives, by their names in its extra; settings decide the others.
     :param schema: SQL schema of names without one; None: PUBLIC.
     :param time_zone: time zone of the nodes, for DATE and TIME columns.
@@ -69,7 +69,8 @@ class IgniteConnection:
             check_hostname=extra.boolean("check_hostname", True),
         )
         timeouts = extra.timeouts()
-        credentials = IgniteCredentials(connection.login or None, connection.password or None, extra.text("key_password"))
+        passwords = {name: extra.text(name) for name in ("key_password", "ca_password", "cert_password")}
+        credentials = IgniteCredentials(connection.login or None, connection.password or None, **passwords)
         endpoint = IgniteEndpoint(addresses=_addresses(connection, extra), tls=tls, **timeouts)
         return cls(endpoint, credentials, timeouts, connection.schema or None, extra.time_zone())
 
@@ -106,8 +107,8 @@ def _report_unused(given: IgniteCredentials, used: IgniteCredentials, secrets_fi
 
 def _credentials_of(secrets_file: str) -> IgniteCredentials:
     credentials = secrets.load(secrets_file, permissions()).ignite
-    for secret in (credentials.password, credentials.key_password):
-        if secret:
+    for name, secret in vars(credentials).items():
+        if secret and name != "username":
             mask_secret(secret)
     return credentials
 

@@ -43,7 +43,7 @@ class IgniteClient(pyignite.Client):  # type: ignore[misc]  # without annotation
         self.schema, self.time_zone = schema, ZoneInfo(time_zone)
         self.types = Cluster(endpoint, credentials)  # for columns of objects; connects when it is first asked
         self._endpoint, self._credentials = endpoint, credentials
-        self._context = tls_context(endpoint.tls, credentials.key_password) if endpoint.tls.enabled else None
+        self._context = tls_context(endpoint.tls, credentials) if endpoint.tls.enabled else None
         self._ids = itertools.count(1)
         self._connect([split_address(address) for address in endpoint.addresses])
 

@@ -28,6 +28,7 @@ from ignite_kafka.settings.permissions import NONE, Permissions
 from ignite_kafka.settings.registry_login import check_registry
 from ignite_kafka.settings.registry_properties import USER_INFO
 from ignite_kafka.settings.secrets import Secrets, is_secret
+from ignite_kafka.settings.shipped_stores import stores_as_text
 from ignite_kafka.settings.topic_names import reserve, reserved
 from ignite_kafka.settings.transport_security import ALLOW, check_ignite, check_kafka
 
@@ -59,7 +60,7 @@ class Request:
         """Whether secrets must be handed to Spark, because no mounted file holds them."""
         ignite = self.secrets.ignite
         others = self.secrets.kafka or self.secrets.registry
-        return self.secrets_file is None and bool(ignite.username or ignite.password or ignite.key_password or others)
+        return self.secrets_file is None and bool(any(vars(ignite).values()) or others)
 
     def write(self, folder: Path) -> Path:
         """Write `request.json`, which holds no secret, to a folder; return its path."""
@@ -140,6 +141,9 @@ def build_request(
     check_kafka(merged, secrets)
     check_ignite(merged, secrets)
     check_registry(merged, secrets)
+    if secrets_file is None:  # else each process reads the stores, and their passwords, itself
+        merged, secrets = stores_as_text(merged, secrets)
+        mask_secrets(secrets)
     return Request(merged, run_id, snapshot_id, secrets, secrets_file, permissions())
 
 
@@ -303,7 +307,8 @@ def mask_secrets(secrets: Secrets) -> None:
     kafka = (value for name, value in secrets.kafka.items() if is_secret(name) or not kept_from_settings(name, value))
     registry = [value for name, value in secrets.registry.items() if is_secret(name) or "@" in value]
     registry += [value.partition(":")[2] for name, value in secrets.registry.items() if name.endswith(USER_INFO)]
-    for value in (ignite.password, ignite.key_password, *kafka, *registry):
+    passwords = (value for name, value in vars(ignite).items() if name not in ("username", "ca_pem"))
+    for value in (*passwords, *kafka, *registry):
         if value:
             mask_secret(value)
             for line in value.splitlines():

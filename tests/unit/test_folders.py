@@ -23,6 +23,7 @@ ORDER = (
 COVERED_BY = {
     "unit/settings/test_connector_files.py": ("settings.airflow_arguments settings.declared_offsets settings.strimzi settings.yaml_lines"),
     "integration/admin/test_backlog.py": "source.stream.capture",
+    "integration/common/test_key_stores.py": "common.der common.jks",
     "integration/admin/test_offsets.py": "state.offsets",
     "integration/cli/test_cli.py": "cli.views cli.sink_views",
     "integration/cli/test_doctor.py": "admin.cluster_checks admin.executor_checks",

@@ -51,7 +51,7 @@ class ThinConnection:
         self.affinity: tuple[int, int] | None = None
         self.closed = self.gave_up = False
         self._endpoint, self._credentials = endpoint, credentials
-        self._context = tls_context(endpoint.tls, credentials.key_password) if endpoint.tls.enabled else None
+        self._context = tls_context(endpoint.tls, credentials) if endpoint.tls.enabled else None
         self._last_id = 0
         self._unanswered = 0
         self._waiting: dict[int, Reply] = {}

@@ -11,7 +11,10 @@ _MIN_CONNECT_MS = 1_000
 
 @dataclass(frozen=True)
 class TlsSettings:
-    """TLS of a connection; certificate and host name are verified unless switched off explicitly. Files are PEM."""
+    """TLS of a connection; certificate and host name are verified unless switched off explicitly.
+
+    Files are PEM, or Java's stores: JKS or PKCS#12.
+    """
 
     enabled: bool = False
     ca_file: str | None = None
@@ -46,12 +49,21 @@ class IgniteEndpoint:
 
 @dataclass(frozen=True, repr=False)
 class IgniteCredentials:
-    """Secrets of a cluster, masked in the repr: its user, the password of the TLS key file, and the secret of a backlog capture."""
+    """Secrets of a cluster, masked in the repr: its user, passwords of TLS files, and the secret of a backlog capture.
+
+    :param key_password: of the private key. :param ca_password: of a trust store. :param cert_password: of a key store.
+    :param ca_pem: trusted certificates as text, instead of a file.
+    :param cert_pem: the client's certificates and private key as text, instead of files; the key may be encrypted by ``key_password``.
+    """
 
     username: str | None = None
     password: str | None = None
     key_password: str | None = None
     backlog_secret: str | None = None
+    ca_password: str | None = None
+    cert_password: str | None = None
+    ca_pem: str | None = None
+    cert_pem: str | None = None
 
     def __repr__(self) -> str:
         shown = {name: "***" if value is not None else None for name, value in vars(self).items() if name != "username"}

@@ -3,34 +3,70 @@
 from __future__ import annotations
 
 import ssl
+from dataclasses import replace
 
+from ..common import key_stores
+from ..common.private_files import private_file
 from ..errors import SettingsError
-from .endpoint import TlsSettings
+from .endpoint import IgniteCredentials, TlsSettings
 
 _HOSTNAME_MISMATCH, _IP_MISMATCH = 62, 64  # X509_V_ERR_* of OpenSSL
 
 
-def tls_context(tls: TlsSettings, key_password: str | None) -> ssl.SSLContext:
+def tls_context(tls: TlsSettings, credentials: IgniteCredentials) -> ssl.SSLContext:
     """Python's default client context (system CAs when no CA file is given), loosened only where the settings say so.
 
     :raises SettingsError: a file cannot be used.
     """
+    tls, credentials = stores_as_text(tls, credentials)
+    _check_once(tls, credentials)
     try:
-        context = ssl.create_default_context(cafile=tls.ca_file)
-    except OSError as error:
+        context = ssl.create_default_context(cafile=tls.ca_file, cadata=credentials.ca_pem)
+    except (OSError, ValueError) as error:
         what = f"the file of TLS authorities cannot be used: {error}"
-        raise SettingsError(what, "ca_file must be a PEM file", ca_file=tls.ca_file) from error
+        remedy = "ca_file must be a PEM file, or a JKS or PKCS#12 store" if tls.ca_file else "ca_pem must be certificates in PEM"
+        raise SettingsError(what, remedy, ca_file=tls.ca_file) from error
     context.check_hostname = tls.verify and tls.check_hostname
     context.verify_mode = ssl.CERT_REQUIRED if tls.verify else ssl.CERT_NONE
-    if tls.cert_file:
-        # An empty password instead of none: OpenSSL would ask for it at a terminal.
-        try:
-            context.load_cert_chain(tls.cert_file, tls.key_file, key_password or "")
-        except OSError as error:
-            what = f"the client certificate or its key cannot be used: {error}"
-            remedy = "Both must be PEM, and the key's password must be right"
-            raise SettingsError(what, remedy, cert_file=tls.cert_file, key_file=tls.key_file) from error
+    # An empty password instead of none: OpenSSL would ask for it at a terminal.
+    password = credentials.key_password or ""
+    try:
+        if credentials.cert_pem:
+            with private_file(credentials.cert_pem) as path:
+                context.load_cert_chain(path, password=password)
+        elif tls.cert_file:
+            context.load_cert_chain(tls.cert_file, tls.key_file, password)
+    except OSError as error:
+        what = f"the client certificate or its key cannot be used: {error}"
+        remedy = "Both must be PEM, or cert_file a JKS or PKCS#12 store, and the key's password must be right"
+        raise SettingsError(what, remedy, cert_file=tls.cert_file, key_file=tls.key_file) from error
     return context
+
+
+def stores_as_text(tls: TlsSettings, credentials: IgniteCredentials) -> tuple[TlsSettings, IgniteCredentials]:
+    """The same TLS with the content of Java's stores as PEM text among the credentials; PEM files stay files.
+
+    :raises SettingsError: a store cannot be used, see :mod:`..common.key_stores`; or ``key_file`` is another file than the key store.
+    """
+    if tls.ca_file and key_stores.is_store(tls.ca_file):
+        text = key_stores.trusted(tls.ca_file, credentials.ca_password or "", "ca_file")
+        tls, credentials = replace(tls, ca_file=None), replace(credentials, ca_pem=text, ca_password=None)
+    if tls.cert_file and key_stores.is_store(tls.cert_file):
+        if tls.key_file not in (None, tls.cert_file):
+            what = "cert_file is a key store, which has the private key, and key_file is another file"
+            raise SettingsError(what, "Leave key_file empty", cert_file=tls.cert_file, key_file=tls.key_file)
+        password, key_password = credentials.cert_password, credentials.key_password
+        pair = key_stores.key_pair(tls.cert_file, password or key_password or "", key_password or "", "cert_file")
+        tls = replace(tls, cert_file=None, key_file=None)
+        credentials = replace(credentials, cert_pem=pair.certificates + pair.key, cert_password=None, key_password=None)
+    return tls, credentials
+
+
+def _check_once(tls: TlsSettings, credentials: IgniteCredentials) -> None:
+    for file, text, name in ((tls.ca_file, credentials.ca_pem, "ca"), (tls.cert_file, credentials.cert_pem, "cert")):
+        if file and text:
+            what = f"{name}_file and {name}_pem are both given, and only one of them can be used"
+            raise SettingsError(what, f"Leave out {name}_file in the connection or {name}_pem among the secrets", **{f"{name}_file": file})
 
 
 def connect_hint(error: Exception, tls: TlsSettings) -> str:

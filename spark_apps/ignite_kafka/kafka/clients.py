@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient
 from ..errors import AuthenticationFailed, IgniteKafkaError, KafkaUnavailable, RecordTooLarge, SettingsError, TopicError
 from ..settings.client_config import canonical
 from ..settings.client_properties import OAUTH_CALLBACK, refuse_control_characters
+from ..settings.client_stores import stores_as_text
 from .oauth_tokens import TokenMaker, with_token_function
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ _AUTHENTICATION = {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FA
 # RFC 8446, 6.2: bad_certificate to access_denied, certificate_required
 _REFUSED_CERTIFICATE = re.compile(r"SSL alert number (?:4[2-9]|116)\b")
 _CHECK_TLS = (
-    "Check that ssl.ca.location or ssl.ca.pem of the Kafka connection has the authority of the broker's certificate, that this certificate "
+    "Check that ssl.ca.location or ssl.ca.pem of the Kafka connection, or its ssl.truststore.location, has the authority of the broker's certificate, that this certificate "
     "names the host in bootstrap_servers, and that the broker accepts the client's certificate, if it wants one."
 )
 _CORRECT = "Correct the named setting, in kafka_config, an override, the Kafka connection or the secrets file."
@@ -114,7 +115,7 @@ def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, 
 
 
 def make_client(kind: Callable[[dict[str, Any]], C], config: Mapping[str, Any]) -> C:
-    """Create a client of librdkafka, which then checks its settings and reads the files that they name.
+    """Create a client of librdkafka, which then checks its settings and reads the files that they name; key stores are read here.
 
     :raises SettingsError: librdkafka refuses a setting; its reason names the setting. Or a setting has a control character, or
         ``oauth_cb`` names no function.
@@ -126,7 +127,7 @@ def make_client(kind: Callable[[dict[str, Any]], C], config: Mapping[str, Any]) 
             refuse_control_characters(name, value if isinstance(value, str) else "")
         except ValueError as cause:
             raise SettingsError(f"a Kafka client is refused: {cause}", _CORRECT) from None
-    settings = with_token_function(canonical(config))
+    settings = with_token_function(stores_as_text(canonical(config)))
     tokens = settings.get(OAUTH_CALLBACK)
     try:
         return kind(settings)

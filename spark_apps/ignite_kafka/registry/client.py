@@ -8,12 +8,14 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..common.deadline import Clock
+from ..common.private_files import private_file
 from ..common.retry import GROWING, retry
 from ..errors import RegistryError, SettingsError
-from .config import RegistryConfig
+from .config import CA_TEXT, CERTIFICATE_TEXT, RegistryConfig
 from .errors import translated
 from .schema import AVRO, KnownId, Reference, Registered, RegistrySchema, with_dialect
 
@@ -204,8 +206,13 @@ def _make_client(config: RegistryConfig) -> SchemaRegistryClient:
             f"the packages of a schema registry's client are not installed: {error.name} is missing",
             "Install the extra registry here and where the tasks run: pip install 'airflow-provider-ignite-kafka[registry]'",
         ) from error
+    client = dict(config.client)
     try:
-        return SchemaRegistryClient(dict(config.client))
+        with ExitStack() as files:
+            for text, file in ((CA_TEXT, "ssl.ca.location"), (CERTIFICATE_TEXT, "ssl.certificate.location")):
+                if text in client:
+                    client[file] = files.enter_context(private_file(client.pop(text)))
+            return SchemaRegistryClient(client)  # reads the files at once
     except (OSError, ValueError) as error:  # of TLS files: missing, no PEM, wrong password
         text = f"the client of the schema registry cannot be made: {error}"
         files = {name: config.client.get(name) for name in ("ssl.ca.location", "ssl.certificate.location")}

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from ..common import key_stores
 from ..errors import SettingsError
 from ..settings import registry_properties as names
 from ..settings.client_config import canonical
@@ -24,6 +25,8 @@ _OAUTH = {  # properties of Kafka's OAuth client by those of the registry's
     names.CLIENT_SECRET: "sasl.oauthbearer.client.secret",
     "bearer.auth.scope": "sasl.oauthbearer.scope",
 }
+CA_TEXT, CERTIFICATE_TEXT = "ssl.ca.pem", "ssl.certificate.pem"
+"""Content of files that Confluent's client names as ssl.ca.location and ssl.certificate.location; not known to that client."""
 _REMEDY = "Put it into the part registry of the secrets file, or into the Airflow connection of the registry"
 
 
@@ -103,7 +106,7 @@ def config_of(
     known = {name: properties[name] for name in names.PROPERTIES}
     if names.URL in own:
         own[names.URL], url_info = _without_credentials(own[names.URL])
-    for name in own.keys() & names.PROPERTIES.keys():
+    for name in own.keys() & names.PROPERTIES.keys() - {names.KEY_TEXT}:
         known[name] = parse_property(f"secrets.registry.{name}", names.PROPERTIES[name], own[name])
     if not known[names.URL]:
         remedy = "Set it, or put it into the part registry of the secrets file"
@@ -168,12 +171,40 @@ def _needed(given: Mapping[str, str], name: str, setting: str) -> str:
 
 
 def _tls(known: Mapping[str, Any], own: Mapping[str, str]) -> dict[str, Any]:
-    files = {"ssl.ca.location": "ssl.truststore.location", "ssl.certificate.location": "ssl.keystore.location"}
-    found = {ours: value for ours, theirs in files.items() if (value := known[names.PREFIX + theirs])}
-    password = own.get(names.KEY_PASSWORD) or own.get(names.STORE_PASSWORD)
-    if password and "ssl.certificate.location" in found:
-        found["ssl.key.password"] = password
+    """Files of the client, or their content as text under ``CA_TEXT`` and ``CERTIFICATE_TEXT``."""
+    found: dict[str, Any] = {}
+    path, text = _one_of(known, "truststore.location", "truststore.certificates")
+    if path and _is_store(known, "truststore", path):
+        text = key_stores.trusted(path, own.get(names.TRUST_PASSWORD, ""), f"{names.PREFIX}ssl.truststore.location")
+    if text:
+        found[CA_TEXT] = text
+    elif path:
+        found["ssl.ca.location"] = path
+    path, text = _one_of(known, "keystore.location", "keystore.certificate.chain")
+    key_password, store_password = own.get(names.KEY_PASSWORD, ""), own.get(names.STORE_PASSWORD, "")
+    if path and _is_store(known, "keystore", path):
+        pair = key_stores.key_pair(path, store_password or key_password, key_password, f"{names.PREFIX}ssl.keystore.location")
+        return {**found, CERTIFICATE_TEXT: pair.certificates + pair.key}
+    if text:
+        found[CERTIFICATE_TEXT] = f"{text}\n{own.get(names.KEY_TEXT, '')}"
+    elif path:
+        found["ssl.certificate.location"] = path
+    if (text or path) and (key_password or store_password):
+        found["ssl.key.password"] = key_password or store_password
     return found
+
+
+def _one_of(known: Mapping[str, Any], file: str, text: str) -> tuple[str, str]:
+    """Path and text, of which one is given at most."""
+    file, text = f"{names.PREFIX}ssl.{file}", f"{names.PREFIX}ssl.{text}"
+    if known[file] and known[text]:
+        raise SettingsError(f"{file} and {text} are both set, and a client uses only one of them", "Leave one out", setting=file)
+    return known[file], known[text]
+
+
+def _is_store(known: Mapping[str, Any], kind: str, path: str) -> bool:
+    form = known[f"{names.PREFIX}ssl.{kind}.type"]
+    return form in ("JKS", "PKCS12") or (not form and key_stores.is_store(path))
 
 
 def _network(known: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 Settings, data source options, Airflow connections and secrets files all use it. A test compares the names with those of the installed
 librdkafka, so that a property added by a new version fails until it is classified here.
 
-Names: CONFIGURATION.md of librdkafka 2.16.
+Names: CONFIGURATION.md of librdkafka 2.16; of Java's, those of key and trust stores, which :mod:`.client_stores` converts.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ SECRETS = frozenset(
     """
     sasl.oauthbearer.assertion.private.key.passphrase sasl.oauthbearer.assertion.private.key.pem
     sasl.oauthbearer.client.credentials.client.secret sasl.oauthbearer.client.secret sasl.password ssl.key.password ssl.key.pem
-    ssl.keystore.password
+    ssl.keystore.password ssl.truststore.password
     """.split()  # noqa: SIM905
 )
 SECURITY = frozenset(
@@ -62,7 +62,7 @@ SECURITY = frozenset(
     sasl.oauthbearer.grant.type sasl.oauthbearer.method sasl.oauthbearer.scope sasl.oauthbearer.sub.claim.name sasl.username
     security.protocol ssl.ca.certificate.stores ssl.ca.location ssl.ca.pem ssl.certificate.location ssl.certificate.pem
     ssl.cipher.suites ssl.crl.location ssl.curves.list ssl.endpoint.identification.algorithm ssl.key.location ssl.keystore.location
-    ssl.sigalgs.list
+    ssl.sigalgs.list ssl.keystore.type ssl.truststore.location ssl.truststore.type
     """.split()  # noqa: SIM905
 )
 """Authentication of the client and of the broker. Equal for all clients of a connector: overrides must not hold them."""

@@ -156,9 +156,11 @@ class ConnectorSettings(NamedSettings):
         "twice the largest page_bytes, because a page exceeds its target size where entries differ in size",
     )  # fmt: skip
     ignite_tls_enabled: bool = setting(False, BOOLEAN, "Use TLS for connections to Ignite")
-    ignite_tls_ca_file: str = setting("", LINE, "PEM file of the trusted certificate authorities; empty: those of the system")
-    ignite_tls_cert_file: str = setting("", LINE, "PEM file of the client's certificate")
-    ignite_tls_key_file: str = setting("", LINE, "PEM file of the client's private key; empty: the key is in ignite_tls_cert_file")
+    ignite_tls_ca_file: str = setting(
+        "", LINE, "PEM file, or JKS or PKCS#12 store, of the trusted certificate authorities; empty: those of the system"
+    )
+    ignite_tls_cert_file: str = setting("", LINE, "PEM file of the client's certificate; or a JKS or PKCS#12 store with it and its key")
+    ignite_tls_key_file: str = setting("", LINE, "PEM file of the client's private key; empty: it is in ignite_tls_cert_file")
     ignite_tls_verify: bool = setting(True, BOOLEAN, "Verify the node's certificate")
     ignite_tls_check_hostname: bool = setting(True, BOOLEAN, "Require that the node's certificate names its host")
     ignite_cfg: str = setting(

@@ -33,7 +33,7 @@ def has_login(given: Mapping[str, Any]) -> bool:
     return (
         bool(_LOGINS & {name for name, value in given.items() if value})
         or "@" in str(given.get(names.URL, ""))
-        or bool(given.get(key_store))
+        or bool(given.get(key_store) or given.get(names.KEY_TEXT))
         or str(given.get(names.USER_INFO_SOURCE, "")).strip() == _INHERITING
         or bool(given.get(names.TOKEN_SOURCE))
     )

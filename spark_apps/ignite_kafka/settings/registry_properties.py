@@ -13,14 +13,14 @@ from urllib.parse import urlsplit
 
 from .control_characters import refuse_in_line
 from .converter_property import Property
-from .fields import BOOLEAN, LINE, SettingType, choice, text_like, whole_number
+from .fields import BOOLEAN, LINE, TEXT, SettingType, choice, text_like, whole_number
 
 PREFIX = "schema.registry."
 URL, USER_INFO, USER_INFO_SOURCE = "schema.registry.url", "basic.auth.user.info", "basic.auth.credentials.source"
 TOKEN, TOKEN_SOURCE, CLIENT_SECRET = "bearer.auth.token", "bearer.auth.credentials.source", "bearer.auth.client.secret"
 ISSUER_URL = "bearer.auth.issuer.endpoint.url"
 KEY_PASSWORD, STORE_PASSWORD = "schema.registry.ssl.key.password", "schema.registry.ssl.keystore.password"
-TRUST_PASSWORD = "schema.registry.ssl.truststore.password"
+TRUST_PASSWORD, KEY_TEXT = "schema.registry.ssl.truststore.password", "schema.registry.ssl.keystore.key"
 SECRETS = (USER_INFO, TOKEN, CLIENT_SECRET, KEY_PASSWORD, STORE_PASSWORD, TRUST_PASSWORD)
 """Properties that no setting may hold: they are in the part ``registry`` of the secrets file."""
 ADDRESSES = frozenset(
@@ -39,7 +39,6 @@ _CLASSES, _CONTEXTS = "io.confluent.kafka.serializers.subject.", "io.confluent.k
 _STRATEGIES = ("TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy")
 _NUMBER = whole_number(0, 2_147_483_647)
 _TTL = whole_number(0, 2_147_483_647, besides=-1)
-_PEM = "Convert the store to PEM, as with `keytool -importkeystore -deststoretype PKCS12` and `openssl pkcs12`, and set its type to PEM"
 _NOT_HERE = "Python's TLS chooses it"
 _RETRIES = "the setting retry_timeout_ms bounds the retries, with growing waits"
 
@@ -169,19 +168,20 @@ _TLS_TEXTS = (
     "secure.random.implementation", "engine.factory.class",
 )  # fmt: skip
 _TLS: Mapping[str, Property] = {
-    "ssl.truststore.location": Property(LINE, "", "PEM file of the trusted certificate authorities; empty: those of Python's certifi"),
-    "ssl.keystore.location": Property(LINE, "", "PEM file of the client's certificate and private key"),
+    "ssl.truststore.location": Property(
+        LINE, "", "File of the trusted certificate authorities: PEM, JKS or PKCS#12; empty: those of Python's certifi"
+    ),
+    "ssl.keystore.location": Property(LINE, "", "File of the client's certificate and private key: PEM, JKS or PKCS#12"),
     **{
-        f"ssl.{store}.type": Property(choice("JKS", "PKCS12", "PEM"), "", "Form of the store", refused=("JKS", "PKCS12"), remedy=_PEM)
+        f"ssl.{store}.type": Property(choice("JKS", "PKCS12", "PEM"), "", "Form of the store; empty: what the file itself shows")
         for store in ("truststore", "keystore")
     },
+    "ssl.truststore.certificates": Property(TEXT, "", "Trusted certificates as PEM text, instead of a file"),
+    "ssl.keystore.certificate.chain": Property(TEXT, "", "The client's certificates as PEM text, instead of a file"),
+    "ssl.keystore.key": Property(TEXT, "", "The client's private key as PEM text; in the secrets file"),
     "ssl.endpoint.identification.algorithm": Property(
         choice("https", ""), "https", "Check that the certificate names the host", refused=("",), remedy="Use a certificate of its host"
     ),
-    **{
-        f"ssl.{name}": Property(LINE, "", "TLS as text", refused=None, remedy="Write it into a PEM file and name that in the .location")
-        for name in ("keystore.key", "keystore.certificate.chain", "truststore.certificates")
-    },
     **{f"ssl.{name}": Property(LINE, "", "Choice of Java's TLS", ignored=_NOT_HERE) for name in _TLS_TEXTS},
 }
 PROPERTIES: Mapping[str, Property] = MappingProxyType(

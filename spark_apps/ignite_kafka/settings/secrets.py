@@ -1,6 +1,6 @@
 """Secrets: separate from settings and plans, read from a file that only its owner can read.
 
-The file is JSON: ``{"ignite": {"username", "password", "key_password", "backlog_secret"}, "kafka": {"sasl.password": …},
+The file is JSON: ``{"ignite": {"username", "password", "key_password", …}, "kafka": {"sasl.password": …},
 "registry": {"basic.auth.user.info": …}}``; each part is optional. ``backlog_secret`` protects the capture of a data source; connectors
 keep theirs in Kafka (:mod:`~ignite_kafka.state.configs`).
 """

@@ -66,7 +66,8 @@ def ignite_weaknesses(endpoint: IgniteEndpoint, credentials: IgniteCredentials) 
     remote, tls = _remote(endpoint.addresses), endpoint.tls
     if not remote:
         return
-    login = bool(credentials.username or credentials.password or credentials.key_password)
+    keys = credentials.key_password or credentials.cert_password or credentials.cert_pem
+    login = bool(credentials.username or credentials.password or keys)
     if not tls.enabled and (credentials.username or credentials.password):
         yield Weakness(f"user and password are sent to Ignite at {remote} without TLS", "ignite_tls_enabled")
     if tls.enabled and not tls.verify:

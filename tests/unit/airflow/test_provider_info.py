@@ -137,7 +137,8 @@ def test_form_of_airflow() -> None:
         declared = CONNECTION["conn-fields"][name]
         assert (field["schema"]["title"], field["schema"]["type"]) == (declared["label"], declared["schema"]["type"]), name
         assert field["value"] == declared["schema"].get("default"), name
-    assert [name for name, field in fields.items() if field["schema"].get("format") == "password"] == ["key_password"]
+    hidden = {name for name, field in fields.items() if field["schema"].get("format") == "password"}
+    assert hidden == {"key_password", "ca_password", "cert_password"}
     assert form.standard_fields is not None
     assert form.standard_fields.host is not None
     assert (form.standard_fields.host.title, form.standard_fields.host.placeholder) == ("Hosts", "node-1,node-2:10801")

@@ -35,7 +35,7 @@ def test_names_of_java_clients_become_librdkafka_s() -> None:
         ("producer_override", "max.block.ms", "1", "use message.timeout.ms"),
         ("producer_override", "partitioner.class", "x", "use partitioner"),
         ("producer_override", "interceptor.classes", "x", "Java classes cannot run here"),
-        ("kafka_config", "ssl.truststore.location", "x", "ssl.ca.location"),
+        ("kafka_config", "ssl.truststore.certificates", "x", "use ssl.ca.pem"),
         ("producer_override", "transactional.id", "x", "not yours to set"),
         ("producer_override", "transaction.timeout.ms", "1", "use the setting transaction_timeout_ms"),
         ("kafka_config", "bootstrap.servers", "h:1", "use the setting bootstrap_servers"),

@@ -1,0 +1,81 @@
+"""Java's key and trust stores among the properties of a Kafka client, as the PEM texts that librdkafka reads.
+
+Java's names are accepted beside librdkafka's: ``ssl.truststore.location``, ``ssl.truststore.password``, ``ssl.truststore.type``,
+``ssl.keystore.location``, ``ssl.keystore.password``, ``ssl.keystore.type``, ``ssl.key.password``. A store may also stand where librdkafka
+wants a PEM file: in ``ssl.ca.location`` and ``ssl.certificate.location``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..common import key_stores
+from ..errors import SettingsError
+
+TRUST, TRUST_TYPE, TRUST_PASSWORD = "ssl.truststore.location", "ssl.truststore.type", "ssl.truststore.password"
+KEYS, KEYS_TYPE, KEYS_PASSWORD, KEY_PASSWORD = "ssl.keystore.location", "ssl.keystore.type", "ssl.keystore.password", "ssl.key.password"
+CA_FILE, CA_TEXT = "ssl.ca.location", "ssl.ca.pem"
+CERTIFICATE_FILE, CERTIFICATE_TEXT, KEY_FILE, KEY_TEXT = (
+    "ssl.certificate.location", "ssl.certificate.pem", "ssl.key.location", "ssl.key.pem",
+)  # fmt: skip
+JAVA_NAMES = frozenset({TRUST, TRUST_TYPE, KEYS_TYPE})
+"""Properties that librdkafka does not know, besides the secret of the trust store."""
+
+
+def stores_as_text(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A client's properties without Java's names, and with the content of stores as text. Without stores they stay as they are.
+
+    :raises SettingsError: a store cannot be used, see :mod:`..common.key_stores`; or there are two trust stores or two keys.
+    """
+    found = dict(config)
+    _trust(found)
+    _keys(found)
+    return found
+
+
+def _trust(found: dict[str, Any]) -> None:
+    kind, password = _kind(found, TRUST_TYPE), found.pop(TRUST_PASSWORD, "")
+    if path := found.pop(TRUST, None):
+        _alone(found, TRUST, (CA_FILE, CA_TEXT))
+        found[CA_FILE] = path
+        if kind != "PEM":
+            found[CA_TEXT] = key_stores.trusted(found.pop(CA_FILE), password, TRUST)
+    elif (path := found.get(CA_FILE)) and key_stores.is_store(path):
+        _alone(found, CA_FILE, (CA_TEXT,))
+        found[CA_TEXT] = key_stores.trusted(found.pop(CA_FILE), password, CA_FILE)
+
+
+def _keys(found: dict[str, Any]) -> None:
+    kind = _kind(found, KEYS_TYPE)
+    if path := found.get(KEYS):
+        name = KEYS
+        _alone(found, KEYS, (CERTIFICATE_FILE, CERTIFICATE_TEXT, KEY_FILE, KEY_TEXT))
+    elif (path := found.get(CERTIFICATE_FILE)) and key_stores.is_store(path):
+        name = CERTIFICATE_FILE
+        if found.get(KEY_FILE) == path:
+            del found[KEY_FILE]
+        _alone(found, CERTIFICATE_FILE, (KEY_FILE, KEY_TEXT))
+    else:
+        return
+    del found[name]
+    if kind == "PEM":
+        found[CERTIFICATE_FILE] = found[KEY_FILE] = path
+        return
+    password, key_password = found.pop(KEYS_PASSWORD, ""), found.pop(KEY_PASSWORD, "")
+    pair = key_stores.key_pair(path, password or key_password, key_password, name)
+    found[CERTIFICATE_TEXT], found[KEY_TEXT] = pair.certificates, pair.key
+
+
+def _kind(found: dict[str, Any], name: str) -> str:
+    kind = str(found.pop(name, "") or "").strip().upper()
+    if kind and kind not in key_stores.FORMS:
+        what = f"{name} is none of {', '.join(key_stores.FORMS)}"
+        raise SettingsError(what, "Leave it out: the file itself shows whether it is JKS or PKCS#12", setting=name)
+    return kind
+
+
+def _alone(found: Mapping[str, Any], name: str, others: tuple[str, ...]) -> None:
+    second = next((other for other in others if found.get(other)), None)
+    if second is not None:
+        raise SettingsError(f"{name} and {second} are both set, and a client uses only one of them", "Leave one out", setting=name)

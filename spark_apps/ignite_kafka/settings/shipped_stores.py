@@ -1,0 +1,67 @@
+"""Key and trust stores as text, before a run is handed to Spark: then no executor needs the files, their passwords or ``cryptography``.
+
+Certificates travel with the settings, private keys with the secrets. Where a mounted secrets file holds the passwords nothing is converted
+here: each process reads the stores when it connects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from ..common import key_stores
+from ..ignite.tls import stores_as_text as ignite_stores
+from . import registry_properties as names
+from .client_stores import KEY_TEXT
+from .client_stores import stores_as_text as kafka_stores
+from .connector import ConnectorSettings
+from .secrets import Secrets, is_secret
+
+S = TypeVar("S", bound=ConnectorSettings)
+_TRUST, _KEYS = f"{names.PREFIX}ssl.truststore.", f"{names.PREFIX}ssl.keystore."
+
+
+def stores_as_text(settings: S, secrets: Secrets) -> tuple[S, Secrets]:
+    """Settings and secrets of a run with the content of stores in place of their paths; PEM files stay files.
+
+    A trust store of Ignite stays a file if there is no other secret, because its text would be the only one that Spark has to protect.
+
+    :raises SettingsError: a store cannot be used.
+    """
+    settings, secrets = _ignite(settings, secrets)
+    given = {**settings.kafka_config, **secrets.kafka}
+    found = kafka_stores(given)
+    if found != given:
+        hidden = {name for name in found if name in secrets.kafka or is_secret(name) or name == KEY_TEXT}
+        kafka_config = {name: value for name, value in found.items() if name not in hidden}
+        settings = replace(settings, kafka_config=kafka_config)
+        secrets = replace(secrets, kafka={name: found[name] for name in hidden})
+    return settings, replace(secrets, registry=_registry(secrets.registry))
+
+
+def _ignite(settings: S, secrets: Secrets) -> tuple[S, Secrets]:
+    if not settings.ignite_tls_enabled or not any(vars(secrets.ignite).values()):
+        return settings, secrets
+    tls, credentials = ignite_stores(settings.ignite_endpoint.tls, secrets.ignite)
+    files = {f"ignite_tls_{name}": getattr(tls, name) or "" for name in ("ca_file", "cert_file", "key_file")}
+    return replace(settings, **files), replace(secrets, ignite=credentials)
+
+
+def _registry(given: Mapping[str, str]) -> dict[str, str]:
+    """Properties of the registry for both sides; with one of a single side they stay as they are, because the two overlap."""
+    found = {names.canonical(name): value for name, value in given.items()}
+    trust, keys = found.get(f"{_TRUST}location", ""), found.get(f"{_KEYS}location", "")
+    if any(name.startswith(("key.converter.", "value.converter.")) for name in given):
+        return dict(given)
+    if trust and key_stores.is_store(trust):
+        found[f"{_TRUST}certificates"] = key_stores.trusted(trust, found.pop(names.TRUST_PASSWORD, ""), f"{_TRUST}location")
+        del found[f"{_TRUST}location"]
+        found.pop(f"{_TRUST}type", None)
+    if keys and key_stores.is_store(keys):
+        password, key_password = found.pop(names.STORE_PASSWORD, ""), found.pop(names.KEY_PASSWORD, "")
+        pair = key_stores.key_pair(keys, password or key_password, key_password, f"{_KEYS}location")
+        found[f"{_KEYS}certificate.chain"], found[f"{_KEYS}key"] = pair.certificates, pair.key
+        del found[f"{_KEYS}location"]
+        found.pop(f"{_KEYS}type", None)
+    return found
