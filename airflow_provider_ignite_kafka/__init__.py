@@ -159,6 +159,9 @@ def _option(description: str, example: str, default: str = "", *, kind: str = "s
 def _ignite_fields() -> dict[str, Any]:
     return {
         "addresses": _field("Addresses", "string", "host:port of several nodes, separated by commas; overrides Hosts and Port."),
+        "address_map": _field(
+            "Address map", "string", "announced=reachable pairs for nodes behind NAT, such as 10.0.0.5:10800=ignite-1.example.com:31080."
+        ),
         "tls": _field("TLS", "boolean", "Encrypt the connections to the nodes.", default=False),
         "ca_file": _field("TLS: CA file", "string", f"Trusted certificates; empty: those of the system. {_TLS_FILE}"),
         "cert_file": _field("TLS: certificate file", "string", f"Certificate of this client. {_TLS_FILE}"),

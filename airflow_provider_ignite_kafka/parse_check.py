@@ -11,7 +11,7 @@ from ignite_kafka.settings.files import LoadedSettings
 from ignite_kafka.settings.findings import Findings
 
 _TEMPLATE_MARKS = ("{{", "{%", "{#")
-_OF_CONNECTIONS = ("ignite_addresses", "ignite_tls_", "bootstrap_servers")
+_OF_CONNECTIONS = ("ignite_address", "ignite_tls_", "bootstrap_servers")
 
 
 def check_settings(

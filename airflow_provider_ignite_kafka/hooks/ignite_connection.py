@@ -14,6 +14,7 @@ from airflow_provider_ignite_kafka.airflow_api import mask_secret
 from airflow_provider_ignite_kafka.hooks.unused_secrets import report_unused_secrets
 from airflow_provider_ignite_kafka.options import allow_insecure_connections, permissions
 from ignite_kafka.errors import SettingsError
+from ignite_kafka.ignite.address_map import FORM, AddressMap
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint, TlsSettings
 from ignite_kafka.settings import secrets
 from ignite_kafka.settings.transport_security import check, ignite_weaknesses
@@ -71,7 +72,7 @@ class IgniteConnection:
         timeouts = extra.timeouts()
         passwords = {name: extra.text(name) for name in ("key_password", "ca_password", "cert_password")}
         credentials = IgniteCredentials(connection.login or None, connection.password or None, **passwords)
-        endpoint = IgniteEndpoint(addresses=_addresses(connection, extra), tls=tls, **timeouts)
+        endpoint = IgniteEndpoint(addresses=_addresses(connection, extra), tls=tls, address_map=extra.address_map(), **timeouts)
         return cls(endpoint, credentials, timeouts, connection.schema or None, extra.time_zone())
 
     def cluster(self, secrets_file: str | None = None, timeout_s: float | None = None) -> Cluster:
@@ -160,6 +161,16 @@ class _Extra:
             return ZoneInfo(name).key
         except (KeyError, OSError, ValueError) as error:  # no such name, or a folder of names
             raise self._wrong("time_zone", name, "a name of the IANA database such as Europe/Berlin") from error
+
+    def address_map(self) -> tuple[str, ...]:
+        """Pairs announced=reachable; a JSON object of them is accepted, too."""
+        value = self._values.get("address_map")
+        pairs = [f"{left}={right}" for left, right in value.items()] if isinstance(value, Mapping) else self.texts("address_map")
+        try:
+            AddressMap.of(pairs)
+        except ValueError as error:
+            raise self._wrong("address_map", value, f"{FORM}, with commas between pairs: {error}") from error
+        return tuple(pairs)
 
     def texts(self, name: str) -> list[str]:
         value = self._values.get(name) or []

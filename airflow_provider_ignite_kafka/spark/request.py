@@ -298,7 +298,8 @@ def resolve_secrets(secrets_file: str | Path | None, connections: Connections) -
 def _ignite_settings(connections: Connections) -> dict[str, Any]:
     tls = {f"ignite_tls_{name}": "" if value is None else value for name, value in asdict(connections.endpoint.tls).items()}
     timeouts = {f"ignite_{name}": value for name, value in connections.timeouts.items()}
-    return {"ignite_addresses": list(connections.endpoint.addresses), **timeouts, **tls}
+    addresses = {"ignite_addresses": list(connections.endpoint.addresses), "ignite_address_map": list(connections.endpoint.address_map)}
+    return {**addresses, **timeouts, **tls}
 
 
 def mask_secrets(secrets: Secrets) -> None:

@@ -266,6 +266,12 @@ SECRETS_EXPOSED = Event(
     "secrets are sent to executors unencrypted: {reason}",
     "Put the secrets file on driver and executors (secrets_file), or set the properties that the reason names.",
 )
+NODE_NOT_MAPPED = Event(
+    15188,
+    WARNING,
+    "an Ignite node cannot be reached, and other nodes read and write its partitions, more slowly: {reason}",
+    "Add one of these addresses to ignite_address_map (address_map of the Airflow connection), with the address at which it is reached.",
+)
 FLOAT_GUESSED = Event(
     15168,
     WARNING,

@@ -27,13 +27,14 @@ class _Link:
 
 
 class TcpProxy:
-    """Forwards each connection to ``port``; a context manager.
+    """Forwards each connection to ``port`` of ``host``; a context manager.
 
     :attr:`delay_s` delays all data, in both directions. Connections beyond :attr:`most_links` are closed at once and counted in
     :attr:`refused`: with the number of links so far, the server is away.
     """
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, host: str = "127.0.0.1") -> None:
+        self._host = host
         self._port, self._links, self.delay_s = port, list[_Link](), 0.0
         self.most_links, self.refused = sys.maxsize, 0
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -75,7 +76,7 @@ class TcpProxy:
                     self.refused += 1
                     continue
                 try:
-                    link = _Link(client, socket.create_connection(("127.0.0.1", self._port)))
+                    link = _Link(client, socket.create_connection((self._host, self._port)))
                 except OSError:  # nothing listens there now
                     client.close()
                     continue

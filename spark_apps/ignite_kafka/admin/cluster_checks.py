@@ -80,16 +80,18 @@ def _check_addresses(endpoint: IgniteEndpoint, secrets: Secrets, found: Diagnosi
 def _check_node(cluster: Cluster, node: uuid.UUID, addresses: tuple[str, ...], found: Diagnosis) -> None:
     subject = f"Ignite node {str(node)[:8]}"
     # a node behind an address translation is reached by the addresses of the settings
-    found.places.append(Place(subject, tuple(dict.fromkeys(map(_with_port, (*addresses, *cluster.endpoint.addresses))))))
+    found.places.append(Place(subject, tuple(dict.fromkeys(map(_with_port, (*cluster.reachable(addresses), *cluster.endpoint.addresses))))))
     connection = cluster.connection(node)
     if connection.node_id == node:
         found.add(subject, OK, f"answers at {connection.address}")
         return
+    tried = cluster.reachable(addresses)
+    mapped = f", which ignite_address_map makes {', '.join(tried)}" if tried != addresses else ""
     found.add(
         subject,
         WARNING,
-        f"announces {', '.join(addresses) or 'no address'}, and none answers here: its partitions are read by other nodes, more slowly",
-        "Open the port of its client connector, or have it announce an address that this machine reaches.",
+        f"announces {', '.join(addresses) or 'no address'}{mapped}, and none answers here: its partitions are read by other nodes, more slowly",
+        "Open the port of its client connector, or name in ignite_address_map the address at which this machine reaches it.",
     )
 
 

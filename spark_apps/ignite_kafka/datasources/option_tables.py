@@ -11,6 +11,7 @@ from ..ignite.endpoint import MAX_FRAME_BYTES
 from ..settings.client_properties import CONSUMER, PRODUCER
 from ..settings.converters import CONVERTER
 from ..settings.fields import BOOLEAN, LINE, TEXTS, SettingType, choice, text_like, whole_number
+from ..settings.ignite_addresses import ADDRESS_MAP
 from ..settings.secrets import is_secret
 from ..settings.source import SourceSettings
 from ..settings.suggestions import nearest
@@ -118,6 +119,7 @@ _INSECURE = Option(
 )
 _IGNITE: Mapping[str, Option] = {
     "addresses": Option(TEXTS, "host:port of the nodes' client connectors, separated by commas", ("127.0.0.1:10800",)),
+    "address_map": Option(ADDRESS_MAP, "announced=reachable pairs for nodes behind NAT, as ignite_address_map of a connector", ()),
     "secrets_file": _SECRETS_FILE,
     "max_frame_bytes": Option(whole_number(1 << 20, 2_147_483_647), "Maximum size of a node's reply in bytes", MAX_FRAME_BYTES),
     "tls": Option(BOOLEAN, "Use TLS", False),

@@ -58,7 +58,8 @@ class IgniteOptions:
 def ignite_connection(values: Mapping[str, Any]) -> tuple[IgniteEndpoint, str | None, bool]:
     """The fields of `IgniteOptions`, from the values of :meth:`OptionTable.read`."""
     tls = TlsSettings(values["tls"], *(values[f"tls_{name}"] for name in ("ca_file", "cert_file", "key_file", "verify", "check_hostname")))
-    endpoint = IgniteEndpoint(values["addresses"], tls, max_frame_bytes=values["max_frame_bytes"])
+    limits = {"max_frame_bytes": values["max_frame_bytes"], "address_map": values["address_map"]}
+    endpoint = IgniteEndpoint(values["addresses"], tls, **limits)
     return endpoint, values["secrets_file"], values[ALLOW]
 
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import struct
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
 from ..common.heartbeat import beat
 from ..common.python_compat import Self
 from ..errors import DecodeError, IgniteKafkaError, IgniteUnreachable
+from ..events import NODE_NOT_MAPPED, emit
 from . import metadata_replies as replies
 from . import protocol
+from .address_map import AddressMap
 from .backlog_service import BacklogService, has_service
 from .cache_configuration import CacheConfiguration, read_configuration
 from .cluster_errors import cache_error, is_class_id, type_error, unknown_type
@@ -51,6 +53,7 @@ class Cluster:
         self.refused_classes: set[int] = set()
         self._any: ThinConnection | None = None
         self._by_node: dict[uuid.UUID, ThinConnection] = {}
+        self._address_map = AddressMap.of(endpoint.address_map)
         self._unreachable_nodes: set[uuid.UUID] = set()
         self._untried = list(endpoint.addresses)
         self._types: dict[int, BinaryType] = {}
@@ -214,6 +217,10 @@ class Cluster:
             return {}
         return self._request(protocol.NODE_ENDPOINTS, struct.pack("<qq", _NEWEST, _NEWEST), replies.read_endpoints)
 
+    def reachable(self, announced: Iterable[str]) -> tuple[str, ...]:
+        """Addresses to connect to for those that a node announces, by the endpoint's address map."""
+        return self._address_map.reachable(announced)
+
     def has_left(self, connection: ThinConnection, since: int) -> bool:
         """True if another node reports that the node of a connection has left the topology; False if none can report it.
 
@@ -250,13 +257,21 @@ class Cluster:
             if connection is not None and connection.node_id == node:
                 return connection
         self._unreachable_nodes.add(node)
+        self._report_unmapped(node)
         return None
 
     def _addresses(self, node: uuid.UUID) -> list[str]:
         """Addresses to try for a node: those it announces, listed ones first, then listed addresses that were not tried yet."""
-        said = self.endpoints().get(node, ())
+        said = self.reachable(self.endpoints().get(node, ()))
         listed = [address for address in said if address in self.endpoint.addresses]
         return list(dict.fromkeys([*listed, *said, *self._untried]))
+
+    def _report_unmapped(self, node: uuid.UUID) -> None:
+        """Report a node that an address map forgets: it works without, but each request takes another node's help."""
+        announced = self.endpoints().get(node, ())
+        if self._address_map and announced and not self._address_map.knows(announced):
+            reason = f"node {node} announces {', '.join(announced)}: none is in ignite_address_map, and none answers here"
+            emit(NODE_NOT_MAPPED, reason=reason, node=str(node), setting="ignite_address_map")
 
     def _try(self, address: str) -> ThinConnection | None:
         if address in self._untried:

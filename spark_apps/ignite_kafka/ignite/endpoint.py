@@ -31,6 +31,7 @@ class IgniteEndpoint:
     :param addresses: each `host:port`, `host`, `[ipv6]:port`, `[ipv6]` or `ipv6`.
     :param retry_timeout_ms: longest wait for the reply to a put that its node may still execute (`cache_writer.py`).
     :param max_frame_bytes: longest reply that is accepted.
+    :param address_map: pairs ``announced=reachable`` for addresses that nodes announce (`address_map.py`).
     """
 
     addresses: tuple[str, ...] = ("127.0.0.1:10800",)
@@ -39,6 +40,7 @@ class IgniteEndpoint:
     request_timeout_ms: int = 60_000
     retry_timeout_ms: int = 300_000
     max_frame_bytes: int = MAX_FRAME_BYTES
+    address_map: tuple[str, ...] = ()
 
     def bounded(self, timeout_s: float) -> IgniteEndpoint:
         """This endpoint with timeouts that let all its addresses be tried within about `timeout_s` seconds."""

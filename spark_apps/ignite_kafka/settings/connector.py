@@ -14,12 +14,13 @@ from ..events import Event
 from ..ignite.endpoint import MAX_FRAME_BYTES, IgniteEndpoint, TlsSettings
 from ..sql.parser import parse_columns, parse_condition
 from ..sql.tokens import Refused
-from . import converters, ignite_addresses
+from . import converters
 from .base import setting
 from .client_config import CLIENT_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from .error_policies import DEAD_LETTER, POLICY, POLICY_OR_NONE, STOP
 from .fields import BOOLEAN, BROKERS, LINE, MAPPING, TEXT, TEXTS, TIME_ZONE, Setting, choice, text_like, whole_number
 from .findings import Findings
+from .ignite_addresses import ADDRESS_MAP, why_wrong
 from .overrides import OVERRIDES, NamedSettings
 from .start_warnings import warnings_of
 from .topic_groups import COPIES
@@ -148,6 +149,12 @@ class ConnectorSettings(NamedSettings):
 
     # Ignite
     ignite_addresses: tuple[str, ...] = setting(("127.0.0.1:10800",), TEXTS, "host:port of the nodes' client connectors")
+    ignite_address_map: tuple[str, ...] = setting(
+        (), ADDRESS_MAP,
+        "announced=reachable pairs for nodes behind NAT, in containers or behind forwarded ports: a node that announces the left address "
+        "is connected to at the right one, and its certificate must name that. A side is host or host:port; without a port the left one is "
+        "any port, and the right one keeps the port",
+    )  # fmt: skip
     ignite_connect_timeout_ms: int = setting(5_000, TIME, "Timeout of a connection and its handshake, in milliseconds")
     ignite_request_timeout_ms: int = setting(60_000, TIME, "Timeout of a node's reply, in milliseconds")
     ignite_max_frame_bytes: int = setting(
@@ -260,7 +267,7 @@ class ConnectorSettings(NamedSettings):
         check_transforms(self, found)
         with found.check("ignite_addresses"):
             given = "ignite_addresses" in self.origin or self.ignite_addresses != self.defaults()["ignite_addresses"]
-            if wrong := ignite_addresses.why_wrong(self.ignite_addresses, self.ignite_cfg, given=given):
+            if wrong := why_wrong(self.ignite_addresses, self.ignite_cfg, given=given):
                 raise self.wrong("ignite_addresses", *wrong)
         for name in _TLS_FILES:
             with found.check(name, "ignite_tls_enabled"):
@@ -316,7 +323,7 @@ class ConnectorSettings(NamedSettings):
             check_hostname=self.ignite_tls_check_hostname,
         )
         times = self.ignite_connect_timeout_ms, self.ignite_request_timeout_ms, self.retry_timeout_ms
-        return IgniteEndpoint(self.ignite_addresses, tls, *times, self.ignite_max_frame_bytes)
+        return IgniteEndpoint(self.ignite_addresses, tls, *times, self.ignite_max_frame_bytes, self.ignite_address_map)
 
     @property
     def kafka_common(self) -> dict[str, str]:

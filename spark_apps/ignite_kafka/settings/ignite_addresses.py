@@ -1,10 +1,12 @@
-"""Check of the addresses of Ignite nodes in settings."""
+"""Checks of the addresses of Ignite nodes in settings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..ignite.address_map import FORM, AddressMap
 from ..ignite.endpoint import split_address
+from .fields import TEXTS, SettingType
 
 
 def why_wrong(addresses: Sequence[str], node_file: str, *, given: bool) -> tuple[str, ...]:
@@ -22,3 +24,12 @@ def why_wrong(addresses: Sequence[str], node_file: str, *, given: bool) -> tuple
         except ValueError as error:
             return (str(error),)
     return () if addresses else ("it is empty",)
+
+
+def _address_map(value: object) -> tuple[str, ...]:
+    pairs = TEXTS.parse(value)
+    AddressMap.of(pairs)
+    return tuple(pairs)
+
+
+ADDRESS_MAP = SettingType("list", f"{FORM}, with commas between pairs", _address_map)

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from ..errors import SettingsError
 from ..events import INSECURE_CONNECTION, emit
+from ..ignite.address_map import AddressMap
 from ..ignite.endpoint import IgniteCredentials, IgniteEndpoint, split_address
 from . import registry_properties
 from .client_config import canonical
@@ -63,7 +64,7 @@ def kafka_weaknesses(config: Mapping[str, Any]) -> Iterator[Weakness]:
 
 def ignite_weaknesses(endpoint: IgniteEndpoint, credentials: IgniteCredentials) -> Iterator[Weakness]:
     """Weaknesses of connections to Ignite nodes."""
-    remote, tls = _remote(endpoint.addresses), endpoint.tls
+    remote, tls = _remote([*endpoint.addresses, *AddressMap.of(endpoint.address_map).targets]), endpoint.tls
     if not remote:
         return
     keys = credentials.key_password or credentials.cert_password or credentials.cert_pem

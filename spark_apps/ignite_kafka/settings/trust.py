@@ -123,6 +123,7 @@ SETTINGS: Mapping[str, str] = {
     **dict.fromkeys(
         [
             "ignite_addresses",
+            "ignite_address_map",
             "ignite_tls_enabled",
             "ignite_tls_ca_file",
             "ignite_tls_cert_file",
@@ -185,6 +186,7 @@ OPTIONS: Mapping[str, str] = {
     **dict.fromkeys(
         [
             "addresses",
+            "address_map",
             "tls",
             "tls_ca_file",
             "tls_cert_file",

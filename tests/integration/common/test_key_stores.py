@@ -173,7 +173,7 @@ def test_a_jks_store_that_promises_more_than_it_has_is_refused_at_once(folder: P
     path = tmp_path / "store"
     for field in (8, 12):  # the number of entries, the kind of the first
         path.write_bytes(whole[:field] + struct.pack(">I", 0xFFFF_FFFF) + whole[field + 4 :])
-        with pytest.raises(SettingsError, match="cut off or damaged|neither a private key nor a certificate"):
+        with pytest.raises(SettingsError, match=r"cut off or damaged|neither a private key nor a certificate"):
             trusted(path, "", SETTING)
 
 

@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka.admin import AdminClient
 from pyspark.sql import SparkSession
 
 from ignite_kafka.admin.verify import Verified
-from ignite_kafka.errors import AuthenticationFailed, IgniteKafkaError, IgniteUnreachable
+from ignite_kafka.errors import AuthenticationFailed, IgniteKafkaError, IgniteUnreachable, SettingsError
 from ignite_kafka.ignite.endpoint import IgniteCredentials
 from ignite_kafka.runtime.connector_run import RunRequest
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.secrets_file import ShippedSecrets
+from ignite_kafka.settings.shipped_stores import stores_as_text
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.sink.run import run_sink
@@ -24,6 +26,7 @@ from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state import status
 from ignite_kafka.verification.connector import VerifyOptions, verify_connector
 from tests.support import PARTITIONS, QUICK_JVM
+from tests.support.java_stores import STORE_PASSWORD, JavaStores
 from tools.servers import IgniteCluster, Jars, KafkaBroker
 from tools.servers.certificates import Certificates
 from tools.servers.ignite_config import IgniteOptions
@@ -105,6 +108,48 @@ def test_a_source_and_a_sink_with_certificates_of_the_client(copy: Copy, ignite_
         assert dict(found) == ENTRIES
     for settings in (copy.source, copy.sink):
         assert (copy.verified(settings).equal, copy.verified(settings).entries) == (True, len(ENTRIES))
+
+
+def with_stores(copy: Copy, ignite: JavaStores, kafka: JavaStores) -> None:
+    """Replace the PEM files of a copy by stores and their passwords."""
+    files: Any = {"ignite_tls_ca_file": str(ignite.trust), "ignite_tls_cert_file": str(ignite.keys), "ignite_tls_key_file": ""}
+    kept = {name: value for name, value in copy.source.kafka_config.items() if not name.startswith("ssl.")}
+    copy.source = replace(copy.source, **files, kafka_config={**kept, **kafka.kafka})
+    copy.sink = replace(copy.sink, **files, kafka_config={**kept, **kafka.kafka})
+    passwords = {"ca_password": STORE_PASSWORD, "cert_password": STORE_PASSWORD, "key_password": ignite.key_password}
+    copy.secrets = Secrets(replace(ADMIN, **passwords), {**copy.secrets.kafka, **kafka.kafka_secrets})
+
+
+@pytest.mark.parametrize("form", ["JKS", "PKCS12"])
+def test_java_stores_give_the_same_copy(copy: Copy, ignite_tls: IgniteCluster, files: Certificates, tmp_path: Path, form: str) -> None:
+    """A source whose processes read the stores, then a sink that carries their content and whose stores are gone."""
+    stores = JavaStores.of(files, tmp_path, form)
+    with_stores(copy, stores, JavaStores.of(files, tmp_path / "other", "PKCS12" if form == "JKS" else "JKS"))
+    assert copy.run(copy.source) == status.COMPLETED
+    assert copy.verified(copy.source).equal
+    copy.sink, copy.secrets = stores_as_text(copy.sink, copy.secrets)
+    for path in tmp_path.rglob("*.*"):
+        path.unlink()
+    assert copy.run(copy.sink) == status.COMPLETED
+    with ignite_tls.client() as client, client.get_cache(copy.copy).scan() as found:
+        assert dict(found) == ENTRIES
+
+
+@pytest.mark.parametrize("of", ["ca_password", "cert_password", "ssl.truststore.password", "ssl.key.password"])
+def test_a_wrong_password_of_a_store_ends_a_run_before_anything_is_moved(
+    copy: Copy, files: Certificates, tmp_path: Path, kafka_tls: KafkaBroker, of: str
+) -> None:
+    stores = JavaStores.of(files, tmp_path, "JKS")
+    with_stores(copy, stores, stores)
+    if of.startswith("ssl."):
+        copy.secrets = replace(copy.secrets, kafka={**copy.secrets.kafka, of: "wrong"})
+    else:
+        copy.secrets = replace(copy.secrets, ignite=replace(copy.secrets.ignite, **{of: "wrong"}))
+    with pytest.raises(SettingsError, match=r"the password (of the private key )?is wrong") as raised:
+        copy.run(copy.source)
+    assert str(stores.trust if of in ("ca_password", "ssl.truststore.password") else stores.keys) in str(raised.value)
+    names = AdminClient({**kafka_tls.client_config}).list_topics(timeout=60).topics
+    assert copy.cache not in names
 
 
 @pytest.mark.parametrize("of", ["Ignite", "Kafka"])

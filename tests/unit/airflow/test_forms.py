@@ -18,7 +18,7 @@ from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 
 Operator = type[SparkCopyOperator | BacklogCleanupOperator]
-OF_CONNECTIONS = ("ignite_addresses", "ignite_tls_", "bootstrap_servers")
+OF_CONNECTIONS = ("ignite_address", "ignite_tls_", "bootstrap_servers")
 
 
 def offered(operator: Operator) -> dict[str, Any]:

@@ -1,0 +1,94 @@
+"""Addresses that nodes announce, as addresses that this host reaches: for nodes behind NAT, in containers or behind forwarded ports.
+
+Each node announces the addresses of its own network interfaces to thin clients. A pair ``announced=reachable`` replaces one of them, as an
+``AddressResolver`` of the node would.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from .endpoint import split_address
+
+FORM = "announced=reachable, each side host or host:port"
+_Key = tuple[str, int | None]
+
+
+@dataclass(frozen=True)
+class AddressMap:
+    """Reachable host and port by announced host and port.
+
+    A port of None is any port on the announced side, and the announced port on the reachable side.
+    """
+
+    pairs: Mapping[_Key, _Key]
+
+    @staticmethod
+    def of(texts: Iterable[str]) -> AddressMap:
+        """A map from texts ``announced=reachable``.
+
+        :raises ValueError: a text has another form, or an announced address occurs twice with different reachable ones.
+        """
+        pairs: dict[_Key, _Key] = {}
+        for text in texts:
+            announced, sign, reachable = text.partition("=")
+            if not sign or "=" in reachable:
+                raise ValueError(f"'{text}' is not {FORM}")
+            key, target = _parsed(announced.strip()), _parsed(reachable.strip())
+            key = _canonical(key[0]), key[1]
+            if pairs.setdefault(key, target) != target:
+                raise ValueError(f"'{announced.strip()}' has two reachable addresses")
+        return AddressMap(pairs)
+
+    def __bool__(self) -> bool:
+        return bool(self.pairs)
+
+    def reachable(self, announced: Iterable[str]) -> tuple[str, ...]:
+        """The addresses to connect to: those that are mapped replaced, the others left out; if none is mapped, all as they are.
+
+        A node with a mapped address is reached by that alone: its others belong to its own network, where here may be another host.
+        """
+        announced = tuple(announced)
+        return tuple(self._mapped(announced)) or announced
+
+    def knows(self, announced: Iterable[str]) -> bool:
+        """Whether one of a node's addresses is mapped."""
+        return bool(self._mapped(announced))
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The reachable addresses."""
+        return tuple(_joined(host, port) for host, port in self.pairs.values())
+
+    def _mapped(self, announced: Iterable[str]) -> list[str]:
+        found = []
+        for address in announced:
+            host, port = split_address(address)
+            host = _canonical(host)
+            target = self.pairs.get((host, port)) or self.pairs.get((host, None))
+            if target is not None:
+                found.append(_joined(target[0], target[1] or port))
+        return list(dict.fromkeys(found))
+
+
+def _parsed(text: str) -> _Key:
+    host, port = split_address(text)
+    if any(character.isspace() for character in host):
+        raise ValueError(f"'{text}' is not host:port")
+    has_port = text.endswith(f":{port}") and (text.startswith("[") or text.count(":") == 1)
+    return host, port if has_port else None
+
+
+def _canonical(host: str) -> str:
+    """One form of a host, so that an IPv6 address is found in any spelling."""
+    try:
+        return ipaddress.ip_address(host.partition("%")[0]).compressed
+    except ValueError:
+        return host.lower().rstrip(".")
+
+
+def _joined(host: str, port: int | None) -> str:
+    shown = f"[{host}]" if ":" in host else host
+    return shown if port is None else f"{shown}:{port}"
