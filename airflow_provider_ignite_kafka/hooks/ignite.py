@@ -27,8 +27,8 @@ class IgniteHook(DbApiHook):
     """Ignite cluster of an Airflow connection, which is looked up once for each hook.
 
     Host (one, or several separated by commas), port, login, password and SQL schema are fields of the connection; its extra may hold
-    `addresses`, `address_map`, `tls`, `ca_file`, `cert_file`, `key_file`, `key_password`, `ca_password`, `cert_password`, `verify`, `check_hostname`, `connect_timeout_ms`,
-    `request_timeout_ms`, `time_zone`.
+    `addresses`, `address_map`, `tls`, `ca_file`, `cert_file`, `key_file`, `key_password`, `ca_password`, `cert_password`, `verify`,
+    `check_hostname`, `connect_timeout_ms`, `request_timeout_ms`, `time_zone`.
 
     As a DB-API hook it serves the operators and sensors of the common SQL provider; ``get_records``, ``get_first``, ``get_df`` (pandas,
     polars), ``run`` and ``insert_rows`` are theirs. Each statement is committed by itself. A ``?`` stands for a parameter.

@@ -1,8 +1,8 @@
 """Health events. Each has an id, a severity and a message, is logged as one structured record and is counted.
 
-A record reads ``15001 # some configuration was ignored: … {"names":["pollInterval"]}``: the id, the message, the fields as JSON. Handlers
-of structured logs find both as ``event_id`` and ``event_fields`` of the logging record. Ids below 15100 and their severities are
-those of the GridGain Kafka Connector's monitoring page; ids from 15100 belong to this project.
+A record reads ``15001 # some configuration was ignored: … {"names":[…]}``: the id, the message, the fields as JSON. Handlers of structured
+logs find both as ``event_id`` and ``event_fields`` of the logging record. Ids below 15100 and their severities are those of the GridGain
+Kafka Connector's monitoring page; ids from 15100 belong to this project.
 """
 
 from __future__ import annotations
@@ -266,12 +266,7 @@ SECRETS_EXPOSED = Event(
     "secrets are sent to executors unencrypted: {reason}",
     "Put the secrets file on driver and executors (secrets_file), or set the properties that the reason names.",
 )
-NODE_NOT_MAPPED = Event(
-    15188,
-    WARNING,
-    "an Ignite node cannot be reached, and other nodes read and write its partitions, more slowly: {reason}",
-    "Add one of these addresses to ignite_address_map (address_map of the Airflow connection), with the address at which it is reached.",
-)
+NODE_NOT_MAPPED = Event(15188, WARNING, "an Ignite node is not reached: {reason}", "Add an address of the node to ignite_address_map.")
 FLOAT_GUESSED = Event(
     15168,
     WARNING,

@@ -7,9 +7,11 @@ Each node announces the addresses of its own network interfaces to thin clients.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Mapping
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..events import NODE_NOT_MAPPED, emit, note
 from .endpoint import split_address
 
 FORM = "announced=reachable, each side host or host:port"
@@ -56,6 +58,14 @@ class AddressMap:
     def knows(self, announced: Iterable[str]) -> bool:
         """Whether one of a node's addresses is mapped."""
         return bool(self._mapped(announced))
+
+    def report_unreached(self, node: uuid.UUID, announced: Sequence[str]) -> None:
+        """Report a node that the map forgets. Without it a run works, but each request to its partitions passes through another node."""
+        if self and announced and not self.knows(announced):
+            reason = f"node {node} announces {', '.join(announced)}: none is in ignite_address_map, and none answers here"
+            fields = {"reason": reason, "node": str(node), "setting": "ignite_address_map"}
+            emit(NODE_NOT_MAPPED, **fields)
+            note(NODE_NOT_MAPPED, **fields)  # of a task: the driver emits it, too
 
     @property
     def targets(self) -> tuple[str, ...]:

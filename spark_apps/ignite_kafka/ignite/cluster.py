@@ -16,7 +16,6 @@ from typing import TypeVar
 from ..common.heartbeat import beat
 from ..common.python_compat import Self
 from ..errors import DecodeError, IgniteKafkaError, IgniteUnreachable
-from ..events import NODE_NOT_MAPPED, emit
 from . import metadata_replies as replies
 from . import protocol
 from .address_map import AddressMap
@@ -257,7 +256,7 @@ class Cluster:
             if connection is not None and connection.node_id == node:
                 return connection
         self._unreachable_nodes.add(node)
-        self._report_unmapped(node)
+        self._address_map.report_unreached(node, self.endpoints().get(node, ()))
         return None
 
     def _addresses(self, node: uuid.UUID) -> list[str]:
@@ -265,13 +264,6 @@ class Cluster:
         said = self.reachable(self.endpoints().get(node, ()))
         listed = [address for address in said if address in self.endpoint.addresses]
         return list(dict.fromkeys([*listed, *said, *self._untried]))
-
-    def _report_unmapped(self, node: uuid.UUID) -> None:
-        """Report a node that an address map forgets: it works without, but each request takes another node's help."""
-        announced = self.endpoints().get(node, ())
-        if self._address_map and announced and not self._address_map.knows(announced):
-            reason = f"node {node} announces {', '.join(announced)}: none is in ignite_address_map, and none answers here"
-            emit(NODE_NOT_MAPPED, reason=reason, node=str(node), setting="ignite_address_map")
 
     def _try(self, address: str) -> ThinConnection | None:
         if address in self._untried:

@@ -40,8 +40,9 @@ _AUTHENTICATION = {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FA
 # RFC 8446, 6.2: bad_certificate to access_denied, certificate_required
 _REFUSED_CERTIFICATE = re.compile(r"SSL alert number (?:4[2-9]|116)\b")
 _CHECK_TLS = (
-    "Check that ssl.ca.location or ssl.ca.pem of the Kafka connection, or its ssl.truststore.location, has the authority of the broker's certificate, that this certificate "
-    "names the host in bootstrap_servers, and that the broker accepts the client's certificate, if it wants one."
+    "Check that ssl.ca.location or ssl.ca.pem of the Kafka connection has the authority of the broker's certificate (or its "
+    "ssl.truststore.location), that this certificate names the host in bootstrap_servers, and that the broker accepts the client's "
+    "certificate, if it wants one."
 )
 _CORRECT = "Correct the named setting, in kafka_config, an override, the Kafka connection or the secrets file."
 _FORBIDDEN = {

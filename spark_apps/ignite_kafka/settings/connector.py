@@ -150,11 +150,8 @@ class ConnectorSettings(NamedSettings):
     # Ignite
     ignite_addresses: tuple[str, ...] = setting(("127.0.0.1:10800",), TEXTS, "host:port of the nodes' client connectors")
     ignite_address_map: tuple[str, ...] = setting(
-        (), ADDRESS_MAP,
-        "announced=reachable pairs for nodes behind NAT, in containers or behind forwarded ports: a node that announces the left address "
-        "is connected to at the right one, and its certificate must name that. A side is host or host:port; without a port the left one is "
-        "any port, and the right one keeps the port",
-    )  # fmt: skip
+        (), ADDRESS_MAP, "Where nodes behind NAT or forwarded ports are reached: announced=reachable pairs (docs/nat.md)"
+    )
     ignite_connect_timeout_ms: int = setting(5_000, TIME, "Timeout of a connection and its handshake, in milliseconds")
     ignite_request_timeout_ms: int = setting(60_000, TIME, "Timeout of a node's reply, in milliseconds")
     ignite_max_frame_bytes: int = setting(

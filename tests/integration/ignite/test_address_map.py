@@ -18,7 +18,7 @@ from ignite_kafka import events
 from ignite_kafka.admin.cluster_checks import check_ignite
 from ignite_kafka.admin.findings import OK, WARNING, Diagnosis
 from ignite_kafka.errors import IgniteUnreachable
-from ignite_kafka.ignite import cluster as cluster_module
+from ignite_kafka.ignite import address_map
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.connection import ThinConnection
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
@@ -135,7 +135,7 @@ def test_a_copy_there_and_back_reaches_both_nodes(spark: SparkSession, nat: Nat,
 
 def test_a_node_that_is_not_in_the_map_is_reported_with_the_setting(nat: Nat, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[events.Event, dict[str, Any]]] = []
-    monkeypatch.setattr(cluster_module, "emit", lambda event, **fields: seen.append((event, fields)))
+    monkeypatch.setattr(address_map, "emit", lambda event, **fields: seen.append((event, fields)))
     assert reached(nat.endpoint(nat.pairs[0])) == {nat.proxies[0].address}
     [(event, fields)] = seen
     assert event is events.NODE_NOT_MAPPED

@@ -108,6 +108,17 @@ def test_another_host_name_is_refused(secured: IgniteCluster, files: Certificate
     ThinConnection(endpoint(address, files, "127.0.0.1", check_hostname=False), ADMIN).close()
 
 
+def test_the_certificate_must_name_the_mapped_address(secured: IgniteCluster, files: Certificates) -> None:
+    """The node announces 127.0.0.1, and its certificate is for localhost."""
+    mapped = dataclasses.replace(endpoint(secured.address, files), address_map=("127.0.0.1=localhost",))
+    with Cluster(mapped, ADMIN) as cluster:
+        [announced] = cluster.endpoints().values()
+        [address] = cluster.reachable(announced)
+    ThinConnection(mapped, ADMIN, address).close()
+    with pytest.raises(IgniteUnreachable, match=r"not valid for '127\.0\.0\.1'"):
+        ThinConnection(mapped, ADMIN, announced[0])
+
+
 def test_verification_only_ends_when_told_so(secured: IgniteCluster, files: Certificates) -> None:
     ThinConnection(endpoint(secured.address, files, "127.0.0.1", ca_file=None, verify=False), ADMIN).close()
 

@@ -41,10 +41,11 @@ class TlsFront:
                 threading.Thread(target=self._serve, args=(self._listener.accept()[0],), daemon=True).start()
 
     def _serve(self, plain: socket.socket) -> None:
-        with contextlib.suppress(OSError), self._context.wrap_socket(plain, server_side=True) as client:
-            with socket.create_connection(("127.0.0.1", self._port)) as server:
-                threading.Thread(target=self._pump, args=(server, client), daemon=True).start()
-                self._pump(client, server)
+        with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
+            client = stack.enter_context(self._context.wrap_socket(plain, server_side=True))
+            server = stack.enter_context(socket.create_connection(("127.0.0.1", self._port)))
+            threading.Thread(target=self._pump, args=(server, client), daemon=True).start()
+            self._pump(client, server)
 
     @staticmethod
     def _pump(source: socket.socket, sink: socket.socket) -> None:
