@@ -20,8 +20,7 @@ from typing import Any
 
 ERROR, WARNING, INFO = logging.ERROR, logging.WARNING, logging.INFO
 
-Note = tuple[int, tuple[tuple[str, str], ...]]
-"""Id and fields of an event that a task has noted for the driver."""
+Note = tuple[int, tuple[tuple[str, str], ...]]  # id and fields of an event that a task has noted for the driver
 
 _logger = logging.getLogger("ignite_kafka.events")
 _counts: Counter[int] = Counter()

@@ -208,10 +208,10 @@ def _make_client(config: RegistryConfig) -> SchemaRegistryClient:
         ) from error
     client = dict(config.client)
     try:
-        with ExitStack() as files:
-            for text, file in ((CA_TEXT, "ssl.ca.location"), (CERTIFICATE_TEXT, "ssl.certificate.location")):
+        with ExitStack() as stack:
+            for text, location in ((CA_TEXT, "ssl.ca.location"), (CERTIFICATE_TEXT, "ssl.certificate.location")):
                 if text in client:
-                    client[file] = files.enter_context(private_file(client.pop(text)))
+                    client[location] = stack.enter_context(private_file(client.pop(text)))
             return SchemaRegistryClient(client)  # reads the files at once
     except (OSError, ValueError) as error:  # of TLS files: missing, no PEM, wrong password
         text = f"the client of the schema registry cannot be made: {error}"

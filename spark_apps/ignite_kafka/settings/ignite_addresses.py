@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..ignite.address_map import FORM, AddressMap
 from ..ignite.endpoint import split_address
@@ -27,7 +28,7 @@ def why_wrong(addresses: Sequence[str], node_file: str, *, given: bool) -> tuple
 
 
 def _address_map(value: object) -> tuple[str, ...]:
-    pairs = TEXTS.parse(value)
+    pairs: Any = TEXTS.parse(value)
     AddressMap.of(pairs)
     return tuple(pairs)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..common import key_stores
 from ..ignite.tls import stores_as_text as ignite_stores
@@ -44,7 +44,7 @@ def _ignite(settings: S, secrets: Secrets) -> tuple[S, Secrets]:
     if not settings.ignite_tls_enabled or not any(vars(secrets.ignite).values()):
         return settings, secrets
     tls, credentials = ignite_stores(settings.ignite_endpoint.tls, secrets.ignite)
-    files = {f"ignite_tls_{name}": getattr(tls, name) or "" for name in ("ca_file", "cert_file", "key_file")}
+    files: Any = {f"ignite_tls_{name}": getattr(tls, name) or "" for name in ("ca_file", "cert_file", "key_file")}
     return replace(settings, **files), replace(secrets, ignite=credentials)
 
 
