@@ -77,7 +77,7 @@ class ClusterApp:
     def kill(self) -> str:
         """Kill the app; return what was done, for the task's log."""
         if not self.run.app_id:
-            return "The app cannot be killed, because spark-submit printed no id of it."
+            return "The app cannot be killed from here, because its id in the cluster is not known: end it where it was submitted."
         if not self.on_yarn:
             return _DriverPod(self.run).delete()
         if self._rest is not None:

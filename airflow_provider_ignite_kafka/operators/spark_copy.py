@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import string
-import unicodedata
-import uuid
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import BaseOperator
@@ -25,12 +21,13 @@ from airflow_provider_ignite_kafka.operators.resumable_copy import ResumableCopy
 from airflow_provider_ignite_kafka.operators.spark_app import SparkAppTask, check_arguments
 from airflow_provider_ignite_kafka.parse_check import check_settings, is_mapped
 from airflow_provider_ignite_kafka.run_monitor import RunMonitor, check_clusters
+from airflow_provider_ignite_kafka.run_names import RunNames, connector_name
 from airflow_provider_ignite_kafka.run_report import RunReport
 from airflow_provider_ignite_kafka.spark import run_result
 from airflow_provider_ignite_kafka.spark.request import Request
 from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.errors import IgniteKafkaError
-from ignite_kafka.settings.connector import NAME, ConnectorSettings
+from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.state.status import now_ms
 
 if TYPE_CHECKING:
@@ -40,7 +37,6 @@ if TYPE_CHECKING:
 
     from ignite_kafka.state.status import RunStatus
 
-_NAME_LETTERS, _NAME_KEPT = frozenset(string.ascii_letters + string.digits + "._-"), 160
 _NOT_DEFERRED = (
     "deferrable has no effect: with master %s in client mode the Spark app is a child of this task and ends with it. "
     "Set deploy-mode cluster in connection %s (YARN, Kubernetes)."
@@ -273,34 +269,3 @@ def _one_connector(settings: object) -> bool:
         name = settings.get("name", "")
         return isinstance(name, str) and "{{" not in name
     return isinstance(settings, str) and "{{" not in settings
-
-
-@dataclass(frozen=True)
-class RunNames:
-    """Names of a task's run: connector and snapshot are the same for every try, the run id is new for each try."""
-
-    connector: str
-    snapshot_id: str
-    run_id: str
-
-    @staticmethod
-    def of(context: Context) -> RunNames:
-        """Names made of the ids of Dag, task, run and map index."""
-        task = context["ti"]
-        mapped = [str(task.map_index)] if task.map_index is not None and task.map_index >= 0 else []
-        snapshot_id = "/".join([task.dag_id, task.task_id, task.run_id, *mapped])
-        return RunNames(connector_name(".".join([task.dag_id, task.task_id, *mapped])), snapshot_id, f"{snapshot_id}/{uuid.uuid4()}")
-
-
-def connector_name(name: str) -> str:
-    """A valid connector name made of Dag and task ids, which may be longer and hold letters beyond ASCII.
-
-    A valid name is unchanged. In another one letters lose their accents, other characters become ``_``, and a digest of the whole name
-    is appended to keep it unique: ``größe.kopie`` is ``gro_e.kopie-315b967c``.
-    """
-    try:
-        return str(NAME.parse(name))
-    except ValueError:
-        plain = unicodedata.normalize("NFKD", name)
-        kept = "".join(letter if letter in _NAME_LETTERS else "_" for letter in plain if not unicodedata.combining(letter))
-        return f"{kept[:_NAME_KEPT]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

@@ -27,6 +27,7 @@ from .common.local_disk import disk_errors
 from .common.redaction import hide_values, set_log_values
 from .errors import IgniteKafkaError, SettingsError
 from .runtime import logs
+from .runtime.library_zip import packaged_text
 from .settings import secrets
 from .settings.connector import ConnectorSettings
 from .settings.permissions import NONE, Permissions
@@ -162,7 +163,7 @@ class AppRequest(Generic[S]):
         :raises SettingsError: the file is missing, is not JSON, or holds an invalid setting.
         """
         try:
-            data: Mapping[str, Any] = json.loads(Path(local_file(path)).read_text())
+            data: Mapping[str, Any] = json.loads(_request_text(path))
             settings, run_id = data["settings"], data["run_id"]
         except (OSError, ValueError, KeyError) as cause:
             raise SettingsError(
@@ -173,6 +174,13 @@ class AppRequest(Generic[S]):
         named = {"name": data["connector"], **settings} if "connector" in data else settings
         permissions = Permissions(tuple(data.get("allowed_kafka_options", ())), data.get("allow_insecure_connections") is True)
         return AppRequest(direction.from_dict(named), run_id, data.get("snapshot_id"), permissions)
+
+
+def _request_text(path: str) -> str:
+    """Text of the request file, or of the one in the library's zip file if the path is a name and no such file is here."""
+    found = local_file(path)
+    packaged = None if os.path.exists(found) or os.path.basename(path) != path else packaged_text(path)
+    return Path(found).read_text() if packaged is None else packaged
 
 
 def local_file(path: str) -> str:

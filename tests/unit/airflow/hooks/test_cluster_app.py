@@ -78,7 +78,7 @@ def test_a_pod_that_cannot_be_deleted_is_told(kubernetes: Kubernetes) -> None:
 def test_an_app_without_an_id_is_neither_asked_nor_killed() -> None:
     unknown = ClusterApp(replace(POD, app_id=""))
     assert not unknown.has_ended()
-    assert "printed no id" in unknown.kill()
+    assert "its id in the cluster is not known" in unknown.kill()
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_provider_ignite_kafka.hooks.spark_app import SparkAppHook
-from airflow_provider_ignite_kafka.operators import spark_copy
-from airflow_provider_ignite_kafka.operators.spark_copy import RunNames
+from airflow_provider_ignite_kafka.run_names import RunNames, connector_name
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, SettingsError
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.status import RUNNING, RunStatus
@@ -72,14 +71,14 @@ def test_runs_of_one_connector_wait_for_each_other(settings: Any, limit: int | N
     ],
 )
 def test_default_name_of_any_dag_and_task_is_one_that_a_connector_may_have(name: str, expected: str) -> None:
-    found = spark_copy.connector_name(name)
+    found = connector_name(name)
     assert re.fullmatch(expected, found)
     assert SourceSettings.from_dict({"name": found}).name == found
 
 
 def test_default_names_of_different_tasks_differ() -> None:
     names = ["größe.kopie", "große.kopie", "gro_e.kopie", "größe.kopie"]  # the last in other code points, another Dag to Airflow
-    assert len({spark_copy.connector_name(name) for name in names}) == len(set(names))
+    assert len({connector_name(name) for name in names}) == len(set(names))
 
 
 def test_a_dag_with_letters_beyond_ascii_has_a_connector(bench: Bench) -> None:

@@ -1,0 +1,179 @@
+"""Sensor that follows a run which another operator has submitted, by the connector's status topic."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, AirflowSensorTimeout, PokeReturnValue, TaskDeferred
+
+from airflow_provider_ignite_kafka.cluster_run import ClusterRun
+from airflow_provider_ignite_kafka.deferred_report import DeferredReport
+from airflow_provider_ignite_kafka.followed_run import TIMED_OUT, FollowedRun
+from airflow_provider_ignite_kafka.hooks.cluster_app import ClusterApp
+from airflow_provider_ignite_kafka.kafka_access import monitor_of_run
+from airflow_provider_ignite_kafka.run_progress import ProgressLog
+from airflow_provider_ignite_kafka.sensors.deferrable import DeferrableSensor
+from airflow_provider_ignite_kafka.spark import run_result
+from airflow_provider_ignite_kafka.triggers.connector_run import ConnectorRunTrigger
+from ignite_kafka.errors import IgniteKafkaError, SettingsError
+from ignite_kafka.state.status import STOPPED
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
+
+    from airflow_provider_ignite_kafka.run_monitor import RunMonitor
+    from ignite_kafka.state.status import RunStatus
+
+_YEAR_S = 366.0 * 86_400  # a stream runs for longer than Airflow's default of a sensor
+_CALLS_S = 30.0  # for calls of Kafka that do not return
+_AGAIN = "Clear the task that packaged the app, with its downstream tasks, to run it again."
+
+
+class ConnectorRunSensor(DeferrableSensor):
+    """Follow a run that ``package_app`` has packaged and another operator submits; return its result as the copy operators do.
+
+    The task fails without retries if the run fails, because only a new run can help. When the task is killed or times out, a stream is
+    asked to end after its current batch. A snapshot follows no such request, and the app itself is not killed: its own operator does that.
+    A retried sensor follows the same run again.
+
+    :param run: the run, as ``SparkAppFiles.run`` has it, also as JSON. Templated.
+    :param stop_timeout_ms: milliseconds that a stream has to end when the task is killed or times out, before the task ends.
+    :param timeout: seconds after which the task fails and its run is asked to stop. Default: a year.
+    :param poke_interval: seconds between two polls in the worker; the triggerer polls by the run's own ``progress_interval_ms``.
+    :param deferrable: follow the run in the triggerer. Default: option `[operators] default_deferrable`.
+    """
+
+    template_fields: Sequence[str] = ("run",)
+    template_fields_renderers = {"run": "json"}
+    ui_color = "#e0ecf4"
+
+    def __init__(
+        self,
+        *,
+        run: Mapping[str, Any] | str,
+        stop_timeout_ms: int = 30_000,
+        timeout: float | timedelta = _YEAR_S,
+        poke_interval: float | timedelta = 10.0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(timeout=timeout, poke_interval=poke_interval, **kwargs)
+        if self.mode != "poke":
+            raise SettingsError(
+                "mode is reschedule, and between two polls nothing could ask the run to stop", "Set deferrable to True.", setting="mode"
+            )
+        self.run = run
+        self.stop_timeout_ms = stop_timeout_ms
+        self._cluster: ClusterRun | None = None
+        self._killed = False
+        self._unlogged: list[str] = []
+
+    def execute(self, context: Context) -> Any:
+        """Follow the run to its end.
+
+        :return: the run's result; see ``SparkCopyOperator.execute``.
+        :raises AirflowFailException: the run failed, was stopped by a task, or reports nothing any more.
+        :raises AirflowSensorTimeout: `timeout` has passed.
+        """
+        try:
+            return super().execute(context)
+        except TaskDeferred:
+            self._cluster = None  # the trigger follows the run
+            raise
+        finally:
+            self._end()
+
+    def execute_complete(self, context: Context, event: Mapping[str, Any], **_newer: Any) -> Any:
+        """Return the result of the run that the trigger has followed; errors as for :meth:`execute`."""
+        try:
+            cluster = self._cluster = self._cluster_run(_followed(event["run"]))
+            if "error" in event:
+                kind = AirflowFailException if event.get("final") else AirflowException
+                raise kind(f"The trigger could not follow the run, which is asked to stop: {event['error']}")
+            return self._concluded(cluster, event.get("reason"))
+        except IgniteKafkaError as error:
+            raise run_result.error_to_exception(error) from error
+        finally:
+            self._end()
+
+    def on_kill(self) -> None:
+        """Ask the run to end after its current batch."""
+        self._killed = True
+        self._stop()
+
+    def check(self, context: Context) -> PokeReturnValue:
+        """Poll the run once."""
+        try:
+            if self._killed:
+                raise run_result.killed_exception()
+            if self._cluster is None:
+                self._cluster = self._cluster_run(_followed(self.run))
+            cluster = self._cluster
+            reason = cluster.poll()
+            return PokeReturnValue(reason is not None, None if reason is None else self._concluded(cluster, reason))
+        except IgniteKafkaError as error:
+            raise run_result.error_to_exception(error) from error
+
+    def trigger(self, context: Context) -> ConnectorRunTrigger:
+        """The trigger that follows the run."""
+        return ConnectorRunTrigger(run=_followed(self.run).to_dict(), timeout_ms=int(self._deadline * 1000))
+
+    def wait(self, context: Context, deadline: float) -> NoReturn:
+        """Defer until the run has ended or the time is over, which the trigger notices: the task then asks the run to stop."""
+        self.defer(trigger=self.trigger(context), method_name="execute_complete")
+
+    def _cluster_run(self, run: FollowedRun) -> ClusterRun:
+        monitor = monitor_of_run(run)
+        return ClusterRun(monitor, ClusterApp(run), ProgressLog(self.log, monitor.lag), DeferredReport(monitor, None).progressed)
+
+    def _concluded(self, cluster: ClusterRun, reason: str | None) -> dict[str, Any]:
+        """The result of a run that is followed no further."""
+        monitor, status = cluster.monitor, cluster.monitor.status()
+        if status is None or status.ended_ms is None:
+            self._stop()
+            if reason == TIMED_OUT:
+                raise AirflowSensorTimeout(f"The run has not ended within {self.timeout:g} s, and was asked to stop.")
+        else:
+            self._cluster = None  # nothing is left to stop
+            if run_result.succeeded(status, continuous=monitor.run.continuous) and not self._stopped_by_task(monitor, status):
+                result = run_result.to_xcom(status)
+                run_result.log_result(self.log, result)
+                return result
+        raise AirflowFailException(f"{run_result.lost_exception(status, reason)} {_AGAIN}")
+
+    def _stopped_by_task(self, monitor: RunMonitor, status: RunStatus) -> bool:
+        """Whether the run followed the request of a try that was killed, and not one of a person or of `run_for`."""
+        return status.state == STOPPED and monitor.stop_requested(status.generation) and not monitor.run.time_is_up(status.ended_ms or 0)
+
+    def _stop(self) -> None:
+        """Stop the run that is followed, in a thread: a signal handler, which calls this, may hold the log's lock."""
+        cluster, self._cluster = self._cluster, None
+        if cluster is None:
+            return
+        timeout_s = self.stop_timeout_ms / 1000
+        stopper = threading.Thread(target=cluster.stop, args=(timeout_s, self._unlogged.append), name="stop-run", daemon=True)
+        stopper.start()
+        stopper.join(timeout_s + _CALLS_S)
+
+    def _end(self) -> None:
+        self._stop()
+        while self._unlogged:
+            self.log.info("%s", self._unlogged.pop(0))
+
+
+def _followed(run: object) -> FollowedRun:
+    """The run that the argument holds.
+
+    :raises SettingsError: it holds none.
+    """
+    with suppress(TypeError, ValueError):
+        value = json.loads(run) if isinstance(run, str) else run
+        if isinstance(value, Mapping):
+            return FollowedRun.from_dict(value)
+    raise SettingsError(
+        f"run is {type(run).__name__} without the names of a run", "Give the field run of what package_app returned.", setting="run"
+    )

@@ -1,0 +1,178 @@
+"""Spark app of one run as files in a folder, for whatever submits Spark apps: EMR, Dataproc, Databricks, Livy, a pod."""
+
+from __future__ import annotations
+
+import tempfile
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from airflow.providers.common.compat.sdk import AirflowException
+from airflow.sdk import ObjectStoragePath, get_current_context
+
+from airflow_provider_ignite_kafka import run_for as periods
+from airflow_provider_ignite_kafka.allowed_caches import check_allowed_caches
+from airflow_provider_ignite_kafka.followed_run import FollowedRun
+from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID
+from airflow_provider_ignite_kafka.run_names import RunNames
+from airflow_provider_ignite_kafka.spark import run_result
+from airflow_provider_ignite_kafka.spark.packaging import app_path
+from airflow_provider_ignite_kafka.spark.request import Connections, Request, build_request
+from ignite_kafka.common.local_disk import disk_errors
+from ignite_kafka.errors import IgniteKafkaError, SettingsError
+from ignite_kafka.runtime.library_zip import zip_library
+from ignite_kafka.settings.connector import ConnectorSettings
+from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.state.status import now_ms
+
+_APPS: Mapping[str, tuple[type[ConnectorSettings], str]] = {
+    "source": (SourceSettings, "ignite_to_kafka.py"),
+    "sink": (SinkSettings, "kafka_to_ignite.py"),
+}
+_NO_SECRETS_FILE = (
+    "Put them into a file on driver and executors, readable only by Spark's user, and name it in secrets_file; "
+    "see docs/security.md for its form."
+)
+
+
+@dataclass(frozen=True)
+class SparkAppFiles:
+    """Addresses of a packaged app, as the cluster reads them, and the run that it is.
+
+    No field and no file holds a secret.
+
+    :param folder: the run's own folder.
+    :param application: the app, a Python file.
+    :param library: the library as a zip file, for ``--py-files``. It also holds the request.
+    :param request: settings and ids of the run, a JSON file.
+    :param arguments: arguments of the app.
+    :param conf: Spark properties that name the library, for a submitter without ``--py-files``.
+    :param run: the run, for :class:`.ConnectorRunSensor`.
+    """
+
+    folder: str
+    application: str
+    library: str
+    request: str
+    arguments: tuple[str, ...] = ()
+    conf: Mapping[str, str] = field(default_factory=dict)
+    run: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form, which a task can return."""
+        return {**asdict(self), "arguments": list(self.arguments)}
+
+
+def package_app(
+    settings: Mapping[str, Any] | str,
+    folder: str,
+    *,
+    direction: str,
+    secrets_file: str | None = None,
+    cluster_folder: str | None = None,
+    object_conn_id: str | None = None,
+    run_mode: str | None = None,
+    failover_policy: str | None = None,
+    allowed_caches: Sequence[str] | None = None,
+    ignite_conn_id: str = DEFAULT_CONN_ID,
+    kafka_conn_id: str = "kafka_default",
+    registry_conn_id: str | None = None,
+    run_for: timedelta | float | str | None = None,
+    start_timeout_ms: int = 1_800_000,
+    names: RunNames | None = None,
+) -> SparkAppFiles:
+    """Write app, library and request of a new run into a folder of its own below `folder`.
+
+    Call it in a task. Each call is a new run, which ends an older one of its connector; the same task of the same Dag run continues its
+    snapshot.
+
+    :param settings: settings of the connector by name, or the path of a ``.properties`` file on the worker.
+    :param folder: an absolute path, or a URL such as ``s3://bucket/apps``, ``gs://bucket/apps``, ``abfs://container/apps``.
+    :param direction: ``source`` (Ignite to Kafka) or ``sink`` (Kafka to Ignite).
+    :param secrets_file: path of the secrets file on driver and executors; required if the connections have secrets.
+    :param cluster_folder: where the cluster finds `folder`, if that is another path (a mounted volume) or URL (``s3a://``, ``abfss://``);
+        the addresses are then below it.
+    :param object_conn_id: Airflow connection of the object storage. Default: the provider's own, such as ``aws_default``.
+    :param allowed_caches, run_for: see :class:`.SparkCopyOperator`; the time of `run_for` begins with this call.
+    :param start_timeout_ms: milliseconds from this call to the app's first record.
+    :param names: connector, snapshot and run. Default: those of the running task.
+    :raises AirflowFailException: a setting or an argument is wrong; nothing was written.
+    :raises AirflowException: the folder cannot be written; a retry may help.
+    """
+    try:
+        if direction not in _APPS:
+            raise SettingsError(f"direction is {direction!r}", f"Allowed: {', '.join(_APPS)}.", setting="direction")
+        kind, app = _APPS[direction]
+        _check_folders(folder, cluster_folder)
+        names = names or RunNames.of(get_current_context())
+        request = build_request(
+            settings, kind, Connections.of(ignite_conn_id, kafka_conn_id, registry_conn_id),
+            default_connector=names.connector, run_id=names.run_id, snapshot_id=names.snapshot_id if direction == "source" else None,
+            secrets_file=Path(secrets_file) if secrets_file else None,
+            arguments={"run_mode": run_mode, "failover_policy": failover_policy} if direction == "source" else {"run_mode": run_mode},
+        )  # fmt: skip
+        _check(request, allowed_caches)
+        run = FollowedRun.of(request, kafka_conn_id, "", start_timeout_ms / 1000, ignite_conn_id)
+        duration_ms = periods.duration_ms(run_for, request.settings)
+        run = replace(run, submitted_ms=now_ms(), until_ms=None if duration_ms is None else now_ms() + duration_ms)
+        return replace(_written(request, app, folder.rstrip("/"), cluster_folder, object_conn_id), run=run.to_dict())
+    except IgniteKafkaError as error:
+        raise run_result.error_to_exception(error) from error
+
+
+def _check_folders(folder: str, cluster_folder: str | None) -> None:
+    for name, value in (("folder", folder), ("cluster_folder", cluster_folder)):
+        if value is not None and "://" not in value and not Path(value).is_absolute():
+            raise SettingsError(f"{name} is {value!r}", "Give an absolute path, or a URL such as s3://bucket/apps.", setting=name)
+    if "@" in folder.partition("://")[2].partition("/")[0]:
+        raise SettingsError(
+            "folder has a part before @, which Airflow takes for a connection",
+            "Name the connection in object_conn_id; write abfs://container/apps, and abfss://container@account/apps in cluster_folder.",
+            setting="folder",
+        )
+
+
+def _check(request: Request, allowed_caches: Sequence[str] | None) -> None:
+    if allowed_caches is not None:
+        check_allowed_caches(request.settings, allowed_caches)
+    if request.ships_secrets:
+        raise SettingsError("the connections have secrets, and a packaged app holds none", _NO_SECRETS_FILE, setting="secrets_file")
+
+
+def _written(request: Request, app: str, folder: str, cluster_folder: str | None, conn_id: str | None) -> SparkAppFiles:
+    """Write the files into a new folder; return their addresses."""
+    own = uuid.uuid4().hex
+    with disk_errors(), tempfile.TemporaryDirectory(prefix="ignite-kafka-") as made:
+        request_file = request.write(Path(made))
+        files = {"application": app_path(app), "library": zip_library(Path(made), request_file), "request": request_file}
+        _store(files.values(), f"{folder}/{own}", conn_id)
+    base = f"{(cluster_folder or folder).rstrip('/')}/{own}"
+    at = {name: f"{base}/{path.name}" for name, path in files.items()}
+    # the driver has no path of a file in an object storage: it finds the request in the library, which every submitter hands to it
+    arguments = ["--request", request_file.name if "://" in base else at["request"]]
+    if request.secrets_file is not None:
+        arguments += ["--mounted-secrets", str(request.secrets_file)]
+    return SparkAppFiles(base, at["application"], at["library"], at["request"], tuple(arguments), {"spark.submit.pyFiles": at["library"]})
+
+
+def _store(files: Iterable[Path], folder: str, conn_id: str | None) -> None:
+    """Copy files to a new folder.
+
+    :raises AirflowException: it cannot be written.
+    """
+    try:
+        target = ObjectStoragePath(folder, conn_id=conn_id) if "://" in folder else Path(folder)
+        if "://" not in folder or folder.startswith("file://"):  # an object storage has no folders
+            target.mkdir(parents=True)
+        for path in files:
+            (target / path.name).write_bytes(path.read_bytes())
+    except Exception as error:  # each object storage has errors of its own
+        where = f"{folder}, connection {conn_id}" if conn_id else folder
+        raise AirflowException(
+            f"The Spark app could not be written to {where}: {type(error).__name__}: {error}. Check the folder, the rights of the worker "
+            "and the package of the storage (such as s3fs, gcsfs or adlfs)."
+        ) from error
