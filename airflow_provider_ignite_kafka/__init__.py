@@ -6,7 +6,7 @@ from typing import Any
 
 _INTEGRATION, _IGNITE, _KAFKA = "Apache Ignite and Kafka", "Apache Ignite", "Apache Kafka"
 _GUIDE = "/docs/airflow.md"
-_OF_PARTS = ("airflow-dags", "airflow-deferrable", "airflow-lineage", "airflow-page", "connector-files")
+_OF_PARTS = ("airflow-dags", "airflow-deferrable", "airflow-lineage", "airflow-page", "connector-files", "submit")
 _GUIDES = [_GUIDE, *(f"/docs/{name}.md" for name in _OF_PARTS)]
 _THIN_CLIENTS = "https://ignite.apache.org/docs/latest/thin-clients/getting-started-with-thin-clients"
 _LOGO = "/docs/integration-logos/ignite-kafka.svg"

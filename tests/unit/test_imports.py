@@ -66,6 +66,7 @@ IMPORTED_BY_DAGS = (
     "operators.verify",
     "sensors.cache_watch",
     "sensors.connector_lag",
+    "sensors.connector_run",
     "triggers.cache_watch",
     "triggers.connector_lag",
 )
