@@ -67,61 +67,82 @@ class SparkAppFiles:
         return {**asdict(self), "arguments": list(self.arguments)}
 
 
-def package_app(
-    settings: Mapping[str, Any] | str,
-    folder: str,
-    *,
-    direction: str,
-    secrets_file: str | None = None,
-    cluster_folder: str | None = None,
-    object_conn_id: str | None = None,
-    run_mode: str | None = None,
-    failover_policy: str | None = None,
-    allowed_caches: Sequence[str] | None = None,
-    ignite_conn_id: str = DEFAULT_CONN_ID,
-    kafka_conn_id: str = "kafka_default",
-    registry_conn_id: str | None = None,
-    run_for: timedelta | float | str | None = None,
-    start_timeout_ms: int = 1_800_000,
-    names: RunNames | None = None,
-) -> SparkAppFiles:
+@dataclass(frozen=True, kw_only=True)
+class PackageOptions:
+    """Options of :func:`package_app`.
+
+    :param direction: ``source`` (Ignite to Kafka) or ``sink`` (Kafka to Ignite).
+    :param secrets_file: path of the secrets file on driver and executors; required if the connections have secrets.
+    :param cluster_folder: where the cluster finds the folder, if that is another path (a mounted volume) or URL (``s3a://``, ``abfss://``);
+        the addresses are then below it.
+    :param object_conn_id: Airflow connection of the object storage. Default: the credentials that the worker's environment has.
+    :param run_mode, failover_policy, allowed_caches, ignite_conn_id, kafka_conn_id, registry_conn_id: see :class:`.SparkCopyOperator`.
+    :param run_for: see :class:`.SparkCopyOperator`; the time begins with the call.
+    :param start_timeout_ms: milliseconds from the call to the app's first record.
+    :param names: connector, snapshot and run. Default: those of the running task.
+    """
+
+    direction: str
+    secrets_file: str | None = None
+    cluster_folder: str | None = None
+    object_conn_id: str | None = None
+    run_mode: str | None = None
+    failover_policy: str | None = None
+    allowed_caches: Sequence[str] | None = None
+    ignite_conn_id: str = DEFAULT_CONN_ID
+    kafka_conn_id: str = "kafka_default"
+    registry_conn_id: str | None = None
+    run_for: timedelta | float | str | None = None
+    start_timeout_ms: int = 1_800_000
+    names: RunNames | None = None
+
+
+def package_app(settings: Mapping[str, Any] | str, folder: str, **options: Any) -> SparkAppFiles:
     """Write app, library and request of a new run into a folder of its own below `folder`.
 
-    Call it in a task. Each call is a new run, which ends an older one of its connector; the same task of the same Dag run continues its
-    snapshot.
+    Call it in a task. Each call is a new run; the same task of the same Dag run continues its snapshot.
 
     :param settings: settings of the connector by name, or the path of a ``.properties`` file on the worker.
     :param folder: an absolute path, or a URL such as ``s3://bucket/apps``, ``gs://bucket/apps``, ``abfs://container/apps``.
-    :param direction: ``source`` (Ignite to Kafka) or ``sink`` (Kafka to Ignite).
-    :param secrets_file: path of the secrets file on driver and executors; required if the connections have secrets.
-    :param cluster_folder: where the cluster finds `folder`, if that is another path (a mounted volume) or URL (``s3a://``, ``abfss://``);
-        the addresses are then below it.
-    :param object_conn_id: Airflow connection of the object storage. Default: the provider's own, such as ``aws_default``.
-    :param allowed_caches, run_for: see :class:`.SparkCopyOperator`; the time of `run_for` begins with this call.
-    :param start_timeout_ms: milliseconds from this call to the app's first record.
-    :param names: connector, snapshot and run. Default: those of the running task.
-    :raises AirflowFailException: a setting or an argument is wrong; nothing was written.
+    :param options: see :class:`PackageOptions`; `direction` is required.
+    :raises AirflowFailException: a setting or an option is wrong; nothing was written.
     :raises AirflowException: the folder cannot be written; a retry may help.
     """
+    given = PackageOptions(**options)
     try:
-        if direction not in _APPS:
-            raise SettingsError(f"direction is {direction!r}", f"Allowed: {', '.join(_APPS)}.", setting="direction")
-        kind, app = _APPS[direction]
-        _check_folders(folder, cluster_folder)
-        names = names or RunNames.of(get_current_context())
-        request = build_request(
-            settings, kind, Connections.of(ignite_conn_id, kafka_conn_id, registry_conn_id),
-            default_connector=names.connector, run_id=names.run_id, snapshot_id=names.snapshot_id if direction == "source" else None,
-            secrets_file=Path(secrets_file) if secrets_file else None,
-            arguments={"run_mode": run_mode, "failover_policy": failover_policy} if direction == "source" else {"run_mode": run_mode},
-        )  # fmt: skip
-        _check(request, allowed_caches)
-        run = FollowedRun.of(request, kafka_conn_id, "", start_timeout_ms / 1000, ignite_conn_id)
-        duration_ms = periods.duration_ms(run_for, request.settings)
-        run = replace(run, submitted_ms=now_ms(), until_ms=None if duration_ms is None else now_ms() + duration_ms)
-        return replace(_written(request, app, folder.rstrip("/"), cluster_folder, object_conn_id), run=run.to_dict())
+        _check_folders(folder, given.cluster_folder)
+        request = _request(settings, given)
+        duration_ms, at_ms = periods.duration_ms(given.run_for, request.settings), now_ms()
+        run = FollowedRun.of(request, given.kafka_conn_id, "", given.start_timeout_ms / 1000, given.ignite_conn_id)
+        run = replace(run, submitted_ms=at_ms, until_ms=None if duration_ms is None else at_ms + duration_ms)
+        return replace(_written(request, folder.rstrip("/"), given), run=run.to_dict())
     except IgniteKafkaError as error:
         raise run_result.error_to_exception(error) from error
+
+
+def _request(settings: Mapping[str, Any] | str, given: PackageOptions) -> Request:
+    """The request of a run.
+
+    :raises SettingsError: a setting or an option is wrong, or secrets have no file.
+    """
+    if given.direction not in _APPS:
+        raise SettingsError(f"direction is {given.direction!r}", f"Allowed: {', '.join(_APPS)}.", setting="direction")
+    source, names = given.direction == "source", given.names or RunNames.of(get_current_context())
+    request = build_request(
+        settings,
+        _APPS[given.direction][0],
+        Connections.of(given.ignite_conn_id, given.kafka_conn_id, given.registry_conn_id),
+        default_connector=names.connector,
+        run_id=names.run_id,
+        snapshot_id=names.snapshot_id if source else None,
+        secrets_file=Path(given.secrets_file) if given.secrets_file else None,
+        arguments={"run_mode": given.run_mode, **({"failover_policy": given.failover_policy} if source else {})},
+    )
+    if given.allowed_caches is not None:
+        check_allowed_caches(request.settings, given.allowed_caches)
+    if request.ships_secrets:
+        raise SettingsError("the connections have secrets, and a packaged app holds none", _NO_SECRETS_FILE, setting="secrets_file")
+    return request
 
 
 def _check_folders(folder: str, cluster_folder: str | None) -> None:
@@ -136,21 +157,18 @@ def _check_folders(folder: str, cluster_folder: str | None) -> None:
         )
 
 
-def _check(request: Request, allowed_caches: Sequence[str] | None) -> None:
-    if allowed_caches is not None:
-        check_allowed_caches(request.settings, allowed_caches)
-    if request.ships_secrets:
-        raise SettingsError("the connections have secrets, and a packaged app holds none", _NO_SECRETS_FILE, setting="secrets_file")
-
-
-def _written(request: Request, app: str, folder: str, cluster_folder: str | None, conn_id: str | None) -> SparkAppFiles:
+def _written(request: Request, folder: str, given: PackageOptions) -> SparkAppFiles:
     """Write the files into a new folder; return their addresses."""
     own = uuid.uuid4().hex
     with disk_errors(), tempfile.TemporaryDirectory(prefix="ignite-kafka-") as made:
         request_file = request.write(Path(made))
-        files = {"application": app_path(app), "library": zip_library(Path(made), request_file), "request": request_file}
-        _store(files.values(), f"{folder}/{own}", conn_id)
-    base = f"{(cluster_folder or folder).rstrip('/')}/{own}"
+        files = {
+            "application": app_path(_APPS[given.direction][1]),
+            "library": zip_library(Path(made), request_file),
+            "request": request_file,
+        }
+        _store(files.values(), f"{folder}/{own}", given.object_conn_id)
+    base = f"{(given.cluster_folder or folder).rstrip('/')}/{own}"
     at = {name: f"{base}/{path.name}" for name, path in files.items()}
     # the driver has no path of a file in an object storage: it finds the request in the library, which every submitter hands to it
     arguments = ["--request", request_file.name if "://" in base else at["request"]]
