@@ -29,7 +29,7 @@ def zip_library(folder: Path, *beside: Path) -> Path:
 
 def packaged_text(name: str) -> str | None:
     """Text of a file beside the library in the zip file from which this process imported it; None if there is none."""
-    loader: object = __loader__
+    loader: object = getattr(__spec__, "loader", None)
     if not isinstance(loader, zipimport.zipimporter):
         return None
     with zipfile.ZipFile(loader.archive) as archive:
