@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 _YARN = "application_"
 _RM_ADDRESS = "yarn_resourcemanager_webapp_address"
-_COMMAND_S = 30.0
+_COMMAND_S = 60.0  # of a JVM that starts on a busy worker
 _YARN_STATE = re.compile(r"^\s*State\s*:\s*(\w+)", re.MULTILINE)
 _YARN_ENDED = frozenset({"FINISHED", "FAILED", "KILLED"})
 _POD_ENDED = frozenset({"Succeeded", "Failed"})

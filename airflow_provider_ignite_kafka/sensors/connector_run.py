@@ -143,7 +143,7 @@ class ConnectorRunSensor(DeferrableSensor):
                 result = run_result.to_xcom(status)
                 run_result.log_result(self.log, result)
                 return result
-        raise AirflowFailException(f"{run_result.lost_exception(status, reason)} {_AGAIN}")
+        raise AirflowFailException(f"{run_result.lost_exception(status, reason)}\n{_AGAIN}")
 
     def _stopped_by_task(self, monitor: RunMonitor, status: RunStatus) -> bool:
         """Whether the run followed the request of a try that was killed, and not one of a person or of `run_for`."""

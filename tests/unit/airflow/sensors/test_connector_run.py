@@ -80,7 +80,7 @@ def test_what_is_no_run_is_refused(bench: Bench, run: Any) -> None:
 
 def test_a_failed_run_fails_the_task_without_retries(bench: Bench) -> None:
     answers(bench, run_status(FAILED, KafkaUnavailable("away")))
-    with pytest.raises(AirflowFailException, match=r"away.*Clear the task that packaged the app"):
+    with pytest.raises(AirflowFailException, match=r"away\nSee the cluster's log of the app\nClear the task that packaged the app"):
         sensor().execute(Run().context)
 
 
