@@ -143,7 +143,7 @@ sbom: .work/tools/.complete ## bills of materials (CycloneDX) of the images' Pyt
 	@touch $@
 
 # the packed Python that YARN unpacks for drivers and executors
-.work/packed/.complete: $(VENV)/.packages .work/tools/.complete requirements/development.txt tools/packed_python.py
+.work/packed/.complete: $(VENV)/.packages .work/tools/.complete requirements/development.txt tools/packed_python.py | $(VENV)/.project
 	@$(PYTHON) -m tools.packed_python
 	@touch $@
 
