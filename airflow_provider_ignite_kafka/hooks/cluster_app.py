@@ -20,7 +20,10 @@ _RM_ADDRESS = "yarn_resourcemanager_webapp_address"
 _COMMAND_S = 60.0  # of a JVM that starts on a busy worker
 _YARN_STATE = re.compile(r"^\s*State\s*:\s*(\w+)", re.MULTILINE)
 _YARN_ENDED = frozenset({"FINISHED", "FAILED", "KILLED"})
-_POD_ENDED = frozenset({"Succeeded", "Failed"})
+_POD_DELETED = "deleted"
+_POD_ENDED = frozenset({"Succeeded", "Failed", _POD_DELETED})
+_NOT_FOUND = 404
+_API_S = 20.0
 
 
 class _DriverPod:
@@ -41,13 +44,25 @@ class _DriverPod:
 
     def phase(self) -> str | None:
         from airflow.providers.cncf.kubernetes import kube_client
+        from kubernetes.config import ConfigException
+        from urllib3.exceptions import HTTPError
 
         try:
-            pod = kube_client.get_kube_client().read_namespaced_pod(**self._where)
+            pod = kube_client.get_kube_client().read_namespaced_pod(**self._where, _request_timeout=_API_S)
         except kube_client.ApiException as error:
+            if error.status == _NOT_FOUND:
+                return _POD_DELETED
             log.warning("The state of the driver pod %s is not known: %s", self._where["name"], error)
             return None
+        except (HTTPError, OSError, ConfigException) as error:
+            log.warning("The state of the driver pod %s is not known, as the API did not answer: %s", self._where["name"], error)
+            return None
         return str(pod.status.phase)
+
+    @property
+    def log_command(self) -> str:
+        """Command that shows the driver's log."""
+        return f"kubectl logs {self._where['name']} --namespace {self._where['namespace']}"
 
 
 @dataclass(frozen=True)
@@ -72,7 +87,7 @@ class ClusterApp:
             return ""
         if self.on_yarn:
             return f"yarn logs -applicationId {self.run.app_id}"
-        return f"kubectl logs {self.run.app_id}" + (f" --namespace {self.run.namespace}" if self.run.namespace else "")
+        return _DriverPod(self.run).log_command
 
     def kill(self) -> str:
         """Kill the app; return what was done, for the task's log."""

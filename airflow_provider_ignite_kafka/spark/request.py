@@ -142,7 +142,7 @@ def build_request(
     check_ignite(merged, secrets)
     check_registry(merged, secrets)
     if secrets_file is None:  # else each process reads the stores, and their passwords, itself
-        merged, secrets = stores_as_text(merged, secrets)
+        merged, secrets = stores_as_text(merged, secrets, connections.kafka.plain.keys())
         mask_secrets(secrets)
     return Request(merged, run_id, snapshot_id, secrets, secrets_file, permissions())
 

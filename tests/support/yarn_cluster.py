@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import stat
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -153,7 +155,7 @@ class YarnCluster:
 
     def drivers(self, app_id: str) -> list[psutil.Process]:
         """Python processes of an application's drivers."""
-        return [process for process in self.containers(app_id) if process.name().startswith("python") and _runs_app(process)]
+        return [process for process in self.containers(app_id) if _runs_app(process)]
 
     def kill_master(self, app_id: str, *, jvm_alone: bool) -> None:
         """Kill the first application master of an application, or all processes of its container (SIGKILL)."""
@@ -182,8 +184,14 @@ class YarnCluster:
 
     def log(self, app_id: str = "") -> str:
         """Logs of the containers of an application, or of all, while YARN has not collected them."""
-        files = sorted(self.folder.glob(f"yarn/**/{app_id or 'application_*'}/container_*/std*"))
-        return "\n".join(file.read_text(errors="replace") for file in files)
+        texts = []
+        for parent, folders, names in os.walk(self.folder / "yarn"):  # passes over what YARN removes meanwhile
+            folders[:] = sorted(name for name in folders if name not in ("usercache", "filecache", "nmPrivate"))
+            if Path(parent).name.startswith("container_") and Path(parent).parent.name.startswith(app_id or "application_"):
+                for name in sorted(names):
+                    with suppress(FileNotFoundError):
+                        texts.append(Path(parent, name).read_text(errors="replace"))
+        return "\n".join(texts)
 
     def staging(self, app_id: str) -> dict[str, str]:
         """Permissions of an application's staging folder in HDFS and of the files in it, by name."""
@@ -199,4 +207,8 @@ class YarnCluster:
 
 
 def _runs_app(process: psutil.Process) -> bool:
-    return any(word.endswith(("ignite_to_kafka.py", "kafka_to_ignite.py")) for word in process.cmdline())
+    try:
+        name, words = process.name(), process.cmdline()
+    except psutil.NoSuchProcess:
+        return False
+    return name.startswith("python") and any(word.endswith(("ignite_to_kafka.py", "kafka_to_ignite.py")) for word in words)

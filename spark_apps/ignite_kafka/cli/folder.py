@@ -17,7 +17,7 @@ from ..settings import secrets
 from ..settings.connector_files import SUFFIXES, BrokenConnector, ConnectorFolder, DeclaredConnector, read_folder
 from ..settings.files import LoadedSettings
 from ..settings.secrets import Secrets
-from .given import conversion_errors, permissions_of
+from .given import conversion_errors, given_nodes, permissions_of
 from .tables import table
 
 Command = Callable[[argparse.Namespace], int]
@@ -125,7 +125,7 @@ OF_FOLDERS: Mapping[str, Command] = {"validate": validate, "plan": plan, "apply"
 
 
 def _given(arguments: argparse.Namespace) -> tuple[ConnectorFolder, dict[str, Any], Secrets]:
-    given = {"bootstrap_servers": arguments.kafka, "ignite_addresses": arguments.ignite}
+    given = {"bootstrap_servers": arguments.kafka, **given_nodes(arguments)}
     values = {name: value for name, value in given.items() if value is not None}
     hidden = secrets.load(Path(arguments.secrets), permissions_of(arguments)) if arguments.secrets else Secrets()
     folder = read_folder(arguments.file)

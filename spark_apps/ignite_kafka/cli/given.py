@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from .. import events
 from ..common.redaction import set_log_values
@@ -112,13 +113,22 @@ def _loaded(arguments: argparse.Namespace, file: str | None) -> LoadedSettings:
     loaded = properties.load(file, allowed_providers(arguments)) if file else properties.LoadedSettings({}, {})
     given = {
         "name": getattr(arguments, "name", None),
-        "ignite_addresses": getattr(arguments, "ignite", None),
+        **given_nodes(arguments),
         "bootstrap_servers": arguments.kafka,
         "internal_topic_prefix": getattr(arguments, "internal_topic_prefix", None),
     }
     if arguments.allow_insecure_connections:
         given[ALLOW] = True
     return loaded.with_values({name: value for name, value in given.items() if value is not None}, _COMMAND_LINE)
+
+
+def given_nodes(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings of Ignite's addresses that arguments give; None: not given.
+
+    Who names the nodes by ``--ignite`` decides where the login goes: an address map of the file would send it elsewhere.
+    """
+    nodes, pairs = getattr(arguments, "ignite", None), getattr(arguments, "ignite_address_map", None)
+    return {"ignite_addresses": nodes, "ignite_address_map": [] if nodes is not None and pairs is None else pairs}
 
 
 def secrets_of(arguments: argparse.Namespace) -> Secrets:

@@ -166,6 +166,8 @@ def _add_connector(added: argparse.ArgumentParser, command: Callable[[argparse.N
 
 def _add_ignite(added: argparse.ArgumentParser) -> None:
     added.add_argument("--ignite", metavar="HOST:PORT,…", help="client connectors of Ignite nodes: ignite_addresses")
+    text = "ignite_address_map; with --ignite that of the file is not used"
+    added.add_argument("--ignite-address-map", metavar="ANNOUNCED=REACHABLE,…", help=text)
 
 
 def _add_common(added: argparse.ArgumentParser, command: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:

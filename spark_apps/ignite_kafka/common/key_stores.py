@@ -1,6 +1,7 @@
 """Java's key and trust stores, JKS and PKCS#12, as PEM texts, which librdkafka and Python's TLS read.
 
-``cryptography`` reads PKCS#12, keys and certificates; :mod:`.jks` reads JKS. A store is read where a connection is made, once in a process.
+``cryptography`` reads keys and certificates; :mod:`.jks` and :mod:`.pkcs12` read the stores. A store is read where a connection is made,
+once in a process.
 Every error names the file and never shows its content.
 """
 
@@ -16,20 +17,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SettingsError
-from . import der, jks
+from . import jks, pkcs12
 
 if TYPE_CHECKING:
     from cryptography import x509
-    from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates
 
 MAX_STORE_BYTES = 4 << 20
-MAX_ITERATIONS = 5_000_000
-"""Sum of the key derivation rounds of a PKCS#12 store: the JDK's own limit for one. More would keep a processor busy for minutes."""
-
 FORMS = ("JKS", "PKCS12", "PEM")
 _JCEKS = bytes.fromhex("cececece")
-_SHROUDED_KEY, _KEY = (bytes.fromhex(f"2a864886f70d010c0a01{last}") for last in ("02", "01"))  # 1.2.840.113549.1.12.10.1.2 and .1
 _ONE_KEY = "Export the key that the other side accepts: keytool -importkeystore -srcalias ALIAS -deststoretype PKCS12"
+_ONLY_TRUSTED = "Put the authorities alone into a trust store: keytool -importcert -alias CA -file CA.pem -keystore TRUST.p12"
 _REWRITE = "Write it anew: keytool -importkeystore -srckeystore FILE -destkeystore NEW.p12 -deststoretype PKCS12"
 
 
@@ -48,6 +45,22 @@ def is_store(path: str | Path) -> bool:
     except (OSError, ValueError):
         return False
     return head[:4] in (jks.MAGIC, _JCEKS) or _is_pfx(head)
+
+
+def is_pem(path: str | Path) -> bool:
+    """Whether a file has PEM; what cannot be read has none."""
+    try:
+        return b"-----BEGIN " in _read(path, MAX_STORE_BYTES)
+    except (OSError, ValueError):
+        return False
+
+
+def is_pkcs12(path: str | Path) -> bool:
+    """Whether a file begins as PKCS#12; what cannot be read does not."""
+    try:
+        return _is_pfx(_read(path, 64))
+    except (OSError, ValueError):
+        return False
 
 
 def trusted(path: str | Path, password: str, setting: str) -> str:
@@ -95,8 +108,8 @@ def _opened(path: str, password: str, key_password: str, _stamp: Any, setting: s
     except jks.WrongPassword as error:
         remedy = "Check the password of the store; keytool -list -keystore FILE asks for it, and -importkeystore also for that of a key"
         raise SettingsError(f"the key store cannot be opened: {error}", remedy, setting=setting, file=path) from None
-    except _NotOneKey as error:
-        raise SettingsError(str(error), _ONE_KEY, setting=setting, file=path) from None
+    except pkcs12.NotOneKey as error:
+        raise SettingsError(str(error), _ONE_KEY if key else _ONLY_TRUSTED, setting=setting, file=path) from None
     except (OSError, ValueError) as error:
         raise SettingsError(f"the key store cannot be read: {error}", _REWRITE, setting=setting, file=path) from None
     except ModuleNotFoundError as error:
@@ -108,84 +121,29 @@ def _opened(path: str, password: str, key_password: str, _stamp: Any, setting: s
         ) from error
 
 
-class _NotOneKey(ValueError):
-    pass
-
-
-def _one_key(aliases: Sequence[str]) -> None:
-    if not aliases:
-        raise _NotOneKey("the key store has no private key: it is a trust store, or the wrong file")
-    if len(aliases) > 1:
-        listed = f" ({', '.join(aliases)})" if any(aliases) else ""
-        raise _NotOneKey(f"the key store has {len(aliases)} private keys{listed}, and it is not said which one to use")
-
-
 def _read_jks(data: bytes, password: str, key_password: str, key: bool) -> tuple[list[x509.Certificate], str]:
+    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization import load_der_private_key
 
     entries = jks.read(data, password)
     if not key:
         return [_certificate(entry.chain[0]) for entry in entries if entry.chain], ""
     keys = [(entry, entry.protected_key) for entry in entries if entry.protected_key is not None]
-    _one_key([entry.alias for entry, _ in keys])
+    # without the password the entries may be anybody's, and their names nobody's business
+    pkcs12.one_key([entry.alias if password else "" for entry, _ in keys])
     [(entry, protected)] = keys
     if not entry.chain:
         raise ValueError("its private key has no certificate")
-    found = load_der_private_key(jks.private_key(protected, key_password), None)
+    try:
+        found = load_der_private_key(jks.private_key(protected, key_password), None)
+    except (UnsupportedAlgorithm, TypeError) as error:
+        raise ValueError(f"its private key is of a form that is not supported: {error}") from None
     return [_certificate(one) for one in entry.chain], _key_text(found)
 
 
 def _read_pkcs12(data: bytes, password: str, key_password: str, key: bool) -> tuple[list[x509.Certificate], str]:
-    keys = _check_pkcs12(data)
-    if key:
-        _one_key([""] * keys)
-    found = _load_pkcs12(data, password)
-    others = [one.certificate for one in found.additional_certs]
-    own = [] if found.cert is None else [found.cert.certificate]
-    if not key:
-        return own + others, ""
-    if found.key is None or not own:
-        raise ValueError("its private key has no certificate")
-    if key_password != password:
-        raise ValueError("a private key in PKCS#12 has the password of the store, and another one is given for it")
-    return _chain(own[0], others), _key_text(found.key)
-
-
-def _load_pkcs12(data: bytes, password: str) -> PKCS12KeyAndCertificates:
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
-
-    try:
-        return load_pkcs12(data, password.encode() if password else None)
-    except UnsupportedAlgorithm as error:
-        raise ValueError(f"it is encrypted by an algorithm that is not supported: {error}") from None
-    except ValueError:
-        raise jks.WrongPassword("the password is wrong, or that of the private key differs from it, or the file is damaged") from None
-
-
-def _check_pkcs12(data: bytes) -> int:
-    """Check the cost of opening a store; the number of private keys that can be seen in it."""
-    rounds = keys = 0
-    for group in der.walk(data):
-        for (tag, start, end), (before, *_) in zip(group, [(0, 0, 0), *group], strict=False):
-            if tag == der.INTEGER and before == der.OCTETS:  # salt, then rounds: in PBE, PBKDF2, scrypt and the MAC alike
-                rounds += int.from_bytes(data[start:end], "big")
-            keys += tag == der.OID and data[start:end] in (_SHROUDED_KEY, _KEY)
-        if rounds > MAX_ITERATIONS:
-            raise ValueError(f"opening it would take {rounds:,} rounds of key derivation, more than {MAX_ITERATIONS:,} (MAX_ITERATIONS)")
-    return keys
-
-
-def _chain(own: x509.Certificate, others: Sequence[x509.Certificate]) -> list[x509.Certificate]:
-    """The certificates from a holder's to its authority's; others of the store are left out."""
-    chain, left = [own], list(others)
-    while chain[-1].issuer != chain[-1].subject:
-        issuer = next((one for one in left if one.subject == chain[-1].issuer), None)
-        if issuer is None:
-            break
-        left.remove(issuer)
-        chain.append(issuer)
-    return chain
+    found = pkcs12.read(data, password, key_password, key=key)
+    return [_certificate(one) for one in found.certificates], found.key
 
 
 def _certificate(data: bytes) -> x509.Certificate:

@@ -60,7 +60,7 @@ class AddressMap:
         return bool(self._mapped(announced))
 
     def report_unreached(self, node: uuid.UUID, announced: Sequence[str]) -> None:
-        """Report a node that the map forgets. Without it a run works, but each request to its partitions passes through another node."""
+        """Report a node that is not in the map. A run works without it, but each request to its partitions passes through another node."""
         if self and announced and not self.knows(announced):
             reason = f"node {node} announces {', '.join(announced)}: none is in ignite_address_map, and none answers here"
             fields = {"reason": reason, "node": str(node), "setting": "ignite_address_map"}
@@ -86,6 +86,8 @@ class AddressMap:
 def _parsed(text: str) -> _Key:
     host, port = split_address(text)
     if any(character.isspace() for character in host):
+        raise ValueError(f"'{text}' is not host:port")
+    if not text.isascii() or (port and text.endswith(f":0{port}")):
         raise ValueError(f"'{text}' is not host:port")
     has_port = text.endswith(f":{port}") and (text.startswith("[") or text.count(":") == 1)
     return host, port if has_port else None

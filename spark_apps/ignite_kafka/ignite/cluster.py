@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -251,17 +251,18 @@ class Cluster:
             return known
         if node in self._unreachable_nodes:
             return None
-        for address in self._addresses(node):
+        announced = self.endpoints().get(node, ())
+        for address in self._addresses(announced):
             connection = self._try(address)
             if connection is not None and connection.node_id == node:
                 return connection
         self._unreachable_nodes.add(node)
-        self._address_map.report_unreached(node, self.endpoints().get(node, ()))
+        self._address_map.report_unreached(node, announced)
         return None
 
-    def _addresses(self, node: uuid.UUID) -> list[str]:
+    def _addresses(self, announced: Sequence[str]) -> list[str]:
         """Addresses to try for a node: those it announces, listed ones first, then listed addresses that were not tried yet."""
-        said = self.reachable(self.endpoints().get(node, ()))
+        said = self.reachable(announced)
         listed = [address for address in said if address in self.endpoint.addresses]
         return list(dict.fromkeys([*listed, *said, *self._untried]))
 

@@ -209,6 +209,9 @@ class ConnectorRun(ABC, Generic[S]):
     def _end(self, state: str, error: Mapping[str, object] | None = None) -> bool:
         """Write the run's last record; returns whether it was written, which is certain without an error."""
         succeeded = error is None
+        if not succeeded and self._continued_by_a_later_attempt():
+            log.warning("YARN's next attempt has continued this run: the end of this attempt is not recorded as that of the run")
+            return False
         self._status = replace(self._status, state=state, ended_ms=status.now_ms(), error=error)
         try:
             if succeeded:
@@ -221,6 +224,19 @@ class ConnectorRun(ABC, Generic[S]):
             log.error("the status record could not be written: %s", unwritten)
             return False
         return True
+
+    def _continued_by_a_later_attempt(self) -> bool:
+        """Whether the connector is owned by a newer generation of this same run, whose record this attempt must not overwrite."""
+        own = self._status.generation
+        if not own:
+            return False
+        try:
+            clients = replace(self._clients, patience_s=BRIEF_S)
+            owner = read_connector(clients, Topics(clients), self._settings.internal_topic_prefix, self._settings.name).connector
+        except IgniteKafkaError as unknown:
+            log.info("whether another attempt has continued the run is not known: %s", unknown)
+            return False
+        return owner is not None and owner.run_id == self._request.run_id and owner.generation > own
 
 
 def _refuse_speculation(spark: SparkSession) -> None:

@@ -8,6 +8,7 @@ wants a PEM file: in ``ssl.ca.location`` and ``ssl.certificate.location``.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any
 
 from ..common import key_stores
@@ -39,7 +40,7 @@ def _trust(found: dict[str, Any]) -> None:
     if path := found.pop(TRUST, None):
         _alone(found, TRUST, (CA_FILE, CA_TEXT))
         found[CA_FILE] = path
-        if kind != "PEM":
+        if kind != "PEM" and (kind or not key_stores.is_pem(path)):
             found[CA_TEXT] = key_stores.trusted(found.pop(CA_FILE), password, TRUST)
     elif (path := found.get(CA_FILE)) and key_stores.is_store(path):
         _alone(found, CA_FILE, (CA_TEXT,))
@@ -58,8 +59,10 @@ def _keys(found: dict[str, Any]) -> None:
         _alone(found, CERTIFICATE_FILE, (KEY_FILE, KEY_TEXT))
     else:
         return
+    if name == KEYS and key_stores.is_pkcs12(path) and find_spec("cryptography") is None:
+        return  # librdkafka reads it itself
     del found[name]
-    if kind == "PEM":
+    if kind == "PEM" or (not kind and key_stores.is_pem(path)):
         found[CERTIFICATE_FILE] = found[KEY_FILE] = path
         return
     password, key_password = found.pop(KEYS_PASSWORD, ""), found.pop(KEY_PASSWORD, "")

@@ -6,14 +6,14 @@ here: each process reads the stores when it connects.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from ..common import key_stores
 from ..ignite.tls import stores_as_text as ignite_stores
 from . import registry_properties as names
-from .client_stores import KEY_TEXT
+from .client_stores import CA_FILE, CERTIFICATE_FILE, KEY_TEXT, KEYS, TRUST
 from .client_stores import stores_as_text as kafka_stores
 from .connector import ConnectorSettings
 from .secrets import Secrets, is_secret
@@ -22,16 +22,20 @@ S = TypeVar("S", bound=ConnectorSettings)
 _TRUST, _KEYS = f"{names.PREFIX}ssl.truststore.", f"{names.PREFIX}ssl.keystore."
 
 
-def stores_as_text(settings: S, secrets: Secrets) -> tuple[S, Secrets]:
+def stores_as_text(settings: S, secrets: Secrets, of_connection: Collection[str] = ()) -> tuple[S, Secrets]:
     """Settings and secrets of a run with the content of stores in place of their paths; PEM files stay files.
 
-    A trust store of Ignite stays a file if there is no other secret, because its text would be the only one that Spark has to protect.
+    A trust store of Ignite stays a file if there is no secret, because its text would be the only one that Spark has to protect.
 
+    :param of_connection: names of the Kafka properties that the connection has. A store that ``kafka_config`` of the settings names is
+        not read: whoever writes settings must not have the worker send its files to Spark.
     :raises SettingsError: a store cannot be used.
     """
     settings, secrets = _ignite(settings, secrets)
     given = {**settings.kafka_config, **secrets.kafka}
-    found = kafka_stores(given)
+    own = {*of_connection, *secrets.kafka}
+    ours = all(name in own for name in (TRUST, KEYS, CA_FILE, CERTIFICATE_FILE) if name in given)
+    found = kafka_stores(given) if ours else given
     if found != given:
         hidden = {name for name in found if name in secrets.kafka or is_secret(name) or name == KEY_TEXT}
         kafka_config = {name: value for name, value in found.items() if name not in hidden}

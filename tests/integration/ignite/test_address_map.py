@@ -58,7 +58,9 @@ class Nat:
 
 @pytest.fixture(scope="module")
 def nat(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nat]:
-    [port] = free_ports(1)
+    port, second = free_ports(2)
+    while second != port + 1:  # the range of the nodes' ports
+        port, second = free_ports(2)
     connector = (
         '<bean class="org.apache.ignite.configuration.ClientConnectorConfiguration">'
         f'<property name="host" value="{INSIDE}"/><property name="port" value="{port}"/><property name="portRange" value="1"/></bean>'

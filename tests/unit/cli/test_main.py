@@ -49,6 +49,21 @@ def test_validate_shows_what_was_set_and_where(file: str, capsys: pytest.Capture
     assert "is valid: connector c, " in last_line(out)
 
 
+def test_addresses_of_the_command_line_are_mapped_by_the_command_line_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Else the map of somebody's file sends the login elsewhere."""
+    path = tmp_path / "c.properties"
+    path.write_text("name=c\ncacheWhitelist=flights\nignite_address_map=10.0.0.5=evil.example.com:1\n")
+    for more, shown in (
+        ((), '["10.0.0.5=evil.example.com:1"] c.properties, line 3'),
+        (("--ignite", "a:1"), ""),
+        (("--ignite", "a:1", "--ignite-address-map", "10.0.0.5=b:2"), '["10.0.0.5=b:2"] the command line'),
+        (("--ignite-address-map", "10.0.0.5=b:2"), '["10.0.0.5=b:2"] the command line'),
+    ):
+        assert cli.main(["validate", str(path), "--kafka", "k:9092", *more]) == 0
+        rows = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+        assert [row for row in rows if "address_map" in row] == ([f"ignite_address_map {shown}"] if shown else [])
+
+
 def test_validate_reads_the_secrets_file_too(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dump(Secrets(IgniteCredentials("ann", "hunter2")), tmp_path / "s")
     assert cli.main(["validate", file, "--secrets", str(tmp_path / "s")]) == 0

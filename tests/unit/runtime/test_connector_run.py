@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, TopicError
+from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.runtime import connector_run
 from ignite_kafka.runtime.connector_run import ConnectorRun
+from ignite_kafka.state.status import RunStatus
 from tests.support.event_log import Emitted, event_log
 
 AWAY = KafkaUnavailable("no broker answered")
@@ -62,3 +65,38 @@ def test_an_error_that_does_not_pass_ends_the_start_at_once(emitted: Emitted) ->
     with pytest.raises(TopicError):
         waiting(failing(TopicError("the topic is refused")))
     assert not emitted
+
+
+@pytest.mark.parametrize(
+    ("own", "owner", "recorded"),
+    [
+        (1, ("run", 1), True),
+        (1, ("run", 2), False),
+        (1, ("of Airflow's next try", 2), True),
+        (0, ("run", 1), True),
+        (1, None, True),
+        (1, KafkaUnavailable("away"), True),
+    ],
+)
+def test_an_attempt_that_a_later_one_has_fenced_does_not_end_the_run(
+    own: int, owner: Any, recorded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A driver that outlives its application master, beside YARN's next attempt of the same run."""
+
+    def read(*_: Any) -> Any:
+        if isinstance(owner, KafkaUnavailable):
+            raise owner
+        return SimpleNamespace(connector=owner and SimpleNamespace(run_id=owner[0], generation=owner[1]))
+
+    monkeypatch.setattr(connector_run, "read_connector", read)
+    run: Any = object.__new__(_Run)
+    run._status = RunStatus("RUNNING", "c", "run", generation=own)
+    run._request, run._settings = SimpleNamespace(run_id="run"), SimpleNamespace(internal_topic_prefix="p", name="c")
+    run._clients, published = KafkaClients({}), []
+    run._publish = lambda *_: published.append(run._status.state)
+    assert run._end("FENCED", error={"what": "fenced"}) is recorded
+    assert published == (["FENCED"] if recorded else [])
+
+
+class _Run(ConnectorRun[Any]):
+    def _run(self) -> None: ...

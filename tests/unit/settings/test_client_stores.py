@@ -9,6 +9,7 @@ import pytest
 
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.kafka.clients import make_client
+from ignite_kafka.settings import client_stores
 from ignite_kafka.settings.client_stores import stores_as_text
 from tools.servers.certificates import Certificates
 
@@ -47,6 +48,19 @@ def test_java_s_type_pem_names_files() -> None:
     assert stores_as_text(given) == {
         "ssl.ca.location": "/ca.pem", "ssl.certificate.location": "/me.pem", "ssl.key.location": "/me.pem", "ssl.key.password": "p",
     }  # fmt: skip
+
+
+def test_a_pem_file_by_java_s_names_needs_no_type(files: Certificates) -> None:
+    given = {"ssl.truststore.location": str(files.ca), "ssl.keystore.location": str(files.client_key)}
+    key = str(files.client_key)
+    expected = {"ssl.ca.location": str(files.ca), "ssl.certificate.location": key, "ssl.key.location": key}
+    assert stores_as_text(given) == expected
+
+
+def test_without_cryptography_librdkafka_reads_pkcs12_itself(files: Certificates, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_stores, "find_spec", lambda _name: None)
+    given = {"ssl.keystore.location": str(files.server_store), "ssl.keystore.password": files.password}
+    assert stores_as_text(given) == given
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_the_texts_travel_with_the_settings_and_the_secrets(files: Certificates)
         f"{REGISTRY}keystore.type": "PKCS12", "schema.registry.url": "https://registry:1",
     }  # fmt: skip
     given = build(**ignite(files), kafka_config={**kafka, "security.protocol": "ssl"})
-    settings, secrets = stores_as_text(given, Secrets(credentials, of_kafka, of_registry))
+    settings, secrets = stores_as_text(given, Secrets(credentials, of_kafka, of_registry), kafka)
     assert (settings.ignite_tls_ca_file, settings.ignite_tls_cert_file) == ("", "")
     assert settings.kafka_config.keys() == {"security.protocol", "ssl.ca.pem", "ssl.certificate.pem"}
     assert secrets.kafka.keys() == {"sasl.password", "ssl.key.pem"}
@@ -58,6 +58,13 @@ def test_the_texts_travel_with_the_settings_and_the_secrets(files: Certificates)
     assert Registry(config)._client is not None
     assert f"{REGISTRY}keystore.key" not in [name for name, value in config.properties.items() if value]
     assert stores_as_text(settings, secrets) == (settings, secrets)
+
+
+@pytest.mark.parametrize("name", ["ssl.keystore.location", "ssl.truststore.location", "ssl.certificate.location", "ssl.ca.location"])
+def test_a_store_that_the_settings_name_is_not_read(files: Certificates, name: str) -> None:
+    """Else whoever writes settings has the worker send its private keys to Spark."""
+    given = build(kafka_config={name: str(files.server_store), "security.protocol": "ssl"}), Secrets()
+    assert stores_as_text(*given, {"bootstrap.servers", "security.protocol"}) == given
 
 
 def test_pem_files_stay_files(files: Certificates) -> None:

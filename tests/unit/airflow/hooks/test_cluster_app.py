@@ -8,6 +8,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from urllib3.exceptions import MaxRetryError
 
 from airflow_provider_ignite_kafka.followed_run import FollowedRun
 from airflow_provider_ignite_kafka.hooks.cluster_app import ClusterApp
@@ -20,15 +21,32 @@ YARN = replace(POD, app_id="application_17_0001", namespace="")
 class ApiException(Exception):
     """As that of the client of Kubernetes."""
 
+    status = 404
+
+
+class ConfigException(Exception):
+    """As that of the client's configuration."""
+
+
+def _api_error(status: int) -> ApiException:
+    error = ApiException(f"{status} Service Unavailable")
+    error.status = status
+    return error
+
 
 @dataclass
 class Kubernetes:
-    """The API of a cluster with one pod; None: there is no such pod."""
+    """The API of a cluster with one pod; None: there is no such pod.
+
+    :param error: raised instead of an answer.
+    """
 
     phase: str | None = "Running"
+    error: Exception | None = None
     asked: list[tuple[str, str, str]] = field(default_factory=list)
 
-    def read_namespaced_pod(self, name: str, namespace: str) -> Any:
+    def read_namespaced_pod(self, name: str, namespace: str, _request_timeout: float) -> Any:
+        assert _request_timeout
         self._note("read", name, namespace)
         return SimpleNamespace(status=SimpleNamespace(phase=self.phase))
 
@@ -37,6 +55,8 @@ class Kubernetes:
 
     def _note(self, what: str, name: str, namespace: str) -> None:
         self.asked.append((what, name, namespace))
+        if self.error is not None:
+            raise self.error
         if self.phase is None:
             raise ApiException("404 Not Found")
 
@@ -51,17 +71,27 @@ def kubernetes(connect: Any, monkeypatch: pytest.MonkeyPatch) -> Kubernetes:
     monkeypatch.setitem(sys.modules, "airflow.providers.cncf", ModuleType("airflow.providers.cncf"))
     monkeypatch.setitem(sys.modules, "airflow.providers.cncf.kubernetes", provider)
     monkeypatch.setitem(sys.modules, "airflow.providers.cncf.kubernetes.kube_client", client)
+    config = ModuleType("kubernetes.config")
+    vars(config).update(ConfigException=ConfigException)
+    monkeypatch.setitem(sys.modules, "kubernetes", ModuleType("kubernetes"))
+    monkeypatch.setitem(sys.modules, "kubernetes.config", config)
     connect("spark_default", conn_type="spark", host="k8s://https://m", extra={"namespace": "of-the-connection"})
     return made
 
 
 @pytest.mark.parametrize(
-    ("phase", "ended"), [("Pending", False), ("Running", False), ("Unknown", False), ("Succeeded", True), ("Failed", True), (None, False)]
+    ("phase", "ended"), [("Pending", False), ("Running", False), ("Unknown", False), ("Succeeded", True), ("Failed", True), (None, True)]
 )
 def test_the_phase_of_the_driver_pod_tells_whether_the_app_has_ended(kubernetes: Kubernetes, phase: str | None, ended: bool) -> None:
     kubernetes.phase = phase
     assert ClusterApp(POD).has_ended() is ended
     assert kubernetes.asked == [("read", "copy-1-driver", "jobs")]
+
+
+@pytest.mark.parametrize("error", [MaxRetryError(None, "/api"), ConfigException("no token"), ConnectionResetError(), _api_error(503)])  # type: ignore[arg-type]
+def test_an_api_that_does_not_answer_ends_no_run(kubernetes: Kubernetes, error: Exception) -> None:
+    kubernetes.error = error
+    assert not ClusterApp(POD).has_ended()
 
 
 def test_an_app_is_killed_by_the_deletion_of_its_pod(kubernetes: Kubernetes) -> None:
@@ -86,10 +116,11 @@ def test_an_app_without_an_id_is_neither_asked_nor_killed() -> None:
     [
         (YARN, "yarn logs -applicationId application_17_0001"),
         (POD, "kubectl logs copy-1-driver --namespace jobs"),
-        (replace(POD, namespace=""), "kubectl logs copy-1-driver"),
+        (replace(POD, namespace=""), "kubectl logs copy-1-driver --namespace of-the-connection"),
         (replace(POD, app_id=""), ""),
     ],
 )
+@pytest.mark.usefixtures("kubernetes")
 def test_a_command_shows_the_log_of_the_driver(run: FollowedRun, command: str) -> None:
     assert ClusterApp(run).log_command == command
 

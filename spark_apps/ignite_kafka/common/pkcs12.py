@@ -1,0 +1,183 @@
+"""PKCS#12 stores, read in a process of their own with limits of time and memory.
+
+A store can demand any number of key derivation rounds, also inside parts that are encrypted and cannot be checked before. The library
+holds Python's lock meanwhile, so a thread could neither end it nor run beside it: the reading process is what has the limits.
+
+Source: RFC 7292.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import der
+from .jks import WrongPassword
+
+if TYPE_CHECKING:
+    from cryptography import x509
+    from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates
+
+MAX_ITERATIONS = 5_000_000
+"""Sum of the key derivation rounds that can be seen in a store: the JDK's own limit for one."""
+
+MAX_CPU_S = 20
+MAX_MEMORY_BYTES = 2 << 30
+_WALL_S = 180.0  # on a busy machine
+_LONGEST_INTEGER = 8
+_SHROUDED_KEY, _KEY = (bytes.fromhex(f"2a864886f70d010c0a01{last}") for last in ("02", "01"))  # 1.2.840.113549.1.12.10.1.2 and .1
+_PROGRAM = "from ignite_kafka.common.pkcs12 import main; main()"
+
+
+class NotOneKey(ValueError):
+    """A store has no private key, or several."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a store has.
+
+    :param certificates: DER; of a key store the holder's first, then those up to its authority.
+    :param key: private key as PEM, not encrypted; empty if it was not asked for.
+    """
+
+    certificates: Sequence[bytes]
+    key: str
+
+
+def read(data: bytes, password: str, key_password: str, *, key: bool) -> Content:
+    """Return the content of a store, read by another process.
+
+    :param key: whether it is read as a key store, else as a trust store.
+    :raises WrongPassword: the password does not open it.
+    :raises NotOneKey: it has not exactly one private key, or has one and is a trust store.
+    :raises ModuleNotFoundError: ``cryptography`` is not installed.
+    :raises ValueError: it has another form, or opening it takes more than the limits.
+    """
+    limits = {"cpu_s": MAX_CPU_S, "memory_bytes": MAX_MEMORY_BYTES, "iterations": MAX_ITERATIONS}
+    request = json.dumps({"data": base64.b64encode(data).decode(), "passwords": [password, key_password], "key": key, **limits})
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-c", _PROGRAM], input=request.encode(), capture_output=True, env=environment, timeout=_WALL_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise ValueError(f"opening it took more than {_WALL_S:.0f} s") from None
+    try:
+        answer = json.loads(ended.stdout)
+    except ValueError:  # ended by the kernel
+        most = f"{MAX_CPU_S} s of processor time (MAX_CPU_S) or {MAX_MEMORY_BYTES >> 20} MiB of memory"
+        raise ValueError(f"opening it takes more than {most}, or the process that reads it was ended ({ended.returncode})") from None
+    if "error" in answer:
+        raise _raised(answer["error"], answer["text"])
+    return Content([base64.b64decode(one) for one in answer["certificates"]], answer["key"])
+
+
+def _raised(name: str, text: str) -> Exception:
+    if name == ModuleNotFoundError.__name__:
+        return ModuleNotFoundError(text, name=text)
+    return {kind.__name__: kind for kind in (WrongPassword, NotOneKey)}.get(name, ValueError)(text)
+
+
+def main() -> None:
+    """Read a store from stdin and write its content to stdout, under the limits."""
+    import resource
+
+    request = json.loads(sys.stdin.buffer.read())
+    for name, most in ((resource.RLIMIT_CPU, request["cpu_s"]), (resource.RLIMIT_AS, request["memory_bytes"])):
+        resource.setrlimit(name, (most, most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # its memory has passwords
+    answer: dict[str, Any]
+    try:
+        data = base64.b64decode(request["data"])
+        keys = checked_keys(data, request["iterations"])
+        found = open_store(data, *request["passwords"], key=request["key"], keys=keys)
+        answer = {"certificates": [base64.b64encode(one).decode() for one in found.certificates], "key": found.key}
+    except ModuleNotFoundError as error:
+        answer = {"error": ModuleNotFoundError.__name__, "text": error.name or "cryptography"}
+    except (ValueError, MemoryError) as error:
+        answer = {"error": type(error).__name__, "text": str(error) or "it needs too much memory"}
+    sys.stdout.write(json.dumps(answer))
+
+
+def open_store(data: bytes, password: str, key_password: str, *, key: bool, keys: int) -> Content:
+    """Return the content of a store, read in this process; see :func:`read`.
+
+    :param keys: private keys that :func:`checked_keys` has seen.
+    """
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    if key:
+        one_key([""] * keys)
+    found = _load(data, password)
+    others = [one.certificate for one in found.additional_certs]
+    own = [] if found.cert is None else [found.cert.certificate]
+    if not key:
+        if found.key is not None:
+            raise NotOneKey("the trust store has a private key, so which of its certificates are trusted is not clear")
+        return Content([one.public_bytes(Encoding.DER) for one in own + others], "")
+    if found.key is None or not own:
+        raise ValueError("its private key has no certificate")
+    if key_password != password:
+        raise ValueError("a private key in PKCS#12 has the password of the store, and another one is given for it")
+    text = found.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    return Content([one.public_bytes(Encoding.DER) for one in _chain(own[0], others)], text)
+
+
+def one_key(aliases: Sequence[str]) -> None:
+    """Check that a store has one private key.
+
+    :param aliases: of its private keys; empty texts where they are not known.
+    :raises NotOneKey: it has none, or several.
+    """
+    if not aliases:
+        raise NotOneKey("the key store has no private key: it is a trust store, or the wrong file")
+    if len(aliases) > 1:
+        listed = f" ({', '.join(aliases)})" if any(aliases) else ""
+        raise NotOneKey(f"the key store has {len(aliases)} private keys{listed}, and it is not said which one to use")
+
+
+def checked_keys(data: bytes, most_rounds: int) -> int:
+    """Check the cost of opening a store, as far as it can be seen; return the number of private keys that can be seen in it.
+
+    :raises ValueError: it would take more rounds of key derivation, or it is no DER.
+    """
+    rounds = keys = 0
+    for group in der.walk(data):
+        for (tag, start, end), (before, *_) in zip(group, [(0, 0, 0), *group], strict=False):
+            if tag == der.INTEGER and before == der.OCTETS:  # salt, then rounds: in PBE, PBKDF2, scrypt and the MAC alike
+                rounds += int.from_bytes(data[start : min(end, start + _LONGEST_INTEGER)], "big")
+            keys += tag == der.OID and data[start:end] in (_SHROUDED_KEY, _KEY)
+        if rounds > most_rounds:
+            raise ValueError(f"opening it would take {rounds:,} rounds of key derivation, more than {most_rounds:,} (MAX_ITERATIONS)")
+    return keys
+
+
+def _load(data: bytes, password: str) -> PKCS12KeyAndCertificates:
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
+
+    try:
+        return load_pkcs12(data, password.encode() if password else None)
+    except UnsupportedAlgorithm as error:
+        raise ValueError(f"it is encrypted by an algorithm that is not supported: {error}") from None
+    except ValueError:
+        raise WrongPassword("the password is wrong, or that of the private key differs from it, or the file is damaged") from None
+
+
+def _chain(own: x509.Certificate, others: Sequence[x509.Certificate]) -> list[x509.Certificate]:
+    """The certificates from a holder's to its authority's; others of the store are left out."""
+    chain, left = [own], list(others)
+    while chain[-1].issuer != chain[-1].subject:
+        issuer = next((one for one in left if one.subject == chain[-1].issuer), None)
+        if issuer is None:
+            break
+        left.remove(issuer)
+        chain.append(issuer)
+    return chain
