@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import ssl
 import struct
+import sys
 from pathlib import Path
 
 import pytest
@@ -212,6 +213,9 @@ def test_a_store_that_is_too_large_or_no_file_is_refused(folder: Path, tmp_path:
 def test_without_cryptography_the_extra_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "store"
     path.write_bytes((folder / "key PKCS12").read_bytes())
-    monkeypatch.setitem(__import__("sys").modules, "cryptography.hazmat.primitives.serialization.pkcs12", None)
-    with pytest.raises(SettingsError, match=r"package .* is missing.*Install the extra keystores"):
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "cryptography.py").write_text("raise ModuleNotFoundError(name=__name__)")
+    monkeypatch.setattr(sys, "path", [str(hidden), *sys.path])  # of the process that opens the store
+    with pytest.raises(SettingsError, match=r"package cryptography is missing.*Install the extra keystores"):
         key_pair(path, STORE, "", SETTING)
