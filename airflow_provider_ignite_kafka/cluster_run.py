@@ -15,7 +15,7 @@ from ignite_kafka.state.status import RunStatus, now_ms
 
 OnStatus = Callable[[RunStatus], None]
 _CLUSTER_POLL_S = 60.0
-_STILL_S = 60.0  # a run that has written nothing for so long may have lost its app
+_SILENCE_S = 60.0  # a run that has written nothing for so long may have lost its app
 _STOP_POLL_S = 0.5
 
 
@@ -44,7 +44,7 @@ class ClusterRun:
             if status is not None:
                 self._progress.show(status)
                 self._on_status(status)
-            if reason is None and self._stands_still(status, written_ms) and self._ask_cluster.due() and self.app.has_ended():
+            if reason is None and self._is_silent(status, written_ms) and self._ask_cluster.due() and self.app.has_ended():
                 reason = self._reason_of_ended_app()
             if reason is None and not self._stop_requested and self.monitor.run.time_is_up(now_ms()):
                 self._stop_requested = self.monitor.request_stop()
@@ -55,9 +55,9 @@ class ClusterRun:
             return self._watch.unanswered()
         return reason
 
-    def _stands_still(self, status: RunStatus | None, written_ms: int) -> bool:
+    def _is_silent(self, status: RunStatus | None, written_ms: int) -> bool:
         """Whether the run has written no record for a while, as one whose app died."""
-        return status is None or now_ms() - written_ms > _STILL_S * 1000
+        return status is None or now_ms() - written_ms > _SILENCE_S * 1000
 
     def _reason_of_ended_app(self) -> str:
         """Why a run whose app has ended is followed no further; its last record may have come since the poll."""

@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSes
     from .preflight import preflight
     from .runtime.connector_run import RunRequest
     from .runtime.spark_versions import require_spark
-    from .runtime.yarn_attempt import is_over
+    from .runtime.yarn_attempt import run_has_ended
 
     def work() -> None:
         arguments = Arguments.parse(argv)
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSes
         stop = stop_on_sigterm(request.settings)
         require_spark()
         given = arguments.read_secrets(request.permissions)
-        if is_over(request.settings, given, request.run_id):
+        if run_has_ended(request.settings, given, request.run_id):
             return
         preflight(request.settings, given, request.run_id, request.snapshot_id)
         with app_session(request.settings.name) as spark:

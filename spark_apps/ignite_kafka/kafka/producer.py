@@ -55,7 +55,7 @@ DEFAULTS: dict[str, Any] = {
 }
 _MESSAGE_TIMEOUT_MS = 300_000
 _OFFSETS_S = 5.0  # nothing is lost by an early retry: the offsets are sent again, in a new transaction
-_STILL_S = 0.1
+_SILENCE_S = 0.1
 _LAST_REFERENCE = 2  # that of sys.getrefcount itself included
 _EARLIEST_RETRY = 0.8  # of retry.backoff.ms: librdkafka varies it by a fifth
 
@@ -230,8 +230,8 @@ class TransactionalProducer:
     def _drain(self) -> None:
         """Wait until the queue is empty, so that the commit only sends EndTxn; without progress the commit itself reports the cause."""
         left, moved_at = len(self._producer), time.monotonic()
-        while left and time.monotonic() - moved_at < _STILL_S:
-            self._call("sending records", "flush", _STILL_S / 2)  # poll would wait for linger.ms
+        while left and time.monotonic() - moved_at < _SILENCE_S:
+            self._call("sending records", "flush", _SILENCE_S / 2)  # poll would wait for linger.ms
             if len(self._producer) < left:
                 left, moved_at = len(self._producer), time.monotonic()
 

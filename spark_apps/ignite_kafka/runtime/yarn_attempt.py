@@ -46,7 +46,7 @@ def ended_before(settings: ConnectorSettings, clients: KafkaClients, run_id: str
     return found if found is not None and found.ended_ms is not None else None
 
 
-def is_over(settings: ConnectorSettings, secrets: Secrets, run_id: str) -> bool:
+def run_has_ended(settings: ConnectorSettings, secrets: Secrets, run_id: str) -> bool:
     """Whether this process is a later attempt of a run that has ended without an error, so that nothing is left to do.
 
     :raises IgniteKafkaError: the run has ended with this error.

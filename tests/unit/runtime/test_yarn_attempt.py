@@ -51,7 +51,7 @@ def test_a_first_attempt_asks_kafka_nothing(records: list[Any], monkeypatch: pyt
     monkeypatch.delenv("CONTAINER_ID", raising=False)
     if container:
         monkeypatch.setenv("CONTAINER_ID", container)
-    assert not yarn_attempt.is_over(SETTINGS, Secrets(), "run")
+    assert not yarn_attempt.run_has_ended(SETTINGS, Secrets(), "run")
 
 
 @pytest.mark.parametrize(("record", "over"), [(None, False), (status(RUNNING), False), (status(COMPLETED), True)])
@@ -60,7 +60,7 @@ def test_a_later_attempt_runs_unless_the_run_has_ended(
 ) -> None:
     monkeypatch.setenv("CONTAINER_ID", SECOND)
     records.extend([record, KafkaUnavailable("no broker answers")])
-    assert yarn_attempt.is_over(SETTINGS, Secrets(), "run") is over
+    assert yarn_attempt.run_has_ended(SETTINGS, Secrets(), "run") is over
     assert records == [], "it waited for the broker"
 
 
@@ -68,12 +68,12 @@ def test_a_later_attempt_ends_with_the_error_of_the_run(records: list[Any], monk
     monkeypatch.setenv("CONTAINER_ID", SECOND)
     records.append(status(FAILED, TopicError("may not be written")))
     with pytest.raises(TopicError, match="may not be written"):
-        yarn_attempt.is_over(SETTINGS, Secrets(), "run")
+        yarn_attempt.run_has_ended(SETTINGS, Secrets(), "run")
 
 
 def test_a_refused_login_is_not_repeated(records: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONTAINER_ID", SECOND)
     records.extend([status(RUNNING), AuthenticationFailed("wrong password")])
     with pytest.raises(AuthenticationFailed):
-        yarn_attempt.is_over(SETTINGS, Secrets(), "run")
+        yarn_attempt.run_has_ended(SETTINGS, Secrets(), "run")
     assert len(records) == 1
