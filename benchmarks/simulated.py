@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
-from typing import Any, Self, cast
+from typing import Any, NoReturn, Self, cast
 
 from ignite_kafka.errors import IgniteKafkaError, UnknownBinaryType
 from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.protocol import cache_id
+from ignite_kafka.ignite.connection import ThinConnection
+from ignite_kafka.ignite.protocol import ThinError, cache_id
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, Page
 from ignite_kafka.plan.source_plan import TransferPlan
 from ignite_kafka.runtime.counts import SlotResult
@@ -36,6 +37,13 @@ class SimulatedCluster:
 
     def __exit__(self, *_: object) -> None:
         pass
+
+    def ask(self, _question: Callable[[ThinConnection], object]) -> NoReturn:
+        """Refuse SQL, as nodes without ignite-indexing do.
+
+        :raises ThinError: always.
+        """
+        raise ThinError(1, "a simulated cluster runs no SQL")
 
     def cache_names(self) -> list[str]:
         """Return the names of the simulated caches."""
