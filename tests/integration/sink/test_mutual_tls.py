@@ -127,7 +127,7 @@ def test_java_stores_give_the_same_copy(copy: Copy, ignite_tls: IgniteCluster, f
     with_stores(copy, stores, JavaStores.of(files, tmp_path / "other", "PKCS12" if form == "JKS" else "JKS"))
     assert copy.run(copy.source) == status.COMPLETED
     assert copy.verified(copy.source).equal
-    copy.sink, copy.secrets = stores_as_text(copy.sink, copy.secrets)
+    copy.sink, copy.secrets = stores_as_text(copy.sink, copy.secrets, copy.sink.kafka_config.keys())
     for path in tmp_path.rglob("*.*"):
         path.unlink()
     assert copy.run(copy.sink) == status.COMPLETED
