@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 import time
 import uuid
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 
 def pytest_configure() -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell ignores it for what it starts in the background; children inherit that
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     left_behind.watch()
     # precedes the options of each driver that a test starts by spark-submit, by PySpark, or by the command line
     os.environ.setdefault("SPARK_SUBMIT_OPTS", spark_jvm_options())

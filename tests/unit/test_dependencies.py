@@ -25,6 +25,7 @@ MODULES = {
     "apache-airflow": {"airflow", "asgiref", "flask_appbuilder", "wtforms"},
     "apache-airflow-providers-apache-kafka": {"airflow"},
     "apache-airflow-providers-apache-spark": {"airflow"},
+    "apache-airflow-providers-cncf-kubernetes": {"airflow"},
     "apache-airflow-providers-common-compat": {"airflow"},
     "apache-airflow-providers-common-sql": {"airflow"},
     "apache-airflow-providers-standard": {"airflow"},
@@ -54,7 +55,7 @@ def test_the_library_declares_what_it_imports() -> None:
 
 
 def test_the_provider_declares_what_it_imports() -> None:
-    assert third_parties(AIRFLOW_SIDE) == modules_of(declared("airflow") - PINNED_ONLY)
+    assert third_parties(AIRFLOW_SIDE) == modules_of((declared("airflow") - PINNED_ONLY) | declared("kubernetes"))
 
 
 def test_a_plain_install_has_no_airflow_and_none_of_the_developers_tools() -> None:

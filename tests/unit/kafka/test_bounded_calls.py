@@ -56,15 +56,6 @@ def test_a_process_leaves_a_limited_number_of_calls_behind(never: threading.Even
     assert bounded(lambda: 1, 60.0) == 1, "they have returned"
 
 
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """SIGINT raises KeyboardInterrupt, also where a shell has started the tests in the background and ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_waits_for_the_call(never: threading.Event) -> None:
     """Ctrl-C amid a commit: what the call does is done before anybody acts on the interrupt."""
     done = threading.Event()
