@@ -39,28 +39,19 @@ class KeyPair:
 
 
 def is_store(path: str | Path) -> bool:
-    """Whether a file begins as a key store, JKS, JCEKS or PKCS#12; a PEM file, and what cannot be read, is none."""
-    try:
-        head = _read(path, 64)
-    except (OSError, ValueError):
-        return False
+    """Whether a file begins as a key store: JKS, JCEKS or PKCS#12. False for a PEM file, and for a file that cannot be read."""
+    head = _head(path)
     return head[:4] in (jks.MAGIC, _JCEKS) or _is_pfx(head)
 
 
 def is_pem(path: str | Path) -> bool:
-    """Whether a file has PEM; what cannot be read has none."""
-    try:
-        return b"-----BEGIN " in _read(path, MAX_STORE_BYTES)
-    except (OSError, ValueError):
-        return False
+    """Whether a file has PEM. False for a file that cannot be read."""
+    return b"-----BEGIN " in _head(path, MAX_STORE_BYTES)
 
 
 def is_pkcs12(path: str | Path) -> bool:
-    """Whether a file begins as PKCS#12; what cannot be read does not."""
-    try:
-        return _is_pfx(_read(path, 64))
-    except (OSError, ValueError):
-        return False
+    """Whether a file begins as PKCS#12. False for a file that cannot be read."""
+    return _is_pfx(_head(path))
 
 
 def trusted(path: str | Path, password: str, setting: str) -> str:
@@ -177,6 +168,14 @@ def _stamp(path: str | Path, setting: str) -> tuple[int, int, int]:
     except OSError as error:
         raise SettingsError(f"the key store cannot be read: {error.strerror}", "Check its path", setting=setting, file=path) from error
     return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _head(path: str | Path, size: int = 64) -> bytes:
+    """The first bytes of a file; empty if it cannot be read."""
+    try:
+        return _read(path, size)
+    except (OSError, ValueError):
+        return b""
 
 
 def _read(path: str | Path, size: int) -> bytes:

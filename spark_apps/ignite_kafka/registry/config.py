@@ -195,7 +195,7 @@ def _tls(known: Mapping[str, Any], own: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _one_of(known: Mapping[str, Any], file: str, text: str) -> tuple[str, str]:
-    """Path and text, of which one is given at most."""
+    """Return path and text; at most one of them is set."""
     file, text = f"{names.PREFIX}ssl.{file}", f"{names.PREFIX}ssl.{text}"
     if known[file] and known[text]:
         raise SettingsError(f"{file} and {text} are both set, and a client uses only one of them", "Leave one out", setting=file)

@@ -31,7 +31,7 @@ def attempt_of(environment: Mapping[str, str] = os.environ) -> int:
 
 
 def ended_before(settings: ConnectorSettings, clients: KafkaClients, run_id: str) -> RunStatus | None:
-    """The record of a run that an earlier attempt has ended; None if there is none. Waits for brokers that do not answer.
+    """Return the record of a run that an earlier attempt has ended, else None. Waits for brokers that do not answer.
 
     :raises IgniteKafkaError: Kafka refuses the login, or did not answer within ``retry_timeout_ms``.
     """

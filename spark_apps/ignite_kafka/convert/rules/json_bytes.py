@@ -39,5 +39,5 @@ def bytes_from_json(array: pa.Array) -> tuple[pa.BinaryArray, Mask]:
 
 
 def base64_bytes(text: str) -> bytes | None:
-    """Return the bytes of a base64 text, None if it is none."""
+    """Return the bytes of a base64 text; None for another text."""
     return base64.b64decode(_SPACE.sub("", text)) if _BASE64.fullmatch(text) else None

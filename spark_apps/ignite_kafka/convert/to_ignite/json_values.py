@@ -175,7 +175,7 @@ def _integer(low: int, high: int, item: Any) -> int:
 
 
 def bytes_of(item: Any) -> bytes:
-    """Return the bytes of a base64 text; raises Refused if it is none."""
+    """Return the bytes of a base64 text; raises Refused for another text."""
     data = base64_bytes(text_of(item))
     if data is None:
         refuse("is no base64")

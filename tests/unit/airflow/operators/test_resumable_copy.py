@@ -111,7 +111,7 @@ def test_app_that_writes_no_record_is_killed(on_yarn: Bench) -> None:
     ("ago_ms", "answers", "state"),
     [
         (200_000, "FINISHED", None),
-        (200_000, "RUNNING", COMPLETED),  # it only stands still
+        (200_000, "RUNNING", COMPLETED),  # no record for a while, but the app runs
         (0, "FAILED", COMPLETED),  # its records are new: the command, a JVM, is not run
     ],
 )
