@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ignite_kafka.errors import SettingsError
+from ignite_kafka.java.patterns import matches_whole
 from ignite_kafka.settings.connector import ConnectorSettings
-from ignite_kafka.settings.java_patterns import matches_whole
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.settings.transforms import chain_of

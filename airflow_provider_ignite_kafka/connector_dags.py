@@ -19,7 +19,7 @@ from airflow_provider_ignite_kafka.parse_check import is_plain
 from airflow_provider_ignite_kafka.run_names import connector_name
 from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.settings.connector_files import BrokenConnector, DeclaredConnector, read_folder
+from ignite_kafka.settings.files.connector_files import BrokenConnector, DeclaredConnector, read_folder
 from ignite_kafka.settings.sink import SinkSettings
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from airflow.providers.common.compat.sdk import conf
 
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings.client_properties import OAUTH_CALLBACK
-from ignite_kafka.settings.config_providers import ALLOWED as PROVIDERS
-from ignite_kafka.settings.config_providers import AllowedProvider, parse_allowed
+from ignite_kafka.settings.connect.config_providers import ALLOWED as PROVIDERS
+from ignite_kafka.settings.connect.config_providers import AllowedProvider, parse_allowed
 from ignite_kafka.settings.permissions import Permissions
 from ignite_kafka.settings.topic_names import PREFIX
 from ignite_kafka.settings.transport_security import ALLOW
@@ -42,7 +42,7 @@ def allowed_kafka_options() -> tuple[str, ...]:
 
 
 def config_providers() -> tuple[AllowedProvider, ...]:
-    """What the config providers that a settings file declares may read; see :mod:`ignite_kafka.settings.config_providers`.
+    """What the config providers that a settings file declares may read; see :mod:`ignite_kafka.settings.connect.config_providers`.
 
     :raises SettingsError: the option is no JSON list of ``class=limit``.
     """

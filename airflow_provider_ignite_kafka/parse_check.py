@@ -7,7 +7,7 @@ from typing import Any
 
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.settings.connector import ConnectorSettings
-from ignite_kafka.settings.files import LoadedSettings
+from ignite_kafka.settings.files.load import LoadedSettings
 from ignite_kafka.settings.findings import Findings
 
 _TEMPLATE_MARKS = ("{{", "{%", "{#")

@@ -13,7 +13,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
-from ignite_kafka.admin.verify import Verified, verify
 from ignite_kafka.cli.tables import table
 from ignite_kafka.common.deadline import Deadline
 from ignite_kafka.errors import IgniteKafkaError
@@ -24,6 +23,7 @@ from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.plan.source_plan import TransferPlan
 from ignite_kafka.state.configs import read_connector
 from ignite_kafka.state.status import RunStatus, read_runs
+from ignite_kafka.verification.entry_comparison import Verified, verify
 
 from . import demo_avro, demo_replicate, demo_restore
 from .airflow_home import BIN, airflow_environment, connection_variables, connections, migrate

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pyignite
 
-from ignite_kafka.admin.verify import Verified, verify
 from ignite_kafka.cli.tables import table
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
@@ -19,6 +18,7 @@ from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.plan.source_plan import TransferPlan
 from ignite_kafka.state.configs import read_connector
+from ignite_kafka.verification.entry_comparison import Verified, verify
 
 from .change_flights import CACHE
 from .servers import ServerFailed, ServerProcess

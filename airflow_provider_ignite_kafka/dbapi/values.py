@@ -8,11 +8,11 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from airflow_provider_ignite_kafka.dbapi.errors import DataError
-from ignite_kafka.common.java_calendar import FIRST_OF_ZONES, date_of, first_offset
 from ignite_kafka.common.python_compat import UTC
 from ignite_kafka.common.time_zones import epoch_offset_ms
 from ignite_kafka.ignite.binary import row_values as rows
 from ignite_kafka.ignite.types import type_codes as codes
+from ignite_kafka.java.calendar import FIRST_OF_ZONES, date_of, first_offset
 
 _DAY_MS = 86_400_000
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=UTC)

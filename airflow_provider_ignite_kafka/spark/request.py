@@ -18,12 +18,12 @@ from ignite_kafka.common.redaction import hidden_values
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.events import CONFIG_CHANGED, emit
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
-from ignite_kafka.settings import files as properties
 from ignite_kafka.settings import secrets as secret_files
 from ignite_kafka.settings.client_config import one_name
 from ignite_kafka.settings.client_properties import kept_from_settings, security_names
 from ignite_kafka.settings.connector import ConnectorSettings
-from ignite_kafka.settings.files import LoadedSettings
+from ignite_kafka.settings.files import load as properties
+from ignite_kafka.settings.files.load import LoadedSettings
 from ignite_kafka.settings.permissions import NONE, Permissions
 from ignite_kafka.settings.registry_login import check_registry
 from ignite_kafka.settings.registry_properties import USER_INFO

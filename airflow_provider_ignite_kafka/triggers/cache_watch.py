@@ -16,8 +16,8 @@ from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, POLL_TIMEOUT_S
 from airflow_provider_ignite_kafka.cache_watch.shared_polls import Watch, watching
 from airflow_provider_ignite_kafka.triggers.arguments import error_event, refuse_unknown, seconds
 from ignite_kafka.errors import SettingsError
+from ignite_kafka.java.patterns import check_pattern
 from ignite_kafka.plan.cache_changes import KINDS, CacheLists, CacheState, difference, state_of, state_to_dict
-from ignite_kafka.settings.java_patterns import check_pattern
 
 _ARGUMENTS = ("ignite_conn_id", "cache_whitelist", "cache_blacklist", "backlog_cache_name", "poll_interval", "known", "once", "kinds")
 

@@ -13,8 +13,8 @@ from ignite_kafka.errors import UnknownBinaryType
 from ignite_kafka.ignite.binary import Wire, concat_bounds, type_ids_within
 from ignite_kafka.ignite.binary.row_values import Date, EnumValue, MapValue, Time, Timestamp
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryField, BinaryType, CacheInfo, Page, TypeSource
+from ignite_kafka.java.hash_code import java_hash
 
 CACHE = CacheInfo("tested", 1)
 NUMBERS = {codes.BYTE: "<b", codes.SHORT: "<h", codes.INT: "<i", codes.LONG: "<q", codes.FLOAT: "<f", codes.DOUBLE: "<d", codes.CHAR: "<H"}

@@ -16,9 +16,9 @@ from ignite_kafka.convert.to_kafka.read_back import KeyReader
 from ignite_kafka.ignite.binary.key_hashes import array_hashes
 from ignite_kafka.ignite.binary.row_values import EnumValue, Timestamp
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.key_kind import KeyKind
 from ignite_kafka.ignite.types.model import CacheInfo, TypeSource
+from ignite_kafka.java.hash_code import java_hash
 from tests.support.converters import converter as converter_of
 from tests.support.ignite_bytes import (
     CACHE,

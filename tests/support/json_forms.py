@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ignite_kafka.convert.to_ignite import ConversionRules, SideRules
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import TypeSource
+from ignite_kafka.java.hash_code import java_hash
 from ignite_kafka.settings.converters import parse_properties
 
 PLAIN, SCHEMAS = ConversionRules(), ConversionRules(value=SideRules(properties=parse_properties("", "json", {"schemas.enable": "true"})))

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ignite_kafka.settings import files
 from ignite_kafka.settings.connector import ConnectorSettings
-from ignite_kafka.settings.connector_files import read_folder
+from ignite_kafka.settings.files import load
+from ignite_kafka.settings.files.connector_files import read_folder
 from ignite_kafka.settings.source import SourceSettings
 
 CLASS, AVRO = "org.gridgain.kafka.source.IgniteSourceConnector", "io.confluent.connect.avro.AvroConverter"
@@ -26,7 +26,7 @@ def of_settings(_: Path, setting: str, properties: Mapping[str, str]) -> Connect
 
 def of_json_text(_: Path, setting: str, properties: Mapping[str, str]) -> ConnectorSettings:
     """A JSON file."""
-    return files.from_json(json.dumps({"name": "c", "value_converter": "avro", setting: properties}).encode(), "c.json").settings()
+    return load.from_json(json.dumps({"name": "c", "value_converter": "avro", setting: properties}).encode(), "c.json").settings()
 
 
 def of_overrides(_: Path, setting: str, properties: Mapping[str, str]) -> ConnectorSettings:
@@ -38,7 +38,7 @@ def of_overrides(_: Path, setting: str, properties: Mapping[str, str]) -> Connec
 def of_properties(_: Path, setting: str, properties: Mapping[str, str]) -> ConnectorSettings:
     """A ``.properties`` file."""
     lines = [f"{name}={value}" for name, value in _connect(setting, properties).items()]
-    return files.from_properties("\n".join(["name=c", *lines]).encode(), "c.properties").settings()
+    return load.from_properties("\n".join(["name=c", *lines]).encode(), "c.properties").settings()
 
 
 def of_yaml(folder: Path, setting: str, properties: Mapping[str, str]) -> ConnectorSettings:
@@ -82,13 +82,13 @@ def plain_settings(_: Path, settings: Mapping[str, str]) -> ConnectorSettings:
 
 def plain_json(_: Path, settings: Mapping[str, str]) -> ConnectorSettings:
     """A JSON file."""
-    return files.from_json(json.dumps({"name": "c", **settings}).encode(), "c.json").settings()
+    return load.from_json(json.dumps({"name": "c", **settings}).encode(), "c.json").settings()
 
 
 def plain_properties(_: Path, settings: Mapping[str, str]) -> ConnectorSettings:
     """A ``.properties`` file."""
     lines = [f"{name}={value}" for name, value in {"name": "c", "connector.class": CLASS, **settings}.items()]
-    return files.from_properties("\n".join(lines).encode(), "c.properties").settings()
+    return load.from_properties("\n".join(lines).encode(), "c.properties").settings()
 
 
 def plain_yaml(folder: Path, settings: Mapping[str, str]) -> ConnectorSettings:

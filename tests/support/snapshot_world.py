@@ -10,7 +10,6 @@ from pyignite import GenericObjectMeta
 from pyignite.datatypes import DoubleObject, IntObject, LongObject, String, TimestampObject
 from pyspark.sql import SparkSession
 
-from ignite_kafka.admin.verify import Verified, verify
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.runtime.clients import ignite_cluster, kafka_clients
@@ -20,6 +19,7 @@ from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.planning import make_plan
 from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state.status import RunStatus
+from ignite_kafka.verification.entry_comparison import Verified, verify
 from tools.servers import IgniteCluster, KafkaBroker
 
 ROWS = 3_000

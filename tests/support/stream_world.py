@@ -15,7 +15,6 @@ from pyignite import GenericObjectMeta
 from pyignite.datatypes import LongObject, String
 from pyspark.sql import SparkSession
 
-from ignite_kafka.admin.verify import Verified, verify
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.backlog_service import BacklogService
 from ignite_kafka.ignite.backlog_units import UNIT
@@ -28,6 +27,7 @@ from ignite_kafka.source.planning import make_plan
 from ignite_kafka.state.configs import read_connector
 from ignite_kafka.state.status import RunStatus, read_run
 from ignite_kafka.state.target_state import write_target
+from ignite_kafka.verification.entry_comparison import Verified, verify
 from tests.support.waiting import DEADLINE_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 
 from ignite_kafka import convert
-from ignite_kafka.admin.verify import Verified, compare
 from ignite_kafka.ignite.types.model import CacheInfo, Page
 from ignite_kafka.kafka.record_size import SizeLimit
 from ignite_kafka.kafka.records import Consumed
@@ -21,6 +20,7 @@ from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.verification import source
 from ignite_kafka.verification.direction import Judged, Target
+from ignite_kafka.verification.entry_comparison import Verified, compare
 from ignite_kafka.verification.job import VerifyJob
 from ignite_kafka.verification.source import SourceDirection
 from tests.support.ignite_bytes import CACHE, Types, page

@@ -9,7 +9,7 @@ import pytest
 
 from ignite_kafka import errors
 from ignite_kafka.errors import DecodeError, Fenced, IgniteKafkaError, OutcomeUnknown, ScanFailed, SettingsError, UnknownBinaryType
-from ignite_kafka.settings import files  # noqa: F401 - the settings describe themselves
+from ignite_kafka.settings.files import load  # noqa: F401 - the settings describe themselves
 
 KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, IgniteKafkaError)]
 

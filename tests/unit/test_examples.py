@@ -15,7 +15,7 @@ import ignite_kafka
 from ignite_kafka.cli import main as cli
 from ignite_kafka.settings import secrets
 from ignite_kafka.settings.connector import ConnectorSettings
-from ignite_kafka.settings.files import load
+from ignite_kafka.settings.files.load import load
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 

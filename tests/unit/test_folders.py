@@ -14,14 +14,17 @@ LIBRARY = ROOT / "spark_apps" / "ignite_kafka"
 PROVIDER = ROOT / "airflow_provider_ignite_kafka"
 # each imports only those before it; a module of the library's root stands for itself
 ORDER = (
-    "errors", "events", "common", "sql", "ignite.types", "ignite.binary", "ignite", "settings", "migration", "plan", "kafka", "registry",
+    "errors", "events", "common", "java", "sql", "ignite.types", "ignite.binary", "ignite", "settings", "settings.connect",
+    "settings.files", "migration", "plan", "kafka", "registry",
     "convert.rules", "convert.connect", "convert.avro", "convert.filter", "convert.transforms", "convert.to_kafka", "convert.to_ignite",
     "convert", "state", "runtime", "source", "source.snapshot", "source.stream", "sink", "run", "admin", "verification", "preflight",
     "datasources", "app", "verify_app", "cli", "",
 )  # fmt: skip
 # modules without a test of their name, by the test that covers them through the module that uses them
 COVERED_BY = {
-    "unit/settings/test_connector_files.py": ("settings.airflow_arguments settings.declared_offsets settings.strimzi settings.yaml_lines"),
+    "unit/settings/files/test_connector_files.py": (
+        "settings.files.airflow_arguments settings.files.declared_offsets settings.connect.strimzi settings.yaml_lines"
+    ),
     "integration/admin/test_backlog.py": "source.stream.capture",
     "integration/common/test_key_stores.py": "common.der common.jks",
     "integration/admin/test_offsets.py": "state.offsets",
@@ -29,7 +32,7 @@ COVERED_BY = {
     "integration/cli/test_doctor.py": "admin.cluster_checks admin.executor_checks",
     "unit/cli/test_doctor.py": "admin.findings common.versions",
     "unit/convert/to_ignite/test_merged_payloads.py": "convert.to_ignite.merged_schemas",
-    "integration/convert/connect/test_text.py": "convert.connect.java_text",
+    "integration/convert/connect/test_text.py": "java.text",
     "integration/convert/connect/test_simple.py": "convert.connect.parse_string convert.connect.simple_tokens",
     "integration/convert/filter/test_against_spark.py": "convert.filter.evaluate convert.filter.operands",
     "integration/convert/filter/test_expressions.py": (
@@ -38,7 +41,7 @@ COVERED_BY = {
     "unit/convert/to_ignite/test_learned_types.py": "convert.to_ignite.json_kinds",
     "unit/convert/filter/test_entries.py": ("convert.filter.columns convert.filter.declared_types convert.filter.separate"),
     "unit/ignite/test_cache_writer.py": "ignite.cache_inserts",
-    "unit/settings/test_files.py": "settings.ignite_addresses",
+    "unit/settings/files/test_load.py": "settings.ignite_addresses",
     "unit/sink/test_store.py": "sink.program_faults",
     "unit/sql/test_parser.py": "sql.literals sql.syntax sql.tokens",
     "integration/convert/transforms/test_transforms.py": (
@@ -69,11 +72,11 @@ COVERED_BY = {
     "unit/convert/to_ignite/test_connect_keys.py": "convert.to_ignite.type_names",
     "unit/convert/to_ignite/test_transforming_reader.py": "convert.to_ignite.header_columns",
     "unit/ignite/binary/test_encode_sparse.py": "ignite.binary.encode_headers",
-    "unit/admin/test_verify.py": "admin.comparison admin.entry_reader",
+    "unit/verification/test_entry_comparison.py": "verification.comparison verification.entry_reader",
     "unit/verification/test_job.py": "verification.direction verification.source",
     "integration/cli/test_local_run.py": "runtime.spark_conf",
     "unit/cli/test_main.py": "cli.__main__ cli.arguments cli.given cli.settings_table cli.tables settings.connector",
-    "unit/cli/test_replicate.py": "settings.both_directions",
+    "unit/cli/test_replicate.py": "settings.files.both_directions",
     "unit/settings/test_warnings.py": "settings.error_policies settings.start_warnings",
     "unit/convert/test_converters.py": "convert.to_kafka.converter convert.to_kafka.entry_converter convert.to_kafka.ignite_binary",
     "unit/convert/avro/test_decode.py": "convert.avro.cursor convert.avro.decode_items convert.avro.decode_scalars",
@@ -124,15 +127,15 @@ COVERED_BY = {
     "unit/registry/test_config.py": (
         "registry.schema settings.converter_property settings.json_schema_properties settings.registry_properties"
     ),
-    "unit/settings/test_source.py": "settings.base settings.connect_names settings.fields settings.suggestions",
+    "unit/settings/test_source.py": "settings.base settings.connect.names settings.fields settings.suggestions",
     "unit/source/stream/test_stream.py": (
         "source.counted_slots source.stream.backlog_client source.stream.backlog_reader source.stream.cache_infos"
         " source.stream.change_reader source.stream.loader source.stream.node_watch source.stream.sender source.stream.state_lookup"
         " source.stream.topic_scan source.stream.unit_reader source.stream.unit_states"
     ),
-    "unit/migration/test_migrate.py": "migration.client_security migration.node_settings migration.written settings.worker",
-    "integration/settings/test_files.py": "settings.java_properties",
-    "unit/settings/test_connect_keys.py": "settings.given_keys settings.key_table",
+    "unit/migration/test_migrate.py": "migration.client_security migration.node_settings migration.written settings.connect.worker",
+    "integration/settings/files/test_load.py": "java.properties",
+    "unit/settings/connect/test_keys.py": "settings.connect.given_keys settings.key_table",
     "unit/settings/test_secrets.py": "settings.permissions",
     "unit/test_app.py": "settings.secrets_file",
 }

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from ignite_kafka import app, verify_app
-from ignite_kafka.admin.verify import Verified
 from ignite_kafka.errors import KafkaUnavailable
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.verification import connector
 from ignite_kafka.verification.connector import VerifyOptions, VerifyResult
 from ignite_kafka.verification.direction import Judged
+from ignite_kafka.verification.entry_comparison import Verified
 
 
 @pytest.fixture(autouse=True)

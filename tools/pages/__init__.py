@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ignite_kafka.settings import file_schema
+from ignite_kafka.settings.files import schema as file_schema
 
 from . import connect_keys, events, options, settings
 

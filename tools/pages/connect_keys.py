@@ -9,13 +9,13 @@ from pathlib import Path
 from ignite_kafka.settings import key_table
 from ignite_kafka.settings.client_config import CONSUMER_SETTINGS, PRODUCER_SETTINGS, one_name
 from ignite_kafka.settings.client_properties import CREDENTIAL_TARGETS
-from ignite_kafka.settings.connect_keys import prepare
-from ignite_kafka.settings.connect_names import CLASS, target_of, translate
+from ignite_kafka.settings.connect.keys import prepare
+from ignite_kafka.settings.connect.names import CLASS, target_of, translate
+from ignite_kafka.settings.connect.worker import GivenFile, merge
 from ignite_kafka.settings.converters import PROPERTIES
 from ignite_kafka.settings.secrets import is_secret
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.settings.worker import GivenFile, merge
 
 KEYS = Path(__file__).parents[2] / "tests" / "migration" / "config_keys.txt"
 """Every key of the definitions in Kafka's jars, as "part key"; an integration test compares it with the jars."""

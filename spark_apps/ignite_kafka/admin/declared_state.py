@@ -14,8 +14,8 @@ from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics
 from ..runtime.clients import kafka_clients
 from ..settings.connector import ConnectorSettings
-from ..settings.connector_files import ConnectorFolder, DeclaredConnector
-from ..settings.declared_offsets import DeclaredOffset
+from ..settings.files.connector_files import ConnectorFolder, DeclaredConnector
+from ..settings.files.declared_offsets import DeclaredOffset
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
 from ..state.configs import read_connector

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from ..errors import SettingsError
 from ..runtime import logs
-from ..settings.config_providers import AllowedProvider, parse_allowed
+from ..settings.connect.config_providers import AllowedProvider, parse_allowed
 
 _PROVIDER = "--allow-config-provider"
 

@@ -14,8 +14,8 @@ import yaml
 from ..common.redaction import set_log_values
 from ..errors import IgniteKafkaError, SettingsError
 from ..settings import secrets
-from ..settings.connector_files import SUFFIXES, BrokenConnector, ConnectorFolder, DeclaredConnector, read_folder
-from ..settings.files import LoadedSettings
+from ..settings.files.connector_files import SUFFIXES, BrokenConnector, ConnectorFolder, DeclaredConnector, read_folder
+from ..settings.files.load import LoadedSettings
 from ..settings.secrets import Secrets
 from .given import conversion_errors, given_nodes, permissions_of
 from .tables import table

@@ -12,10 +12,10 @@ from ..common.redaction import set_log_values
 from ..convert import check_transforms
 from ..convert.filter import check_conditions
 from ..errors import IgniteKafkaError, NotAvailableYet, SettingsError
-from ..settings import files as properties
 from ..settings import secrets
 from ..settings.connector import ConnectorSettings
-from ..settings.files import LoadedSettings
+from ..settings.files import load as properties
+from ..settings.files.load import LoadedSettings
 from ..settings.findings import Findings
 from ..settings.permissions import Permissions
 from ..settings.secrets import Secrets

@@ -24,10 +24,10 @@ from ..migration.migrate import Migrated
 from ..migration.migrate import migrate as migrated_of
 from ..migration.written import SECRETS_ENDING, text
 from ..settings import secrets
-from ..settings.connector_files import SUFFIXES
+from ..settings.connect.worker import GivenFile
+from ..settings.files.connector_files import SUFFIXES
 from ..settings.findings import Findings
 from ..settings.secrets import Secrets
-from ..settings.worker import GivenFile
 from .arguments import Parser, add_allowed_providers, allowed_providers, given_providers
 from .given import conversion_errors, permissions_of
 from .replicate import Part, run_together

@@ -22,10 +22,11 @@ from typing import IO, Any
 from ..common.deadline import Deadline, Interval
 from ..errors import IgniteKafkaError, SettingsError
 from ..runtime import logs
-from ..settings import files, secrets
-from ..settings.both_directions import load_both
-from ..settings.config_providers import AllowedProvider
+from ..settings import secrets
+from ..settings.connect.config_providers import AllowedProvider
 from ..settings.connector import ConnectorSettings
+from ..settings.files import load as settings_files
+from ..settings.files.both_directions import load_both
 from ..settings.permissions import Permissions
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
@@ -97,12 +98,14 @@ def settings_of_both(
 ) -> tuple[SourceSettings, SinkSettings]:
     """Settings of both directions. An empty ``types_topic`` of the sink is the source's types topic.
 
-    :param sink_file: None: the first file is of both (:func:`~ignite_kafka.settings.both_directions.load_both`).
-    :param allowed: see :func:`.files.load`.
+    :param sink_file: None: the first file is of both (:func:`~ignite_kafka.settings.files.both_directions.load_both`).
+    :param allowed: see :func:`~ignite_kafka.settings.files.load.load`.
     :raises SettingsError: a file is of the other direction, or the two do not fit.
     """
     of_source, of_sink = (
-        load_both(source_file, allowed) if sink_file is None else (files.load(source_file, allowed), files.load(sink_file, allowed))
+        load_both(source_file, allowed)
+        if sink_file is None
+        else (settings_files.load(source_file, allowed), settings_files.load(sink_file, allowed))
     )
     source, sink = of_source.settings_of(SourceSettings), of_sink.settings_of(SinkSettings)
     if source.streams != sink.streams:

@@ -17,9 +17,9 @@ from .progress_bar import ProgressBar
 from .tables import table
 
 if TYPE_CHECKING:
-    from ..admin.verify import Verified
     from ..verification.connector import VerifyResult
     from ..verification.direction import Judged
+    from ..verification.entry_comparison import Verified
 
 DIFFERS = 5
 """Exit code if the comparison found differences that are not repaired. No error has it."""

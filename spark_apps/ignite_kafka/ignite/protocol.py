@@ -12,7 +12,7 @@ import struct
 import uuid
 from dataclasses import dataclass
 
-from .types.java_hash import java_hash
+from ..java.hash_code import java_hash
 
 RESOURCE_CLOSE = 0
 CACHE_PUT_IF_ABSENT = 1002

@@ -16,8 +16,8 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from ..common.java_calendar import FIRST_OF_ZONES, day_of, first_offset
 from ..common.time_zones import DAY_MS, UTC, epoch_offset_ms, midnights
+from ..java.calendar import FIRST_OF_ZONES, day_of, first_offset
 from . import protocol
 from .binary.decode_rows import decode_values
 from .binary.encode_scalars import decimal_bytes, sql_date_bytes

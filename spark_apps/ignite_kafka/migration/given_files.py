@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from ..errors import SettingsError
-from ..settings import strimzi, strimzi_worker
-from ..settings.connect_names import CLASS
-from ..settings.connector_files import SUFFIXES
-from ..settings.files import is_properties, json_of, properties_of, read
-from ..settings.rest_bodies import bodies
-from ..settings.worker import GivenFile
+from ..settings.connect import strimzi, strimzi_worker
+from ..settings.connect.names import CLASS
+from ..settings.connect.rest_bodies import bodies
+from ..settings.connect.worker import GivenFile
+from ..settings.files.connector_files import SUFFIXES
+from ..settings.files.load import is_properties, json_of, properties_of, read
 from ..settings.yaml_lines import BadDocument, Document, documents
 from ..settings.yaml_lines import Path as LinePath
 

@@ -10,19 +10,19 @@ from typing import Any
 
 from ..errors import IgniteKafkaError, NotAvailableYet, SettingsError
 from ..ignite.endpoint import IgniteCredentials
-from ..settings.config_providers import is_declaration
-from ..settings.connect_keys import prepare
-from ..settings.connect_names import settings_class, target_of, translate
+from ..settings.connect.config_providers import is_declaration
+from ..settings.connect.given_keys import ConnectKeys
+from ..settings.connect.keys import prepare
+from ..settings.connect.names import settings_class, target_of, translate
+from ..settings.connect.strimzi_worker import check_converters
+from ..settings.connect.worker import SIDES, GivenFile, Merged, merge
 from ..settings.connector import ConnectorSettings
 from ..settings.converters import missing_converters
-from ..settings.files import Allowed, LoadedSettings, resolve
+from ..settings.files.load import Allowed, LoadedSettings, resolve
 from ..settings.findings import PROVIDED, Findings
-from ..settings.given_keys import ConnectKeys
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
-from ..settings.strimzi_worker import check_converters
 from ..settings.transforms import without_effect
-from ..settings.worker import SIDES, GivenFile, Merged, merge
 from . import client_security, node_settings
 from .client_security import Keys
 

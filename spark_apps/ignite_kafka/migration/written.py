@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..settings.config_providers import is_declaration
-from ..settings.java_properties import line
+from ..java.properties import line
+from ..settings.connect.config_providers import is_declaration
 from ..settings.transforms import CONFIGS
 from .migrate import Migrated
 

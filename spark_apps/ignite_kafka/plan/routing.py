@@ -1,6 +1,6 @@
 """Selection of the caches to copy, and names of their topics: pure functions of names.
 
-Lists hold regular expressions in Java's syntax, see :mod:`~ignite_kafka.settings.java_patterns`.
+Lists hold regular expressions in Java's syntax, see :mod:`~ignite_kafka.java.patterns`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from ..errors import SettingsError
-from ..settings.java_patterns import matches_whole, pattern_remedy
+from ..java.patterns import matches_whole, pattern_remedy
 from ..settings.name_rules import NamedBy
 from ..settings.topic_names import ALLOWED, DEFAULT_PREFIX, is_internal_topic, is_topic_name
 

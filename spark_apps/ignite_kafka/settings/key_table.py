@@ -1,6 +1,6 @@
 """What becomes of the keys of Kafka Connect's files: the tables of keys that are ignored, changed or refused, each with its reason.
 
-A key that no table has is honoured: it is a setting (:mod:`.connect_names`) or a property of librdkafka (:mod:`.client_properties`).
+A key that no table has is honoured: it is a setting (:mod:`.connect.names`) or a property of librdkafka (:mod:`.client_properties`).
 Keys are refused only where both obeying and ignoring them would lose or damage data, or where no connection could be made. Sources: the
 definitions in Kafka 4.3; ``tests/migration/config_keys.txt`` lists them, and a test fails for a key without a verdict.
 """
@@ -83,7 +83,7 @@ CONNECTOR_IGNORED_BEGINNINGS: Mapping[str, str] = {
     "confluent.": "it configures an extension of Confluent Platform",
     "reporter.": "it configures Confluent's reporter; see dead_letter_topic",
 }
-"""Beginnings of keys of a connector's file, besides those of :mod:`.connect_names`."""
+"""Beginnings of keys of a connector's file, besides those of :mod:`.connect.names`."""
 
 GROUP_MEMBERS = frozenset(
     """

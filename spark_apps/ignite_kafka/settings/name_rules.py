@@ -1,6 +1,6 @@
 r"""Names by rules: a regular expression of a whole name, and a replacement that makes the new name.
 
-Expressions have Java's syntax (:mod:`~ignite_kafka.settings.java_patterns`), replacements that of ``java.util.regex.Matcher``: ``$1`` and
+Expressions have Java's syntax (:mod:`~ignite_kafka.java.patterns`), replacements that of ``java.util.regex.Matcher``: ``$1`` and
 ``${name}`` are the texts of groups, ``\`` escapes the next character. The groups are those of the match of the whole name, as in
 ``matches()`` followed by ``appendReplacement``. Source: ``Matcher.appendExpandedReplacement``, Java 17.
 """
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .java_patterns import compiled, groups_of, matches_whole
+from ..java.patterns import compiled, groups_of, matches_whole
 
 _GROUP_NAME = re.compile(r"\{([a-zA-Z][a-zA-Z0-9]*)\}")
 _DIGITS = "0123456789"

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 
 from ..common.python_compat import Self
 from ..errors import IgniteKafkaError, SettingsError
-from . import java_patterns
+from ..java import patterns as java_patterns
 from .base import Settings
 from .control_characters import refuse_in_line
 from .fields import SettingType, json_object

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import SettingsError
+from ..java.patterns import matches_whole
 from .fields import MAPPING, TEXTS, SettingType, json_object, whole_number
-from .java_patterns import matches_whole
 from .suggestions import nearest
 
 CONNECT_PREFIX = "topic.creation."

@@ -10,11 +10,11 @@ from confluent_kafka.admin import OffsetSpec
 from ..convert import check_transforms
 from ..convert.filter import Filters, check_conditions
 from ..errors import SettingsError, TopicError
+from ..java.patterns import matches_whole
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import TopicPartition, Topics, TopicState, read_to_end
 from ..plan.sink_offsets import PartitionKey
 from ..plan.sink_plan import SinkPlan, TopicPlan
-from ..settings.java_patterns import matches_whole
 from ..settings.name_rules import NamedBy
 from ..settings.sink import LATEST, SinkSettings
 from ..settings.suggestions import did_you_mean

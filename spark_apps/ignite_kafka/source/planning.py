@@ -15,10 +15,10 @@ from ..errors import CacheNotFound, SnapshotConflict, TopicError, UnsupportedTyp
 from ..ignite.cache_configuration import CacheConfiguration
 from ..ignite.cluster import Cluster
 from ..ignite.sql_views import with_present_tables
+from ..java.patterns import matches_whole
 from ..kafka.topics import COMPACTED, Topics, TopicSpec, TopicState
 from ..plan.routing import routes, select
 from ..plan.source_plan import CachePlan, TransferPlan
-from ..settings.java_patterns import matches_whole
 from ..settings.name_rules import NamedBy
 from ..settings.source import SourceSettings
 from ..settings.suggestions import did_you_mean

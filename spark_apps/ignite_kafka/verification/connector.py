@@ -10,7 +10,6 @@ from functools import partial
 from confluent_kafka.admin import OffsetSpec
 from pyspark.sql import SparkSession
 
-from ..admin.verify import Verified
 from ..errors import CacheNotFound, SettingsError, TopicError
 from ..ignite.cluster import Cluster
 from ..kafka.clients import KafkaClients
@@ -35,6 +34,7 @@ from ..state.configs import read_connector
 from ..state.offsets import read_slots
 from ..state.types import TypesTopic
 from .direction import Direction, Judged, Target
+from .entry_comparison import Verified
 from .exchange import Exchange
 from .job import Progress, VerifyJob, most_judging
 from .repair_claim import Idle, RepairClaim

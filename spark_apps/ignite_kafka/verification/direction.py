@@ -10,9 +10,9 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from ..admin.verify import Verified
 from ..common.arrays import RowIndex
 from ..common.python_compat import Self
+from .entry_comparison import Verified
 from .fingerprints import PLACE_BITS, ROW, Rows
 
 MOST_UNKNOWN = 1_000
@@ -110,7 +110,7 @@ class Judged:
     """Differences of the suspects of a bucket.
 
     :param repaired: keys that were sent, put or removed.
-    :param unknown: fields (:func:`~ignite_kafka.admin.verify.fields_of_key`) of at most :data:`MOST_UNKNOWN` unexpected keys that are
+    :param unknown: fields (:func:`.entry_comparison.fields_of_key`) of at most :data:`MOST_UNKNOWN` unexpected keys that are
         objects in JSON, and how many keys have them.
     """
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from ..admin.comparison import Difference
-from ..admin.verify import Verified, fields_of_key, shown_key
 from ..state.configs import MOST_PRODUCERS
+from .comparison import Difference
 from .direction import MOST_UNKNOWN, Found, Judged, Target
+from .entry_comparison import Verified, fields_of_key, shown_key
 from .exchange import Block, MakeExchange
 from .fingerprints import ROW, Joined, Rows, join, last_of_keys, probe, sampled, within
 from .routing import Routes, find_routes

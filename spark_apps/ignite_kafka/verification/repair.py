@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..admin.verify import Verified
 from ..ignite.cache_writer import CacheWriter
 from ..ignite.cluster import Cluster
 from ..ignite.types.model import BinaryType, TypeUse
@@ -23,6 +22,7 @@ from ..runtime.clients import producer_settings
 from ..settings.topic_names import types_topic
 from ..state.internal_records import FORMAT_HEADERS
 from ..state.types import write_uses
+from .entry_comparison import Verified
 from .repair_claim import RepairClaim
 
 

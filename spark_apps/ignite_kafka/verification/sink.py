@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..admin.comparison import Kind
-from ..admin.verify import Verified
 from ..common.python_compat import Self
 from ..common.redaction import in_message
 from ..convert.rules.stage import policy_of
@@ -37,7 +35,9 @@ from ..settings.error_policies import STOP
 from ..settings.secrets import Secrets
 from ..sink.dead_letters import error_of
 from ..sink.store import Store
+from .comparison import Kind
 from .direction import Batch, Found, Judged, Target, columns_of
+from .entry_comparison import Verified
 from .fingerprints import ROW, fingerprints, order_of
 from .refused import refused_entries
 from .repair import store_again

@@ -1,6 +1,6 @@
 """Ignite to Kafka: the last record of each key against what the converter of the copy makes of the entry now.
 
-Records and entries whose bytes are equal are equal. All others are judged by :func:`~ignite_kafka.admin.verify.compare_last`. JSON has a
+Records and entries whose bytes are equal are equal. All others are judged by :func:`.entry_comparison.compare_last`. JSON has a
 decoder of its own, which shares no code with the converter: it reads one entry of 256, or, if the comparison is to be thorough, all.
 """
 
@@ -14,8 +14,6 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from ..admin.entry_reader import EntryReader
-from ..admin.verify import Verified, compare_last, fields_of_key
 from ..common.arrays import RowIndex
 from ..common.python_compat import Self
 from ..convert import Converters
@@ -36,6 +34,8 @@ from ..settings.error_policies import STOP
 from ..settings.secrets import Secrets
 from ..source.entry_selection import EntrySelectors
 from .direction import MOST_UNKNOWN, Batch, Columns, Found, Judged, Target, columns_of
+from .entry_comparison import Verified, compare_last, fields_of_key
+from .entry_reader import EntryReader
 from .fingerprints import Rows, fingerprints, order_of, sampled
 from .repair import records_to_send, send_again
 from .repair_claim import RepairClaim

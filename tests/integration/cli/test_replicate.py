@@ -16,7 +16,7 @@ from pyignite.exceptions import SQLError
 
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
-from ignite_kafka.ignite.types.java_hash import java_hash
+from ignite_kafka.java.hash_code import java_hash
 from tests.support.waiting import DEADLINE_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 

@@ -20,8 +20,8 @@ from ignite_kafka.ignite.cache_writer import CacheWriter
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.schema import get_or_create_cache, register_type
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryType, QueryEntity, QueryField
+from ignite_kafka.java.hash_code import java_hash
 from tests.support.connect_records import BOOLEAN, BYTES, DOUBLE, FLOAT, INT8, INT16, INT32, INT64, STRING, Value, converted, struct
 from tests.support.java_programs import IGNITE_CLIENT_JVM, compile_java
 from tests.support.waiting import DEADLINE_S

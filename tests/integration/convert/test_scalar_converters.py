@@ -14,7 +14,6 @@ from pyignite import GenericObjectMeta
 from pyignite.datatypes import DoubleObject, IntObject, LongObject, String
 from pyspark.sql import SparkSession
 
-from ignite_kafka.admin.verify import verify
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.runtime.clients import ignite_cluster, kafka_clients
@@ -26,6 +25,7 @@ from ignite_kafka.sink.run import run_sink
 from ignite_kafka.source.planning import make_plan
 from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state import status
+from ignite_kafka.verification.entry_comparison import verify
 from tests.support import PARTITIONS
 from tests.support.oracle import read_committed
 from tools.servers import IgniteCluster, KafkaBroker

@@ -15,8 +15,8 @@ from ignite_kafka.ignite.binary import ObjectLayout
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.schema import register_type
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryType
+from ignite_kafka.java.hash_code import java_hash
 from tests.integration.ignite.nodes import endpoint_of
 from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster

@@ -20,9 +20,9 @@ from ignite_kafka.ignite.cache_writer import CacheWriter
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.schema import get_or_create_cache, query_entity, register_type
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo
 from ignite_kafka.ignite.types.type_table import enum_field, field_of, object_field
+from ignite_kafka.java.hash_code import java_hash
 from tests.support.java_programs import IGNITE_CLIENT_JVM, compile_java
 from tests.support.value_text import of_java, of_row
 from tests.support.waiting import DEADLINE_S

@@ -17,7 +17,7 @@ from ignite_kafka.errors import SettingsError
 from ignite_kafka.migration.key_stores import certificates, is_jks, pkcs12
 from ignite_kafka.registry.config import config_of
 from ignite_kafka.settings import secrets
-from ignite_kafka.settings.files import load
+from ignite_kafka.settings.files.load import load
 from ignite_kafka.settings.source import SourceSettings
 from tests.support.connect_files import PASSWORD, VARIABLES, allowing, copied, keytool, trust
 

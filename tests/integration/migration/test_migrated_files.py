@@ -27,12 +27,12 @@ from ignite_kafka.ignite.backlog_service import BacklogService
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.connection import ThinConnection
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
+from ignite_kafka.java.properties import parse
 from ignite_kafka.run import run_request
 from ignite_kafka.runtime.clients import kafka_clients
 from ignite_kafka.runtime.connector_run import RunRequest
 from ignite_kafka.settings.connector import ConnectorSettings
-from ignite_kafka.settings.files import load
-from ignite_kafka.settings.java_properties import parse
+from ignite_kafka.settings.files.load import load
 from ignite_kafka.settings.secrets_file import SecretsFile
 from ignite_kafka.state import status
 from tests.support.connect_files import FILES, VARIABLES, copied, edit, migrated, node_file

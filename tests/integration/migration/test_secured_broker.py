@@ -23,7 +23,7 @@ from ignite_kafka.run import run_request
 from ignite_kafka.runtime.clients import kafka_clients
 from ignite_kafka.runtime.connector_run import RunRequest
 from ignite_kafka.settings import secrets
-from ignite_kafka.settings.files import load
+from ignite_kafka.settings.files.load import load
 from ignite_kafka.settings.secrets_file import SecretsFile
 from ignite_kafka.state import status
 from tests.support import QUICK_JVM

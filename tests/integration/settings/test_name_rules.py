@@ -7,7 +7,7 @@ import itertools
 import subprocess
 from pathlib import Path
 
-from ignite_kafka.settings.java_patterns import compiled
+from ignite_kafka.java.patterns import compiled
 from ignite_kafka.settings.name_rules import new_name, replacement_parts
 from tests.support.randomness import examples, generator
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.settings.files import from_json
+from ignite_kafka.settings.files.load import from_json
 from ignite_kafka.settings.source import SourceSettings
 from tools.servers import Jars
 

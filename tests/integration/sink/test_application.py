@@ -15,8 +15,8 @@ from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.schema import get_or_create_cache, register_type
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryType, QueryEntity, QueryField, class_id
+from ignite_kafka.java.hash_code import java_hash
 from ignite_kafka.registry.client import Registry
 from ignite_kafka.registry.schema import AVRO, RegistrySchema
 from ignite_kafka.settings.sink import SinkSettings

@@ -12,8 +12,8 @@ from ignite_kafka.ignite.binary import raw_entries
 from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.schema import get_or_create_cache
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import QueryEntity, QueryField
+from ignite_kafka.java.hash_code import java_hash
 from ignite_kafka.runtime.clients import ignite_cluster
 from ignite_kafka.settings.secrets import Secrets
 from tests.support.sink_connector import Sink

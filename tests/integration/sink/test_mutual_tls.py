@@ -12,7 +12,6 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from pyspark.sql import SparkSession
 
-from ignite_kafka.admin.verify import Verified
 from ignite_kafka.errors import AuthenticationFailed, IgniteKafkaError, IgniteUnreachable, SettingsError
 from ignite_kafka.ignite.endpoint import IgniteCredentials
 from ignite_kafka.runtime.connector_run import RunRequest
@@ -25,6 +24,7 @@ from ignite_kafka.sink.run import run_sink
 from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state import status
 from ignite_kafka.verification.connector import VerifyOptions, verify_connector
+from ignite_kafka.verification.entry_comparison import Verified
 from tests.support import PARTITIONS, QUICK_JVM
 from tests.support.java_stores import STORE_PASSWORD, JavaStores
 from tools.servers import IgniteCluster, Jars, KafkaBroker

@@ -14,7 +14,7 @@ from ignite_kafka import events
 from ignite_kafka.errors import RecordRefused, TopicError
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
-from ignite_kafka.ignite.types.java_hash import java_hash
+from ignite_kafka.java.hash_code import java_hash
 from ignite_kafka.state import status
 from tests.support.java_caches import PREFIX, java_caches
 from tests.support.two_clusters import Copy, all_caches, read_by_java, written_by_java

@@ -12,7 +12,6 @@ import pytest
 from confluent_kafka import Message
 from pyspark.sql import SparkSession
 
-from ignite_kafka.admin.verify import Verified
 from ignite_kafka.errors import DecodeError, IgniteKafkaError, RecordTooLarge, SettingsError, UnsupportedType
 from ignite_kafka.ignite.backlog_service import BacklogService
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
@@ -24,6 +23,7 @@ from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state import status
 from ignite_kafka.state.status import CacheStatus, RunStatus
 from ignite_kafka.verification.connector import VerifyOptions, verify_connector
+from ignite_kafka.verification.entry_comparison import Verified
 from tests.support.bad_entries import NULL_KEY, OF_UNKNOWN_TYPE, long, put_bytes
 from tests.support.ignite_bytes import string
 from tests.support.randomness import generator

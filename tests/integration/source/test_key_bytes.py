@@ -18,8 +18,8 @@ from ignite_kafka.ignite.binary import raw_entries
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.scan import scan_partitions
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import CacheInfo, Page
+from ignite_kafka.java.hash_code import java_hash
 from tests.integration.ignite.nodes import OneNodeCluster
 from tests.support.java_programs import IGNITE_CLIENT_JVM, compile_java
 from tests.support.key_converters import KEY_CONVERTERS

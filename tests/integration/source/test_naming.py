@@ -17,7 +17,6 @@ from pyignite import GenericObjectMeta
 from pyignite.datatypes import LongObject, String
 from pyspark.sql import SparkSession
 
-from ignite_kafka.admin.verify import verify
 from ignite_kafka.cli.views import plan_view
 from ignite_kafka.errors import SettingsError, SnapshotConflict, TopicError
 from ignite_kafka.ignite.backlog_service import BacklogService
@@ -31,6 +30,7 @@ from ignite_kafka.sink.run import run_sink
 from ignite_kafka.source.planning import make_plan
 from ignite_kafka.state import status
 from ignite_kafka.state.status import RunStatus
+from ignite_kafka.verification.entry_comparison import verify
 from tests.support.waiting import DEADLINE_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 

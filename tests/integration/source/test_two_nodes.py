@@ -14,13 +14,12 @@ from pyignite import GenericObjectMeta
 from pyignite.datatypes import DoubleObject, LongObject, String
 from pyspark.sql import SparkSession
 
-from ignite_kafka.admin.verify import verify
 from ignite_kafka.datasources.ignite import IgniteDataSource
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.scan import scan_partitions
-from ignite_kafka.ignite.types.java_hash import java_hash
+from ignite_kafka.java.hash_code import java_hash
 from ignite_kafka.kafka.topics import Topics, read_to_end
 from ignite_kafka.runtime.clients import ignite_cluster, kafka_clients
 from ignite_kafka.runtime.connector_run import RunRequest
@@ -28,6 +27,7 @@ from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.planning import make_plan
 from ignite_kafka.source.snapshot.run import run_snapshot
+from ignite_kafka.verification.entry_comparison import verify
 from tests.integration.ignite.nodes import OneNodeCluster
 from tests.support.converters import converter
 from tests.support.servers import small_caches

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from ignite_kafka.admin.declared_state import FoundConnector, differences
-from ignite_kafka.settings.connector_files import DeclaredConnector
-from ignite_kafka.settings.declared_offsets import DeclaredOffset
-from ignite_kafka.settings.files import LoadedSettings
+from ignite_kafka.settings.files.connector_files import DeclaredConnector
+from ignite_kafka.settings.files.declared_offsets import DeclaredOffset
+from ignite_kafka.settings.files.load import LoadedSettings
 
 
 def rows(found: FoundConnector, **declared: Any) -> list[tuple[Any, ...]]:

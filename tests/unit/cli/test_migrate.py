@@ -12,7 +12,7 @@ from ignite_kafka.cli import main as cli
 from ignite_kafka.cli import migrate
 from ignite_kafka.ignite.endpoint import IgniteCredentials
 from ignite_kafka.settings import secrets
-from ignite_kafka.settings.files import load
+from ignite_kafka.settings.files.load import load
 from ignite_kafka.settings.secrets import Secrets, dump
 from tests.support.connect_files import PASSWORD, VARIABLES, allowing, copied
 

@@ -13,7 +13,6 @@ import pytest
 
 from ignite_kafka.admin import recorded_settings
 from ignite_kafka.admin.recorded_settings import connected_by
-from ignite_kafka.admin.verify import Verified
 from ignite_kafka.cli import local_run, main, sink_views
 from ignite_kafka.cli.verify import DIFFERS
 from ignite_kafka.errors import Fenced, IgniteKafkaError, KafkaUnavailable, OutcomeUnknown, SettingsError, TopicError
@@ -25,6 +24,7 @@ from ignite_kafka.state.configs import ConnectorRecord
 from ignite_kafka.verification import connector
 from ignite_kafka.verification.connector import VerifyOptions, VerifyResult
 from ignite_kafka.verification.direction import Judged
+from ignite_kafka.verification.entry_comparison import Verified
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from ignite_kafka.kafka.records import Consumed, Records
 from ignite_kafka.plan.source_plan import TransferPlan
 from ignite_kafka.runtime import connector_run
 from ignite_kafka.runtime import spark_job as slot_job
-from ignite_kafka.settings.files import from_properties
+from ignite_kafka.settings.files.load import from_properties
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.sink.dead_letters import error_of, record_headers

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from ignite_kafka.errors import DecodeError, UnknownBinaryType, UnsupportedType
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryField, BinaryType, CacheInfo, Page, QueryEntity
+from ignite_kafka.java.hash_code import java_hash
 from tests.support.converters import converter
 
 POINT = BinaryType(

@@ -9,7 +9,7 @@ import pytest
 from ignite_kafka.cli import main as cli
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.migration.ignite_cfg import read
-from ignite_kafka.settings.files import load
+from ignite_kafka.settings.files.load import load
 from tests.support.connect_files import FILES
 
 

@@ -14,9 +14,9 @@ import pytest
 from ignite_kafka.cli import main as cli
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings import secrets
-from ignite_kafka.settings.config_providers import parse_allowed
+from ignite_kafka.settings.connect.config_providers import parse_allowed
 from ignite_kafka.settings.connector import ConnectorSettings
-from ignite_kafka.settings.files import load
+from ignite_kafka.settings.files.load import load
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from tests.support.connect_files import PASSWORD, SECURED, STANDALONE, VARIABLES, allowing, copied

@@ -9,7 +9,6 @@ import pytest
 from ignite_kafka.datasources.kafka_tx_read import ReadOptions
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings import client_properties
-from ignite_kafka.settings import files as properties
 from ignite_kafka.settings.client_properties import (
     COMMON,
     CONSUMER,
@@ -23,6 +22,7 @@ from ignite_kafka.settings.client_properties import (
     is_security,
 )
 from ignite_kafka.settings.client_stores import JAVA_NAMES, TRUST_PASSWORD
+from ignite_kafka.settings.files import load as properties
 from ignite_kafka.settings.secrets import is_secret, split_kafka
 from ignite_kafka.settings.sink import SinkSettings
 from tests.support import librdkafka

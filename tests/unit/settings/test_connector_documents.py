@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.settings.connector_files import KEYS, BrokenConnector, read_folder
-from ignite_kafka.settings.files import from_json, from_properties
-from ignite_kafka.settings.strimzi import SPEC
+from ignite_kafka.settings.connect.strimzi import SPEC
+from ignite_kafka.settings.files.connector_files import KEYS, BrokenConnector, read_folder
+from ignite_kafka.settings.files.load import from_json, from_properties
 from tests.support.randomness import examples
 
 GOOD = "name: good\nclass: IgniteSource\nconfig: {cache_whitelist: [x]}\n"

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ignite_kafka.common.name_pattern import NamePattern
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.settings.files import from_json, from_properties
+from ignite_kafka.settings.files.load import from_json, from_properties
 from ignite_kafka.settings.name_rules import NamedBy, new_name, replacement_parts
-from ignite_kafka.settings.patterns import NamePattern
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from tests.support.randomness import examples

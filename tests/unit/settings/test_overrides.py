@@ -9,7 +9,7 @@ import pytest
 
 from ignite_kafka.convert import Converters
 from ignite_kafka.errors import NotAvailableYet, SettingsError
-from ignite_kafka.settings.files import from_json, from_properties
+from ignite_kafka.settings.files.load import from_json, from_properties
 from ignite_kafka.settings.overrides import without_effect
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.settings.connect_names import translate
+from ignite_kafka.settings.connect.names import translate
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 

@@ -15,10 +15,10 @@ from ignite_kafka.migration.migrate import migrate
 from ignite_kafka.registry.config import registry_config
 from ignite_kafka.registry.registries import provide
 from ignite_kafka.settings import registry_properties as names
+from ignite_kafka.settings.connect.worker import GivenFile
 from ignite_kafka.settings.converters import parse_properties
 from ignite_kafka.settings.registry_login import check_registry, has_login, refuse_addresses
 from ignite_kafka.settings.secrets import Secrets, dump
-from ignite_kafka.settings.worker import GivenFile
 from tests.support.registry import config
 from tests.support.setting_doors import AVRO, CLASS, CONVERTER, DOORS, Door, of_settings
 

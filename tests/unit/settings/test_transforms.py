@@ -10,7 +10,7 @@ import pytest
 
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.events import TRANSFORMED_KEYS
-from ignite_kafka.settings.files import from_json, from_properties
+from ignite_kafka.settings.files.load import from_json, from_properties
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.settings.transforms import PredicateSettings, TransformSettings, chain_of

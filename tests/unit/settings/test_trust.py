@@ -15,10 +15,10 @@ from ignite_kafka.migration.migrate import migrate
 from ignite_kafka.settings import client_properties as kafka
 from ignite_kafka.settings import converters, trust
 from ignite_kafka.settings import registry_properties as registry
+from ignite_kafka.settings.connect.worker import GivenFile
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.settings.trust import ADDRESS, CODE, DATA, NAME, SECRET
-from ignite_kafka.settings.worker import GivenFile
 from tests.support import librdkafka
 from tests.support.setting_doors import AVRO, CLASS, CONVERTER, DOORS, Door
 

@@ -12,8 +12,8 @@ from ignite_kafka import events
 from ignite_kafka.errors import TypeClash
 from ignite_kafka.ignite.binary.row_values import EnumValue
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, class_id
+from ignite_kafka.java.hash_code import java_hash
 from ignite_kafka.sink.carried_types import CarriedTypes, TypesGrown
 from ignite_kafka.state.types import write_types, write_uses
 from tests.support.converters import converter

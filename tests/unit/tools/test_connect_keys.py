@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.settings.files import from_properties
+from ignite_kafka.settings.files.load import from_properties
 from tools.pages.connect_keys import HONOURED, IGNORED, KEYS, REFUSED, verdict, verdicts
 
 REFUSED_KEYS = {

@@ -10,7 +10,7 @@ import pytest
 from ignite_kafka.datasources.option_tables import TABLES
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.events import EVENTS
-from ignite_kafka.settings.connect_names import setting_names
+from ignite_kafka.settings.connect.names import setting_names
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings

@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ignite_kafka import transform_function
-from ignite_kafka.admin.verify import compare_last
 from ignite_kafka.errors import Fenced, TransformFailed, UnknownBinaryType, UnsupportedType
 from ignite_kafka.ignite.binary import decode_rows
 from ignite_kafka.ignite.types import type_codes as codes
@@ -26,6 +25,7 @@ from ignite_kafka.runtime.clients import slot_opener
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.verification import job, repair, source
 from ignite_kafka.verification.direction import Batch
+from ignite_kafka.verification.entry_comparison import compare_last
 from ignite_kafka.verification.fingerprints import ROW, join
 from ignite_kafka.verification.task import Share
 from tests.support.bad_entries import long

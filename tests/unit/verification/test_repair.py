@@ -8,9 +8,9 @@ from typing import Any, cast
 import pyarrow as pa
 import pytest
 
-from ignite_kafka.admin.verify import Verified
 from ignite_kafka.kafka.records import Records
 from ignite_kafka.verification import repair
+from ignite_kafka.verification.entry_comparison import Verified
 from ignite_kafka.verification.repair import records_to_send, store_again
 
 

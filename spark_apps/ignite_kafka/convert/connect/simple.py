@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...errors import UnsupportedType
+from ...java.text import java_text
 from ..rules.json_bytes import bytes_to_json
 from .columns import ConnectColumn, ConnectPart, Deserialized
-from .java_text import java_text
 from .parse_string import NestedTooDeep, Parsed, parse_string
 from .schema import TIME, ConnectSchema, ConnectType, arrow_type
 

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from ...errors import UnsupportedType
+from ...java.text import java_text
 from ...settings.encodings import CODECS
 from .columns import ConnectColumn, ConnectPart, Deserialized
-from .java_text import java_text
 from .schema import TIME, TIMESTAMP, ConnectSchema, ConnectType, scale_of
 
 UTF_8, _UTF_16 = "UTF-8", "UTF-16"

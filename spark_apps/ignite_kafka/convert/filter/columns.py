@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 
 from ...errors import UnknownBinaryType, UnsupportedType
 from ...ignite.binary import EntryGroup
-from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import CacheInfo, TypeSource
 from ...ignite.types.type_table import field_of
+from ...java.hash_code import java_hash
 from ...sql.syntax import Column
 from . import operands
 from .operands import Operand

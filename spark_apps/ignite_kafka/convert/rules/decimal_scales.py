@@ -13,9 +13,9 @@ from decimal import Decimal
 import pyarrow as pa
 
 from ... import events
-from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import CacheInfo, QueryField
 from ...ignite.types.type_table import mark_of
+from ...java.hash_code import java_hash
 
 Path = tuple[str, ...]
 """Names of the fields from an entry's key or value down to a decimal, in lower case; empty: the key or value itself."""

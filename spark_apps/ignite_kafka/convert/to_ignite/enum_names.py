@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from ...errors import UnknownBinaryType
 from ...ignite.types import type_codes as codes
-from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import TypeSource
+from ...java.hash_code import java_hash
 from .connect_casts import Cast, Converted
 from .row_encoder import ENCODED
 

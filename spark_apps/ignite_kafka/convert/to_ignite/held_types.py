@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...errors import TypeClash
-from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import BinaryType
+from ...java.hash_code import java_hash
 
 
 def alike(held: BinaryType, wanted: BinaryType) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from ...ignite.binary.object_layout import optional
-from ...ignite.types.java_hash import java_hash
+from ...java.hash_code import java_hash
 from .marked_fields import UNKNOWN, is_a
 
 MAX_DENSE_FIELDS = 256

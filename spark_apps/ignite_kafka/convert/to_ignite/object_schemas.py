@@ -13,8 +13,8 @@ from ...common.record_limits import MAX_SCHEMA_FIELDS
 from ...errors import UnknownBinaryType
 from ...ignite.binary.encode_sparse import Schema
 from ...ignite.binary.object_layout import schema_id_of
-from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import TypeSource
+from ...java.hash_code import java_hash
 
 _EACH = 10  # what a schema takes besides its fields, in fields
 

@@ -17,9 +17,9 @@ from ...common.record_limits import MAX_FIELDS
 from ...errors import TypeClash, UnknownBinaryType
 from ...ignite.binary.encode_sparse import Schema
 from ...ignite.binary.object_layout import ObjectLayout, as_optional
-from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import BinaryField, BinaryType
 from ...ignite.types.type_table import MARK, TYPE_NAME, code_name, mark_of, type_code
+from ...java.hash_code import java_hash
 from .entries import Types
 from .held_types import alike, declared_form, require_one_form
 from .json_kinds import kind_of

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import pyarrow as pa
 
 from ...errors import UnknownBinaryType, UnsupportedType
-from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import CacheInfo, QueryEntity, QueryField, TypeSource
 from ...ignite.types.type_table import enum_field, java_code, java_field
+from ...java.hash_code import java_hash
 from .entries import EntryTypes
 from .marked_fields import any_kind, collection_of, declared, map_of, reference, undecided, undecided_class
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...errors import UnknownBinaryType
-from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import TypeSource
+from ...java.hash_code import java_hash
 
 
 class TypeNames:

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from ...errors import UnknownBinaryType
 from ...ignite.binary.java_classes import refreshed
-from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import BinaryType, TypeSource
 from ...ignite.types.type_table import enum_field
+from ...java.hash_code import java_hash
 from .marked_fields import is_untyped_enum, reference, undecided_class
 
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from ...errors import UnknownBinaryType
 from ...ignite.types import type_codes as codes
-from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import BinaryType, CacheInfo, TypeSource, TypeUse
 from ...ignite.types.type_table import COLLECTION_CLASS, ENUMS_CLASS, MAP_CLASS, OBJECTS_CLASS, TYPE_NAME, mark_of
+from ...java.hash_code import java_hash
 from .entries import EntryTypes
 from .marked_fields import ANY, REFUSED, any_kind, collection_of, is_a, objects_of
 from .metadata_fields import metadata_code, metadata_field

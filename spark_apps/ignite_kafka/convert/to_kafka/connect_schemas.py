@@ -21,9 +21,9 @@ from ...common.arrow_layout import list_sizes, null_mask, union_layout
 from ...errors import UnknownBinaryType, UnsupportedType
 from ...ignite.binary.field_order import ORDER, orders_of
 from ...ignite.binary.java_classes import metadata
-from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import BinaryField, TypeSource
 from ...ignite.types.type_table import TYPE_NAME, mark_of
+from ...java.hash_code import java_hash
 from ..connect.schema import ConnectField, ConnectSchema, ConnectType, decimal
 from ..rules.decimal_scales import is_decimal, scale_of, scale_of_text
 from .declared_schemas import UNDEFINED, schema_of_code, simple_schema

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from ...errors import UnknownBinaryType
 from ...ignite.types import type_codes as codes
-from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import BinaryType, CacheInfo, QueryEntity, TypeSource
 from ...ignite.types.type_table import BY_CODE, java_field, mark_of
+from ...java.hash_code import java_hash
 from ..connect.schema import ConnectField, ConnectSchema, ConnectType, date, decimal, time, timestamp
 from ..rules.decimal_scales import declared_scales, is_decimal
 

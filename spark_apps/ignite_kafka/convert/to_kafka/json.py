@@ -14,10 +14,10 @@ import pyarrow as pa
 from ...errors import UnknownBinaryType, UnsupportedType
 from ...ignite.binary import EntryGroup, TypeRef
 from ...ignite.types import type_codes as codes
-from ...ignite.types.java_hash import java_hash
 from ...ignite.types.key_kind import KeyKind
 from ...ignite.types.model import BinaryType, CacheInfo, TypeSource
 from ...ignite.types.type_table import field_of
+from ...java.hash_code import java_hash
 from ...kafka.records import KeyType
 from ..rules.decimal_scales import Path, declared_scales, warn_without_scale, with_scales, without_scale
 from .converter import SideContext, naming_cache, writing

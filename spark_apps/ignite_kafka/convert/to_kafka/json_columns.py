@@ -22,10 +22,10 @@ from ...common.arrow_layout import list_starts, null_mask, union_layout
 from ...errors import UnsupportedType
 from ...ignite.binary.field_order import ORDER, orders_of
 from ...ignite.types.type_table import mark_of
+from ...java.jackson_text import as_jackson
 from ...kafka.records import gather
 from ..rules.connect_decimals import unscaled_bytes
 from ..rules.decimal_scales import is_decimal, scale_of
-from ..rules.jackson_text import as_jackson
 from ..rules.json_bytes import bytes_to_json
 from ..rules.json_times import instants_to_json, sql_times_to_json
 from ..rules.polars import pl

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..connect.java_text import java_text
+from ...java.text import java_text
 
 _PLAIN_FROM, _PLAIN_TO = 1e-3, 1e7  # outside of this range Java writes an exponent, and polars another one or none
 _BINARY = pa.binary()

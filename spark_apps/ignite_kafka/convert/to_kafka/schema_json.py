@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from ...java.jackson_text import escape
 from ..connect import ConnectColumn, ConnectSchema, ConnectType
 from ..connect.schema import default_array
-from ..rules.jackson_text import escape
 from .json_columns import JsonFormat
 from .schema_payload import payload
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 from ...common.arrow_layout import null_mask
 from ...errors import UnsupportedType
 from ...ignite.binary import EntryGroup
-from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import BinaryField, BinaryType, CacheInfo, QueryEntity, QueryField, TypeSource
+from ...java.hash_code import java_hash
 from ...sql import SelectedField
 from ..filter.columns import check_absent, declared_fields, no_column
 

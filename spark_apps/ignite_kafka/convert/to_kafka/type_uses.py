@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from ...ignite.binary import Containers, TypeRef
 from ...ignite.types import type_codes as codes
-from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import TypeUse
 from ...ignite.types.type_table import TYPE_NAME, container_class, field_of, java_class
+from ...java.hash_code import java_hash
 
 OTHER = "?"
 """Name of what is no class that a sink makes by itself: classes."""

@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..connect.java_text import java_text
+from ...java.date_format import formatted, parts_of
+from ...java.numbers import narrowed, parsed_float, parsed_integer, rounded, wrapped
+from ...java.text import java_text
 from ..connect.schema import ConnectSchema, ConnectType, arrow_type, scale_of
 from ..rules.json_bytes import bytes_to_json
-from .date_format import formatted, parts_of
-from .java_numbers import narrowed, parsed_float, parsed_integer, rounded, wrapped
 from .thrown import Failures
 
 _BITS = {ConnectType.INT8: 8, ConnectType.INT16: 16, ConnectType.INT32: 32, ConnectType.INT64: 64}

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 
 from ...common.arrays import Int64Array, RowIndex
 from ...ignite.binary.byte_columns import data_of, offsets_of
-from ..connect.java_text import java_text
-from ..rules.jackson_text import escape
-from .java_numbers import wrapped
+from ...java.jackson_text import escape
+from ...java.numbers import wrapped
+from ...java.text import java_text
 from .thrown import Failures
 
 _BINARY = pa.binary()

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ...java.numbers import wrapped
 from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectSchema, arrow_type
 from .batch import ConnectBatch, Transformed
-from .java_numbers import wrapped
 from .json_objects import objects_of
 from .json_tokens import JAVA_CLASSES, Kind, changed_by_kind
 from .properties import FIELDS, REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...common.arrays import Mask
-from ...settings.java_patterns import check_pattern, matches_whole, pattern_remedy
+from ...java.patterns import check_pattern, matches_whole, pattern_remedy
 from .batch import ConnectBatch
 from .properties import Owner, Properties, Property
 from .sides import present

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...settings.java_patterns import check_pattern, pattern_remedy
+from ...java.patterns import check_pattern, pattern_remedy
 from ...settings.name_rules import new_name, replacement_parts
 from .batch import ConnectBatch, Transformed
 from .properties import Owner, Properties, Property

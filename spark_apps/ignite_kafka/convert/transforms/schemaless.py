@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ...ignite.types.java_hash import java_hash
+from ...java.hash_code import java_hash
+from ...java.jackson_text import escape
+from ...java.text import java_text
 from ..connect.columns import ConnectColumn
-from ..connect.java_text import java_text
-from ..rules.jackson_text import escape
 from .json_objects import joined
 from .thrown import Failures, Thrown
 

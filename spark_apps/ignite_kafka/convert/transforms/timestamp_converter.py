@@ -14,13 +14,13 @@ import pyarrow.compute as pc
 
 from ...common.arrays import Int64Array, Mask
 from ...common.python_compat import UTC
+from ...java.date_format import Part, formatted, parts_of
+from ...java.date_parse import TimeParser, time_parser
 from ...settings.fields import choice
 from ..connect import schema as connect
 from ..connect.columns import ConnectColumn
 from ..connect.schema import DATE, TIME, TIMESTAMP, ConnectField, ConnectSchema, ConnectType
 from .batch import ConnectBatch, Transformed
-from .date_format import Part, formatted, parts_of
-from .date_parse import TimeParser, time_parser
 from .json_objects import objects_of
 from .json_tokens import JAVA_CLASSES, Kind, changed_by_kind, longs, texts, tokens_of, with_nulls
 from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from ...java.date_format import Part, formatted, parts_of
 from .batch import NO_TIME, ConnectBatch, Transformed
-from .date_format import Part, formatted, parts_of
 from .properties import Owner, Properties, Property
 from .sides import changed
 from .thrown import Failures

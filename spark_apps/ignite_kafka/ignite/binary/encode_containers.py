@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...errors import EncodeError
+from ...java.hash_code import java_hash
 from ..types import type_codes as codes
-from ..types.java_hash import java_hash
 from ..types.type_table import mark_of, type_code, type_name_of
 from .byte_columns import ByteColumns, fixed_rows, join_columns, offsets_of, or_null, sliced, structured, valid_of
 from .encode_scalars import numbers, refuse

@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 
 from ...common.time_zones import midnights
 from ...errors import EncodeError
+from ...java.hash_code import java_hash
 from ..types import type_codes as codes
-from ..types.java_hash import java_hash
 from ..types.type_table import ENUM_VALUES, mark_of, type_code, type_name_of
 from .byte_columns import (
     ByteColumns,

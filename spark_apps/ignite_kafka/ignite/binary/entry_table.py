@@ -15,8 +15,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from ...errors import UnknownBinaryType, UnsupportedType
+from ...java.hash_code import java_hash
 from ..types import type_codes as codes
-from ..types.java_hash import java_hash
 from ..types.model import CacheInfo, QueryEntity, QueryField, TypeSource
 from ..types.type_table import declared_field, field_of, java_field, spark_field
 from .decode import EntryGroup

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...java.hash_code import java_hash
 from ..types import type_codes as codes
-from ..types.java_hash import java_hash
 from ..types.model import BinaryField, BinaryType, TypeSource
 
 _BY_CODE = {

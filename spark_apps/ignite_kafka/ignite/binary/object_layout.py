@@ -12,7 +12,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from ...errors import UnsupportedType
-from ..types.java_hash import java_hash
+from ...java.hash_code import java_hash
 from ..types.model import BinaryField, BinaryType
 from ..types.type_table import type_code, type_name_of
 

@@ -16,8 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...java.hash_code import java_hash
 from ..types import type_codes as codes
-from ..types.java_hash import java_hash
 from .optimized import EXTERNALIZABLE, SERIALIZABLE, NotReadable, temporal_size
 
 _NULL, _OBJECT_ARRAY, _STRING, _UUID, _DATE, _CLASS, _HANDLE = 0, 17, 18, 19, 27, 28, 255

@@ -9,8 +9,8 @@ import pytest
 from ignite_kafka.convert.connect import schema as connect
 from ignite_kafka.convert.connect.schema import ConnectSchema, ConnectType
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import CacheInfo
+from ignite_kafka.java.hash_code import java_hash
 from tests.support.connect_records import (
     BOOLEAN,
     INT8,

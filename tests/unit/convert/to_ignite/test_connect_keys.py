@@ -14,8 +14,8 @@ from ignite_kafka.convert.to_ignite import Stage
 from ignite_kafka.errors import TypeClash
 from ignite_kafka.ignite.binary.row_values import Document
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
+from ignite_kafka.java.hash_code import java_hash
 from tests.support.connect_records import Value, converted, fields_of, numbered_converter, plain, struct
 from tests.support.to_ignite_records import GrowingTypes, consumed, decoded, record_converter
 

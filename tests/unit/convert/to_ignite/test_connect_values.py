@@ -15,8 +15,8 @@ from ignite_kafka.convert.connect import schema as connect
 from ignite_kafka.convert.connect.schema import ConnectSchema, ConnectType
 from ignite_kafka.convert.to_ignite import Stage
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
+from ignite_kafka.java.hash_code import java_hash
 from tests.support.connect_records import (
     BOOLEAN,
     BYTES,

@@ -12,8 +12,8 @@ import pytest
 from ignite_kafka.convert.to_ignite import ConversionRules, RecordConverter
 from ignite_kafka.errors import TypeClash
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, QueryEntity, QueryField
+from ignite_kafka.java.hash_code import java_hash
 from tests.support.randomness import generator
 from tests.support.to_ignite_records import GrowingTypes, consumed, record_converter
 from tests.support.waiting import DEADLINE_S

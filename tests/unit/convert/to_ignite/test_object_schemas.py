@@ -11,8 +11,8 @@ import pytest
 from ignite_kafka.common.record_limits import MAX_SCHEMA_FIELDS
 from ignite_kafka.convert.to_ignite import ConversionRules, RecordConverter, SideRules, known_type
 from ignite_kafka.convert.to_ignite.object_schemas import ObjectSchemas
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import CacheInfo
+from ignite_kafka.java.hash_code import java_hash
 from tests.support.ignite_bytes import schema_id
 from tests.support.randomness import generator
 from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded, record_converter

@@ -10,8 +10,8 @@ from ignite_kafka.convert.to_ignite import Stage
 from ignite_kafka.convert.to_ignite.object_types import ObjectTypes
 from ignite_kafka.errors import TypeClash, UnsupportedType
 from ignite_kafka.ignite.binary.row_values import Document, SqlDate, Timestamp
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
+from ignite_kafka.java.hash_code import java_hash
 from tests.support.to_ignite_records import TRADE, GrowingTypes, cache_of, consumed, decoded, record_converter, rules
 
 TRADES = cache_of(TRADE)

@@ -10,8 +10,8 @@ import pytest
 from ignite_kafka.convert.connect.schema import ConnectSchema, ConnectType
 from ignite_kafka.convert.to_ignite import Entries, RecordConverter, SideRules
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField, TypeUse
+from ignite_kafka.java.hash_code import java_hash
 from tests.support.connect_records import Numbered, Value, struct
 from tests.support.json_forms import field_codes
 from tests.support.to_ignite_records import GrowingTypes, consumed, decoded, rules

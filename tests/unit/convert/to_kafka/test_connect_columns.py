@@ -24,8 +24,8 @@ from ignite_kafka.convert.to_kafka.declared_schemas import UNDEFINED
 from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.ignite.binary import decode_entries
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.type_table import TYPE_NAME
+from ignite_kafka.java.hash_code import java_hash
 from tests.support.ignite_bytes import CACHE, NULL, Types, binary, decimal, number, page, string
 from tests.support.randomness import examples, generator
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.ignite.binary.row_values import EnumValue
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.java_hash import java_hash
+from ignite_kafka.java.hash_code import java_hash
 from tests.support.ignite_bytes import CACHE, NULL, Types, binary, enum, page, wrapped
 from tests.support.ignite_keys import any_key, key_types
 from tests.support.key_converters import KEY_CONVERTERS

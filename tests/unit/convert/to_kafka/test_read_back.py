@@ -21,9 +21,9 @@ from ignite_kafka.ignite.binary import ObjectLayout, encode_objects
 from ignite_kafka.ignite.binary.encode_scalars import decimal_bytes
 from ignite_kafka.ignite.binary.row_values import EnumValue, Timestamp
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.key_kind import OBJECT_KIND, UNKNOWN_KIND, KeyKind
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
+from ignite_kafka.java.hash_code import java_hash
 from ignite_kafka.kafka.records import Records
 from ignite_kafka.source.stream.batch import page_of_states
 from tests.support.converters import converter

@@ -13,8 +13,8 @@ from ignite_kafka.ignite.binary import ObjectLayout, encode_objects, encoded
 from ignite_kafka.ignite.binary.encode_sparse import Schema
 from ignite_kafka.ignite.binary.object_layout import is_optional, optional
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.type_table import MARK, object_field
+from ignite_kafka.java.hash_code import java_hash
 from tests.support.ignite_bytes import schema_id
 from tests.support.randomness import generator
 

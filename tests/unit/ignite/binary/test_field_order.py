@@ -19,8 +19,8 @@ from ignite_kafka.ignite.binary.entry_table import entries_schema, to_batch
 from ignite_kafka.ignite.metadata_replies import read_binary_type
 from ignite_kafka.ignite.schema import binary_type_bytes
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryField, BinaryType
+from ignite_kafka.java.hash_code import java_hash
 from ignite_kafka.state.types import type_from_json, type_to_json
 from tests.support.converters import converter
 from tests.support.ignite_bytes import (

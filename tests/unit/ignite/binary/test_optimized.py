@@ -12,8 +12,8 @@ from ignite_kafka.errors import DecodeError, UnsupportedType
 from ignite_kafka.ignite.binary import decode_entries, decode_rows
 from ignite_kafka.ignite.binary.row_values import Instant, LocalDate, LocalDateTime, LocalTime, SqlDate
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import Page, class_id
+from ignite_kafka.java.hash_code import java_hash
 from tests.support.ignite_bytes import CACHE, Types, collection, nested_type_ids, number, page
 from tests.support.value_text import of_column
 

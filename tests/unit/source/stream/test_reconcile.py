@@ -13,7 +13,7 @@ import pytest
 from ignite_kafka import events
 from ignite_kafka.ignite.backlog_units import ASKED
 from ignite_kafka.ignite.binary.row_values import EnumValue, Timestamp
-from ignite_kafka.ignite.types.java_hash import java_hash
+from ignite_kafka.java.hash_code import java_hash
 from tests.support.backlog_changes import PARTITIONS, key_bytes, partition_of
 from tests.support.backlog_simulator import Simulator
 from tests.support.ignite_bytes import binary, decimal, enum, string, timestamp

@@ -1,0 +1,263 @@
+"""Regular expressions for names, matched without backtracking, in a bounded number of steps.
+
+Python's matcher takes exponential time for expressions such as ``(a+)+b`` and holds the interpreter's lock meanwhile: one expression of a
+sensor would stop every trigger of its process. Here each pair of a step of the expression and a position in the name is visited once.
+Parsing, character classes and anchors are Python's, so expressions have the same meaning. Expressions that cannot be matched this way are
+refused: back references, possessive quantifiers, atomic groups and conditions on groups.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Set
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from .python_compat import regex_compiler, regex_constants, regex_parser
+
+MAX_LENGTH = 2_000
+MAX_STEPS = 5_000
+MAX_VISITS = 1_000_000  # about a second
+_ONE_CHARACTER = {regex_constants.LITERAL, regex_constants.NOT_LITERAL, regex_constants.ANY, regex_constants.IN}
+_REPEATS = {regex_constants.MAX_REPEAT, regex_constants.MIN_REPEAT}
+_COUNTED = re.compile(r"\{[01](?:,1)?\}")  # Java loops over a part that is repeated at most once by a count, but not by a question mark
+_WRAPPED = re.compile(
+    r"\(\?:(?:\s|#.*\n)*\("
+)  # (?:(a))* is no group that is repeated itself, but the parser returns what it returns for (a)*
+_LOOKS = {regex_constants.ASSERT, regex_constants.ASSERT_NOT}
+_REFUSED = {
+    regex_constants.GROUPREF: "a back reference",
+    regex_constants.GROUPREF_IGNORE: "a back reference",
+    regex_constants.GROUPREF_EXISTS: "a condition on a group",
+}
+if sys.version_info >= (3, 11):  # Python 3.10 cannot parse them
+    _REFUSED |= {regex_constants.ATOMIC_GROUP: "an atomic group", regex_constants.POSSESSIVE_REPEAT: "a possessive quantifier"}
+
+
+@dataclass
+class _Match:
+    """A text during matching.
+
+    :param looks: results of lookaheads and lookbehinds, by number of the assertion and position.
+    """
+
+    text: str
+    looks: dict[tuple[int, int], bool] = field(default_factory=dict)
+    visits: int = 0
+
+    def visit(self) -> None:
+        self.visits += 1
+        if self.visits > MAX_VISITS:
+            raise ValueError(f"matching it takes more than {MAX_VISITS} steps with a name of {len(self.text)} characters")
+
+
+_Test = Callable[[_Match, int], object]
+
+
+@dataclass
+class _Step:
+    """One step of an expression.
+
+    :param test: test of a character or a position; None: the step consumes nothing.
+    :param width: number of characters that the test consumes.
+    :param follow: numbers of the following steps, the one that a backtracking matcher tries first first.
+    :param mark: where a group begins, twice its number, or ends, one more; None: neither.
+    """
+
+    test: _Test | None = None
+    width: int = 0
+    follow: list[int] = field(default_factory=list)
+    mark: int | None = None
+
+
+class NamePattern:
+    """A compiled expression.
+
+    ``group_count`` is the number of its groups, ``group_numbers`` the number of each named one, and ``unclear`` the groups whose text
+    :meth:`groups` does not find as Java does: groups in lookaheads and lookbehinds, groups within a repeated part (a group that is repeated
+    itself is found), and all groups if a repeated part may be empty.
+
+    :raises re.error: it is no regular expression.
+    :raises ValueError: it is too large, or has a refused part.
+    """
+
+    def __init__(self, expression: str, flags: int = 0) -> None:
+        if len(expression) > MAX_LENGTH:
+            raise ValueError(f"it has more than {MAX_LENGTH} characters")
+        try:
+            re.compile(expression, flags)  # which refuses expressions that the parser alone accepts
+            parsed = regex_parser.parse(expression, flags)
+            self._steps = [_Step()]  # the first is where a match ends
+            self._tests: dict[tuple[str, int], _Test] = {}
+            self.group_count, self.group_numbers = parsed.state.groups - 1, dict(parsed.state.groupdict)
+            self.unclear: set[int] = set()
+            self._compiled: set[int] = set()  # groups of the part that is being compiled
+            self._repeats = 0  # repeats around it
+            self._counted, self._wrapped = _COUNTED.search(expression) is not None, _WRAPPED.search(expression) is not None
+            self._entry = self._sequence(parsed, 0, parsed.state.flags)
+        except RecursionError:
+            raise ValueError("its groups are nested too deeply") from None
+
+    def fullmatch(self, text: str) -> bool:
+        """Whether the whole text matches.
+
+        :raises ValueError: matching the text takes too many steps.
+        """
+        return len(text) in self._ends(_Match(text), self._entry, 0)
+
+    def groups(self, text: str) -> list[str | None] | None:
+        """The text of each group of the match that a backtracking matcher finds, the whole text first; None: the text does not match.
+
+        Depth first, in the order in which a backtracking matcher tries; a pair of step and position that failed is not tried again.
+
+        :raises ValueError: matching the text takes too many steps.
+        """
+        match, start = _Match(text), (self._entry, 0)
+        before: dict[tuple[int, int], tuple[int, int]] = {}
+        waiting = [(start, start)]
+        while waiting:
+            state, previous = waiting.pop()
+            if state in before:
+                continue
+            match.visit()
+            before[state] = previous
+            number, position = state
+            if number == 0 and position == len(text):
+                return self._marked(text, state, before)
+            if number and (position := self._behind(match, number, position)) >= 0:
+                waiting.extend(((following, position), state) for following in reversed(self._steps[number].follow))
+        return None
+
+    def _marked(self, text: str, state: tuple[int, int], before: dict[tuple[int, int], tuple[int, int]]) -> list[str | None]:
+        """Texts of the groups, from the last mark of each on the way to the state."""
+        marks: dict[int, int] = {}
+        while before[state] != state:
+            state = before[state]
+            mark = self._steps[state[0]].mark
+            if mark is not None:
+                marks.setdefault(mark, state[1])
+        found: list[str | None] = [text]
+        for group in range(2, 2 * self.group_count + 2, 2):
+            found.append(text[marks[group] : marks[group + 1]] if group in marks else None)
+        return found
+
+    def _behind(self, match: _Match, number: int, position: int) -> int:
+        """The position behind a step, or -1 if it does not match there."""
+        step = self._steps[number]
+        matches = step.test is None or (position + step.width <= len(match.text) and step.test(match, position))
+        return position + step.width if matches else -1
+
+    def _ends(self, match: _Match, entry: int, start: int) -> set[int]:
+        """Positions at which matches from a start position can end."""
+        seen, waiting, ends = {(entry, start)}, [(entry, start)], set()
+        while waiting:
+            match.visit()
+            number, position = waiting.pop()
+            if number == 0:
+                ends.add(position)
+                continue
+            if (position := self._behind(match, number, position)) >= 0:
+                behind = {(following, position) for following in self._steps[number].follow} - seen
+                seen |= behind
+                waiting.extend(behind)
+        return ends
+
+    def _add(self, test: _Test | None, width: int, follow: list[int], mark: int | None = None) -> int:
+        if len(self._steps) >= MAX_STEPS:
+            raise ValueError(f"with its repeats written out it has more than {MAX_STEPS} parts")
+        self._steps.append(_Step(test, width, follow, mark))
+        return len(self._steps) - 1
+
+    def _sequence(self, items: Iterable[Any], behind: int, flags: int) -> int:
+        """First step of a sequence of items; ``behind`` is the step after them."""
+        for operation, argument in reversed(list(items)):
+            behind = self._item(operation, argument, behind, flags)
+        return behind
+
+    def _item(self, operation: Any, argument: Any, behind: int, flags: int) -> int:
+        if operation in _ONE_CHARACTER or operation is regex_constants.AT:
+            return self._add(self._python_test(operation, argument, flags), int(operation in _ONE_CHARACTER), [behind])
+        if operation is regex_constants.SUBPATTERN:
+            group, added, removed, items = argument
+            return self._group(group, items, behind, regex_compiler._combine_flags(flags, added, removed))
+        if operation is regex_constants.BRANCH:
+            return self._add(None, 0, [self._sequence(items, behind, flags) for items in argument[1]])
+        if operation in _REPEATS:
+            least, most, items = argument
+            if items.getwidth()[0] == 0 and most > 1:
+                self.unclear.update(range(1, self.group_count + 1))  # how often it matches nothing decides what the others match
+            # when Java goes back from an iteration, it restores the group that is repeated, but not the groups within it
+            loops, nested = most > 1 or self._counted, self._repeats > 0
+            with self._unclear_groups(nested or loops, set() if nested or self._wrapped else _itself(items)), self._inside_repeat():
+                return self._repeat(least, most, items, behind, flags, lazy=operation is regex_constants.MIN_REPEAT)
+        if operation in _LOOKS:
+            direction, items = argument
+            with self._unclear_groups():
+                return self._add(self._look(operation is regex_constants.ASSERT, direction, items, flags), 0, [behind])
+        raise ValueError(f"it has {_REFUSED.get(operation, f'a part {operation}')}, which is not supported")
+
+    @contextmanager
+    def _unclear_groups(self, unclear: bool = True, but: Set[int] = frozenset()) -> Iterator[None]:
+        """Note the groups that are compiled inside as unclear, but some."""
+        before, self._compiled = self._compiled, set()
+        yield
+        self.unclear |= self._compiled - but if unclear else set()
+        self._compiled |= before
+
+    @contextmanager
+    def _inside_repeat(self) -> Iterator[None]:
+        self._repeats += 1
+        yield
+        self._repeats -= 1
+
+    def _group(self, number: int | None, items: Any, behind: int, flags: int) -> int:
+        if number is None:
+            return self._sequence(items, behind, flags)
+        self._compiled.add(number)
+        end = self._add(None, 0, [behind], 2 * number + 1)
+        return self._add(None, 0, [self._sequence(items, end, flags)], 2 * number)
+
+    def _repeat(self, least: int, most: Any, items: Any, behind: int, flags: int, *, lazy: bool) -> int:
+        order = slice(None, None, -1 if lazy else 1)
+        if most is regex_constants.MAXREPEAT:
+            loop = self._add(None, 0, [])
+            self._steps[loop].follow = [self._sequence(items, loop, flags), behind][order]
+            behind = loop
+        else:
+            end = behind
+            for _ in range(most - least):
+                behind = self._add(None, 0, [self._sequence(items, behind, flags), end][order])
+        for _ in range(least):
+            behind = self._sequence(items, behind, flags)
+        return behind
+
+    def _look(self, wanted: bool, direction: int, items: Any, flags: int) -> _Test:
+        """Test of a lookahead or lookbehind."""
+        entry, width = self._sequence(items, 0, flags), items.getwidth()[0] if direction < 0 else 0
+        number = len(self._steps)
+
+        def test(match: _Match, position: int) -> bool:
+            if (number, position) not in match.looks:
+                ends = self._ends(match, entry, position - width) if position >= width else set()
+                match.looks[number, position] = (position in ends if direction < 0 else bool(ends)) is wanted
+            return match.looks[number, position]
+
+        return test
+
+    def _python_test(self, operation: Any, argument: Any, flags: int) -> _Test:
+        """Python's test of one character, or of the position between two."""
+        key = f"{operation} {argument}", flags
+        if key not in self._tests:
+            state = regex_parser.State()
+            state.flags = flags
+            compiled: re.Pattern[str] = regex_compiler.compile(regex_parser.SubPattern(state, [(operation, argument)]), flags)
+            self._tests[key] = lambda match, position: compiled.match(match.text, position)
+        return self._tests[key]
+
+
+def _itself(items: Any) -> Set[int]:
+    """The group that is the whole repeated part."""
+    (operation, argument), *others = items
+    return {argument[0]} if operation is regex_constants.SUBPATTERN and not others else set()

@@ -1,0 +1,287 @@
+"""Config providers of Kafka Connect: values ``${provider:path:key}`` from properties files, folders and the environment.
+
+A file declares them as a worker's file does: ``config.providers=file,env``, ``config.providers.file.class=…FileConfigProvider``,
+``config.providers.file.param.allowed.paths=/run/secrets``. In Kafka Connect that file belongs to the administrator. Here the author of any
+settings file could write it, and would read files and variables of the host. So a provider gives a value only within what the
+administrator, or the user of the command line, allows besides (:func:`parse_allowed`). Unlike Kafka Connect, which keeps a reference that
+it cannot resolve as text, this is an error. A value of a provider is never shown. Sources: ``ConfigTransformer``,
+``FileConfigProvider``, ``DirectoryConfigProvider`` and ``EnvVarConfigProvider`` of Kafka 4.3.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...common.redaction import hide_value
+from ...errors import SettingsError
+from ...java.patterns import check_pattern, matches_whole
+from ...java.properties import parse
+from ..fields import TEXTS
+
+DECLARED = "config.providers"
+ALLOWED = "config_providers"
+REFERENCE = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")
+_PACKAGE = "org.apache.kafka.common.config.provider."
+_PATHS, _PATTERN = "allowed.paths", "allowlist.pattern"
+_ENVIRONMENT, _FILE, _FOLDER = "EnvVarConfigProvider", "FileConfigProvider", "DirectoryConfigProvider"
+_LIMITS = {_ENVIRONMENT: "a regular expression of variables", _FILE: "absolute paths", _FOLDER: "absolute paths"}
+_REMEDY = "Write the value itself; put a secret into the secrets file"
+_ALLOW = (
+    "Write the value itself, or have it allowed as {kind}=<{limit}>: in Airflow by an administrator, in option config_providers of section "
+    "[ignite_kafka]; on the command line with --allow-config-provider"
+)
+_NEVER = ("AIRFLOW_", "_AIRFLOW_")  # variables with Airflow's options, connections and variables
+_NEVER_BELOW = ("/proc", "/sys", "/dev")  # /proc has the environment, too
+_MAX_BYTES = 1 << 20
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+Read = Callable[[str, str], str]
+
+
+class _NotAllowed(ValueError):
+    """Nobody allowed what a reference asks for.
+
+    :param never: nobody can.
+    """
+
+    def __init__(self, why: str, *, never: bool = False) -> None:
+        super().__init__(why)
+        self.never = never
+
+    provider = kind = ""
+
+
+@dataclass(frozen=True)
+class AllowedProvider:
+    """What files may read with the providers that they declare.
+
+    :param kind: class of the provider, without its package.
+    :param limit: a Java expression of names of variables, or paths separated by commas.
+    """
+
+    kind: str
+    limit: str
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths of a limit that has paths."""
+        return tuple(path.strip() for path in self.limit.split(",") if path.strip())
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A provider that a file declares.
+
+    :param read: gives the value of a path and a key; raises ValueError, without the value; None: its class cannot run here.
+    """
+
+    kind: str
+    read: Read | None
+
+
+def parse_allowed(items: Iterable[str], setting: str = ALLOWED) -> tuple[AllowedProvider, ...]:
+    """Allowed providers from texts ``class=limit``, such as ``FileConfigProvider=/run/secrets,/etc/connect``.
+
+    :param setting: name of the option, for the error.
+    :raises SettingsError: a class is not Kafka's, a path is not absolute, or an expression cannot be used.
+    """
+    found = []
+    for item in items:
+        kind, _, limit = (part.strip() for part in item.partition("="))
+        one = AllowedProvider(kind.removeprefix(_PACKAGE), limit)
+        if one.kind not in _LIMITS or not limit:
+            form = ", ".join(f"{kind}=<{limit}>" for kind, limit in _LIMITS.items())
+            raise SettingsError("it allows no config provider of Kafka", f"Its form is one of {form}", setting=setting, value=item)
+        if one.kind == _ENVIRONMENT:
+            try:
+                check_pattern(limit)
+            except ValueError as error:
+                raise SettingsError(f"the expression of variables cannot be used: {error}", setting=setting, value=item) from None
+        elif not all(os.path.isabs(path) for path in one.paths):
+            raise SettingsError("a path is not absolute", "Write paths that begin with /", setting=setting, value=item)
+        found.append(one)
+    return tuple(found)
+
+
+def is_declaration(name: str) -> bool:
+    """Whether a key declares providers."""
+    return name == DECLARED or name.startswith(f"{DECLARED}.")
+
+
+def references(value: object) -> bool:
+    """Whether a value has a reference to a provider."""
+    return isinstance(value, str) and REFERENCE.search(value) is not None
+
+
+def declared(
+    given: Mapping[str, Any], origin: Mapping[str, str], allowed: Iterable[AllowedProvider] = ()
+) -> tuple[dict[str, Provider], list[SettingsError]]:
+    """The providers that a file declares, by name, and an error for each whose class cannot run here, or for a list of names that is none.
+
+    :param allowed: what they may read, besides the limits that the file declares.
+    """
+    found: dict[str, Provider] = {}
+    errors: list[SettingsError] = []
+    try:
+        names: Any = TEXTS.parse(given.get(DECLARED, ""))
+    except ValueError as error:
+        wrong = SettingsError(f"{DECLARED} is wrong: {error}", setting=DECLARED, allowed=TEXTS.allowed, set_in=origin.get(DECLARED))
+        return found, [wrong]
+    for name in names:
+        key = f"{DECLARED}.{name}.class"
+        kind = str(given.get(key, "")).strip().removeprefix(_PACKAGE)
+        own = {parameter: str(given.get(f"{DECLARED}.{name}.param.{parameter}", "")).strip() for parameter in (_PATHS, _PATTERN)}
+        limits = [one for one in allowed if one.kind == kind]
+        if kind == _ENVIRONMENT:
+            found[name] = Provider(kind, _environment(own[_PATTERN], [one.limit for one in limits]))
+        elif kind in _LIMITS:
+            read = _file_key if kind == _FILE else _folder_file
+            found[name] = Provider(kind, _within(_paths(own[_PATHS]), [path for one in limits for path in one.paths], read))
+        else:
+            found[name] = Provider(kind, None)
+            what = f"the config provider {name} has a class that cannot run here"
+            listed = f"{_PACKAGE}{_FILE}, {_FOLDER} or {_ENVIRONMENT}"
+            set_in = origin.get(key) or origin.get(DECLARED)
+            errors.append(SettingsError(what, _REMEDY, setting=key, allowed=listed, set_in=set_in))
+    return found, errors
+
+
+def can_run(value: str, providers: Mapping[str, Provider]) -> bool:
+    """False if a reference of the value is to a provider whose class cannot run here, which is an error of its declaration."""
+    return all(providers[found[1]].read is not None for found in REFERENCE.finditer(value) if found[1] in providers)
+
+
+def check_form(name: str, value: str, providers: Mapping[str, Provider], set_in: str | None = None) -> None:
+    """Check the references of a value without reading anything.
+
+    :raises SettingsError: a provider is not declared, or one of the environment is given a path; the value is not shown.
+    """
+    for found in REFERENCE.finditer(value):
+        provider, path, key = found[1], found[3], found[4]
+        if provider not in providers:
+            names = ", ".join(sorted(providers)) or "none"
+            what = "it is of configuration providers, and that provider is not declared"
+            raise SettingsError(what, _REMEDY, setting=name, declared=names, set_in=set_in)
+        if providers[provider].kind == _ENVIRONMENT and path:
+            form = f"${{{provider}:{key if _VARIABLE.fullmatch(key) else 'VARIABLE'}}}"
+            raise SettingsError(f"the config provider {provider} takes no path", f"Write {form}", setting=name, set_in=set_in)
+
+
+def resolved(name: str, value: str, providers: Mapping[str, Provider], set_in: str | None = None) -> str:
+    """A value with its references replaced; messages of this process hide what replaced them from now on.
+
+    :raises SettingsError: a provider is not declared or not allowed, or has no such value; neither value nor reference is shown.
+    """
+    try:
+        return _replaced(name, value, providers, set_in)
+    except _NotAllowed as error:
+        what = f"the config provider {error.provider}, of class {error.kind}, may not read this: {error}"
+        remedy = _REMEDY if error.never else _ALLOW.format(kind=error.kind, limit=_LIMITS[error.kind])
+        raise SettingsError(what, remedy, setting=name, set_in=set_in) from None
+
+
+def resolved_if_allowed(name: str, value: str, providers: Mapping[str, Provider], set_in: str | None = None) -> str | None:
+    """As :func:`resolved`; None if a reference is not allowed.
+
+    :raises SettingsError: a provider is not declared, or has no such value.
+    """
+    try:
+        return _replaced(name, value, providers, set_in)
+    except _NotAllowed:
+        return None
+
+
+def _replaced(name: str, value: str, providers: Mapping[str, Provider], set_in: str | None) -> str:
+    check_form(name, value, providers, set_in)
+
+    def replace(found: re.Match[str]) -> str:
+        provider = providers[found[1]]
+        assert provider.read is not None, "can_run is False"
+        try:
+            read = provider.read(found[3] or "", found[4])
+        except _NotAllowed as error:
+            error.provider, error.kind = found[1], provider.kind
+            raise
+        except ValueError as error:
+            raise SettingsError(f"the config provider {found[1]} has no value: {error}", _REMEDY, setting=name, set_in=set_in) from None
+        hide_value(read)
+        return read
+
+    return REFERENCE.sub(replace, value)
+
+
+def _environment(pattern: str, allowed: list[str]) -> Read:
+    def value(_: str, key: str) -> str:
+        if key.startswith(_NEVER):
+            raise _NotAllowed("variables of Airflow are never given", never=True)
+        if not any(matches_whole(key, one) for one in allowed):
+            raise _NotAllowed("nobody allowed the variable")
+        if pattern and not matches_whole(key, pattern):
+            raise ValueError(f"the variable does not match {_PATTERN}")
+        if key not in os.environ:
+            raise ValueError("the environment has no such variable")
+        return os.environ[key]
+
+    return value
+
+
+def _paths(text: str) -> list[str]:
+    return [path.strip() for path in text.split(",") if path.strip()]
+
+
+def _within(own: list[str], allowed: list[str], read: Callable[[Path, str], str]) -> Read:
+    """A provider of files below the allowed paths and, if the file declares any, below its own; also by way of links."""
+
+    def value(path: str, key: str) -> str:
+        file = _target(path, key) if read is _folder_file else Path(os.path.realpath(path))
+        if _is_below(file, _NEVER_BELOW):
+            raise _NotAllowed(f"files below {', '.join(_NEVER_BELOW)} are never given", never=True)
+        if not _is_below(file, allowed):
+            raise _NotAllowed("nobody allowed the path")
+        if own and not _is_below(file, own):
+            raise ValueError(f"the path is not below {_PATHS}")
+        try:
+            return read(file, key)
+        except OSError as error:
+            raise ValueError(f"it cannot be read: {error.strerror}") from None
+
+    return value
+
+
+def _target(folder: str, key: str) -> Path:
+    """The file of a folder's key, at the end of its links."""
+    if "/" in key or key in ("", ".", ".."):
+        raise ValueError("it is no name of a file")
+    return Path(os.path.realpath(os.path.join(folder, key)))
+
+
+def _is_below(path: Path, folders: Iterable[str]) -> bool:
+    return any(path.is_relative_to(os.path.realpath(folder)) for folder in folders)
+
+
+def _content(path: Path) -> bytes:
+    if path.exists() and not path.is_file():
+        raise ValueError("it is no regular file")
+    with path.open("rb") as file:
+        content = file.read(_MAX_BYTES + 1)
+    if len(content) > _MAX_BYTES:
+        raise ValueError(f"it has more than {_MAX_BYTES:,} bytes")
+    return content
+
+
+def _file_key(path: Path, key: str) -> str:
+    found = {entry.key: entry.value for entry in parse(_content(path).decode("iso-8859-1"))}
+    if key not in found:
+        raise ValueError("the file has no such key")
+    return found[key]
+
+
+def _folder_file(path: Path, _: str) -> str:
+    try:
+        return _content(path).decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8") from None

@@ -1,0 +1,145 @@
+"""Apache Ignite's own connectors for Kafka Connect (extension `kafka-ext`): what becomes of their keys; docs/migrate.md has the table.
+
+Its sink puts keys and values of all topics into one cache. Its source sends Java's serialization of cache events, without keys, to each of
+its topics, at most once, and no snapshot. Source: ``IgniteSinkTask`` and ``IgniteSourceTask`` of Ignite's extensions.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+from ..fields import TEXTS
+from ..key_table import Refusal
+from .given_keys import ConnectKeys
+
+CLASS = "connector.class"
+_PACKAGE = "org.apache.ignite.stream.kafka.connect."
+SINK, SOURCE = f"{_PACKAGE}IgniteSinkConnector", f"{_PACKAGE}IgniteSourceConnector"
+_EVENT_CONVERTER = f"{_PACKAGE}serialization.CacheEventConverter"
+_CACHE, _TOPICS, _EVENTS, _LISTED = "cacheName", "topicNames", "cacheEvts", "topics"
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
+
+RENAMED: Mapping[str, Mapping[str, str]] = {
+    SINK: {"cacheAllowOverwrite": "process_updates", "cachePerNodeDataSize": "batch_size"},
+    SOURCE: {},
+}
+"""Settings of equal meaning, by the connector's class and key."""
+
+IGNORED: Mapping[str, Mapping[str, str]] = {
+    SINK: {"cachePerNodeParOps": "the tasks of a run put side by side, each a batch at a time"},
+    SOURCE: {
+        "evtBufferSize": "changes are read from the nodes' backlog or by continuous queries, not from a buffer of events",
+        "evtBatchSize": "a batch is what a poll finds; transaction_max_records bounds it",
+    },
+}
+
+REFUSED: Mapping[str, Mapping[str, Refusal]] = {
+    SINK: {
+        "singleTupleExtractorCls": Refusal(
+            "a Java class that makes entries of records cannot run here",
+            "key_policy and key_fields make the cache's key of the record's value or of a header; else write an own transform "
+            "(docs/transforms-setup.md)",
+        )
+    },
+    SOURCE: {
+        "cacheFilterCls": Refusal(
+            "a Java class that filters events cannot run here",
+            "Set where, a condition in SQL, or filter, a Python function. They keep what they are true for; the class drops it",
+        )
+    },
+}
+COMPUTED: Mapping[str, tuple[str, ...]] = {SINK: (_CACHE,), SOURCE: (_CACHE, _TOPICS, _EVENTS)}
+"""Keys of which settings are made by :func:`convert`."""
+
+_CONVERTER = Refusal("it writes Java's serialization of cache events", "Use json, avro, json-schema or ignite-binary")
+_ONE_CACHE = Refusal(
+    "all topics go to one cache, and here records of two topics would overtake each other there, so a cache has one topic",
+    "Give one topic; write the others' records into that topic, or into caches of their own, by a connector each",
+)
+_ONE_TOPIC = Refusal("each event goes to each topic, and here a cache has one topic", "Give one topic, and make a connector for each other")
+_NO_CACHE = Refusal("it is missing, and Ignite's connectors need it", "Name the cache")
+_PAGE = "docs/migrate.md says what stands for each key of Ignite's own connectors"
+_PUT, _REMOVED = "put", ("removed", "remove")
+
+
+def convert(keys: ConnectKeys) -> None:
+    """Replace the keys of one of Ignite's own connectors by our settings; other connectors' keys stay."""
+    kind = str(keys.given.get(CLASS))
+    if kind not in COMPUTED:
+        return
+    keys.given[CLASS] = kind.removeprefix(_PACKAGE)
+    keys.ignored[CLASS] = f"it is changed to {keys.given[CLASS]}: it is Apache Ignite's own connector. {_PAGE}"
+    for name, setting in RENAMED[kind].items():
+        if name in keys.given:
+            keys.rename(name, setting, keys.given[name])
+    for name, reason in IGNORED[kind].items():
+        if name in keys.given:
+            keys.ignore(name, reason)
+    for name, refusal in REFUSED[kind].items():
+        if name in keys.given:
+            _refuse(keys, name, refusal)
+    for side in ("key.converter", "value.converter"):
+        if keys.given.get(side) == _EVENT_CONVERTER:
+            _refuse(keys, side, _CONVERTER)
+    if not str(keys.given.setdefault(_CACHE, "") or "").strip():
+        _refuse(keys, _CACHE, _NO_CACHE)
+    elif kind == SINK:
+        _sink(keys)
+    else:
+        _source(keys)
+
+
+def _refuse(keys: ConnectKeys, name: str, refusal: Refusal) -> None:
+    keys.refuse(name, Refusal(refusal.reason, f"{refusal.remedy}. {_PAGE}"))
+
+
+def _sink(keys: ConnectKeys) -> None:
+    topics = _texts(keys, _LISTED)
+    if len(topics) > 1:
+        _refuse(keys, _CACHE, _ONE_CACHE)
+        return
+    pattern = _quoted(topics[0]) if topics else str(keys.given.get("topics.regex", ".*"))
+    keys.rename(_CACHE, "overrides", json.dumps({pattern: {"cache": str(keys.given[_CACHE]).strip()}}))
+
+
+def _source(keys: ConnectKeys) -> None:
+    cache, topics = _quoted(str(keys.given[_CACHE]).strip()), _texts(keys, _TOPICS)
+    keys.rename(_CACHE, "cache_whitelist", cache)
+    if len(topics) > 1:
+        _refuse(keys, _TOPICS, _ONE_TOPIC)
+    elif topics:
+        keys.rename(_TOPICS, "overrides", json.dumps({cache: {"topic": topics[0]}}))
+    if _EVENTS in keys.given:
+        _events(keys)
+    for name, reference, value in (("run_mode", "runMode", "continuous"), ("load_initial_data", "shallLoadInitialData", "false")):
+        if name not in keys.given and reference not in keys.given:
+            keys.given[name], keys.origin[name] = value, "Ignite's source, which runs until it is stopped and sends no snapshot"
+
+
+def _events(keys: ConnectKeys) -> None:
+    events = [event.lower() for event in _texts(keys, _EVENTS)]
+    others = [event for event in events if event != _PUT and event not in _REMOVED]
+    if others:
+        remedy = "Leave it out: put is always sent, and removed is process_removals"
+        _refuse(keys, _EVENTS, Refusal(f"a source sends puts and removals of entries, and no event {', '.join(others)}", remedy))
+    elif _PUT not in events:
+        _refuse(keys, _EVENTS, Refusal("a source sends puts in any case", "Add put, and drop records with a value by a transform"))
+    else:
+        keys.rename(_EVENTS, "process_removals", str(any(event in _REMOVED for event in events)).lower())
+
+
+def _texts(keys: ConnectKeys, name: str) -> tuple[str, ...]:
+    """The list of a key; empty if it is none, which is reported where settings are checked."""
+    try:
+        found = TEXTS.parse(keys.given.get(name) or ())
+    except ValueError:
+        return ()
+    assert isinstance(found, tuple)
+    return found
+
+
+def _quoted(name: str) -> str:
+    """A Java expression that matches one name."""
+    return name if _PLAIN_NAME.fullmatch(name) else "\\Q" + name.replace("\\E", "\\E\\\\E\\Q") + "\\E"

@@ -1,0 +1,160 @@
+"""Keys of a connector's file before their translation: what is ignored or refused by :mod:`.key_table`, and exact meanings of some keys.
+
+Kafka Connect's clients take ``producer.override.x`` of the connector before ``producer.x`` of the worker. A connector here has one
+security configuration, that of the client that moves its records: the producer of a source, the consumer of a sink.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from .. import key_table, registry_properties
+from ..client_config import one_name
+from ..client_properties import SECURITY
+from ..converters import CLASSES, JSON, PROPERTIES, uses_registry
+from ..secrets import is_secret
+from . import ignite_connectors
+from .given_keys import ConnectKeys
+
+PREFIXES = ("producer.override.", "consumer.override.", "producer.", "consumer.")
+_TOP_LEVEL = ("security.", "ssl.", "sasl.")
+_SERVERS, _GROUP, _TRANSACTION = "bootstrap.servers", "group.id", "transaction.timeout.ms"
+_POLICY, _TOLERANCE, _LETTERS = "errorHandlingPolicy", "errors.tolerance", "errors.deadletterqueue.topic.name"
+_OURS = re.compile(r"[a-z_]+")
+_NULL = key_table.Refusal("its value is null", "Write a value, or leave the key out")
+_NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9._-]")
+
+
+def prepare(given: Mapping[str, Any], origin: Mapping[str, str], *, sink: bool) -> ConnectKeys:
+    """Judge the keys of a connector's file.
+
+    :param sink: whether the connector is a sink.
+    """
+    keys = ConnectKeys(dict(given), dict(origin))
+    for name in [name for name, value in given.items() if value is None and not _OURS.fullmatch(name)]:
+        keys.refuse(name, _NULL)
+    ignite_connectors.convert(keys)
+    main = "consumer" if sink else "producer"
+    for name in tuple(keys.given):
+        if name in keys.given:
+            _judge(keys, name, main)
+    _name(keys)
+    _errors(keys, sink=sink)
+    if sink and keys.given.get("keyPolicy") == "kafka" and "keyFields" in keys.given:
+        keys.ignore("keyFields", "with keyPolicy kafka the key is the record's topic, partition and offset")
+    return keys
+
+
+def _judge(keys: ConnectKeys, name: str, main: str) -> None:
+    ending = next((reason for ending, reason in key_table.IGNORED_ENDINGS.items() if name.endswith(ending)), None)
+    beginnings = key_table.CONNECTOR_IGNORED_BEGINNINGS.items()
+    reason = ending or next((reason for beginning, reason in beginnings if name.startswith(beginning)), None)
+    if reason:
+        keys.ignore(name, reason)
+        return
+    prefix = next((one for one in PREFIXES if name.startswith(one)), None)
+    if prefix is not None:
+        _judge_client(keys, name, prefix, main)
+    elif name.startswith(_TOP_LEVEL):
+        _judge_property(keys, name, name, main)
+    elif name.startswith(("key.converter.", "value.converter.")):
+        _judge_converter(keys, name)
+
+
+def _judge_client(keys: ConnectKeys, name: str, prefix: str, main: str) -> None:
+    """A property of producers or consumers: judged, and moved to the setting that has it."""
+    client, bare = prefix.partition(".")[0], name.removeprefix(prefix)
+    override = f"{client}.override.{bare}"
+    if prefix == f"{client}." and override in keys.given:
+        keys.ignore(name, f"{override} takes precedence")
+    elif not _judge_property(keys, name, bare, client):
+        _move(keys, name, bare, client, main)
+
+
+def _judge_property(keys: ConnectKeys, name: str, bare: str, client: str) -> bool:
+    """Whether a property is ignored or refused, which is then done."""
+    value = str(keys.given[name]).strip()
+    change, refusal = key_table.CLIENT_CHANGED.get(bare), key_table.CLIENT_REFUSED.get(bare)
+    beginnings = key_table.CLIENT_IGNORED_BEGINNINGS.items()
+    reason = key_table.CLIENT_IGNORED.get(bare) or next((why for begin, why in beginnings if bare.startswith(begin)), None)
+    if client == "consumer":
+        reason = reason or key_table.CONSUMER_IGNORED.get(bare)
+    if change is not None and value.lower() not in change.allowed:
+        keys.ignore(name, change.reason)
+    elif bare == "partitioner.class" and value in key_table.DEFAULT_PARTITIONERS:
+        keys.ignore(name, "it is Java's default, which librdkafka's murmur2_random follows")
+    elif bare == "isolation.level" and value.lower() == "read_uncommitted":
+        keys.refuse(name, key_table.ISOLATION)
+    elif reason:
+        keys.ignore(name, reason)
+    elif refusal is not None:
+        keys.refuse(name, refusal)
+    else:
+        return False
+    return True
+
+
+def _move(keys: ConnectKeys, name: str, bare: str, client: str, main: str) -> None:
+    """Move a property of one client to the setting of the whole connector, where there is only that."""
+    value = keys.given[name]
+    security = bare in key_table.CLIENT_CONVERTED or one_name(bare) in SECURITY or is_secret(bare)
+    if client != main and (security or bare == _SERVERS):
+        keys.ignore(name, f"a connector has one connection to Kafka, that of its {main}")
+    elif bare == _SERVERS:
+        keys.rename(name, _SERVERS, value)
+    elif security and not is_secret(bare):
+        keys.rename(name, f"kafka_config.{bare}", value)
+        if bare in keys.given:
+            keys.ignore(bare, f"{name} takes precedence")
+    elif bare == _GROUP:
+        if main == "consumer":
+            keys.rename(name, "consumer_group", value)
+        else:
+            keys.ignore(name, "a source has no consumer group")
+    elif bare == _TRANSACTION:
+        keys.rename(name, "transaction_timeout_ms", value)
+
+
+def _judge_converter(keys: ConnectKeys, name: str) -> None:
+    """Ignore properties that the converter does not read, as Kafka Connect does; one that no converter reads may be a typing error."""
+    side = name.partition(".")[0]
+    converter = keys.given.get(f"{side}.converter") or keys.given.get(f"{side}_converter")  # a file may have our names beside Connect's
+    known = CLASSES.get(str(converter), str(converter or JSON))
+    bare = registry_properties.canonical(name.removeprefix(f"{side}.converter."))
+    of_registry = bare in registry_properties.PROPERTIES or bare in registry_properties.SECRETS
+    if known not in CLASSES.values():
+        return
+    if of_registry and not uses_registry(known):
+        keys.ignore(name, f"converter {known} uses no schema registry")
+    elif bare not in PROPERTIES[known] and any(bare in one for one in PROPERTIES.values()):
+        keys.ignore(name, f"converter {known} does not read it")
+
+
+def _name(keys: ConnectKeys) -> None:
+    """A name in Kafka Connect may hold any character; topics and transactional ids, which bear it here, may not."""
+    name = keys.given.get("name")
+    if "connector.class" not in keys.given or not isinstance(name, str) or not _NOT_IN_NAME.search(name.strip()):
+        return
+    made = _NOT_IN_NAME.sub("-", name.strip())
+    keys.given["name"] = made
+    keys.ignored["name"] = f"it is changed to {made}: topics and transactional ids bear the name"
+    if keys.given.get("topics") or keys.given.get("topics.regex"):
+        keys.given.setdefault("consumer_group", f"connect-{name}")
+        keys.origin.setdefault("consumer_group", keys.origin.get("name", ""))
+
+
+def _errors(keys: ConnectKeys, *, sink: bool) -> None:
+    """A connector of Kafka Connect without ``errors.tolerance`` stops at the first error of a converter or a transform.
+
+    So does one whose ``errorHandlingPolicy`` skips the errors of the connector itself. Elsewhere this policy, alone, covers all errors.
+    """
+    given, policy = keys.given, keys.given.get(_POLICY)
+    if "connector.class" in given and policy == "LOG_ONLY" and not {_TOLERANCE, "conversion_error_policy"} & given.keys():
+        given[_TOLERANCE], keys.origin[_TOLERANCE] = "none", "the default of Kafka Connect"
+    tolerance = given.get(_TOLERANCE)
+    dead_letters = "DEAD_LETTER" in (policy, given.get("error_handling_policy"), given.get("conversion_error_policy"))
+    stops = tolerance == "none" or policy != "LOG_ONLY"
+    if given.get(_LETTERS) and tolerance in (None, "none") and not dead_letters and not (sink and stops):
+        keys.ignore(_LETTERS, f"{_POLICY} is LOG_ONLY" if sink else f"{_TOLERANCE} is none: the first error stops the run")

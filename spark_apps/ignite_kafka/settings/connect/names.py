@@ -1,0 +1,329 @@
+"""Translation of names of Kafka Connect and of the GridGain connector to our settings, so that connector files load unchanged.
+
+Sources: Kafka's documentation of source connector, producer, consumer and worker settings; KIP-158 (topic.creation.*); KIP-458
+(producer.override.*).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ...errors import IgniteKafkaError, SettingsError, describe_settings
+from ..client_config import is_client_property
+from ..client_properties import CONSUMER, PRODUCER
+from ..connector import ConnectorSettings
+from ..converters import PROPERTIES, missing_converters
+from ..error_policies import DEAD_LETTER, LOG_ONLY, STOP
+from ..fields import TEXTS
+from ..findings import PROVIDED, Findings
+from ..mapped_names import (
+    CONNECT_NAMES,
+    CONNECT_NAMES_OF_SINK,
+    CONNECT_NAMES_OF_SOURCE,
+    DEFAULT_GROUP,
+    MAPPINGS,
+    TOLERANCE,
+    TOLERATED,
+)  # fmt: skip
+from ..sink import SinkSettings
+from ..source import SourceSettings
+from ..suggestions import did_you_mean
+from ..topic_groups import CONNECT_PREFIX, LISTED, from_connect
+from ..transforms import CONFIGS
+from ..transforms import from_connect as from_connect_aliases
+from . import ignite_connectors
+from .keys import prepare
+
+CLASSES: Mapping[str, type[ConnectorSettings]] = {
+    "org.gridgain.kafka.source.IgniteSourceConnector": SourceSettings,
+    "IgniteSourceConnector": SourceSettings,
+    "IgniteSource": SourceSettings,
+    "org.gridgain.kafka.sink.IgniteSinkConnector": SinkSettings,
+    "IgniteSinkConnector": SinkSettings,
+    "IgniteSink": SinkSettings,
+}
+CLASS = ignite_connectors.CLASS
+_OTHER_CLASSES: Mapping[str, type[ConnectorSettings]] = {ignite_connectors.SINK: SinkSettings, ignite_connectors.SOURCE: SourceSettings}
+_GRIDGAIN_9 = "org.gridgain.kafka.GridGainSinkConnector"
+_JSON_CLASS = "org.apache.kafka.connect.json.JsonConverter"  # whose schemas.enable is true unless it is given
+_TOPICS = ("topics", "topics.regex", "topics_regex")  # required by a sink, unknown to a source
+_CREATION = DEFAULT_GROUP
+_SECURITY = ("security.", "ssl.", "sasl.")
+_REFERENCE = re.compile(r"\$\{[^}:]+:[^}]*\}")
+
+_OF_CONNECT: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
+    SourceSettings: {**CONNECT_NAMES, **CONNECT_NAMES_OF_SOURCE},
+    SinkSettings: {**CONNECT_NAMES, **CONNECT_NAMES_OF_SINK},
+}
+_NO_CONVERTER = "nobody gave it, and Kafka Connect has no default: it is json without schemas here, unless the worker's file is given, too"
+
+
+def setting_names() -> dict[str, str]:
+    """Our settings by Kafka Connect's names and beginnings of names."""
+    names = {name: setting for connect in _OF_CONNECT.values() for name, setting in connect.items()}
+    beginnings = {beginning.removesuffix("."): setting for beginning, setting in MAPPINGS.items()}
+    return {**beginnings, CONNECT_PREFIX.removesuffix("."): "topic_creation_groups", **names, TOLERANCE: TOLERATED}
+
+
+describe_settings(setting_names())
+
+_WORKER = "it configures a worker of Kafka Connect, which this connector does not have"
+_OTHERS = {SourceSettings: "it is a setting of the sink", SinkSettings: "it is a setting of the source"}
+_IGNORED = {
+    "config.action.reload": "a run reads its settings once",
+    "errors.log.enable": "errors are always logged",
+    "errors.deadletterqueue.context.headers.enable": "dead letters always have the context headers",
+    "errors.retry.timeout": "see retry_timeout_ms",
+    "errors.retry.delay.max.ms": "see retry_timeout_ms",
+    "tasks.max.enforce": "tasks_max is never exceeded",
+    "connector.plugin.version": "only the installed version is available",
+    "group.id": _WORKER,
+    "client.id": _WORKER,
+    "plugin.path": _WORKER,
+    "plugin.discovery": _WORKER,
+    "exactly.once.source.support": _WORKER,
+    "connector.client.config.override.policy": _WORKER,
+}  # fmt: skip
+_IGNORED_BY: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
+    SourceSettings: {
+        "exactly.once.support": "records are always sent exactly once",
+        "transaction.boundary": "transactions hold whole partitions of a cache, see the transaction_max_* settings",
+        "transaction.boundary.interval.ms": "see transaction_max_ms",
+        "offsets.storage.topic": "internal_topic_prefix and the connector's name determine the topic",
+        f"{_CREATION}include": "the default group has all topics that no other group matches",
+        f"{_CREATION}exclude": "the default group has all topics that no other group matches",
+        "topics.regex": _OTHERS[SourceSettings],
+    },
+    SinkSettings: {"topic.creation.enable": _OTHERS[SinkSettings]},
+}
+_IGNORED_BEGINNINGS = {
+    "admin.override.": "the admin client has the settings of kafka_config",
+    "admin.": "the admin client has the settings of kafka_config",
+    "offset.": _WORKER,
+    "config.storage.": _WORKER,
+    "status.storage.": _WORKER,
+    "internal.": _WORKER,
+    "rest.": _WORKER,
+    "listeners": _WORKER,
+    "task.shutdown.": _WORKER,
+    "scheduled.rebalance.": _WORKER,
+}
+
+
+def is_connect(data: Mapping[str, Any]) -> bool:
+    """Whether settings have names of Connect: a name with a dot, or one of the GridGain connector."""
+    return any("." in name or any(name in _reference(settings) for settings in _OTHERS) for name in data)
+
+
+def settings_class(data: Mapping[str, Any], origin: Mapping[str, str]) -> type[ConnectorSettings]:
+    """Class of the settings: by the connector's class, else a sink if they name topics to read.
+
+    :raises SettingsError: the class is another connector's.
+    """
+    connector = data.get(CLASS)
+    if connector is None:
+        return SinkSettings if any(name in data for name in _TOPICS) else SourceSettings
+    if isinstance(connector, str) and connector in _OTHER_CLASSES:
+        return _OTHER_CLASSES[connector]
+    if connector == _GRIDGAIN_9:
+        what = "connector.class is the sink of GridGain 9 and Ignite 3, which this package does not write to"
+        remedy = "For Ignite 2 and GridGain 8 use IgniteSinkConnector, with topics, topicPrefix and ignite_addresses"
+        raise SettingsError(what, remedy, setting=CLASS, value=connector, set_in=origin.get(CLASS))
+    if not isinstance(connector, str) or connector not in CLASSES:
+        allowed = f"Allowed: {', '.join(sorted(CLASSES))}"
+        raise SettingsError(f"{CLASS} belongs to another connector", allowed, setting=CLASS, value=connector, set_in=origin.get(CLASS))
+    return CLASSES[connector]
+
+
+def translate(
+    given: Mapping[str, Any], origin: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, str], dict[str, str], type[ConnectorSettings], tuple[IgniteKafkaError, ...]]:
+    """Translate Connect's names to ours.
+
+    :param origin: where each given name was set.
+    :returns: values and origins by our names, ignored names with the reason, the class of the settings, and errors: SettingsError for an
+        unknown name, a secret, or different values of one setting.
+    :raises SettingsError: the class belongs to another connector.
+    """
+    direction = settings_class(given, origin)
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    keys = prepare(given, origin, sink=direction.reads_records)
+    given, origin, ignored = keys.given, keys.origin, keys.ignored
+    origins |= {name: origin.get(name, "") for name in ignored}
+    found = Findings(keys.errors)
+    done = {CLASS} | _groups(values, origins, given, origin, found, direction) | _aliased(values, origins, given, origin, found)
+    for name, value in given.items():
+        if name in done:
+            continue
+        if reason := _reason_to_ignore(name, direction):
+            ignored[name] = reason
+            origins[name] = origin.get(name, "")
+            continue
+        with found.check():
+            if name == TOLERANCE:
+                _tolerate(values, origins, given, origin)
+                continue
+            target, item = _target(name, origin.get(name), direction)
+            if target in direction.all_when_absent and isinstance(value, str) and not value.strip():
+                ignored[name] = "it is empty and selects all, like its default in the GridGain connector"
+                origins[name] = origin.get(name, "")
+                continue
+            _refuse_provider(name, value, origin)
+            _put(values, target, item, value, name, origin.get(name))
+            origins[target] = origin.get(name, "")
+    _default_schemas(values, given, origin)
+    _report_converters(ignored, origins, given, origin)
+    return values, origins, ignored, direction, tuple(found.errors)
+
+
+def _report_converters(ignored: dict[str, str], origins: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:
+    """Report converters that nobody gave to a class with its package: that is of a file of Kafka Connect, whose worker has them."""
+    for name in missing_converters(given) if "." in str(given.get(CLASS)) else ():
+        ignored[name], origins[name] = _NO_CONVERTER, origin.get(CLASS, "")
+
+
+def _default_schemas(values: dict[str, Any], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:
+    """Kafka's JsonConverter writes schemas unless a file says otherwise."""
+    for side in ("key", "value", "header"):
+        if given.get(f"{side}.converter") == _JSON_CLASS and f"{side}.converter.schemas.enable" not in given:
+            _put(values, f"{side}_converter_config", "schemas.enable", "true", f"{side}.converter", origin.get(f"{side}.converter"))
+
+
+def _groups(
+    values: dict[str, Any],
+    origins: dict[str, str],
+    given: Mapping[str, Any],
+    origin: Mapping[str, str],
+    found: Findings,
+    direction: type[ConnectorSettings],
+) -> set[str]:
+    """Translate the groups of topic.creation.groups; returns the names that belong to them."""
+    if direction is not SourceSettings or LISTED not in given:
+        return set()
+    grouped: dict[str, str] = {}
+    with found.check():
+        values["topic_creation_groups"], grouped = from_connect(given, origin)
+        origins["topic_creation_groups"] = origin.get(LISTED, "")
+    for name in grouped:
+        with found.check():
+            _refuse_provider(name, given[name], origin)
+    return {LISTED, *grouped}
+
+
+def _aliased(
+    values: dict[str, Any], origins: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str], found: Findings
+) -> set[str]:
+    """Translate the properties of transforms and predicates; returns their names."""
+    done: set[str] = set()
+    for kind, setting in CONFIGS.items():
+        try:
+            aliases: Any = TEXTS.parse(given.get(kind, ()))
+        except ValueError:  # the list itself is the error
+            aliases = ()
+        named = from_connect_aliases(given, kind, aliases)
+        done |= named.keys()
+        if not named:
+            continue
+        configs: dict[str, dict[str, Any]] = {}
+        for name, (alias, item) in named.items():
+            with found.check():
+                _refuse_provider(name, given[name], origin)
+            configs.setdefault(alias, {})[item] = given[name]
+            origins[name] = origin.get(name, "")
+        with found.check():
+            if setting in given:
+                remedy = f"Give the properties by {kind}.<alias>. or in {setting}"
+                raise SettingsError(f"{setting} is set twice", remedy, setting=setting, set_in=origin.get(setting))
+        values[setting] = configs
+        origins[setting] = origin.get(next(iter(named)), "")
+        done.add(setting)
+    return done
+
+
+def _refuse_provider(name: str, value: Any, origin: Mapping[str, str]) -> None:
+    if origin.get(name, "").endswith(PROVIDED):  # what a provider gives is text, whatever it looks like
+        return
+    if isinstance(value, str) and _REFERENCE.search(value):
+        remedy = "Write the value itself; put a secret into the secrets file"
+        raise SettingsError("it is of configuration providers, which are not declared", remedy, setting=name, set_in=origin.get(name))
+
+
+def _tolerate(values: dict[str, Any], origins: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:
+    """Translate errors.tolerance: DEAD_LETTER with a dead-letter topic, else LOG_ONLY."""
+    tolerant = DEAD_LETTER if given.get("errors.deadletterqueue.topic.name") else LOG_ONLY
+    policy = {"none": STOP, "all": tolerant}.get(str(given[TOLERANCE]))
+    if policy is None:
+        raise SettingsError(f"{TOLERANCE} is wrong", setting=TOLERANCE, allowed="none or all", set_in=origin.get(TOLERANCE))
+    _put(values, TOLERATED, None, policy, TOLERANCE, origin.get(TOLERANCE))
+    origins[TOLERATED] = origin.get(TOLERANCE, "")
+
+
+def _reference(direction: type[ConnectorSettings]) -> Mapping[str, str]:
+    """Our names of a direction by the GridGain connector's."""
+    return {setting.reference: name for name, setting in direction.known().items() if setting.reference}
+
+
+def _reason_to_ignore(name: str, direction: type[ConnectorSettings]) -> str | None:
+    if name in _OF_CONNECT[direction] or name in direction.known() or name in _reference(direction):
+        return None
+    if (reason := _IGNORED.get(name) or _IGNORED_BY[direction].get(name)) is not None:
+        return reason
+    if any(name in names for other in _OTHERS if other is not direction for names in (_reference(other), _OF_CONNECT[other])):
+        return _OTHERS[direction]
+    if name in _TOPICS:
+        return _OTHERS[direction]
+    if name.startswith(CONNECT_PREFIX) and not (name.startswith(_CREATION) and direction is SourceSettings):
+        return "its group is not in topic.creation.groups" if direction is SourceSettings else _OTHERS[direction]
+    return next((reason for beginning, reason in _IGNORED_BEGINNINGS.items() if name.startswith(beginning)), None)
+
+
+def target_of(name: str, direction: type[ConnectorSettings]) -> str:
+    """Where the translation puts a key, for people: a setting, or a name within one; of a transform or predicate the key itself.
+
+    :raises SettingsError: there is no such setting.
+    """
+    if name == TOLERANCE:
+        return TOLERATED
+    if name.startswith(CONNECT_PREFIX) and not name.startswith(_CREATION):
+        return "topic_creation_groups"
+    if name.startswith(tuple(f"{kind}." for kind in CONFIGS)):
+        return name
+    setting, item = _target(name, None, direction)
+    return setting if item is None else f"{setting}.{item}"
+
+
+def _target(name: str, set_in: str | None, direction: type[ConnectorSettings]) -> tuple[str, str | None]:
+    """Our setting, and the name within it if it is a mapping."""
+    known, connect, reference = direction.known(), _OF_CONNECT[direction], _reference(direction)
+    ours = connect.get(name) or reference.get(name) or (name if name in known else None)
+    if ours is not None:
+        return ours, None
+    if name.startswith(_SECURITY):
+        return "kafka_config", name
+    for beginning, mapping in MAPPINGS.items():
+        if name.startswith(beginning) and mapping in known:
+            return mapping, name.removeprefix(beginning)
+    direction.refuse_secret(name, set_in)
+    if any(name in known for known in PROPERTIES.values()):
+        hint = f"It is a property of converters: write value.converter.{name}, key.converter.{name} or both"
+        raise SettingsError("there is no such setting", hint, setting=name, set_in=set_in)
+    hint = did_you_mean(name, [*reference, *connect, *known]) or _client_hint(name, direction)
+    raise SettingsError("there is no such setting", hint or "See docs/settings.md", setting=name, set_in=set_in)
+
+
+def _client_hint(name: str, direction: type[ConnectorSettings]) -> str:
+    client = "consumer" if direction.reads_records else "producer"
+    of_client = is_client_property(name, CONSUMER if direction.reads_records else PRODUCER)
+    return f"It is a property of Kafka's clients: write {client}.override.{name}" if of_client else ""
+
+
+def _put(values: dict[str, Any], target: str, item: str | None, value: Any, name: str, set_in: str | None) -> None:
+    if item is not None:
+        values[target] = {**values.get(target, {}), item: value}
+    elif values.setdefault(target, value) != value:
+        raise SettingsError(
+            f"{target} is set twice, to different values", "Keep one of its names", setting=name, value=repr(value), set_in=set_in
+        )

@@ -1,0 +1,87 @@
+"""Bodies of Kafka Connect's REST interface as files: what `curl` has written, and what it sends.
+
+Known are the bodies of ``GET /connectors/NAME``, ``GET /connectors?expand=info``, ``POST /connectors`` with KIP-980's initial state, and
+``PUT /connectors/NAME/config``. Source: ``ConnectorsResource`` of Kafka 4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import IgniteKafkaError, SettingsError
+
+FORM = 'Its form is {"name": …, "config": {…}}, or the settings themselves: {"name": …, "cache_whitelist": […], …}'
+_NAME, _CONFIG, _INFO = "name", "config", "info"
+_REPORTED = {
+    "tasks": "Kafka Connect reports it; a run divides its work itself",
+    "type": "Kafka Connect reports it; connector.class decides about the direction",
+    "initial_state": "a connector here runs when it is started; `state` of a connector file keeps one stopped",
+}
+_OF_OTHER_BODIES = ("configs", "connector", "connectors", "status", "version")
+"""Keys of bodies that hold no connector's settings."""
+
+
+@dataclass(frozen=True)
+class Body:
+    """A connector of a file.
+
+    :param config: its settings, with its name.
+    :param origin: where it is: the file, and the connector if the file has several.
+    :param ignored: keys beside its settings, with the reason.
+    :param errors: SettingsError of its form.
+    """
+
+    config: Mapping[str, Any]
+    origin: str
+    ignored: Mapping[str, str] = field(default_factory=dict)
+    errors: tuple[IgniteKafkaError, ...] = ()
+
+
+def bodies(data: Mapping[str, Any], file: str) -> tuple[Body, ...]:
+    """The connectors of a JSON object.
+
+    :raises SettingsError: it is another body of the REST interface, or holds no connector.
+    """
+    if data and all(_is_expanded(one) for one in data.values()):
+        return tuple(_wrapped(one[_INFO], f"{file}, connector {name}") for name, one in data.items())
+    if isinstance(data.get(_CONFIG), Mapping):
+        return (_wrapped(data, file),)
+    other = [name for name in (_CONFIG, _INFO, *_REPORTED, *_OF_OTHER_BODIES) if name in data]
+    if other or (data and all(isinstance(one, Mapping) and "status" in one for one in data.values())):
+        raise SettingsError("the file is a body of Kafka Connect's REST interface without a connector's config", FORM, file=file)
+    return (Body(data, file),)
+
+
+def only_body(data: Mapping[str, Any], file: str) -> Body:
+    """The connector of a JSON object that has one.
+
+    :raises SettingsError: as :func:`bodies`; or it holds several connectors.
+    """
+    found = bodies(data, file)
+    if len(found) > 1:
+        what = f"the file holds {len(found)} connectors: {', '.join(data)}"
+        remedy = "Make a file of each: `ignite-kafka migrate` and `ignite-kafka validate` with the worker's file before it read all of them"
+        raise SettingsError(what, remedy, file=file)
+    return found[0]
+
+
+def _is_expanded(value: Any) -> bool:
+    return isinstance(value, Mapping) and isinstance(value.get(_INFO), Mapping) and isinstance(value[_INFO].get(_CONFIG), Mapping)
+
+
+def _wrapped(data: Mapping[str, Any], place: str) -> Body:
+    name = {_NAME: data[_NAME]} if _NAME in data else {}
+    ignored = {key: reason for key, reason in _REPORTED.items() if key in data}
+    return Body({**name, **data[_CONFIG]}, place, ignored, tuple(_errors(data, place)))
+
+
+def _errors(data: Mapping[str, Any], place: str) -> Iterator[SettingsError]:
+    config = data[_CONFIG]
+    if _NAME in data and _NAME in config and data[_NAME] != config[_NAME]:
+        what = f"the connector has two names: name is {data[_NAME]!r}, config.name is {config[_NAME]!r}"
+        yield SettingsError(what, "Keep one; Kafka Connect refuses such a body", setting=_NAME, set_in=place)
+    for key in data:
+        if key not in (_NAME, _CONFIG, *_REPORTED):
+            yield SettingsError("there is no such key beside config", FORM, setting=key, set_in=place)

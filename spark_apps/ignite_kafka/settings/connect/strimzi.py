@@ -1,0 +1,145 @@
+"""Strimzi's `KafkaConnector` as a connector file. Source: its CRD, versions v1 and v1beta2, and Strimzi's documentation of annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import SettingsError
+from ..suggestions import did_you_mean
+from ..yaml_lines import Document, Path
+
+GROUP = "kafka.strimzi.io/"
+SPEC = ("class", "tasksMax", "autoRestart", "version", "config", "pause", "state", "listOffsets", "alterOffsets")
+_OFFSETS_ANNOTATION = "strimzi.io/connector-offsets"
+_FIELD_OF = {"name": "metadata.name", "connector.class": "class", "tasks.max": "tasksMax", "connector.plugin.version": "version"}
+_OFFSETS_KEY = "offsets.json"
+_CLUSTER_LABEL = "strimzi.io/cluster"
+UNLIMITED = 1_000_000
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Parts of a connector's document, whichever form it has.
+
+    :param own: settings by our names that its other fields give; those of the configuration override them.
+    :param ignored: keys of the configuration that Strimzi ignores, with the reason.
+    :param cluster: the `KafkaConnect` that runs it; empty: it names none. None: the document is no resource of Strimzi. The configuration
+        of a resource has Connect's names, whatever they look like.
+    """
+
+    name: Any
+    connector_class: Any
+    config: Mapping[str, Any]
+    config_path: Path
+    lines: Mapping[Path, int]
+    state: Any = "running"
+    state_path: Path = ("state",)
+    offsets: Any = None
+    list_offsets: str | None = None
+    restarts: int | None = None
+    own: Mapping[str, Any] = field(default_factory=dict)
+    cluster: str | None = None
+    ignored: Mapping[str, str] = field(default_factory=dict)
+    dag: Mapping[str, Any] = field(default_factory=dict)
+    task: Mapping[str, Any] = field(default_factory=dict)
+
+
+def is_config_map(value: Any) -> bool:
+    """Whether a document is a ConfigMap, which may hold offsets."""
+    return isinstance(value, dict) and value.get("kind") == "ConfigMap"
+
+
+def is_strimzi(value: Mapping[str, Any]) -> bool:
+    """Whether a document is a resource of Kubernetes."""
+    return "apiVersion" in value or "kind" in value
+
+
+def name_of(value: Any) -> str:
+    """The name of a resource; empty without one."""
+    metadata = value.get("metadata") if isinstance(value, dict) else None
+    return str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
+
+
+def parts(document: Document, maps: Mapping[str, Any]) -> Parts:
+    """Parts of a `KafkaConnector`.
+
+    :param maps: ConfigMaps of the folder by name.
+    :raises SettingsError: another resource, a field that it has not, or a ConfigMap that the folder lacks.
+    """
+    value, lines = document.value, document.lines
+    spec = _spec(value, lines)
+    given = spec.get("config") or {}
+    config = {name: value for name, value in given.items() if name not in _FIELD_OF}
+    wanted = _mapping(value["metadata"], "annotations", lines, ("metadata",)).get(_OFFSETS_ANNOTATION)
+    tasks = {"tasks_max": spec["tasksMax"]} if "tasksMax" in spec else {}
+    state = spec.get("state") or ("paused" if spec.get("pause") is True else "running")
+    return Parts(
+        name=name_of(value),
+        connector_class=spec.get("class"),
+        config=config,
+        config_path=("spec", "config"),
+        lines=lines,
+        state=state,
+        state_path=("spec", "state"),
+        offsets=_offsets(spec, maps, lines) if wanted == "alter" else None,
+        list_offsets=_reference(spec, "listOffsets", "toConfigMap", lines) if wanted == "list" else None,
+        restarts=_restarts(spec.get("autoRestart"), lines),
+        ignored={name: f"Strimzi has {_FIELD_OF[name]} for it, and ignores it here" for name in _FIELD_OF if name in given},
+        own={"run_mode": "continuous", **tasks},  # a connector of Connect has no end
+        cluster=str(_mapping(value["metadata"], "labels", lines, ("metadata",)).get(_CLUSTER_LABEL) or ""),
+    )
+
+
+def _spec(value: Mapping[str, Any], lines: Mapping[Path, int]) -> dict[str, Any]:
+    if value.get("kind") != "KafkaConnector" or not str(value.get("apiVersion")).startswith(GROUP):
+        what = f"the resource is {value.get('apiVersion')} {value.get('kind')}"
+        raise SettingsError(
+            what, f"Allowed: KafkaConnector and KafkaConnect of {GROUP}v1 or v1beta2, and ConfigMap", line=lines.get(("kind",))
+        )
+    spec = value.get("spec")
+    if not name_of(value) or not isinstance(spec, dict) or not isinstance(spec.get("config") or {}, dict):
+        raise SettingsError("metadata.name, spec or spec.config is missing or no mapping")
+    for name in spec:
+        if name not in SPEC:
+            raise SettingsError(
+                f"spec has no {name}", did_you_mean(name, SPEC) or f"It has: {', '.join(SPEC)}", line=lines.get(("spec", name))
+            )
+    return spec
+
+
+def _mapping(value: Mapping[str, Any], key: str, lines: Mapping[Path, int], path: Path) -> Mapping[str, Any]:
+    """A mapping of a document, empty if it is not given."""
+    found = value.get(key) or {}
+    if not isinstance(found, dict):
+        raise SettingsError(f"{'.'.join(map(str, (*path, key)))} is no mapping", line=lines.get((*path, key)))
+    return found
+
+
+def _reference(spec: Mapping[str, Any], name: str, direction: str, lines: Mapping[Path, int]) -> str:
+    try:
+        return str(spec[name][direction]["name"])
+    except (KeyError, TypeError) as error:
+        line = lines.get(("spec", name))
+        raise SettingsError(f"{name}.{direction}.name is missing, and the annotation asks for it", line=line) from error
+
+
+def _offsets(spec: Mapping[str, Any], maps: Mapping[str, Any], lines: Mapping[Path, int]) -> Any:
+    name = _reference(spec, "alterOffsets", "fromConfigMap", lines)
+    data = _mapping(maps.get(name) or {}, "data", {}, ())
+    if _OFFSETS_KEY not in data:
+        remedy = "Put it into a YAML file of the folder"
+        raise SettingsError(f"there is no ConfigMap {name} with {_OFFSETS_KEY}", remedy, line=lines.get(("spec", "alterOffsets")))
+    return data[_OFFSETS_KEY]
+
+
+def _restarts(given: Any, lines: Mapping[Path, int]) -> int | None:
+    if not isinstance(given, dict) or given.get("enabled") is not True:
+        return None
+    most = given.get("maxRestarts")
+    if most is None:
+        return UNLIMITED
+    if not str(most).isdecimal():
+        raise SettingsError(f"autoRestart.maxRestarts is {most!r}", "Allowed: a whole number", line=lines.get(("spec", "autoRestart")))
+    return int(most)

@@ -1,0 +1,91 @@
+"""A worker's file as defaults of a connector's file, as ``connect-standalone`` and ``connect-distributed`` take them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import IgniteKafkaError
+from ...settings import key_table
+from .config_providers import DECLARED, is_declaration
+
+SIDES = ("key", "value", "header")
+_CLIENTS = ("producer.", "consumer.")
+_SECURITY = ("security.protocol", "ssl.", "sasl.")
+_OF_CONNECTORS = ("bootstrap.servers", "topic.creation.enable")
+
+
+@dataclass(frozen=True)
+class GivenFile:
+    """A worker's or a connector's part of a file as it is.
+
+    :param file: the file, for people; with the connector, if the file has several.
+    :param given: values by key.
+    :param origin: where each key is.
+    :param ignored: keys that are there besides, with the reason.
+    :param errors: SettingsError of its form.
+    :param cluster: name of the `KafkaConnect` of Strimzi that it is, or whose connector it is; None: it is no resource of Strimzi.
+    """
+
+    file: str
+    given: Mapping[str, Any]
+    origin: Mapping[str, str]
+    ignored: Mapping[str, str] = field(default_factory=dict)
+    errors: tuple[IgniteKafkaError, ...] = ()
+    is_worker: bool = False
+    cluster: str | None = None
+
+
+@dataclass
+class Merged:
+    """A connector with a worker's defaults.
+
+    :param became: what became of keys that the connector does not get, by (file, key).
+    """
+
+    given: dict[str, Any]
+    origin: dict[str, str]
+    became: dict[tuple[str, str], str] = field(default_factory=dict)
+    file_of: dict[str, str] = field(default_factory=dict)
+
+
+def merge(worker: GivenFile | None, connector: GivenFile) -> Merged:
+    """The keys of a connector, with those of its worker where it has none."""
+    merged = Merged(dict(connector.given), dict(connector.origin), file_of=dict.fromkeys(connector.given, connector.file))
+    if worker is None:
+        return merged
+    own = {side for side in SIDES if f"{side}.converter" in connector.given}
+    for side in SIDES:
+        for name in [name for name in connector.given if name.startswith(f"{side}.converter.") and side not in own]:
+            if f"{side}.converter" in worker.given:
+                del merged.given[name]
+                merged.became[connector.file, name] = f"Kafka Connect reads it only beside the connector's own {side}.converter"
+    for name, value in worker.given.items():
+        reason = _reason_to_leave(name, own)
+        if reason is None and name in merged.given and not is_declaration(name):
+            reason = f"{connector.file} has its own"
+        if reason is None and is_declaration(name) and DECLARED in connector.given:
+            reason = "the connector's file declares its own config providers"
+        if reason is not None:
+            merged.became[worker.file, name] = reason
+        else:
+            merged.given[name], merged.origin[name] = value, worker.origin[name]
+            merged.file_of[name] = worker.file
+    return merged
+
+
+def _reason_to_leave(name: str, own: set[str]) -> str | None:
+    """Why a key of the worker's file is not the connector's; None if it is."""
+    reason = next((reason for ending, reason in key_table.IGNORED_ENDINGS.items() if name.endswith(ending)), None)
+    reason = reason or key_table.WORKER_IGNORED.get(name)
+    if reason is not None:
+        return reason
+    side = next((side for side in SIDES if name == f"{side}.converter" or name.startswith(f"{side}.converter.")), None)
+    if side is not None:
+        return f"the connector has its own {side}.converter" if side in own else None
+    if is_declaration(name) or name in _OF_CONNECTORS or name.startswith((*_CLIENTS, *_SECURITY)):
+        return None
+    beginnings = key_table.WORKER_IGNORED_BEGINNINGS.items()
+    reason = next((reason for beginning, reason in beginnings if name.startswith(beginning)), None)
+    return reason or "a worker of Kafka Connect has no such setting"

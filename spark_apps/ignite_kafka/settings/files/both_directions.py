@@ -1,0 +1,55 @@
+"""Settings of a source and of a sink in one file, as ``ignite-kafka replicate`` takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...errors import SettingsError
+from ..connect.rest_bodies import only_body
+from ..findings import Findings
+from .load import Allowed, LoadedSettings, is_properties, json_of, of_connect, of_json, properties_of, read
+
+_DIRECTIONS = ("source", "sink")
+_PREFIXES = tuple(f"{part}." for part in _DIRECTIONS)
+
+
+def load_both(path: str | Path, allowed: Allowed = ()) -> tuple[LoadedSettings, LoadedSettings]:
+    """Read the settings of a source and of a sink from one file.
+
+    A name with ``source.`` or ``sink.`` before it is of that direction, any other of both; one of a direction wins. In a `.json` file the
+    two may also be objects: ``{"source": {…}, "sink": {…}, …}``.
+
+    :param allowed: see :func:`.files.load`.
+    :raises SettingsError: as :func:`.files.load`; or the file has no name of its own for one of the two.
+    """
+    content, file = read(path)
+    data, origin = _values(content, file)
+    for part in _DIRECTIONS:
+        if isinstance(within := data.get(part), dict):
+            origin |= {f"{part}.{name}": f"{file}, {part}" for name in within}
+            data = {name: value for name, value in data.items() if name != part} | {f"{part}.{name}": one for name, one in within.items()}
+    source, sink = (_of_direction(data, origin, part, file, allowed) for part in _DIRECTIONS)
+    return source, sink
+
+
+def _values(content: bytes, file: str) -> tuple[dict[str, Any], dict[str, str]]:
+    if is_properties(file):
+        given, origin = properties_of(content, file)
+        return dict(given), origin
+    body = only_body(json_of(content, file), file)
+    Findings(body.errors).raise_all()
+    return dict(body.config), dict.fromkeys(body.config, file)
+
+
+def _of_direction(data: Mapping[str, Any], origin: Mapping[str, str], part: str, file: str, allowed: Allowed) -> LoadedSettings:
+    """The settings of `source` or `sink`: its own names, and those of both."""
+    own = {name.removeprefix(f"{part}."): name for name in data if name.startswith(f"{part}.")}
+    if not own:
+        what, remedy = f"the file has no settings of the {part}", f"Put {part}. before the names that are the {part}'s own"
+        raise SettingsError(what, remedy, file=file)
+    names = {name: name for name in data if not name.startswith(_PREFIXES)} | own
+    mine = {short: data[name] for short, name in names.items()}
+    set_in = {short: origin[name] for short, name in names.items()}
+    return of_connect(mine, set_in, allowed) if is_properties(file) else of_json(mine, set_in)

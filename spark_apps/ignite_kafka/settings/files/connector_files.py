@@ -1,0 +1,331 @@
+"""Connectors as YAML files under version control: ours, and Strimzi's `KafkaConnector` as it is.
+
+Ours: ``name``, ``class``, ``config``, ``state``, ``offsets``, ``dag``, ``task``; docs/connector-files.md describes them. A file may hold
+several documents. What is wrong in a document makes that connector broken, and no other.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ...errors import IgniteKafkaError, SettingsError
+from ..connect import strimzi, strimzi_worker
+from ..connect.names import CLASS, is_connect, settings_class, translate
+from ..connect.strimzi import Parts
+from ..connect.strimzi_worker import with_worker
+from ..connect.worker import GivenFile
+from ..connector import ConnectorSettings
+from ..findings import Findings
+from ..sink import SinkSettings
+from ..suggestions import did_you_mean
+from ..yaml_lines import BadDocument, Document, documents
+from . import airflow_arguments
+from .declared_offsets import DeclaredOffset, parse_offsets
+from .load import LoadedSettings
+
+log = logging.getLogger(__name__)
+STATES = ("running", "paused", "stopped")
+SUFFIXES = (".yaml", ".yml")
+_UNNAMED = "unnamed"
+KEYS = ("name", "class", "config", "state", "offsets", "dag", "task")
+_NEXT = re.compile(rb"---(\s|$)")  # begins the next document
+_NAME = re.compile(rb"^(?:metadata:\s*\n\s+)?name:\s*[\"']?([A-Za-z0-9._-]+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class DeclaredConnector:
+    """A connector of a file.
+
+    :param file: path below the folder.
+    :param line: first line of the connector's document.
+    :param state: ``running``, ``paused`` or ``stopped``.
+    :param offsets: offsets that the connector has to have; empty: they are left alone.
+    :param list_offsets: name under which a YAML file with its offsets is to be written; None: none.
+    :param restarts: how often it is started again after a failure; None: by the Dag's arguments.
+    :param dag, task: arguments, see :mod:`.airflow_arguments`.
+    """
+
+    file: str
+    line: int
+    name: str
+    loaded: LoadedSettings
+    state: str = "running"
+    offsets: tuple[DeclaredOffset, ...] = ()
+    list_offsets: str | None = None
+    restarts: int | None = None
+    dag: Mapping[str, Any] = field(default_factory=dict)
+    task: Mapping[str, Any] = field(default_factory=dict)
+
+    def settings(self, values: Mapping[str, Any] | None = None) -> ConnectorSettings:
+        """The checked settings.
+
+        :param values: values that override those of the file, such as the brokers' addresses.
+        :raises SettingsError: see :meth:`LoadedSettings.settings`.
+        """
+        return _settings_of(self.loaded.with_values(values, "the command line") if values else self.loaded)
+
+
+@dataclass(frozen=True)
+class BrokenConnector:
+    """A document, or a whole file, that is no connector.
+
+    :param name: the connector's name, or the file's where that is not known.
+    :param loaded: its settings as read; None: they could not be read.
+    """
+
+    file: str
+    line: int
+    name: str
+    error: IgniteKafkaError
+    loaded: LoadedSettings | None = None
+
+
+@dataclass(frozen=True)
+class ConnectorFolder:
+    """The connectors of a folder and its subfolders, in the order of their paths."""
+
+    connectors: tuple[DeclaredConnector, ...]
+    broken: tuple[BrokenConnector, ...]
+
+
+@dataclass(frozen=True)
+class _Place:
+    file: str
+    line: int
+    name: str
+
+    def broken(self, error: IgniteKafkaError, loaded: LoadedSettings | None = None) -> BrokenConnector:
+        return BrokenConnector(self.file, self.locate(error), self.name, error, loaded)
+
+    def locate(self, error: IgniteKafkaError) -> int:
+        """Name file and line in an error of this document; returns the line."""
+        error.where.pop("file", None)
+        line = int(error.where.pop("line", None) or self.line)
+        error.where["set_in"] = str(error.where.get("set_in") or f"{self.file}, line {line}")
+        return line
+
+
+def read_folder(folder: str | Path) -> ConnectorFolder:
+    """Read all `.yaml` and `.yml` files of a folder; hidden ones are left out.
+
+    :param folder: or one such file.
+    :raises SettingsError: there is no such folder or file.
+    """
+    folder = Path(folder)
+    if folder.suffix in SUFFIXES and folder.is_file():
+        return _connectors([*_read_file(folder, folder.name)])
+    if not folder.is_dir():
+        raise SettingsError("there is no such folder of connector files", "Check its path", folder=folder)
+    # a link to a file that is missing is a broken file, as one that may not be read
+    paths = sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES and (path.is_file() or not path.exists()))
+    files = [path for path in paths if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
+    return _connectors([one for path in files for one in _read_file(path, path.relative_to(folder).as_posix())])
+
+
+_Read = tuple["_Place", Document | IgniteKafkaError]
+
+
+def _connectors(read: Sequence[_Read]) -> ConnectorFolder:
+    """The connectors of documents: those of Strimzi with the ConfigMaps and the workers that are there, too."""
+    maps = {strimzi.name_of(d.value): d.value for _, d in read if isinstance(d, Document) and strimzi.is_config_map(d.value)}
+    workers, made = _workers(read)
+    for place, found in read:
+        if isinstance(found, IgniteKafkaError):
+            made.append(place.broken(found))
+        elif not strimzi.is_config_map(found.value) and not strimzi_worker.is_worker(found.value):
+            made.append(_declared(place, found, maps, workers))
+    return _unique(made)
+
+
+def _workers(read: Sequence[_Read]) -> tuple[dict[str, GivenFile], list[DeclaredConnector | BrokenConnector]]:
+    """Strimzi's workers by name, and those that are broken, or have the name of another one."""
+    workers: dict[str, GivenFile] = {}
+    broken: list[DeclaredConnector | BrokenConnector] = []
+    for place, found in read:
+        if isinstance(found, Document) and strimzi_worker.is_worker(found.value):
+            try:
+                worker = strimzi_worker.worker_of(found, place.file)
+                if place.name in workers:
+                    what = f"the {strimzi_worker.KIND} {place.name} is in {workers[place.name].file}, too"
+                    raise SettingsError(what, "Keep those of one namespace in a folder")
+                workers[place.name] = worker
+            except SettingsError as error:
+                broken.append(place.broken(error))
+    return workers, broken
+
+
+def _read_file(path: Path, file: str) -> Iterator[tuple[_Place, Document | IgniteKafkaError]]:
+    """The documents of a file, and the error that ends it."""
+    content = b""
+    try:
+        content = path.read_bytes()
+        for document in documents(content, file):
+            if isinstance(document, BadDocument):
+                yield _Place(file, document.line, _name_in(content, document.line, path.stem)), document.error
+                continue
+            name = (strimzi.name_of(document.value) or document.value.get("name")) if isinstance(document.value, dict) else None
+            yield _Place(file, document.line, name if isinstance(name, str) else path.stem), document
+    except OSError as error:
+        yield _Place(file, 1, path.stem), SettingsError(f"the file cannot be read: {error.strerror}", file=file)
+    except SettingsError as error:
+        yield _Place(file, 1, _name_in(content, 1, path.stem)), error
+
+
+def _name_in(content: bytes, line: int, otherwise: str) -> str:
+    """The name in a document that cannot be read, so that its Dag keeps its id."""
+    first, *rest = content.splitlines()[line - 1 :] or [b""]
+    end = next((number for number, text in enumerate(rest) if _NEXT.match(text)), len(rest))
+    named = _NAME.search(b"\n".join((first, *rest[:end])))
+    return named[1].decode() if named else otherwise
+
+
+def _declared(
+    place: _Place, document: Document, maps: Mapping[str, Any], workers: Mapping[str, GivenFile]
+) -> DeclaredConnector | BrokenConnector:
+    found, loaded = Findings(), None
+    try:
+        if not isinstance(document.value, dict):
+            raise SettingsError("the document is no mapping", f"It has: {', '.join(KEYS)}")
+        given = strimzi.parts(document, maps) if strimzi.is_strimzi(document.value) else _parts(document, found)
+        given = _form_checked(given, found)
+        with found.check():
+            loaded = _loaded_by_worker(place, given, workers)
+        return _checked(place, given, loaded, found)
+    except IgniteKafkaError as error:
+        return place.broken(error, loaded)
+    except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError) as error:
+        # a value of a type that no check foresees; one document must not stop the connectors of all others
+        log.debug("the document cannot be used", exc_info=True)
+        what = f"a value of the document has a type that cannot be used: {type(error).__name__}: {error}"
+        return place.broken(SettingsError(what, f"Compare it with the keys {', '.join(KEYS)} and their types"))
+
+
+def _parts(document: Document, found: Findings) -> Parts:
+    """Parts of a document of ours; those that are wrong are left out."""
+    value, lines = document.value, document.lines
+    for key in value:
+        with found.check():
+            if key not in KEYS:
+                remedy = did_you_mean(key, KEYS) or f"There are: {', '.join(KEYS)}"
+                raise SettingsError(f"there is no {key}", remedy, line=lines.get((key,)))
+    made: dict[str, Any] = {}
+    for key, arguments in (("config", None), ("dag", airflow_arguments.DAG), ("task", airflow_arguments.TASK)):
+        given, made[key] = value.get(key) or {}, {}
+        with found.check():
+            if not isinstance(given, dict):
+                raise SettingsError(f"{key} is no mapping", line=lines.get((key,)))
+            made[key] = given if arguments is None else airflow_arguments.parsed(key, given, arguments, lines)
+    return Parts(
+        name=value.get("name"),
+        connector_class=value.get("class"),
+        config=made["config"],
+        config_path=("config",),
+        lines=lines,
+        state=value.get("state", "running"),
+        offsets=value.get("offsets"),
+        dag=made["dag"],
+        task=made["task"],
+    )
+
+
+def _form_checked(given: Parts, found: Findings) -> Parts:
+    """The parts with a name in any case, so that the settings can be checked, too."""
+    with found.check():
+        if not isinstance(given.name, str):
+            raise SettingsError("name is missing", "Name the connector: its offsets are stored under that name")
+        if given.config.get("name", given.name) != given.name:
+            raise SettingsError("config.name differs from name", "Leave it out", line=given.lines.get((*given.config_path, "name")))
+    with found.check():
+        if given.state not in STATES:
+            raise SettingsError(f"state is {given.state!r}", f"Allowed: {', '.join(STATES)}", line=given.lines.get(given.state_path))
+    return given if isinstance(given.name, str) else replace(given, name=_UNNAMED)
+
+
+def _checked(place: _Place, given: Parts, loaded: LoadedSettings | None, found: Findings) -> DeclaredConnector:
+    """The connector, whose name is that of its settings.
+
+    :raises SettingsError: all that is wrong with the document.
+    """
+    name = given.name
+    offsets: tuple[DeclaredOffset, ...] = ()
+    if loaded is not None:
+        with found.check():
+            name = _settings_of(loaded).name
+        with found.check():
+            offsets = () if given.offsets is None else parse_offsets(given.offsets, sink=loaded.direction is SinkSettings)
+    if loaded is None or found.errors:
+        if len(found.errors) > 1:
+            for error in found.errors:
+                place.locate(error)
+        found.raise_all()
+        raise AssertionError("settings that could not be read have an error")
+    return DeclaredConnector(
+        place.file, place.line, name, loaded, given.state, offsets, given.list_offsets, given.restarts, given.dag, given.task
+    )
+
+
+def _settings_of(loaded: LoadedSettings) -> ConnectorSettings:
+    # `validate` reports what is ignored; a Dag file is parsed every 30 seconds
+    return replace(loaded, ignored={}).settings()
+
+
+def _loaded_by_worker(place: _Place, given: Parts, workers: Mapping[str, GivenFile]) -> LoadedSettings:
+    """Settings of a connector, with those of its worker if the document names one."""
+
+    def set_in(name: str) -> str:
+        return f"{place.file}, line {given.lines.get((*given.config_path, name), place.line)}"
+
+    origin = {name: set_in(name) for name in given.config}
+    ignored = {f"config.{name}": reason for name, reason in given.ignored.items()}
+    origin |= {f"config.{name}": set_in(name) for name in given.ignored}
+    if given.cluster is not None:
+        connector = GivenFile(f"{place.file}, {place.name}", given.config, origin, ignored, cluster=given.cluster)
+        merged = with_worker(workers.get(given.cluster), connector)
+        given, origin, ignored = replace(given, config=merged.given), dict(merged.origin), dict(merged.ignored)
+    loaded = _loaded(given, {**origin, "name": f"{place.file}, line {place.line}"}, f"{place.file}, line {place.line}")
+    return replace(loaded, ignored={**loaded.ignored, **ignored}, origin={**{name: origin[name] for name in ignored}, **loaded.origin})
+
+
+def _loaded(given: Parts, origin: Mapping[str, str], document: str) -> LoadedSettings:
+    """Settings by our names; the connector's class decides about the direction, else its topics."""
+    own = {"name": given.name, **given.own}
+    if given.connector_class is None and not is_connect(given.config):
+        values = {**own, **given.config}
+        return LoadedSettings(values, {**dict.fromkeys(own, document), **origin}, direction=settings_class(values, origin))
+    if given.connector_class is not None and CLASS in given.config:
+        raise SettingsError(f"{CLASS} is given twice, as class and in the configuration", "Keep one", set_in=origin.get(CLASS))
+    named = {} if given.connector_class is None else {CLASS: given.connector_class}
+    if is_connect(given.config) or given.cluster is not None:
+        translated = LoadedSettings(*translate({**given.config, **named, "name": given.name}, origin))
+        return translated.with_values({name: value for name, value in given.own.items() if name not in translated.values}, document)
+    values = {**own, **given.config}
+    return LoadedSettings(values, {**dict.fromkeys(own, document), **origin}, direction=settings_class(named, origin))
+
+
+def _unique(made: list[DeclaredConnector | BrokenConnector]) -> ConnectorFolder:
+    """Break all connectors of one name: nothing says which one was meant. Broken ones get a name that no other has."""
+    by_name: dict[str, list[DeclaredConnector]] = {}
+    for one in made:
+        if isinstance(one, DeclaredConnector):
+            by_name.setdefault(one.name, []).append(one)
+    good = {name: same[0] for name, same in by_name.items() if len(same) == 1}
+    broken: dict[str, BrokenConnector] = {}
+    for one in made:
+        if isinstance(one, DeclaredConnector) and one.name in good:
+            continue
+        wrong = one if isinstance(one, BrokenConnector) else _doubled(one, by_name[one.name])
+        taken = wrong.name in good or wrong.name in broken
+        name = f"{wrong.name}-{wrong.file.replace('/', '-')}-{wrong.line}" if taken else wrong.name
+        broken[name] = replace(wrong, name=name)
+    return ConnectorFolder(tuple(good.values()), tuple(broken.values()))
+
+
+def _doubled(one: DeclaredConnector, same: list[DeclaredConnector]) -> BrokenConnector:
+    other = next(other for other in same if other is not one)
+    what = f"the connector {one.name} is in {other.file}, line {other.line}, too"
+    return _Place(one.file, one.line, one.name).broken(SettingsError(what, "Give each connector its own name"), one.loaded)

@@ -1,0 +1,233 @@
+"""Settings files: JSON, and Java `.properties` files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from ...errors import IgniteKafkaError, SettingsError
+from ...events import CONFIG_CHANGED, emit
+from ...java.properties import parse
+from ..connect.config_providers import (
+    DECLARED,
+    AllowedProvider,
+    can_run,
+    check_form,
+    declared,
+    is_declaration,
+    references,
+    resolved,
+    resolved_if_allowed,
+)
+from ..connect.names import is_connect, settings_class, target_of, translate
+from ..connect.rest_bodies import FORM, only_body
+from ..connector import ConnectorSettings
+from ..findings import PROVIDED, Findings, concealed
+from ..source import SourceSettings
+from ..transforms import CONFIGS
+
+S = TypeVar("S", bound=ConnectorSettings)
+Allowed = Iterable[AllowedProvider]
+"""What the config providers that a file declares may read; see :mod:`.config_providers`."""
+
+
+@dataclass(frozen=True)
+class LoadedSettings:
+    """Settings as read, before they are checked.
+
+    :param values: values by name of the setting.
+    :param origin: where each was set.
+    :param ignored: ignored names, with the reason.
+    :param direction: class of the settings.
+    :param findings: errors about names.
+    :param file: the file that has them all; empty if there is none.
+    """
+
+    values: Mapping[str, Any]
+    origin: Mapping[str, str]
+    ignored: Mapping[str, str] = field(default_factory=dict)
+    direction: type[ConnectorSettings] = SourceSettings
+    findings: tuple[IgniteKafkaError, ...] = ()
+    file: str = ""
+
+    def with_values(self, values: Mapping[str, Any], origin: str) -> LoadedSettings:
+        """Override values, for example by those of the command line."""
+        return replace(self, values={**self.values, **values}, origin={**self.origin, **dict.fromkeys(values, origin)})
+
+    def settings(self) -> ConnectorSettings:
+        """Check the settings; emits event 15001 for each ignored name.
+
+        :raises SettingsError: see :meth:`ConnectorSettings.from_dict`.
+        """
+        for name, reason in self.ignored.items():
+            emit(CONFIG_CHANGED, reason=f"{name}: {reason}", setting=name, set_in=self.origin.get(name))
+        found = Findings(self.findings)
+        with found.check():
+            self._check_name()
+        with found.check():
+            self.direction.refuse_empty(self.values, self.origin)
+        return self.direction.from_dict(self.values, self.origin, found.errors)
+
+    def _check_name(self) -> None:
+        if self.file and "name" not in self.values:
+            remedy = "Add name: the connector's offsets are stored under it"
+            if self.file.endswith(".json"):
+                remedy += ". The body of PUT /connectors/NAME/config has it in the address alone"
+            raise SettingsError("name is missing", remedy, setting="name", file=self.file)
+
+    def settings_of(self, direction: type[S]) -> S:
+        """:meth:`settings`, which must be of that direction.
+
+        :raises SettingsError: they are of the other direction.
+        """
+        if self.direction is not direction:
+            what = f"settings of the other direction: {self.direction.__name__}, wanted are {direction.__name__}"
+            raise SettingsError(what, "Give those of a sink to what moves data to Ignite, those of a source to what moves data to Kafka")
+        return cast(S, self.settings())
+
+
+def load(path: str | Path, allowed: Allowed = ()) -> LoadedSettings:
+    """Read a settings file.
+
+    A `.properties` file holds names of the GridGain connector, of Kafka Connect and ours. A `.json` file holds ours, or a body of Kafka
+    Connect's REST interface (:mod:`.rest_bodies`).
+
+    :param allowed: what the config providers that a `.properties` file declares may read; nothing if it is empty.
+    :raises SettingsError: the file cannot be read, has another type, or holds an unknown name.
+    """
+    content, file = read(path)
+    return from_properties(content, file, allowed) if is_properties(file) else from_json(content, file)
+
+
+def is_properties(file: str) -> bool:
+    """Whether a file that :func:`read` accepts is a `.properties` file; others are JSON."""
+    return file.endswith(".properties")
+
+
+def read(path: str | Path, suffixes: tuple[str, ...] = (".properties", ".json")) -> tuple[bytes, str]:
+    """The bytes and the name of a file with one of some suffixes; the same errors as :func:`load`."""
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"the settings file cannot be read: {error.strerror}", "Check its path", file=path) from error
+    if path.suffix not in suffixes:
+        raise SettingsError("a settings file of unknown type", f"Name it {' or '.join(suffixes)}, by its content", file=path)
+    return content, path.name
+
+
+def from_properties(content: bytes, file: str, allowed: Allowed = ()) -> LoadedSettings:
+    """Read settings from the bytes of a `.properties` file; the last value of a key counts, as in Java.
+
+    :param allowed: see :func:`load`.
+    """
+    return replace(of_connect(*properties_of(content, file), allowed), file=file)
+
+
+def of_connect(given: Mapping[str, Any], origin: dict[str, str], allowed: Allowed = ()) -> LoadedSettings:
+    """Settings of values by Kafka Connect's names, with their config providers.
+
+    :param origin: where each was set.
+    :param allowed: see :func:`load`.
+    """
+    return _with_providers(given, origin, allowed) if DECLARED in given else LoadedSettings(*translate(given, origin))
+
+
+def properties_of(content: bytes, file: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Values by key of a `.properties` file, and where each was set.
+
+    :raises SettingsError: the file has a wrong escape.
+    """
+    try:
+        entries = list(parse(content.decode("iso-8859-1")))
+    except ValueError as error:
+        raise SettingsError(f"the file is no properties file: {error}", "Write a backslash twice where it is meant", file=file) from error
+    return {entry.key: entry.value for entry in entries}, {entry.key: f"{file}, line {entry.line}" for entry in entries}
+
+
+def _with_providers(given: Mapping[str, str], origin: dict[str, str], allowed: Allowed) -> LoadedSettings:
+    values, errors = resolve(given, origin, allowed)
+    try:
+        loaded = LoadedSettings(*translate(values, origin))
+    except SettingsError as error:
+        raise concealed(error) from None
+    provided = {}
+    for name in values:
+        if origin[name].endswith(PROVIDED):
+            with suppress(SettingsError):  # an unknown name is a finding already
+                setting = target_of(name, loaded.direction).partition(".")[0]
+                provided[CONFIGS[setting] if name.startswith(f"{setting}.") and setting in CONFIGS else setting] = origin[name]
+    return replace(loaded, origin={**loaded.origin, **provided}, findings=(*errors, *loaded.findings))
+
+
+def resolve(
+    given: Mapping[str, str], origin: dict[str, str], allowed: Allowed, *, keep: bool = False
+) -> tuple[dict[str, str], list[IgniteKafkaError]]:
+    """The values without declarations of config providers and with their references replaced, and errors.
+
+    :param origin: gets :data:`PROVIDED` at the end of the origin of each value that a provider gives.
+    :param allowed: see :func:`load`.
+    :param keep: a value with a reference that is not allowed stays as it is; else that is an error.
+    """
+    found, values = Findings(), {}
+    providers, wrong = declared(given, origin, allowed)
+    found.errors += wrong
+    for name, value in given.items():
+        if is_declaration(name):
+            continue
+        if not references(value):
+            values[name] = value
+            continue
+        set_in = origin.get(name)
+        if not can_run(value, providers):  # the declaration is the error
+            with found.check():
+                check_form(name, value, providers, set_in)
+            continue
+        with found.check():
+            read = resolved_if_allowed(name, value, providers, set_in) if keep else resolved(name, value, providers, set_in)
+            values[name] = value if read is None else read
+            origin[name] = origin.get(name, "") + PROVIDED
+    return values, found.errors
+
+
+def json_of(content: bytes, file: str) -> dict[str, Any]:
+    """The object of a `.json` file.
+
+    :raises SettingsError: it is no JSON object.
+    """
+    try:
+        data = json.loads(content)
+    except ValueError as error:
+        raise SettingsError(f"the file is not JSON: {error}", file=file) from None
+    except RecursionError:
+        raise SettingsError("the file is nested too deeply", file=file) from None
+    if not isinstance(data, dict):
+        raise SettingsError("the file holds no JSON object", FORM, file=file)
+    return data
+
+
+def from_json(content: bytes, file: str) -> LoadedSettings:
+    """Read settings from the bytes of a `.json` file.
+
+    :raises SettingsError: it is no JSON object, or one of several connectors.
+    """
+    body = only_body(json_of(content, file), file)
+    loaded = of_json(body.config, dict.fromkeys(body.config, body.origin))
+    return replace(
+        loaded,
+        ignored={**body.ignored, **loaded.ignored},
+        origin={**dict.fromkeys(body.ignored, body.origin), **loaded.origin},
+        findings=(*body.errors, *loaded.findings),
+        file=file,
+    )
+
+
+def of_json(data: Mapping[str, Any], origin: Mapping[str, str]) -> LoadedSettings:
+    """Settings of a JSON object's values, by Kafka Connect's names or ours."""
+    if is_connect(data):
+        return LoadedSettings(*translate(data, origin))
+    return LoadedSettings(data, origin, direction=settings_class(data, origin))
