@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-_INTEGRATION, _IGNITE, _KAFKA = "Apache Ignite and Kafka", "Apache Ignite", "Apache Kafka"
+_INTEGRATION = "Apache Ignite and Kafka"
+_IGNITE = "Apache Ignite"
+_KAFKA = "Apache Kafka"
 _GUIDE = "/docs/airflow.md"
 _OF_PARTS = ("airflow-dags", "airflow-deferrable", "airflow-lineage", "airflow-page", "connector-files", "submit")
 _GUIDES = [_GUIDE, *(f"/docs/{name}.md" for name in _OF_PARTS)]
@@ -33,35 +35,44 @@ def get_provider_info() -> dict[str, Any]:
             {**_integration(_INTEGRATION, _THIN_CLIENTS), "how-to-guide": _GUIDES, "logo": _LOGO},
             _integration(_IGNITE, "https://ignite.apache.org/"),
         ],
-        "operators": _modules("operators.backlog_cleanup", "operators.ignite_to_kafka", "operators.kafka_to_ignite", "operators.verify"),
+        "operators": _modules(
+            "operators.backlog_cleanup", "operators.ignite_to_kafka", "operators.kafka_to_ignite", "operators.verify"
+        ),
         "transfers": [_transfer(_IGNITE, _KAFKA, "ignite_to_kafka"), _transfer(_KAFKA, _IGNITE, "kafka_to_ignite")],
         "task-decorators": [_task_decorator("ignite_to_kafka"), _task_decorator("kafka_to_ignite")],
         "sensors": _modules("sensors.cache_watch", "sensors.connector_lag", "sensors.connector_run"),
         "triggers": _modules("triggers.cache_watch", "triggers.connector_lag", "triggers.connector_run"),
         "hooks": _modules("hooks.ignite"),
         "notifications": [f"{__name__}.notifications.connector.ConnectorNotifier"],
-        "connection-types": [
-            {
-                "hook-class-name": "airflow_provider_ignite_kafka.hooks.ignite.IgniteHook",
-                "hook-name": "Apache Ignite",
-                "connection-type": "ignite",
-                "ui-field-behaviour": {
-                    "hidden-fields": ["extra"],
-                    "relabeling": {"host": "Hosts", "login": "User", "schema": "SQL schema"},
-                    "placeholders": {
-                        "host": "node-1,node-2:10801",
-                        "port": "10800",
-                        "addresses": "node-1:10800, node-2:10800",
-                        "schema": "PUBLIC",
-                    },
-                },
-                "conn-fields": _ignite_fields(),
-            }
-        ],
+        "connection-types": [_connection_type()],
         "asset-uris": [_asset_uris()],
         "plugins": [{"name": "ignite_kafka", "plugin-class": f"{__name__}.plugins.connectors_plugin.ConnectorsPlugin"}],
         "extra-links": [f"{__name__}.links.copy.{name}" for name in ("ConnectorLink", "SparkLink", "TopicLink")],
-        "config": {"ignite_kafka": {"description": "Options of the provider for Apache Ignite and Kafka.", "options": _options()}},
+        "config": {
+            "ignite_kafka": {
+                "description": "Options of the provider for Apache Ignite and Kafka.",
+                "options": _options(),
+            }
+        },
+    }
+
+
+def _connection_type() -> dict[str, Any]:
+    return {
+        "hook-class-name": "airflow_provider_ignite_kafka.hooks.ignite.IgniteHook",
+        "hook-name": "Apache Ignite",
+        "connection-type": "ignite",
+        "ui-field-behaviour": {
+            "hidden-fields": ["extra"],
+            "relabeling": {"host": "Hosts", "login": "User", "schema": "SQL schema"},
+            "placeholders": {
+                "host": "node-1,node-2:10801",
+                "port": "10800",
+                "addresses": "node-1:10800, node-2:10800",
+                "schema": "PUBLIC",
+            },
+        },
+        "conn-fields": _ignite_fields(),
     }
 
 
@@ -75,7 +86,12 @@ def _transfer(source: str, target: str, module: str) -> dict[str, Any]:
 
 
 def _modules(*names: str) -> list[dict[str, Any]]:
-    return [{"integration-name": _INTEGRATION, "python-modules": [f"airflow_provider_ignite_kafka.{name}" for name in names]}]
+    return [
+        {
+            "integration-name": _INTEGRATION,
+            "python-modules": [f"airflow_provider_ignite_kafka.{name}" for name in names],
+        }
+    ]
 
 
 def _task_decorator(name: str) -> dict[str, str]:
@@ -152,26 +168,58 @@ def _options_of_trust() -> dict[str, Any]:
 
 def _option(description: str, example: str, default: str = "", *, kind: str = "string") -> dict[str, Any]:
     texts = {"description": description, "version_added": "0.2.0", "type": kind, "example": example, "default": default}
-    # taken as it is: Airflow 3.0 and 3.1 format other defaults, and each of their commands fails at the braces of a JSON object
+    # taken as it is: Airflow 3.0 and 3.1 format other defaults, and each of their commands fails at the braces of a
+    # JSON object
     return {**texts, "is_template": True}
 
 
 def _ignite_fields() -> dict[str, Any]:
     return {
-        "addresses": _field("Addresses", "string", "host:port of several nodes, separated by commas; overrides Hosts and Port."),
-        "address_map": _field(
-            "Address map", "string", "announced=reachable pairs for nodes behind NAT, such as 10.0.0.5:10800=ignite-1.example.com:31080."
+        "addresses": _field(
+            "Addresses", "string", "host:port of several nodes, separated by commas; overrides Hosts and Port."
         ),
+        "address_map": _field(
+            "Address map",
+            "string",
+            "announced=reachable pairs for nodes behind NAT, such as 10.0.0.5:10800=ignite-1.example.com:31080.",
+        ),
+        **_tls_fields(),
+        "connect_timeout_ms": _field(
+            "Connect timeout (ms)", "integer", "Timeout of each address.", default=5000, minimum=1
+        ),
+        "request_timeout_ms": _field(
+            "Request timeout (ms)", "integer", "Timeout of each reply.", default=60000, minimum=1
+        ),
+        "time_zone": _field(
+            "Time zone of the nodes",
+            "string",
+            "For DATE and TIME columns of SQL, such as Europe/Berlin.",
+            default="UTC",
+        ),
+    }
+
+
+def _tls_fields() -> dict[str, Any]:
+    return {
         "tls": _field("TLS", "boolean", "Encrypt the connections to the nodes.", default=False),
         "ca_file": _field("TLS: CA file", "string", f"Trusted certificates; empty: those of the system. {_TLS_FILE}"),
         "cert_file": _field("TLS: certificate file", "string", f"Certificate of this client. {_TLS_FILE}"),
-        "key_file": _field("TLS: key file", "string", f"Private key of this client; empty if it is in the certificate file. {_TLS_FILE}"),
+        "key_file": _field(
+            "TLS: key file",
+            "string",
+            f"Private key of this client; empty if it is in the certificate file. {_TLS_FILE}",
+        ),
         "key_password": _field("TLS: key password", "string", "Password of the private key.", format="password"),
-        "ca_password": _field("TLS: CA store password", "string", "Password of a JKS or PKCS#12 CA file.", format="password"),
-        "cert_password": _field("TLS: key store password", "string", "Password of a JKS or PKCS#12 certificate file.", format="password"),
-        "verify": _field("TLS: verify certificates", "boolean", "Off: another host can impersonate the cluster.", default=True),
-        "check_hostname": _field("TLS: check host names", "boolean", "The certificate must name the host.", default=True),
-        "connect_timeout_ms": _field("Connect timeout (ms)", "integer", "Timeout of each address.", default=5000, minimum=1),
-        "request_timeout_ms": _field("Request timeout (ms)", "integer", "Timeout of each reply.", default=60000, minimum=1),
-        "time_zone": _field("Time zone of the nodes", "string", "For DATE and TIME columns of SQL, such as Europe/Berlin.", default="UTC"),
+        "ca_password": _field(
+            "TLS: CA store password", "string", "Password of a JKS or PKCS#12 CA file.", format="password"
+        ),
+        "cert_password": _field(
+            "TLS: key store password", "string", "Password of a JKS or PKCS#12 certificate file.", format="password"
+        ),
+        "verify": _field(
+            "TLS: verify certificates", "boolean", "Off: another host can impersonate the cluster.", default=True
+        ),
+        "check_hostname": _field(
+            "TLS: check host names", "boolean", "The certificate must name the host.", default=True
+        ),
     }

@@ -1,6 +1,7 @@
 """Parts of Airflow that its versions have in different places, or that older versions lack; docs/airflow.md says what is lost then.
 
-The provider imports names that differ between the supported versions of Airflow from here only, and the private names that it needs, too.
+The provider imports names that differ between the supported versions of Airflow from here only, and the private names
+that it needs, too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from airflow.sdk.log import mask_secret
 VERSION = tuple(int(part) for part in airflow.__version__.split(".")[:2])
 """Major and minor version of Airflow.
 
-It alone decides what is used: a name that a version should have and has not is an error, not the way of an older version in silence.
+It alone decides what is used: a name that a version should have and has not is an error, not the way of an older
+version in silence.
 """
 if VERSION >= (3, 1):
     from airflow.sdk import literal
@@ -37,7 +39,8 @@ else:
     class ResumableJobMixin:
         """Operator mixin without a task state store: submit a job, or let the operator find that of an earlier try, and wait for it.
 
-        The stand-in of the common-compat provider sets ``durable`` to false. Here a try that finds its run in Kafka follows it.
+        The stand-in of the common-compat provider sets ``durable`` to false. Here a try that finds its run in Kafka
+        follows it.
         """
 
         def __init__(self, *, durable: bool = True, **kwargs: Any) -> None:
@@ -64,8 +67,8 @@ def calls_on_kill() -> bool:
 def ask_supervisor_in(loop: AbstractEventLoop | None) -> None:
     """Let requests of this thread to the supervisor of triggers, such as for a connection, be sent and answered in an event loop.
 
-    Before Airflow 3.2 a request from a thread without that loop is answered in a loop of its own, beside those of the triggerer. The two
-    read each other's answers, which ends the triggerer: *Response read out of order*.
+    Before Airflow 3.2 a request from a thread without that loop is answered in a loop of its own, beside those of the
+    triggerer. The two read each other's answers, which ends the triggerer: *Response read out of order*.
 
     :param loop: the loop of the triggers; None: the thread is not of a trigger.
     """
@@ -73,7 +76,8 @@ def ask_supervisor_in(loop: AbstractEventLoop | None) -> None:
         from asgiref.sync import SyncToAsync
 
         # as its own threads do; there is no public function
-        SyncToAsync.threadlocal.main_event_loop, SyncToAsync.threadlocal.main_event_loop_pid = loop, os.getpid()
+        SyncToAsync.threadlocal.main_event_loop = loop
+        SyncToAsync.threadlocal.main_event_loop_pid = os.getpid()
 
 
 def task_store(context: Context) -> Any:
@@ -91,8 +95,8 @@ def keep(store: Any, key: str, value: Any) -> None:
 def asset_stores(shared: Any) -> list[Any]:
     """The state store of each watched asset; none before Airflow 3.3 and in a task.
 
-    Airflow merges equal triggers into one, so that several assets may share this one. Each store gets the state, because the trigger must
-    keep it when one of the assets leaves.
+    Airflow merges equal triggers into one, so that several assets may share this one. Each store gets the state,
+    because the trigger must keep it when one of the assets leaves.
 
     :param shared: attribute `asset_state_store` of the trigger.
     """

@@ -18,25 +18,37 @@ _REMEDY = "Choose allowed caches, or ask the author of the Dag to extend allowed
 def check_allowed_caches(settings: ConnectorSettings, allowed: Sequence[str]) -> None:
     """Check that no cache outside the author's list can be copied or written.
 
-    An item of a source's ``cache_whitelist`` must be in the list as it is, or be a plain name that an expression of the list matches,
-    because no check of two expressions can say which names they share. A sink must name its topics, and the cache of each must match,
-    whatever cache_names, overrides and routers make of the topic's name; transforms by which it depends on the record are refused.
+    An item of a source's ``cache_whitelist`` must be in the list as it is, or be a plain name that an expression of the
+    list matches, because no check of two expressions can say which names they share. A sink must name its topics, and
+    the cache of each must match, whatever cache_names, overrides and routers make of the topic's name; transforms by
+    which it depends on the record are refused.
 
     :param allowed: regular expressions (Java's) of whole cache names.
     :raises SettingsError: another cache can be reached; the error names setting, value and list.
     """
     if isinstance(settings, SourceSettings):
         if not settings.cache_whitelist:
-            raise _refused("cache_whitelist is not given, so all caches would be copied", "cache_whitelist", None, allowed)
+            raise _refused(
+                "cache_whitelist is not given, so all caches would be copied", "cache_whitelist", None, allowed
+            )
         for pattern in settings.cache_whitelist:
             if pattern not in allowed and not (_is_plain_name(pattern) and _matches(pattern, allowed)):
-                raise _refused("cache_whitelist would reach caches that the Dag does not allow", "cache_whitelist", pattern, allowed)
+                raise _refused(
+                    "cache_whitelist would reach caches that the Dag does not allow",
+                    "cache_whitelist",
+                    pattern,
+                    allowed,
+                )
     elif isinstance(settings, SinkSettings):
         if settings.topics_regex:
-            raise _refused("which caches topics_regex would reach is not known", "topics_regex", settings.topics_regex, allowed)
+            raise _refused(
+                "which caches topics_regex would reach is not known", "topics_regex", settings.topics_regex, allowed
+            )
         for topic in settings.topics:
             if not _matches(cache := _cache_of(topic, settings, allowed), allowed):
-                raise _refused(f"topic {topic} would be stored in a cache that the Dag does not allow", "topics", cache, allowed)
+                raise _refused(
+                    f"topic {topic} would be stored in a cache that the Dag does not allow", "topics", cache, allowed
+                )
 
 
 def _cache_of(topic: str, settings: SinkSettings, allowed: Sequence[str]) -> str:
@@ -44,12 +56,16 @@ def _cache_of(topic: str, settings: SinkSettings, allowed: Sequence[str]) -> str
     chain = chain_of(settings.of(topic))
     if not chain:
         return settings.cache_of(topic).name
-    from ignite_kafka.convert.transforms.steps import routes_each  # loads Arrow, which a run without transforms does not need here
+    from ignite_kafka.convert.transforms.steps import (
+        routes_each,
+    )  # loads Arrow, which a run without transforms does not need here
     from ignite_kafka.sink.planning import cache_of
 
     if routes_each(chain) or any(one.is_own for one in chain):
         aliases = ", ".join(one.alias for one in chain)
-        raise _refused(f"transforms may give each record of topic {topic} another cache", "transforms", aliases, allowed)
+        raise _refused(
+            f"transforms may give each record of topic {topic} another cache", "transforms", aliases, allowed
+        )
     return cache_of(topic, settings).name
 
 
@@ -62,7 +78,9 @@ def _matches(cache: str, allowed: Sequence[str]) -> bool:
     try:
         return any(matches_whole(cache, pattern) for pattern in allowed)
     except ValueError as error:
-        raise SettingsError(f"allowed_caches has an expression that cannot be used: {error}", setting="allowed_caches") from error
+        raise SettingsError(
+            f"allowed_caches has an expression that cannot be used: {error}", setting="allowed_caches"
+        ) from error
 
 
 def _refused(what: str, setting: str, value: str | None, allowed: Sequence[str]) -> SettingsError:

@@ -26,9 +26,13 @@ class ClusterRun:
     :param on_status: called with each record of the run.
     """
 
-    def __init__(self, monitor: RunMonitor, app: ClusterApp, progress: ProgressLog, on_status: OnStatus = lambda _status: None) -> None:
-        self.monitor, self.app = monitor, app
-        self._progress, self._on_status = progress, on_status
+    def __init__(
+        self, monitor: RunMonitor, app: ClusterApp, progress: ProgressLog, on_status: OnStatus = lambda _status: None
+    ) -> None:
+        self.monitor = monitor
+        self.app = app
+        self._progress = progress
+        self._on_status = on_status
         self._watch = RunWatch(monitor.run, now_ms())
         self._ask_cluster = Interval(_CLUSTER_POLL_S)
         self._stop_requested = False
@@ -44,14 +48,21 @@ class ClusterRun:
             if status is not None:
                 self._progress.show(status)
                 self._on_status(status)
-            if reason is None and self._is_silent(status, written_ms) and self._ask_cluster.due() and self.app.has_ended():
+            if (
+                reason is None
+                and self._is_silent(status, written_ms)
+                and self._ask_cluster.due()
+                and self.app.has_ended()
+            ):
                 reason = self._reason_of_ended_app()
             if reason is None and not self._stop_requested and self.monitor.run.time_is_up(now_ms()):
                 self._stop_requested = self.monitor.request_stop()
                 if self._stop_requested:
                     self._progress.log.info("The time of the run is up; it ends after its current batch.")
         except IgniteKafkaError as error:
-            self._progress.log.warning("The status topic could not be read; it is read again in %g s: %s", self.monitor.run.poll_s, error)
+            self._progress.log.warning(
+                "The status topic could not be read; it is read again in %g s: %s", self.monitor.run.poll_s, error
+            )
             return self._watch.unanswered()
         return reason
 

@@ -9,7 +9,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, AirflowSkipException, BaseOperator
+from airflow.providers.common.compat.sdk import (
+    AirflowException,
+    AirflowFailException,
+    AirflowSkipException,
+    BaseOperator,
+)
 from airflow.sdk import DAG
 
 from airflow_provider_ignite_kafka.airflow_api import literal
@@ -52,9 +57,9 @@ def connector_dags(
 
         connector_dags(Path(__file__).parent / "connectors", task_arguments={"conn_id": "spark_cluster"})
 
-    A connector that runs until it is stopped has the schedule ``@continuous``, any other one that of its file, or none. The task of a
-    connector whose state is stopped skips. A broken file makes a Dag whose task fails with what is wrong, in which file and line, because
-    an import error would stop all Dags of the Dag file.
+    A connector that runs until it is stopped has the schedule ``@continuous``, any other one that of its file, or none.
+    The task of a connector whose state is stopped skips. A broken file makes a Dag whose task fails with what is wrong,
+    in which file and line, because an import error would stop all Dags of the Dag file.
 
     :param prefix: beginning of the Dags' ids; the connector's name follows.
     :param dag_arguments: arguments of every Dag; those of a file win.
@@ -87,7 +92,9 @@ def _checked_dag(
             dag.validate()
         except (ValueError, TypeError, AirflowException) as error:
             where = f"{one.file}, line {one.line}"
-            wrong = SettingsError(f"Airflow refuses the Dag: {error}", "Correct the part dag of the file.", set_in=where)
+            wrong = SettingsError(
+                f"Airflow refuses the Dag: {error}", "Correct the part dag of the file.", set_in=where
+            )
             one = BrokenConnector(one.file, one.line, one.name, wrong)
         else:
             return one, dag
@@ -97,7 +104,9 @@ def _checked_dag(
 
 def _add_task(one: DeclaredConnector, arguments: Mapping[str, Any]) -> None:
     if one.state == "stopped":
-        StoppedConnectorOperator(task_id=TASK_ID, message=f"The state of {one.name} in {one.file}, line {one.line}, is stopped.")
+        StoppedConnectorOperator(
+            task_id=TASK_ID, message=f"The state of {one.name} in {one.file}, line {one.line}, is stopped."
+        )
         return
     operator = KafkaToIgniteOperator if one.loaded.direction is SinkSettings else IgniteToKafkaOperator
     # a text of a file is no template
@@ -125,7 +134,9 @@ def _dag_arguments(one: DeclaredConnector | BrokenConnector, given: Mapping[str,
 def _task_arguments(one: DeclaredConnector) -> dict[str, Any]:
     restarts = {"retries": one.restarts, **_RESTARTS} if one.restarts is not None else {}
     own = {
-        name.removesuffix(_SECONDS): timedelta(seconds=value) if name.endswith(_SECONDS) and value is not None else value
+        name.removesuffix(_SECONDS): timedelta(seconds=value)
+        if name.endswith(_SECONDS) and value is not None
+        else value
         for name, value in one.task.items()
     }
     return {**restarts, **own}

@@ -23,7 +23,8 @@ class LagReader:
     """Reads the lag of one connector.
 
     :param kafka_conn_id: connection of the Kafka provider.
-    :param ignite_conn_id: connection of type `ignite`; read for streams from Ignite only, whose backlog is on the nodes.
+    :param ignite_conn_id: connection of type `ignite`; read for streams from Ignite only, whose backlog is on the
+        nodes.
     :param secrets_file: path of a secrets file, whose parts replace the secrets of the connections.
     """
 
@@ -53,8 +54,8 @@ class LagReader:
 class LagCondition:
     """What a sensor waits for; the initial data must be copied, too.
 
-    :param max_lag: most records or changes left to copy, those behind open transactions included, of the whole connector, or by cache or
-        topic. While one of these is not copied by the connector, the condition is not met.
+    :param max_lag: most records or changes left to copy, those behind open transactions included, of the whole
+        connector, or by cache or topic. While one of these is not copied by the connector, the condition is not met.
     :param marks: positions to pass by ``name/partition``, instead of `max_lag`.
     """
 
@@ -69,7 +70,8 @@ class LagCondition:
             return False
         if self.marks is not None:
             return not ahead_of(lag, self.marks)
-        counts, opened = lag.counts(), lag.open_counts()
+        counts = lag.counts()
+        opened = lag.open_counts()
         if self._missing(lag):
             return False
         if isinstance(self.max_lag, Mapping):
@@ -78,8 +80,11 @@ class LagCondition:
 
     def warning(self, lag: ConnectorLag) -> str:
         """What to warn of while the condition is not met: names that are not copied, records behind open transactions; or empty."""
-        missing, opened = self._missing(lag), lag.open_counts()
-        found = [f"Connector {lag.connector} does not copy {', '.join(missing)}, which max_lag names"] if missing else []
+        missing = self._missing(lag)
+        opened = lag.open_counts()
+        found = (
+            [f"Connector {lag.connector} does not copy {', '.join(missing)}, which max_lag names"] if missing else []
+        )
         if opened:
             counts = ", ".join(f"{name}: {count:,}" for name, count in sorted(opened.items()))
             found.append(f"Records of connector {lag.connector} wait behind transactions that are open ({counts})")
@@ -97,7 +102,9 @@ class LagCondition:
         several = self.max_lag.values() if isinstance(self.max_lag, Mapping) else [self.max_lag]
         if not all(_is_count(value) for value in several):
             raise SettingsError(
-                f"max_lag is {self.max_lag!r}", "Give a whole number, 0 or more, or one for each cache or topic.", setting="max_lag"
+                f"max_lag is {self.max_lag!r}",
+                "Give a whole number, 0 or more, or one for each cache or topic.",
+                setting="max_lag",
             )
 
 

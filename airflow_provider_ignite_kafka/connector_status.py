@@ -19,9 +19,10 @@ def connector_status(
     """The status record of a connector's newest run: its state and its counts by cache; None if there is none yet.
 
     :param kafka_conn_id: connection of the Kafka provider.
-    :param secrets_file: path of a secrets file on the worker, whose part `kafka` replaces the connection's secrets. Event 15001 names
-        what is not used of the connection.
-    :raises SettingsError: the file cannot be read, or lacks what only the connection has, or the connection is not protected.
+    :param secrets_file: path of a secrets file on the worker, whose part `kafka` replaces the connection's secrets.
+        Event 15001 names what is not used of the connection.
+    :raises SettingsError: the file cannot be read, or lacks what only the connection has, or the connection is not
+        protected.
     :raises IgniteKafkaError: Kafka did not answer.
     """
     return status_of(clients_of(kafka_conn_id, secrets_file), connector, internal_topic_prefix)

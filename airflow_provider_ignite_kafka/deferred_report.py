@@ -19,7 +19,8 @@ from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.state.status import RunStatus, now_ms
 
 log = logging.getLogger(__name__)
-_LAG_EVERY_S, _LAG_TIMEOUT_S = 30.0, 5.0
+_LAG_EVERY_S = 30.0
+_LAG_TIMEOUT_S = 5.0
 _AWAY = (IgniteKafkaError, OSError, AirflowException, AirflowRuntimeError)
 
 
@@ -32,8 +33,10 @@ class DeferredReport:
 
     def __init__(self, monitor: RunMonitor, task: Any) -> None:
         configure_stats()
-        self._monitor, self._task = monitor, task
-        self._made_ms, self._lag_due = now_ms(), Interval(_LAG_EVERY_S)
+        self._monitor = monitor
+        self._task = task
+        self._made_ms = now_ms()
+        self._lag_due = Interval(_LAG_EVERY_S)
         self._metrics: RunMetrics | None = None
         self._spark_ui = ""
         self._lagging: Mapping[str, int] = {}
@@ -55,7 +58,8 @@ class DeferredReport:
 
     def _export(self, status: RunStatus) -> None:
         if self._metrics is None:
-            # a trigger that finds its run begun continues for another one, which has exported what was copied until then
+            # a trigger that finds its run begun continues for another one, which has exported what was copied until
+            # then
             before = status if status.started_ms < self._made_ms else self._earlier_run(status)
             self._metrics = RunMetrics(to_kafka=not self._monitor.run.sink, counted=before)
         self._metrics.update(status)
@@ -78,7 +82,9 @@ class DeferredReport:
                 return self._monitor.lag(status)
             if not run.streams or not run.ignite_conn_id:
                 return {}
-            reader = LagReader(run.connector, run.kafka_conn_id, run.ignite_conn_id, run.internal_topic_prefix, run.secrets_file)
+            reader = LagReader(
+                run.connector, run.kafka_conn_id, run.ignite_conn_id, run.internal_topic_prefix, run.secrets_file
+            )
             self._lagging = {**dict.fromkeys(self._lagging, 0), **reader.read(_LAG_TIMEOUT_S).counts()}
         except _AWAY as error:
             log.info("The lag is not known: %s", error)

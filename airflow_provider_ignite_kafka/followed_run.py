@@ -15,19 +15,23 @@ from ignite_kafka.state.status import PAUSED, RunStatus
 if TYPE_CHECKING:
     from airflow_provider_ignite_kafka.spark.request import Request
 
-ENDED, SILENT, NOT_STARTED, TIMED_OUT = "ended", "silent", "not started", "timed out"
+ENDED = "ended"
+SILENT = "silent"
+NOT_STARTED = "not started"
+TIMED_OUT = "timed out"
 """Why following ended: the run's record has an end; it reports nothing any more; it wrote no record in time; the
 task has timed out."""
 _MISSED_REPORTS = 6
-_MIN_POLL_S, _MAX_POLL_S = 1.0, 30.0
+_MIN_POLL_S = 1.0
+_MAX_POLL_S = 30.0
 
 
 @dataclass(frozen=True)
 class FollowedRun:
     """What a worker or a triggerer needs to follow a run: names and non-secret settings, ready for JSON.
 
-    Task state store and deferred triggers keep it over restarts and upgrades, so a field may be added with a default but never change its
-    meaning.
+    Task state store and deferred triggers keep it over restarts and upgrades, so a field may be added with a default
+    but never change its meaning.
 
     :param streams: whether the run follows a requested target state.
     :param continuous: whether a stop on request is the run's success.
@@ -36,7 +40,8 @@ class FollowedRun:
     :param start_s: seconds from the submission to the run's first record.
     :param poll_s: seconds between two polls.
     :param submitted_ms: time of the submission, in milliseconds since 1970.
-    :param max_tries: of the task at the submission; Airflow raises it when a user clears the task, and not for a retry. -1: not known.
+    :param max_tries: of the task at the submission; Airflow raises it when a user clears the task, and not for a retry.
+        -1: not known.
     :param until_ms: time at which a stream is asked to stop, in milliseconds since 1970; None: never.
     :param kafka_config: settings of Kafka clients without secrets; those of the connection override them.
     :param app_id: YARN application or driver pod; empty if spark-submit did not print it.
@@ -66,7 +71,9 @@ class FollowedRun:
     ignite_conn_id: str = ""
 
     @staticmethod
-    def of(request: Request, kafka_conn_id: str, spark_conn_id: str, start_s: float, ignite_conn_id: str = "") -> FollowedRun:
+    def of(
+        request: Request, kafka_conn_id: str, spark_conn_id: str, start_s: float, ignite_conn_id: str = ""
+    ) -> FollowedRun:
         """The run of a request that is about to be submitted."""
         settings = request.settings
         report_s = settings.progress_interval_ms / 1000
@@ -109,7 +116,8 @@ class RunWatch:
     """Decides after each poll whether a run is followed further."""
 
     def __init__(self, run: FollowedRun, now_ms: int, clock: Clock = time.monotonic) -> None:
-        self._silence_s, self._clock = run.silence_s, clock
+        self._silence_s = run.silence_s
+        self._clock = clock
         self._start = Deadline.after(max(0.0, run.start_s - (now_ms - run.submitted_ms) / 1000), clock)
         self._silence = Deadline.after(run.silence_s, clock)
         self._last: tuple[RunStatus, int] | None = None
@@ -126,7 +134,8 @@ class RunWatch:
         if status.ended_ms is not None:
             return ENDED
         if (status, written_ms) != self._last or status.state == PAUSED:
-            self._last, self._silence = (status, written_ms), Deadline.after(self._silence_s, self._clock)
+            self._last = (status, written_ms)
+            self._silence = Deadline.after(self._silence_s, self._clock)
         return self.unanswered()
 
     def unanswered(self) -> str | None:
@@ -135,7 +144,14 @@ class RunWatch:
 
 
 def active_try(
-    own_runs: str, owner_run_id: str, status: RunStatus | None, written_ms: int, now_ms: int, silence_s: float, *, stop_requested: bool
+    own_runs: str,
+    owner_run_id: str,
+    status: RunStatus | None,
+    written_ms: int,
+    now_ms: int,
+    silence_s: float,
+    *,
+    stop_requested: bool,
 ) -> bool:
     """Whether the connector's newest run is an earlier try of this task that a new try may follow.
 

@@ -20,11 +20,15 @@ _CONNECTION = "Airflow connection"
 # templated arguments of operators that are no settings
 _ARGUMENTS = {
     "connector": Setting(NAME, "Name of the connector"),
-    "force": Setting(BOOLEAN, "Clean up even if the connector did not stop gracefully; the changes in its backlog are then lost"),
+    "force": Setting(
+        BOOLEAN, "Clean up even if the connector did not stop gracefully; the changes in its backlog are then lost"
+    ),
     "snapshot_id": Setting(
         TEXT, "Runs of one snapshot id send each entry once, over all of them; empty: each run is a snapshot of its own"
     ),
-    "run_for": Setting(TEXT, "Time after which a stream ends gracefully, such as 8:00:00 or PT8H; empty: it is stopped by hand"),
+    "run_for": Setting(
+        TEXT, "Time after which a stream ends gracefully, such as 8:00:00 or PT8H; empty: it is stopped by hand"
+    ),
     "ignite_conn_id": Setting(TEXT, f"{_CONNECTION} of the Ignite cluster"),
     "kafka_conn_id": Setting(TEXT, f"{_CONNECTION} of the Kafka cluster"),
     "conn_id": Setting(TEXT, f"{_CONNECTION} of Spark"),
@@ -62,12 +66,13 @@ class Form:
         with DAG("manual", schedule=None, **FORM.dag_arguments):
             IgniteToKafkaOperator(task_id="copy", **FORM.arguments)
 
-    Type, limits, values to choose from and description of a field are those of the setting or argument. Airflow checks the values where
-    the Dag is triggered and again on the worker, also those of the API.
+    Type, limits, values to choose from and description of a field are those of the setting or argument. Airflow checks
+    the values where the Dag is triggered and again on the worker, also those of the API.
 
     :param operator: operator that gets the values.
-    :param fields: default of each field by its name, or Choices, or a Param of the author's. A field is a setting, or one of ``connector``,
-        ``force``, ``snapshot_id``, ``run_for``, ``ignite_conn_id``, ``kafka_conn_id`` and ``conn_id`` as the operator has them.
+    :param fields: default of each field by its name, or Choices, or a Param of the author's. A field is a setting, or
+        one of ``connector``, ``force``, ``snapshot_id``, ``run_for``, ``ignite_conn_id``, ``kafka_conn_id`` and
+        ``conn_id`` as the operator has them.
     :param sections: further fields by the heading of their section.
     :param settings: settings that are no fields.
     :raises SettingsError: a name is unknown, with the nearest one, or a default is wrong.
@@ -106,11 +111,16 @@ class Form:
     def _definition(self, name: str) -> Setting:
         direction = self.operator.direction
         if is_of_connections(name):
-            raise SettingsError("the connection decides it", "Offer the connection's id in the form", setting=name, set_in="form")
+            raise SettingsError(
+                "the connection decides it", "Offer the connection's id in the form", setting=name, set_in="form"
+            )
         known = {**direction.known(), **self._own}
         if name not in known:
             raise SettingsError(
-                f"{self.operator.__name__} has no such setting or argument", did_you_mean(name, known), setting=name, set_in="form"
+                f"{self.operator.__name__} has no such setting or argument",
+                did_you_mean(name, known),
+                setting=name,
+                set_in="form",
             )
         if known[name].unsupported is None:
             raise SettingsError("it is not available yet", "Leave it out of the form", setting=name, set_in="form")
@@ -156,7 +166,10 @@ def _schema(name: str, definition: Setting) -> dict[str, Any]:
         case "list":
             return {"type": ["array", "null"], "items": {"type": "string"}}
     if "enum" in limits:
-        return {"type": "string", "enum": [value for value in limits["enum"] if value not in (definition.unsupported or ())]}
+        return {
+            "type": "string",
+            "enum": [value for value in limits["enum"] if value not in (definition.unsupported or ())],
+        }
     return {"type": ["string", "null"] if _may_be_empty(definition) else "string", **limits}
 
 
@@ -169,9 +182,17 @@ def _may_be_empty(definition: Setting) -> bool:
 
 
 def _check_choices(name: str, choices: Choices) -> None:
-    if isinstance(choices.values, str) or not choices.values or not all(isinstance(value, str) for value in choices.values):
+    if (
+        isinstance(choices.values, str)
+        or not choices.values
+        or not all(isinstance(value, str) for value in choices.values)
+    ):
         raise SettingsError(
-            "Choices has no list of texts", "Name at least one value", setting=name, value=repr(choices.values), set_in="form"
+            "Choices has no list of texts",
+            "Name at least one value",
+            setting=name,
+            value=repr(choices.values),
+            set_in="form",
         )
 
 
@@ -181,9 +202,13 @@ def _with_choices(schema: Mapping[str, Any], choices: Choices) -> tuple[dict[str
     labels = {"values_display": dict(choices.labels)} if choices.labels else {}
     if "array" in schema["type"]:
         items = {"type": "string", "enum": values}
-        return {**schema, **labels, "items": items, "examples": values}, values if choices.default is None else list(choices.default)
+        return {**schema, **labels, "items": items, "examples": values}, values if choices.default is None else list(
+            choices.default
+        )
     without_pattern = {name: limit for name, limit in schema.items() if name != "pattern"}
-    return {**without_pattern, **labels, "type": "string", "enum": values}, values[0] if choices.default is None else choices.default
+    return {**without_pattern, **labels, "type": "string", "enum": values}, values[
+        0
+    ] if choices.default is None else choices.default
 
 
 def _checked_default(name: str, definition: Setting, value: object, direction: type[ConnectorSettings]) -> Any:
@@ -200,6 +225,12 @@ def _checked_default(name: str, definition: Setting, value: object, direction: t
 
 def _check_choice(name: str, value: object, schema: Mapping[str, Any]) -> None:
     choices = schema.get("enum", schema.get("items", {}).get("enum"))
-    wrong = [] if choices is None else [one for one in (value if isinstance(value, list) else [value]) if one not in choices]
+    wrong = (
+        []
+        if choices is None
+        else [one for one in (value if isinstance(value, list) else [value]) if one not in choices]
+    )
     if wrong:
-        raise SettingsError("the default is none of the values to choose from", setting=name, value=repr(wrong[0]), set_in="form")
+        raise SettingsError(
+            "the default is none of the values to choose from", setting=name, value=repr(wrong[0]), set_in="form"
+        )

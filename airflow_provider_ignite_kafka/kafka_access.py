@@ -21,8 +21,10 @@ def connection_clients(
     """Clients of an Airflow connection.
 
     :param own: settings of clients that the connection overrides.
-    :param allow_insecure: whether the connector's settings accept an unprotected connection; that does not cover credentials.
-    :raises SettingsError: the file cannot be read, or lacks what only the connection has, or the connection is not protected.
+    :param allow_insecure: whether the connector's settings accept an unprotected connection; that does not cover
+        credentials.
+    :raises SettingsError: the file cannot be read, or lacks what only the connection has, or the connection is not
+        protected.
     """
     config = kafka_config(kafka_conn_id)
     connections = Connections(IgniteEndpoint(), IgniteCredentials(), config, {})
@@ -39,5 +41,7 @@ def monitor_of_run(run: FollowedRun) -> RunMonitor:
 
     :raises SettingsError: see :func:`connection_clients`.
     """
-    clients = connection_clients(run.kafka_conn_id, run.secrets_file, run.kafka_config, allow_insecure=run.allow_insecure_connections)
+    clients = connection_clients(
+        run.kafka_conn_id, run.secrets_file, run.kafka_config, allow_insecure=run.allow_insecure_connections
+    )
     return RunMonitor(run, KafkaRunRecords(clients, run.internal_topic_prefix, run.connector))

@@ -10,9 +10,9 @@ metric                           kind      value
 ``ignite_kafka.lag``             gauge     changes or records that are yet to be copied
 ================================ ========= ================================================================
 
-Tags are ``connector``, and ``cache``, ``topic`` or ``event``. StatsD without tags would add all connectors up. So, as Airflow does for its
-own metrics, each value is exported under a name with its tags as well, ``ignite_kafka.records.<connector>.<cache>``, unless option
-``legacy_names_on`` of section ``[metrics]`` is false.
+Tags are ``connector``, and ``cache``, ``topic`` or ``event``. StatsD without tags would add all connectors up. So, as
+Airflow does for its own metrics, each value is exported under a name with its tags as well,
+``ignite_kafka.records.<connector>.<cache>``, unless option ``legacy_names_on`` of section ``[metrics]`` is false.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class RunMetrics:
     """Exports what a run adds to its counts from one status record to the next.
 
     :param to_kafka: the direction.
-    :param counted: status whose counts were exported before: of an earlier run of the same snapshot, or of the same run.
+    :param counted: status whose counts were exported before: of an earlier run of the same snapshot, or of the same
+        run.
     """
 
     def __init__(self, *, to_kafka: bool, counted: RunStatus | None = None) -> None:
@@ -42,24 +43,34 @@ class RunMetrics:
         self._events: Mapping[str, int] = {}
         self._run_id = ""
         if counted is not None:
-            self._counted, self._events, self._run_id = counted.caches, counted.events, counted.run_id
+            self._counted = counted.caches
+            self._events = counted.events
+            self._run_id = counted.run_id
         self._with_names = conf.getboolean("metrics", "legacy_names_on", fallback=True)
 
     def update(self, status: RunStatus) -> None:
         """Export the differences to the last status."""
         if status.already_complete:
             return
-        if status.run_id != self._run_id:  # a snapshot's entries and records go on from those of its earlier runs, bytes and events do not
+        if (
+            status.run_id != self._run_id
+        ):  # a snapshot's entries and records go on from those of its earlier runs, bytes and events do not
             self._counted = {name: replace(counts, bytes=0) for name, counts in self._counted.items()}
-            self._events, self._run_id = {}, status.run_id
+            self._events = {}
+            self._run_id = status.run_id
         for name, now in status.caches.items():
             before = self._counted.get(name, CacheStatus(""))
             done = (now.records, before.records) if self._to_kafka else (now.entries, before.entries)
-            for metric, (value, known) in (("records", done), ("bytes", (now.bytes, before.bytes)), ("skipped", (now.bad, before.bad))):
+            for metric, (value, known) in (
+                ("records", done),
+                ("bytes", (now.bytes, before.bytes)),
+                ("skipped", (now.bad, before.bad)),
+            ):
                 self._count(metric, value - known, status.connector, "cache", name)
         for event, count in status.events.items():
             self._count("events", count - self._events.get(event, 0), status.connector, "event", event)
-        self._counted, self._events = {**self._counted, **status.caches}, status.events
+        self._counted = {**self._counted, **status.caches}
+        self._events = status.events
 
     def lag(self, connector: str, lag: Mapping[str, int]) -> None:
         """Export the lag of a connector.
@@ -82,12 +93,18 @@ class RunMetrics:
 
 def enabled() -> bool:
     """Whether Airflow exports metrics; without, nothing is read for them."""
-    return any(conf.getboolean("metrics", name, fallback=False) for name in ("statsd_on", "statsd_datadog_enabled", "otel_on"))
+    return any(
+        conf.getboolean("metrics", name, fallback=False) for name in ("statsd_on", "statsd_datadog_enabled", "otel_on")
+    )
 
 
 def counted_before(runs: Iterable[RunStatus], status: RunStatus) -> RunStatus | None:
     """The last run of a snapshot before the run of a status; None without one, and for a run that is no snapshot."""
-    same = [run for run in runs if status.snapshot_id and run.snapshot_id == status.snapshot_id and run.run_id != status.run_id]
+    same = [
+        run
+        for run in runs
+        if status.snapshot_id and run.snapshot_id == status.snapshot_id and run.run_id != status.run_id
+    ]
     return max(same, key=lambda run: run.started_ms, default=None)
 
 

@@ -15,13 +15,19 @@ _OF_CONNECTIONS = ("ignite_address", "ignite_tls_", "bootstrap_servers")
 
 
 def check_settings(
-    settings: object, direction: type[ConnectorSettings], arguments: Mapping[str, Any], *, dag: str, task: str, complete: bool = True
+    settings: object,
+    direction: type[ConnectorSettings],
+    arguments: Mapping[str, Any],
+    *,
+    dag: str,
+    task: str,
+    complete: bool = True,
 ) -> None:
     """Check the settings of an operator as far as the Dag file has them.
 
-    Names are always checked, values unless they are templates or come from other tasks, and settings that depend on one another if every
-    value is known. What the connections decide, addresses and TLS, is not compared with other settings. The path of a settings file is
-    not checked, because the file is on the worker.
+    Names are always checked, values unless they are templates or come from other tasks, and settings that depend on one
+    another if every value is known. What the connections decide, addresses and TLS, is not compared with other
+    settings. The path of a settings file is not checked, because the file is on the worker.
 
     :param arguments: arguments of the operator that override settings of the same name; None: not given.
     :param complete: whether these are all settings of the task; False: no setting is compared with another.
@@ -31,7 +37,11 @@ def check_settings(
     if not isinstance(settings, Mapping):
         return
     try:
-        _check({**settings, **{name: value for name, value in arguments.items() if value is not None}}, direction, complete=complete)
+        _check(
+            {**settings, **{name: value for name, value in arguments.items() if value is not None}},
+            direction,
+            complete=complete,
+        )
     except IgniteKafkaError as error:
         error.where.update(dag=dag, task=task)
         raise

@@ -15,7 +15,9 @@ from ignite_kafka.state.status import STOPPED, RunStatus, now_ms
 if TYPE_CHECKING:
     from ignite_kafka.settings.connector import ConnectorSettings
 
-_CLOCK = re.compile(r"(?:(?P<days>\d+) days?, )?(?P<hours>\d+):(?P<minutes>\d\d):(?P<seconds>\d\d)")  # as str() of a timedelta
+_CLOCK = re.compile(
+    r"(?:(?P<days>\d+) days?, )?(?P<hours>\d+):(?P<minutes>\d\d):(?P<seconds>\d\d)"
+)  # as str() of a timedelta
 _ISO_8601 = re.compile(r"P(?:(?P<days>\d+)D)?(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+)S)?)?")
 
 
@@ -27,11 +29,15 @@ def duration_ms(run_for: Any, settings: ConnectorSettings) -> int | None:
     if run_for is None or run_for == "":
         return None
     if settings.run_mode != "continuous":
-        raise SettingsError("run_for is of streams", "Set run_mode to continuous, or leave run_for out.", run_mode=settings.run_mode)
+        raise SettingsError(
+            "run_for is of streams", "Set run_mode to continuous, or leave run_for out.", run_mode=settings.run_mode
+        )
     found = _parsed(run_for)
     if found is None or found <= timedelta(0):
         raise SettingsError(
-            f"run_for is {run_for!r}", "Give a timedelta, seconds, or text such as 8:00:00 or PT8H, longer than 0.", setting="run_for"
+            f"run_for is {run_for!r}",
+            "Give a timedelta, seconds, or text such as 8:00:00 or PT8H, longer than 0.",
+            setting="run_for",
         )
     return int(found / timedelta(milliseconds=1))
 
@@ -52,7 +58,8 @@ def _parsed(run_for: Any) -> timedelta | None:
 def until_ms(tries: Iterable[RunStatus], run_for_ms: int, at_ms: int) -> int:
     """Time at which the task's stream is to end, in milliseconds since 1970: `run_for_ms` after its first try began.
 
-    Tries of a period that was run to its end do not count, so that a task that is cleared after its success runs once more.
+    Tries of a period that was run to its end do not count, so that a task that is cleared after its success runs once
+    more.
 
     :param tries: records of the task's tries, oldest first.
     :param at_ms: the time now.

@@ -53,7 +53,9 @@ class KafkaRunRecords:
     """:class:`RunRecords` of a connector in Kafka."""
 
     def __init__(self, clients: KafkaClients, internal_topic_prefix: str, connector: str) -> None:
-        self._clients, self._prefix, self._connector = clients, internal_topic_prefix, connector
+        self._clients = clients
+        self._prefix = internal_topic_prefix
+        self._connector = connector
 
     def run(self, run_id: str) -> tuple[RunStatus | None, int]:
         """See :meth:`RunRecords.run`."""
@@ -73,7 +75,9 @@ class KafkaRunRecords:
         """See :meth:`RunRecords.request_stop`."""
         from ignite_kafka.state.target_state import STOPPED, write_target
 
-        write_target(self._clients, Topics(self._clients), self._prefix, self._connector, STOPPED, generation=generation)
+        write_target(
+            self._clients, Topics(self._clients), self._prefix, self._connector, STOPPED, generation=generation
+        )
 
     def stopped_generation(self) -> int:
         """See :meth:`RunRecords.stopped_generation`."""
@@ -151,7 +155,10 @@ class RunMonitor:
 
         :param own_runs: prefix of the run ids of all tries of this task.
         """
-        return sorted((run for run_id, run in self._records.runs().items() if run_id.startswith(own_runs)), key=lambda run: run.started_ms)
+        return sorted(
+            (run for run_id, run in self._records.runs().items() if run_id.startswith(own_runs)),
+            key=lambda run: run.started_ms,
+        )
 
     def active_try(self, own_runs: str) -> str | None:
         """Run id of an earlier try of this task that is still active; see :func:`.followed_run.active_try`."""
@@ -160,7 +167,9 @@ class RunMonitor:
             return None
         status, written_ms = self._records.run(owner.run_id)
         stop_requested = self.stop_requested(owner.generation)
-        found = active_try(own_runs, owner.run_id, status, written_ms, now_ms(), self.run.silence_s, stop_requested=stop_requested)
+        found = active_try(
+            own_runs, owner.run_id, status, written_ms, now_ms(), self.run.silence_s, stop_requested=stop_requested
+        )
         return owner.run_id if found else None
 
     def superseded_by(self, own_runs: str) -> RunStatus | None:
@@ -181,8 +190,8 @@ def check_clusters(request: Request, *, ignite: bool, timeout_s: float = _CHECK_
 
     A wrong address, password or certificate is found in seconds, before a Spark app starts.
 
-    :param ignite: whether this worker must reach Ignite. In cluster mode only the driver must: a worker that no node answers at all
-        logs that, but a refused certificate or password and a file that cannot be used are errors.
+    :param ignite: whether this worker must reach Ignite. In cluster mode only the driver must: a worker that no node
+        answers at all logs that, but a refused certificate or password and a file that cannot be used are errors.
     :raises IgniteKafkaError: a cluster does not answer.
     """
     KafkaClients.of(request.settings, request.secrets).check(timeout_s)

@@ -14,7 +14,8 @@ from ignite_kafka.settings.connector import NAME
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
-_NAME_LETTERS, _NAME_KEPT = frozenset(string.ascii_letters + string.digits + "._-"), 160
+_NAME_LETTERS = frozenset(string.ascii_letters + string.digits + "._-")
+_NAME_KEPT = 160
 
 
 @dataclass(frozen=True)
@@ -31,18 +32,22 @@ class RunNames:
         task = context["ti"]
         mapped = [str(task.map_index)] if task.map_index is not None and task.map_index >= 0 else []
         snapshot_id = "/".join([task.dag_id, task.task_id, task.run_id, *mapped])
-        return RunNames(connector_name(".".join([task.dag_id, task.task_id, *mapped])), snapshot_id, f"{snapshot_id}/{uuid.uuid4()}")
+        return RunNames(
+            connector_name(".".join([task.dag_id, task.task_id, *mapped])), snapshot_id, f"{snapshot_id}/{uuid.uuid4()}"
+        )
 
 
 def connector_name(name: str) -> str:
     """A valid connector name made of Dag and task ids, which may be longer and hold letters beyond ASCII.
 
-    A valid name is unchanged. In another one letters lose their accents, other characters become ``_``, and a digest of the whole name
-    is appended to keep it unique: ``größe.kopie`` is ``gro_e.kopie-315b967c``.
+    A valid name is unchanged. In another one letters lose their accents, other characters become ``_``, and a digest of
+    the whole name is appended to keep it unique: ``größe.kopie`` is ``gro_e.kopie-315b967c``.
     """
     try:
         return str(NAME.parse(name))
     except ValueError:
         plain = unicodedata.normalize("NFKD", name)
-        kept = "".join(letter if letter in _NAME_LETTERS else "_" for letter in plain if not unicodedata.combining(letter))
+        kept = "".join(
+            letter if letter in _NAME_LETTERS else "_" for letter in plain if not unicodedata.combining(letter)
+        )
         return f"{kept[:_NAME_KEPT]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

@@ -20,8 +20,13 @@ class ProgressLog:
     :param lag: records that are yet to be copied, by topic; an error of it leaves the lag out.
     """
 
-    def __init__(self, log: Any, lag: Lag = lambda _status: {}, interval_s: float = 60.0, clock: Clock = time.monotonic) -> None:
-        self.log, self._lag, self._interval_s, self._clock = log, lag, interval_s, clock
+    def __init__(
+        self, log: Any, lag: Lag = lambda _status: {}, interval_s: float = 60.0, clock: Clock = time.monotonic
+    ) -> None:
+        self.log = log
+        self._lag = lag
+        self._interval_s = interval_s
+        self._clock = clock
         self._next = Deadline.after(0.0, clock)
         self._state = ""
         self._shown: tuple[str, ...] = ()
@@ -30,7 +35,8 @@ class ProgressLog:
         """Log what differs from the lines logged last, if it is time."""
         if status.state == self._state and not self._next.expired:
             return
-        self._state, self._next = status.state, Deadline.after(self._interval_s, self._clock)
+        self._state = status.state
+        self._next = Deadline.after(self._interval_s, self._clock)
         lines = progress_lines(status, self._known_lag(status))
         for line in lines:
             if line not in self._shown:

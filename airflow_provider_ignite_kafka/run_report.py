@@ -32,13 +32,17 @@ class RunReport:
     """
 
     def __init__(self, context: Context, request: Request, outlets: Sequence[Any], kafka_conn_id: str) -> None:
-        self._context, self._outlets = context, tuple(outlets)
+        self._context = context
+        self._outlets = tuple(outlets)
         self.request = request
         self.copied: Copied = clusters_of(request.settings)
-        self._connector_url = links.connector_url(kafka_conn_id, request.settings.name, request.settings.internal_topic_prefix)
+        self._connector_url = links.connector_url(
+            kafka_conn_id, request.settings.name, request.settings.internal_topic_prefix
+        )
         self._spark_ui = ""
         self._metrics: RunMetrics | None = None
-        self._made_ms, self._lag_due = now_ms(), Interval(_LAG_EVERY_S)
+        self._made_ms = now_ms()
+        self._lag_due = Interval(_LAG_EVERY_S)
 
     def started(self) -> None:
         """Report that the run is about to start."""
@@ -53,7 +57,8 @@ class RunReport:
         """Report a status record of the run that goes on."""
         if not self._spark_ui:
             self._push_spark_ui(status.spark_ui)
-        # a task that found its run already begun continues for a killed one, which has exported what was copied until then
+        # a task that found its run already begun continues for a killed one, which has exported what was copied until
+        # then
         self._export(status, counted=status.started_ms < self._made_ms, lag=self._lag_due.due())
 
     def ended(self, status: RunStatus | None, *, succeeded: bool, counted: bool = False) -> None:
@@ -70,7 +75,11 @@ class RunReport:
         if status is not None:
             self._export(status, counted=counted, lag=True)
             links.push(self._context, links.SparkLink, links.history_url(status.application_id))
-            links.push(self._context, links.TopicLink, links.topic_url({one.topic: one.records for one in status.caches.values()}))
+            links.push(
+                self._context,
+                links.TopicLink,
+                links.topic_url({one.topic: one.records for one in status.caches.values()}),
+            )
 
     def _export(self, status: RunStatus, *, counted: bool, lag: bool) -> None:
         """Export metrics.

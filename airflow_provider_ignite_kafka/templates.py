@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 class TypedTemplates:
     """Operator mixin: a template of one expression renders to the value of the expression, any other template to text.
 
-    Jinja's native environment evaluates every text that looks like a Python literal, so that a connector's name ``2024`` from a form
-    becomes a number, ``1e5`` another name and ``None`` no name. With this mixin text stays text, and lists, numbers and booleans keep
-    their types.
+    Jinja's native environment evaluates every text that looks like a Python literal, so that a connector's name
+    ``2024`` from a form becomes a number, ``1e5`` another name and ``None`` no name. With this mixin text stays text,
+    and lists, numbers and booleans keep their types.
     """
 
     def _render(self, template: Any, context: Context, dag: DAG | None = None) -> Any:

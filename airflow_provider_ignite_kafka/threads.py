@@ -1,6 +1,7 @@
 """Blocking calls of triggers, each in a daemon thread of its own, awaited up to a deadline.
 
-Airflow's triggerer runs the blocking calls of all triggers in one executor: calls that hang would use it up, and delay its end.
+Airflow's triggerer runs the blocking calls of all triggers in one executor: calls that hang would use it up, and delay
+its end.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class RepeatedCall(Generic[T]):
     """A blocking call that is made again and again, each time in a thread of its own and never beside itself."""
 
     def __init__(self, function: Callable[[], T], name: str) -> None:
-        self._function, self._name = function, name
+        self._function = function
+        self._name = name
         self._running: Future[T] | None = None
 
     async def ended(self, deadline: Deadline) -> Future[T] | None:
@@ -53,7 +55,8 @@ class RepeatedCall(Generic[T]):
             self._running = in_thread(self._function, self._name)
         if not await has_ended(self._running, deadline):
             return None
-        ended, self._running = self._running, None
+        ended = self._running
+        self._running = None
         return ended
 
 

@@ -48,13 +48,21 @@ PARTS: dict[str, Part] = {
 
 def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     """Parse the command line."""
-    parser = argparse.ArgumentParser("python -m benchmarks", description="Ours and the peers in turn on the same servers and data.")
-    parser.add_argument(
-        "--quick", action="store_true", help="small sizes, about a minute: tests that the benchmarks run; its figures mean nothing"
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks", description="Ours and the peers in turn on the same servers and data."
     )
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART", help=f"some of: {', '.join(PARTS)}")
     parser.add_argument(
-        "--write", action="store_true", help=f"write the report to {PAGE.relative_to(CHECKOUT)} too; of some parts, their sections"
+        "--quick",
+        action="store_true",
+        help="small sizes, about a minute: tests that the benchmarks run; its figures mean nothing",
+    )
+    parser.add_argument(
+        "--parts", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART", help=f"some of: {', '.join(PARTS)}"
+    )
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help=f"write the report to {PAGE.relative_to(CHECKOUT)} too; of some parts, their sections",
     )
     return parser.parse_args(words)
 
@@ -87,7 +95,9 @@ def main(words: Sequence[str] | None = None) -> int:
     finally:
         shutil.rmtree(work, ignore_errors=True)
     command = (
-        "make bench" if chosen.parts == list(PARTS) and not chosen.quick else f"python -m benchmarks {' '.join(words or sys.argv[1:])}"
+        "make bench"
+        if chosen.parts == list(PARTS) and not chosen.quick
+        else f"python -m benchmarks {' '.join(words or sys.argv[1:])}"
     )
     text = document(sections, command, time.monotonic() - started)
     if chosen.write:

@@ -21,7 +21,8 @@ _NODE = re.compile(r" entries=(\d+) bytes=(\d+) written=\d+ fill=([\d.]+)")
 class Capture:
     """The capture of one cache for one connector, with the service's default settings; a context manager.
 
-    :ivar most_entries: highest number of changes in the node's buffers; `most_bytes` and `most_fill`: the same of their bytes and fill.
+    :ivar most_entries: highest number of changes in the node's buffers; `most_bytes` and `most_fill`: the same of their
+        bytes and fill.
     :ivar given_up: number of units whose changes were given up.
     """
 
@@ -49,7 +50,9 @@ class Capture:
                 marks = self._service.units(self._connector).marks
                 self.given_up = max(self.given_up, int(np.count_nonzero(marks & GIVEN_UP)))
             self._on = False
-            self._service.force_stop(self._connector, True)  # a run of the connector may have given the capture a secret
+            self._service.force_stop(
+                self._connector, True
+            )  # a run of the connector may have given the capture a secret
 
     def barrier(self) -> None:
         """Return when all captured changes are in the backlog."""
@@ -69,7 +72,9 @@ class Capture:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._done.set()
         self._thread.join()
         self.end()

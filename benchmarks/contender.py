@@ -51,7 +51,12 @@ class Contender:
     """
 
     def __init__(
-        self, name: str, command: Sequence[str], log: Path, servers: Mapping[str, int], env: Mapping[str, str] | None = None
+        self,
+        name: str,
+        command: Sequence[str],
+        log: Path,
+        servers: Mapping[str, int],
+        env: Mapping[str, str] | None = None,
     ) -> None:
         self.name, self._command, self._log, self._servers, self._env = name, list(command), log, servers, env
         self._process: subprocess.Popen[str] | None = None
@@ -120,5 +125,7 @@ class Contender:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()

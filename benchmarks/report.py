@@ -44,7 +44,10 @@ def table_text(table: Table) -> str:
     rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
     lines = [table.headers, tuple(rule), *table.rows]
     cells = [
-        [text.ljust(width) if not at else text.rjust(width) for at, (text, width) in enumerate(zip(line, widths, strict=True))]
+        [
+            text.ljust(width) if not at else text.rjust(width)
+            for at, (text, width) in enumerate(zip(line, widths, strict=True))
+        ]
         for line in lines
     ]
     return "\n".join(f"| {' | '.join(line)} |" for line in cells)
@@ -60,7 +63,19 @@ def section_text(section: Section) -> str:
 
 def series_table(series: Sequence[Series]) -> Table:
     """Speed, and CPU of each process; medians of the warm rounds."""
-    headers = ("", "cold/s", "warm/s", "least..most", "own CPU µs", "driver", "JVM", "workers", "Ignite µs", "broker µs", "all µs")
+    headers = (
+        "",
+        "cold/s",
+        "warm/s",
+        "least..most",
+        "own CPU µs",
+        "driver",
+        "JVM",
+        "workers",
+        "Ignite µs",
+        "broker µs",
+        "all µs",
+    )
     return Table(headers, tuple(map(_series_row, series)))
 
 
@@ -96,7 +111,10 @@ def document(sections: Sequence[Section], command: str, seconds: float) -> str:
         "/proc/<pid>/stat: *driver* is a Python process, *JVM* a Java process (Spark's, or the peer itself), *workers* are Spark's Python "
         "workers."
     )
-    return "\n\n".join(["# Benchmarks", wrapped(f"{written} {machine()}"), wrapped(method), *map(section_text, sections)]) + "\n"
+    return (
+        "\n\n".join(["# Benchmarks", wrapped(f"{written} {machine()}"), wrapped(method), *map(section_text, sections)])
+        + "\n"
+    )
 
 
 def updated(page: str, sections: Sequence[Section], command: str) -> str:
@@ -106,18 +124,27 @@ def updated(page: str, sections: Sequence[Section], command: str) -> str:
     texts |= {section.title: section_text(section) for section in sections}
     titles = ", ".join(f"*{section.title}*" for section in sections)
     date, load = time.strftime("%Y-%m-%d", time.gmtime()), os.getloadavg()[1]
-    line = wrapped(f"Measured later, by `{command}` on {date}, load of the last five minutes at the end {load:.1f}: {titles}.")
+    line = wrapped(
+        f"Measured later, by `{command}` on {date}, load of the last five minutes at the end {load:.1f}: {titles}."
+    )
     return "\n\n".join([head, line, *texts.values()]) + "\n"
 
 
 def machine() -> str:
     """Processor, memory, versions and load: without them a figure says nothing."""
     cpu = next(
-        (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), "?"
+        (
+            line.split(":")[1].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ),
+        "?",
     )
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     java = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True).stderr.split('"')[1]
-    packages = ", ".join(f"{name} {version(name)}" for name in ("pyspark", "pyarrow", "polars", "confluent-kafka", "pyignite"))
+    packages = ", ".join(
+        f"{name} {version(name)}" for name in ("pyspark", "pyarrow", "polars", "confluent-kafka", "pyignite")
+    )
     load = os.getloadavg()[1]
     return (
         f"Machine: {os.cpu_count()} cores ({cpu}), {memory:.0f} GiB; Python {platform.python_version()}, Java {java}, {packages}. "

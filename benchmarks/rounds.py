@@ -78,7 +78,8 @@ def in_turn(cases: Sequence[Case], rounds: int, log: Log) -> dict[str, Series]:
             turn = "cold" if number == 0 else f"round {number}"
             log(f"  {turn}: {case.label}: {one.entries:,} in {one.seconds:.2f} s, {one.per_second:,.0f}/s")
     return {
-        case.label: Series(case.label, case.contender.start_seconds, found[case.label][0], tuple(found[case.label][1:])) for case in cases
+        case.label: Series(case.label, case.contender.start_seconds, found[case.label][0], tuple(found[case.label][1:]))
+        for case in cases
     }
 
 
@@ -91,5 +92,6 @@ def cpu_ratio(ours: Series, peer: Series) -> float:
     """How many times as little CPU an entry, servers included."""
     pairs = zip(ours.warm, peer.warm, strict=True)
     return statistics.median(
-        sum(map(other.microseconds, other.cpu_seconds)) / sum(map(one.microseconds, one.cpu_seconds)) for one, other in pairs
+        sum(map(other.microseconds, other.cpu_seconds)) / sum(map(one.microseconds, one.cpu_seconds))
+        for one, other in pairs
     )

@@ -68,7 +68,9 @@ class SimulatedScan:
     :param broken: names of caches whose scan ends the run, so that another one can continue it.
     """
 
-    def __init__(self, broken: Collection[str], _cluster: object, cache: CacheInfo, partitions: Sequence[int], _size: object) -> None:
+    def __init__(
+        self, broken: Collection[str], _cluster: object, cache: CacheInfo, partitions: Sequence[int], _size: object
+    ) -> None:
         self._broken, self._cache, self.left = broken, cache, list(partitions)
 
     def begin(self) -> None:
@@ -95,7 +97,13 @@ def connect(caches: int, *_: object) -> Cluster:
 
 
 def simulated_slots(
-    caches: int, broken: Sequence[str], plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, ends: Sequence[int] | None
+    caches: int,
+    broken: Sequence[str],
+    plan: TransferPlan,
+    secrets: Secrets,
+    slots: Sequence[int],
+    attempt: int,
+    ends: Sequence[int] | None,
 ) -> Iterator[SlotResult]:
     """Copy slots of simulated caches, as the Spark task of a snapshot does."""
     scan: Any = partial(SimulatedScan, frozenset(broken))

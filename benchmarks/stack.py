@@ -38,7 +38,8 @@ class Sizes:
     :param watched_s: seconds for which records of a stream are read.
     :param partitions: of each cache; None: Ignite's default.
     :param java_options: of Ignite's node and of the broker.
-    :param caches: simulated caches of 1,024 partitions each, for planning; ``idle_caches``: real ones that are polled, each number in turn.
+    :param caches: simulated caches of 1,024 partitions each, for planning; ``idle_caches``: real ones that are polled,
+        each number in turn.
     """
 
     trades: int = 500_000
@@ -117,7 +118,9 @@ class Stack:
             self._exit = starting.pop_all()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._exit.close()
 
     @property
@@ -149,7 +152,9 @@ class Stack:
 
     def produce(self, topic: str, records: Iterable[tuple[bytes, bytes]]) -> None:
         """Send records of key and value, in their order, to the partitions of Java clients."""
-        producer = Producer({**self.kafka.client_config, "linger.ms": 20, "compression.type": "lz4", "partitioner": "murmur2_random"})
+        producer = Producer(
+            {**self.kafka.client_config, "linger.ms": 20, "compression.type": "lz4", "partitioner": "murmur2_random"}
+        )
         for key, value in records:
             while True:
                 try:
@@ -161,7 +166,11 @@ class Stack:
 
     def python(self, module: str, name: str) -> AbstractContextManager[Contender]:
         """A contender of this package."""
-        environment = {**os.environ, "PYTHONPATH": f"{CHECKOUT}:{CHECKOUT / 'spark_apps'}", "BENCH_WORK": str(self.work)}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": f"{CHECKOUT}:{CHECKOUT / 'spark_apps'}",
+            "BENCH_WORK": str(self.work),
+        }
         return self._contender(module, name, [sys.executable, "-m", f"benchmarks.contenders.{module}"], environment)
 
     def java(self, main: str) -> AbstractContextManager[Contender]:
@@ -170,12 +179,16 @@ class Stack:
         return self._contender(main, main, java_command(main, [], places, ["-Xmx2g", *IGNITE_JAVA_OPTIONS]), None)
 
     @contextmanager
-    def _contender(self, program: str, name: str, command: list[str], environment: Mapping[str, str] | None) -> Iterator[Contender]:
+    def _contender(
+        self, program: str, name: str, command: list[str], environment: Mapping[str, str] | None
+    ) -> Iterator[Contender]:
         """A new process, whose first round is a cold one; if contenders are shared, the process of an earlier part."""
         log = self.work / "logs" / f"{name}.log"
         if self.sizes.shared:
             if program not in self._shared:
-                self._shared[program] = self._exit.enter_context(Contender(program, command, log, self.servers, environment))
+                self._shared[program] = self._exit.enter_context(
+                    Contender(program, command, log, self.servers, environment)
+                )
             yield self._shared[program]
         else:
             with Contender(name, command, log, self.servers, environment) as contender:

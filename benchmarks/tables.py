@@ -16,7 +16,14 @@ from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.types.type_table import java_type, object_field
 from tools import entries
 
-_LONG, _INT, _DOUBLE, _TEXT, _TIME, _BOOL = pa.int64(), pa.int32(), pa.float64(), pa.string(), pa.timestamp("us", "UTC"), pa.bool_()
+_LONG, _INT, _DOUBLE, _TEXT, _TIME, _BOOL = (
+    pa.int64(),
+    pa.int32(),
+    pa.float64(),
+    pa.string(),
+    pa.timestamp("us", "UTC"),
+    pa.bool_(),
+)
 _KEY = pa.field("", _LONG)  # no column of its own for SQL
 TEXT_KEY = pa.field("", _TEXT)
 SINK_TOPICS, SINK_CACHES = "to-", "sink-"  # a topic of the other direction is to-X, its cache sink-X
@@ -59,7 +66,9 @@ def _objects(type_name: str, columns: Mapping[str, pa.DataType]) -> pa.Field:
 _TRADE = _objects("Trade", {"id": _LONG, "symbol": _TEXT, "price": _DOUBLE, "qty": _INT, "ts": _TIME, "note": _TEXT})
 _WIDE_KINDS = {"l": _LONG, "i": _INT, "d": _DOUBLE, "s": _TEXT, "t": _TIME, "b": _BOOL}
 _WIDE_COUNTS = {"l": 6, "i": 10, "d": 8, "s": 10, "t": 3, "b": 3}
-_WIDE = _objects("Wide", {f"{kind}{number}": _WIDE_KINDS[kind] for kind, count in _WIDE_COUNTS.items() for number in range(count)})
+_WIDE = _objects(
+    "Wide", {f"{kind}{number}": _WIDE_KINDS[kind] for kind, count in _WIDE_COUNTS.items() for number in range(count)}
+)
 _WIDE_VALUES: Mapping[str, Callable[[int, int], Any]] = {
     "l": lambda row, number: row * 1_000_003 + number,
     "i": lambda row, number: (row * (number + 1)) % 100_000,

@@ -1,8 +1,8 @@
 """Copy new Ignite caches to Kafka when they appear, by a sensor or by an asset that Airflow watches.
 
-Unpause one of the two Dags; each copies every new cache once. A run of the sensor starts with the state of the previous run. A run of the
-asset's Dag copies the caches of all events that no run has copied yet, because Airflow does not pass every event to a run, and a copy may
-have failed.
+Unpause one of the two Dags; each copies every new cache once. A run of the sensor starts with the state of the previous
+run. A run of the asset's Dag copies the caches of all events that no run has copied yet, because Airflow does not pass
+every event to a run, and a copy may have failed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ COMMON: dict[str, Any] = {
     "doc_md": __doc__,
 }
 
-with DAG("ignite_cache_watch", description="Copies new Ignite caches that a sensor finds", schedule="@continuous", **COMMON) as dag:
+with DAG(
+    "ignite_cache_watch", description="Copies new Ignite caches that a sensor finds", schedule="@continuous", **COMMON
+) as dag:
     watch = IgniteCacheWatchSensor(
         task_id="watch",
         cache_whitelist=CACHES,
@@ -80,7 +82,10 @@ def copied(last_event: int, outlet_events: Any) -> None:
 
 
 with DAG(
-    "ignite_cache_watch_asset", description="Copies new Ignite caches that an asset watcher finds", schedule=[NEW_CACHES], **COMMON
+    "ignite_cache_watch_asset",
+    description="Copies new Ignite caches that an asset watcher finds",
+    schedule=[NEW_CACHES],
+    **COMMON,
 ) as asset_dag:
     found: Any = new_caches()  # type: ignore[call-arg, misc]  # Airflow fills it in
     copy = IgniteToKafkaOperator(

@@ -1,7 +1,7 @@
 """The same caches on another Ignite cluster: by a snapshot every night, or by a stream that is started by hand.
 
-The connection `ignite_default` is the cluster that is copied, `ignite_other` the other one. The sink creates missing caches like those of
-the source: tables, indexes and affinity keys included.
+The connection `ignite_default` is the cluster that is copied, `ignite_other` the other one. The sink creates missing
+caches like those of the source: tables, indexes and affinity keys included.
 """
 
 from __future__ import annotations
@@ -28,7 +28,13 @@ COMMON: dict[str, Any] = {
 
 def source(prefix: str, **more: Any) -> dict[str, Any]:
     """Settings of a source."""
-    return {"name": f"{prefix}-source", "cache_whitelist": ["flights", "air.*"], "topic_prefix": f"{prefix}-", **CONVERTERS, **more}
+    return {
+        "name": f"{prefix}-source",
+        "cache_whitelist": ["flights", "air.*"],
+        "topic_prefix": f"{prefix}-",
+        **CONVERTERS,
+        **more,
+    }
 
 
 def sink(prefix: str, **more: Any) -> dict[str, Any]:
@@ -37,12 +43,16 @@ def sink(prefix: str, **more: Any) -> dict[str, Any]:
     return {"name": f"{prefix}-sink", **topics, **CONVERTERS, **more}
 
 
-with DAG("ignite_replicate", description="Every night: caches to another Ignite cluster", schedule="0 3 * * *", **COMMON) as dag:
+with DAG(
+    "ignite_replicate", description="Every night: caches to another Ignite cluster", schedule="0 3 * * *", **COMMON
+) as dag:
     copy = IgniteToKafkaOperator(task_id="copy", settings=source("replica"))
     store = KafkaToIgniteOperator(task_id="store", ignite_conn_id=OTHER, settings=sink("replica"))
     copy >> store
 
-with DAG("ignite_replicate_stream", description="Every change of caches to another Ignite cluster", schedule=None, **COMMON) as stream_dag:
+with DAG(
+    "ignite_replicate_stream", description="Every change of caches to another Ignite cluster", schedule=None, **COMMON
+) as stream_dag:
     # side by side; `ignite-kafka stop NAME` ends each after its current batch
     IgniteToKafkaOperator(
         task_id="copy",

@@ -15,7 +15,12 @@ FORM = Form(
     IgniteToKafkaOperator,
     {"name": "manual", "cache_whitelist": Choices(CACHES)},
     sections={
-        "Target": {"topic_prefix": "manual-", "topic_partitions": 4, "key_converter": "json", "value_converter": "json"},
+        "Target": {
+            "topic_prefix": "manual-",
+            "topic_partitions": 4,
+            "key_converter": "json",
+            "value_converter": "json",
+        },
         "Run": {
             "run_mode": "once",
             "run_for": None,

@@ -1,7 +1,7 @@
 """One copy for each group of caches, side by side; a function returns the settings of each.
 
-Each group has a connector of its own, whose name does not depend on the order or the number of groups: a group that is added or removed
-leaves the others' offsets and snapshots alone.
+Each group has a connector of its own, whose name does not depend on the order or the number of groups: a group that is
+added or removed leaves the others' offsets and snapshots alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Snapshot of some caches every night; each logical date sends their entries once, over any number of retries and runs.
 
-A snapshot has the entries of the time when it runs, whatever its logical date. So a backfill fills in nights without a snapshot, and sends
-nothing for the others.
+A snapshot has the entries of the time when it runs, whatever its logical date. So a backfill fills in nights without a
+snapshot, and sends nothing for the others.
 """
 
 from __future__ import annotations

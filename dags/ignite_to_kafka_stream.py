@@ -1,8 +1,8 @@
 """Continuous connector: every change of its caches to Kafka, including caches that appear later.
 
-Its name and its caches are constants of this file, because three Dags share them. *Trigger* `ignite_to_kafka_stream` to start it.
-`ignite-kafka stop stream`, or marking its task in the web UI, ends it after its current batch; the next start resumes there. Trigger
-`ignite_backlog_cleanup` to retire it; with *force* a person must approve.
+Its name and its caches are constants of this file, because three Dags share them. *Trigger* `ignite_to_kafka_stream` to
+start it. `ignite-kafka stop stream`, or marking its task in the web UI, ends it after its current batch; the next start
+resumes there. Trigger `ignite_backlog_cleanup` to retire it; with *force* a person must approve.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ with DAG(
         subject="Lose the changes of connector {{ params.connector }} that were not sent?",
         body="`force` removes the backlog although the connector did not stop gracefully. *Reject* keeps it.",
     )
-    clean_up = BacklogCleanupOperator(task_id="clean_up", trigger_rule="none_failed_min_one_success", **CLEANUP.arguments)
+    clean_up = BacklogCleanupOperator(
+        task_id="clean_up", trigger_rule="none_failed_min_one_success", **CLEANUP.arguments
+    )
     choice: Any = forced()  # type: ignore[call-arg, misc]  # Airflow fills it in
     choice >> [approve, clean_up]
     approve >> clean_up

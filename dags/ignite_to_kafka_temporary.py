@@ -1,7 +1,8 @@
 """Stream for some hours, as during a migration: afterwards its capture is removed from the Ignite nodes, whatever happened.
 
-*Trigger* opens a form with the duration. Retries resume. When the run is over, the teardown task ends the capture and drops changes that
-were not sent, so the next run of the Dag begins with all entries. A failure is logged with what the connector has copied until then.
+*Trigger* opens a form with the duration. Retries resume. When the run is over, the teardown task ends the capture and
+drops changes that were not sent, so the next run of the Dag begins with all entries. A failure is logged with what the
+connector has copied until then.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from airflow_provider_ignite_kafka.operators.backlog_cleanup import BacklogClean
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 
 CONNECTOR = "temporary"
-POOL = "default_pool"  # a pool with as many slots as streams that Spark can run: `airflow pools set streams 2 "Streams"`
+POOL = (
+    "default_pool"  # a pool with as many slots as streams that Spark can run: `airflow pools set streams 2 "Streams"`
+)
 
 FORM = Form(
     IgniteToKafkaOperator,
@@ -48,5 +51,6 @@ with DAG(
     **FORM.dag_arguments,
 ) as dag:
     copy = IgniteToKafkaOperator(task_id="copy", pool=POOL, **FORM.arguments)
-    # no setups=: a teardown whose setup has failed would not run. Forced, because a stream that failed has not stopped gracefully.
+    # no setups=: a teardown whose setup has failed would not run. Forced, because a stream that failed has not stopped
+    # gracefully.
     copy >> BacklogCleanupOperator(task_id="clean_up", connector=CONNECTOR, force=True).as_teardown()

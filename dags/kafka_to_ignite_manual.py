@@ -15,7 +15,13 @@ FORM = Form(
     {"name": "manual-sink", "topics": Choices(TOPICS), "key_converter": "json", "value_converter": "json"},
     sections={
         "Target": {"topic_prefix": "manual-", "cache_prefix": "restored-", "process_updates": True},
-        "Run": {"run_mode": "once", "run_for": None, "error_handling_policy": "STOP_TASK", "dead_letter_topic": None, "tasks_max": 2},
+        "Run": {
+            "run_mode": "once",
+            "run_for": None,
+            "error_handling_policy": "STOP_TASK",
+            "dead_letter_topic": None,
+            "tasks_max": 2,
+        },
     },
 )
 

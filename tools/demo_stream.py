@@ -64,7 +64,9 @@ class StreamDemo:
         self._say(f"connector {CONNECTOR}: a stream of {CACHE}, by `ignite-kafka run {self._settings.name}`")
         connector = self._start()
         writer = ServerProcess(
-            "change_flights", [sys.executable, "-m", "tools.change_flights", self._ignite], self._directory / "changes.log"
+            "change_flights",
+            [sys.executable, "-m", "tools.change_flights", self._ignite],
+            self._directory / "changes.log",
         )
         try:
             connector.await_ready(lambda: self._ends(CACHE) > 0)
@@ -80,7 +82,9 @@ class StreamDemo:
             writer.stop()
             if not _CHANGES.fullmatch(writer.output().strip()):
                 raise ServerFailed(f"{writer.name} failed; end of {writer.log}:\n{writer.output()[-2000:]}")
-            self._say(f"  {writer.output().strip()} were made; waiting until the backlog is sent, then comparing every entry")
+            self._say(
+                f"  {writer.output().strip()} were made; waiting until the backlog is sent, then comparing every entry"
+            )
             return self._compare(connector)
         finally:
             writer.stop()
@@ -89,7 +93,11 @@ class StreamDemo:
     def _start(self) -> ServerProcess:
         self._starts += 1
         log = self._directory / f"live-{self._starts}.log"
-        return ServerProcess(CONNECTOR, [sys.executable, "-m", "ignite_kafka.cli.main", "run", self._settings, "--master", "local[2]"], log)
+        return ServerProcess(
+            CONNECTOR,
+            [sys.executable, "-m", "ignite_kafka.cli.main", "run", self._settings, "--master", "local[2]"],
+            log,
+        )
 
     def _ends(self, cache: str) -> int:
         topic, counts = f"{_PREFIX}{cache}", self._topics.existing()

@@ -26,7 +26,9 @@ def make_cache(cluster: Cluster, name: str, key: pa.Field, value: pa.Field, *, s
     return get_or_create_cache(cluster, CacheConfiguration(name, query_entities=entities))
 
 
-def put(cluster: Cluster, cache: CacheInfo, key: pa.Field, value: pa.Field, batches: Iterable[tuple[pa.Array, pa.Array]]) -> int:
+def put(
+    cluster: Cluster, cache: CacheInfo, key: pa.Field, value: pa.Field, batches: Iterable[tuple[pa.Array, pa.Array]]
+) -> int:
     """Put batches of keys and values, arrays of equal length, and return the number of rows."""
     rows = 0
     with CacheWriter(cluster, cache, overwrite=True) as writer:

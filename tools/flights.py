@@ -40,7 +40,9 @@ class Table:
         """Yield the columns, at most ``rows`` rows at a time; NA is null; column `row` is the row number from 1 on."""
         columns = self.columns
         frame = pl.read_csv(
-            _read(self.file), null_values=["NA", ""], schema_overrides={name: _READ_AS[kind] for name, kind in columns.items()}
+            _read(self.file),
+            null_values=["NA", ""],
+            schema_overrides={name: _READ_AS[kind] for name, kind in columns.items()},
         )
         frame = frame.select([_typed(name, kind) for name, kind in columns.items()]).with_row_index("row", 1)
         for part in frame.iter_slices(rows):
@@ -50,7 +52,10 @@ class Table:
         """Yield keys and values, at most ``rows`` rows at a time."""
         for batch in self.batches(rows):
             single = batch[self.key.name or "row"] if not pa.types.is_struct(self.key.type) else None
-            yield struct_of(batch, self.key) if single is None else single.cast(self.key.type), struct_of(batch, self.value)
+            yield (
+                struct_of(batch, self.key) if single is None else single.cast(self.key.type),
+                struct_of(batch, self.value),
+            )
 
 
 def _fields(part: pa.Field) -> list[pa.Field]:
@@ -87,7 +92,10 @@ TABLES = (
         "airports",
         "airports.csv",
         pa.field("faa", _TEXT),
-        _objects("Airport", {"name": _TEXT, "lat": _DOUBLE, "lon": _DOUBLE, "alt": _INT, "tz": _INT, "dst": _TEXT, "tzone": _TEXT}),
+        _objects(
+            "Airport",
+            {"name": _TEXT, "lat": _DOUBLE, "lon": _DOUBLE, "alt": _INT, "tz": _INT, "dst": _TEXT, "tzone": _TEXT},
+        ),
     ),
     Table(
         "planes",
@@ -115,7 +123,10 @@ TABLES = (
             "Weather",
             {
                 **dict.fromkeys(("year", "month", "day", "hour"), _INT),
-                **dict.fromkeys(("temp", "dewp", "humid", "wind_dir", "wind_speed", "wind_gust", "precip", "pressure", "visib"), _DOUBLE),
+                **dict.fromkeys(
+                    ("temp", "dewp", "humid", "wind_dir", "wind_speed", "wind_gust", "precip", "pressure", "visib"),
+                    _DOUBLE,
+                ),
             },
         ),
     ),

@@ -16,7 +16,9 @@ _BATCH_ROWS = 20_000
 Progress = Callable[[str, int, float], None]
 
 
-def load(address: str, tables: Sequence[Table] = TABLES, progress: Progress = lambda _name, _rows, _seconds: None) -> dict[str, int]:
+def load(
+    address: str, tables: Sequence[Table] = TABLES, progress: Progress = lambda _name, _rows, _seconds: None
+) -> dict[str, int]:
     """Create the caches and put every row. SQL works: `SELECT carrier, count(*) FROM "flights".flights GROUP BY carrier`.
 
     :param progress: called after each table with its name, its rows and the seconds it took.

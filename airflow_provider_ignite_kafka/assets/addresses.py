@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-IGNITE_PORT, KAFKA_PORT = 10800, 9092
+IGNITE_PORT = 10800
+KAFKA_PORT = 9092
 
 
 def normalized(address: str, port: int) -> str:
     """One address with its port.
 
-    :param address: ``host``, ``host:port``, ``[ipv6]``, ``[ipv6]:port`` or ``ipv6``; a protocol or user before the host is left out.
+    :param address: ``host``, ``host:port``, ``[ipv6]``, ``[ipv6]:port`` or ``ipv6``; a protocol or user before the host
+        is left out.
     :param port: if the address has none.
     :raises ValueError: the port is no number.
     """

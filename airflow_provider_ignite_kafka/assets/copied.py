@@ -66,7 +66,13 @@ class Copied:
 
     def extra(self, one: CopiedCache) -> dict[str, Any]:
         """Extra of the asset event of one cache and topic."""
-        counts = {"cache": one.cache, "topic": one.topic, "records": one.records, "bytes": one.bytes, "skipped": one.skipped}
+        counts = {
+            "cache": one.cache,
+            "topic": one.topic,
+            "records": one.records,
+            "bytes": one.bytes,
+            "skipped": one.skipped,
+        }
         return {**self.run, **counts}
 
 
@@ -79,7 +85,8 @@ def clusters_of(settings: ConnectorSettings) -> Copied:
 def copied_of(settings: ConnectorSettings, status: RunStatus | None) -> Copied:
     """What a run has copied by its status record; nothing without a record.
 
-    A run that found its snapshot complete has copied nothing: its counts are those of the run that sent the snapshot, so they are left out.
+    A run that found its snapshot complete has copied nothing: its counts are those of the run that sent the snapshot,
+    so they are left out.
     """
     clusters = clusters_of(settings)
     if status is None:
@@ -90,6 +97,8 @@ def copied_of(settings: ConnectorSettings, status: RunStatus | None) -> Copied:
     for name, counts in sorted(status.caches.items()):
         done = counts.records if clusters.to_kafka else counts.entries
         caches.append(
-            CopiedCache(name, counts.topic) if status.already_complete else CopiedCache(name, counts.topic, done, counts.bytes, counts.bad)
+            CopiedCache(name, counts.topic)
+            if status.already_complete
+            else CopiedCache(name, counts.topic, done, counts.bytes, counts.bad)
         )
     return Copied(clusters.to_kafka, clusters.ignite, clusters.kafka, tuple(caches), run)

@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 def emit_asset_events(context: Context, outlets: Sequence[Any], copied: Copied) -> None:
     """Add events to the outlets of a task that succeeds; Airflow stores none of a task that fails.
 
-    - An asset alias gets an event of each topic (of a sink: cache) into which this run has copied anything; of the outlet that the Dag
-      names for it, else of the asset whose name is its URI.
-    - An asset that the Dag names gets the counts as extra if the run has filled it, zeros included: Airflow makes the event of such an
-      outlet in any case. Any address of the cluster matches.
+    - An asset alias gets an event of each topic (of a sink: cache) into which this run has copied anything; of the
+      outlet that the Dag names for it, else of the asset whose name is its URI.
+    - An asset that the Dag names gets the counts as extra if the run has filled it, zeros included: Airflow makes the
+      event of such an outlet in any case. Any address of the cluster matches.
     """
     from airflow.sdk import Asset, AssetAlias
 
-    events, named = context["outlet_events"], {}
+    events = context["outlet_events"]
+    named = {}
     aliases = [outlet for outlet in outlets if isinstance(outlet, AssetAlias)]
     for outlet in outlets:
         if (uri := getattr(outlet, "uri", None)) and (found := _filled(uri, copied)) is not None:

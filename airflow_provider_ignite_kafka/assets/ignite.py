@@ -1,7 +1,7 @@
 """Assets of Ignite caches: ``ignite://host:port/cache``, the name of the cache percent-encoded.
 
-OpenLineage's naming specification has no entry for Ignite; by its general rule the namespace is ``ignite://host:port`` and the name that of
-the cache.
+OpenLineage's naming specification has no entry for Ignite; by its general rule the namespace is ``ignite://host:port``
+and the name that of the cache.
 """
 
 from __future__ import annotations

@@ -22,7 +22,9 @@ class AssetState:
     """
 
     def __init__(self, stores: Sequence[Any], key: str, earlier_key: str) -> None:
-        self._stores, self._key, self._earlier_key = stores, key, earlier_key
+        self._stores = stores
+        self._key = key
+        self._earlier_key = earlier_key
 
     async def load(self) -> tuple[State | None, str, bool]:
         """The newest state, the id of the last difference, and whether every store holds just these.

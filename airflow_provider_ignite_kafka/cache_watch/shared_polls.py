@@ -1,11 +1,13 @@
 """Polls that all watchers of a cluster in one process share.
 
-A watcher takes the result of any poll that began after its own last one. So watchers with equal intervals need one poll in an interval,
-however many they are. The shared streams of Airflow (3.3) begin with the arguments of one trigger; here watchers of different caches and
-deferred tasks share a poll, on every version of Airflow, and a poll reads no cache that nobody watches.
+A watcher takes the result of any poll that began after its own last one. So watchers with equal intervals need one poll
+in an interval, however many they are. The shared streams of Airflow (3.3) begin with the arguments of one trigger; here
+watchers of different caches and deferred tasks share a poll, on every version of Airflow, and a poll reads no cache
+that nobody watches.
 
-Each poll runs in a thread of its own, at most one for a cluster. A cluster that hangs occupies one thread, and neither the event loop of
-the triggerer nor the executor that other triggers use. The threads do not delay the end of the triggerer.
+Each poll runs in a thread of its own, at most one for a cluster. A cluster that hangs occupies one thread, and neither
+the event loop of the triggerer nor the executor that other triggers use. The threads do not delay the end of the
+triggerer.
 """
 
 from __future__ import annotations
@@ -75,8 +77,12 @@ class Watch:
     """
 
     def __init__(self, poller: Poller, polls: _Polls, timeout_s: float) -> None:
-        self._poller, self._polls, self._timeout_s = poller, polls, timeout_s
-        self._seen = time.monotonic()  # a poll that began earlier may show a state older than the one that the watcher starts from
+        self._poller = poller
+        self._polls = polls
+        self._timeout_s = timeout_s
+        self._seen = (
+            time.monotonic()
+        )  # a poll that began earlier may show a state older than the one that the watcher starts from
 
     async def next(self) -> dict[str, CacheState]:
         """States of the watcher's caches, from a poll that began after the one of the last call.
@@ -99,7 +105,8 @@ class Watch:
         """Wait for the end of a poll, which the end of a watcher does not cancel."""
         if not await has_ended(poll.result, deadline):
             raise IgniteUnreachable(
-                f"a poll of the cluster took more than {self._timeout_s:g} s", "Check its nodes, or set a longer poll_timeout"
+                f"a poll of the cluster took more than {self._timeout_s:g} s",
+                "Check its nodes, or set a longer poll_timeout",
             )
         return poll
 
@@ -117,7 +124,10 @@ class Watch:
 
     def _begin(self, several: tuple[CacheLists, ...]) -> Poll:
         started = time.monotonic()
-        return Poll(started, in_thread(lambda: self._poller.poll_all(several, self._timeout_s), f"ignite-poll-{self._poller.cluster}"))
+        return Poll(
+            started,
+            in_thread(lambda: self._poller.poll_all(several, self._timeout_s), f"ignite-poll-{self._poller.cluster}"),
+        )
 
 
 @contextmanager

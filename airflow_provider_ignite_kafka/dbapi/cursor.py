@@ -19,7 +19,9 @@ Column = tuple[str, SqlType | None, None, None, None, None, None]
 Row = tuple[Any, ...]
 # what a statement that returns no rows answers: one row of one column with the number of rows that it changed
 _COUNT = ["UPDATED"]
-_QUERY = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(select|with|values|table|explain|show)\b", re.IGNORECASE | re.DOTALL)
+_QUERY = re.compile(
+    r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(select|with|values|table|explain|show)\b", re.IGNORECASE | re.DOTALL
+)
 
 
 class Session(Protocol):
@@ -39,8 +41,8 @@ class Session(Protocol):
 class Cursor:
     """A cursor; each statement is committed by itself.
 
-    :attr description: of a query: name and type of each column, as PEP 249 has it; the type, such as ``DECIMAL``, is that of the
-        values of the first page, None for a column without a value there. None after other statements.
+    :attr description: of a query: name and type of each column, as PEP 249 has it; the type, such as ``DECIMAL``, is
+        that of the values of the first page, None for a column without a value there. None after other statements.
     :attr rowcount: rows that the last statement changed; -1 after a query, whose rows are not counted.
     """
 
@@ -68,12 +70,16 @@ class Cursor:
     def _arguments(self, parameters: Sequence[Any] | None) -> list[bytes]:
         """The values of parameters with their type codes."""
         zone = self.connection.time_zone
-        return [_argument(value, zone, f"parameter {position}") for position, value in enumerate(_listed(parameters), 1)]
+        return [
+            _argument(value, zone, f"parameter {position}") for position, value in enumerate(_listed(parameters), 1)
+        ]
 
     def _execute(self, operation: str, arguments: Sequence[bytes]) -> Self:
         from ignite_kafka.ignite import sql_query  # imports pyarrow, which a web server must not load
 
-        answer = self.connection.request(protocol.QUERY_SQL_FIELDS, sql_query.request(operation, arguments, schema=self.connection.schema))
+        answer = self.connection.request(
+            protocol.QUERY_SQL_FIELDS, sql_query.request(operation, arguments, schema=self.connection.schema)
+        )
         try:
             result = sql_query.read_result(answer, self.connection.types)
         except (DecodeError, UnsupportedType) as error:
@@ -83,19 +89,24 @@ class Cursor:
             return self
         firsts = [_first(result.page.rows, column) for column in range(len(result.names))]
         kinds = map(sql_type, result.page.codes, firsts)
-        self.description = [(name, kind, None, None, None, None, None) for name, kind in zip(result.names, kinds, strict=True)]
+        self.description = [
+            (name, kind, None, None, None, None, None) for name, kind in zip(result.names, kinds, strict=True)
+        ]
         self._columns = len(result.names)
-        self._rows, self._cursor = iter(result.page.rows), result.cursor if result.page.more else None
+        self._rows = iter(result.page.rows)
+        self._cursor = result.cursor if result.page.more else None
         return self
 
     def executemany(self, operation: str, seq_of_parameters: Sequence[Sequence[Any]]) -> Self:
         """Run one statement with each of several lists of parameters; ``rowcount`` is their sum.
 
         :raises DataError: SQL has no such parameter; the statement is not run with any list then.
-        :raises Error: see :mod:`.errors`; the statement has been run with the lists before. The error names the list by its number.
+        :raises Error: see :mod:`.errors`; the statement has been run with the lists before. The error names the list by
+            its number.
         """
         self._check_open()
-        rows, changed = [], 0
+        rows = []
+        changed = 0
         for number, parameters in enumerate(seq_of_parameters, 1):
             with _of_row(number):
                 rows.append(self._arguments(parameters))
@@ -159,11 +170,15 @@ class Cursor:
             page = sql_query.read_page(answer, self._columns, self.connection.types)
         except (DecodeError, UnsupportedType) as error:
             raise _unreadable(error) from error
-        self._rows, self._cursor = iter(page.rows), cursor if page.more else None
+        self._rows = iter(page.rows)
+        self._cursor = cursor if page.more else None
 
     def _end(self) -> None:
-        cursor, self._cursor = self._cursor, None
-        self._rows, self.description, self.rowcount = iter(()), None, -1
+        cursor = self._cursor
+        self._cursor = None
+        self._rows = iter(())
+        self.description = None
+        self.rowcount = -1
         if cursor is not None:
             from ignite_kafka.ignite import sql_query
 
@@ -193,7 +208,9 @@ def _listed(parameters: Sequence[Any] | None) -> Sequence[Any]:
     if parameters is None:
         return ()
     if isinstance(parameters, (str, bytes, Mapping)):
-        raise ProgrammingError("parameters must be a list with a value for each ?; Ignite's SQL has no parameters with names")
+        raise ProgrammingError(
+            "parameters must be a list with a value for each ?; Ignite's SQL has no parameters with names"
+        )
     return list(parameters)
 
 

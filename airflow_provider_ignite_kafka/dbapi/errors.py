@@ -51,7 +51,8 @@ class NotSupportedError(DatabaseError):
     """Ignite's SQL has no such function, such as a rollback."""
 
 
-# the thin client protocol has one status for all errors of SQL; a message begins with the SQLSTATE (SqlStateCode in apache/ignite)
+# the thin client protocol has one status for all errors of SQL; a message begins with the SQLSTATE (SqlStateCode in
+# apache/ignite)
 _BY_STATE: tuple[tuple[str, type[DatabaseError]], ...] = (
     ("22004", IntegrityError),  # null in a column that must not be null
     ("08", OperationalError),

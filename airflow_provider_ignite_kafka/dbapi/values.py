@@ -87,7 +87,9 @@ def to_python(value: Any, zone: ZoneInfo) -> Any:
     try:
         return convert(value, zone)
     except (OverflowError, ValueError) as error:
-        raise DataError(f"Python's datetime has no {_NAMES_OF_CLASSES.get(type(value), 'value')} like this: {error}") from error
+        raise DataError(
+            f"Python's datetime has no {_NAMES_OF_CLASSES.get(type(value), 'value')} like this: {error}"
+        ) from error
 
 
 def _instant(seconds: int, micros: int, zone: ZoneInfo) -> datetime.datetime:
@@ -96,7 +98,9 @@ def _instant(seconds: int, micros: int, zone: ZoneInfo) -> datetime.datetime:
     if _FIRST <= since < _LAST:
         return (_EPOCH + since).astimezone(zone)
     since += first_offset(zone) if since < _FIRST else zone.utcoffset(_LAST_OF_ZONES) or datetime.timedelta()
-    return datetime.datetime.combine(date_of(since.days), (_MIDNIGHT + (since - datetime.timedelta(days=since.days))).time(), zone)
+    return datetime.datetime.combine(
+        date_of(since.days), (_MIDNIGHT + (since - datetime.timedelta(days=since.days))).time(), zone
+    )
 
 
 def _sql_date(value: rows.SqlDate, zone: ZoneInfo) -> datetime.date:

@@ -32,4 +32,6 @@ def ignite_to_kafka_task(python_callable: Callable[..., Any] | None = None, **kw
     """
     # the task returns the counts of the copy, whatever the function's annotation says
     kwargs = {"multiple_outputs": False, **kwargs}
-    return task_decorator_factory(python_callable=python_callable, decorated_operator_class=IgniteToKafkaDecoratedOperator, **kwargs)
+    return task_decorator_factory(
+        python_callable=python_callable, decorated_operator_class=IgniteToKafkaDecoratedOperator, **kwargs
+    )

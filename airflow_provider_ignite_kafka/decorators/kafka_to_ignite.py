@@ -31,4 +31,6 @@ def kafka_to_ignite_task(python_callable: Callable[..., Any] | None = None, **kw
     """
     # the task returns the counts of the copy, whatever the function's annotation says
     kwargs = {"multiple_outputs": False, **kwargs}
-    return task_decorator_factory(python_callable=python_callable, decorated_operator_class=KafkaToIgniteDecoratedOperator, **kwargs)
+    return task_decorator_factory(
+        python_callable=python_callable, decorated_operator_class=KafkaToIgniteDecoratedOperator, **kwargs
+    )

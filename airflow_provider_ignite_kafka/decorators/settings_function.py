@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 class SettingsFunction(DecoratedOperator, SparkCopyOperator):
     """Call a function and copy with the settings that it returns.
 
-    The settings are not rendered: a text that came from a form or another system is no template. Arguments of the function and of the
-    operator are rendered as usual. A deferred task calls the function again when its trigger has fired.
+    The settings are not rendered: a text that came from a form or another system is no template. Arguments of the
+    function and of the operator are rendered as usual. A deferred task calls the function again when its trigger has
+    fired.
 
     :param python_callable: the function; returns settings by name.
-    :param settings: settings that the function need not return; what it returns wins. Checked when the Dag is parsed. Templated.
+    :param settings: settings that the function need not return; what it returns wins. Checked when the Dag is parsed.
+        Templated.
     :param op_args: positional arguments of the function. Templated.
     :param op_kwargs: keyword arguments of the function. Templated.
 
@@ -99,4 +101,5 @@ class SettingsFunction(DecoratedOperator, SparkCopyOperator):
             )
             raise run_result.error_to_exception(error) from error
         assert isinstance(self.settings, Mapping)
-        self.settings, self._called = {**self.settings, **returned}, True
+        self.settings = {**self.settings, **returned}
+        self._called = True

@@ -55,7 +55,9 @@ class _DriverPod:
             log.warning("The state of the driver pod %s is not known: %s", self._where["name"], error)
             return None
         except (HTTPError, OSError, ConfigException) as error:
-            log.warning("The state of the driver pod %s is not known, as the API did not answer: %s", self._where["name"], error)
+            log.warning(
+                "The state of the driver pod %s is not known, as the API did not answer: %s", self._where["name"], error
+            )
             return None
         return str(pod.status.phase)
 
@@ -69,8 +71,8 @@ class _DriverPod:
 class ClusterApp:
     """The app of a run in its cluster. All methods block.
 
-    YARN is asked through its REST API if the Spark connection's extra has ``yarn_resourcemanager_webapp_address``, else through the command
-    ``yarn``; Kubernetes through its API.
+    YARN is asked through its REST API if the Spark connection's extra has ``yarn_resourcemanager_webapp_address``, else
+    through the command ``yarn``; Kubernetes through its API.
     """
 
     run: FollowedRun

@@ -10,7 +10,8 @@ from airflow_provider_ignite_kafka import get_provider_info
 def widgets() -> dict[str, Any]:
     """Fields of the form by name.
 
-    :raises ImportError: Airflow 3.0 has neither WTForms nor Flask-AppBuilder unless the FAB provider is installed; 3.1 replaces both.
+    :raises ImportError: Airflow 3.0 has neither WTForms nor Flask-AppBuilder unless the FAB provider is installed; 3.1
+        replaces both.
     """
     from flask_appbuilder.fieldwidgets import BS3PasswordFieldWidget, BS3TextFieldWidget
     from wtforms import BooleanField, IntegerField, PasswordField, StringField

@@ -26,12 +26,13 @@ _REMEDY = "Check addresses, TLS files and timeouts of the connection."
 class IgniteHook(DbApiHook):
     """Ignite cluster of an Airflow connection, which is looked up once for each hook.
 
-    Host (one, or several separated by commas), port, login, password and SQL schema are fields of the connection; its extra may hold
-    `addresses`, `address_map`, `tls`, `ca_file`, `cert_file`, `key_file`, `key_password`, `ca_password`, `cert_password`, `verify`,
-    `check_hostname`, `connect_timeout_ms`, `request_timeout_ms`, `time_zone`.
+    Host (one, or several separated by commas), port, login, password and SQL schema are fields of the connection; its
+    extra may hold `addresses`, `address_map`, `tls`, `ca_file`, `cert_file`, `key_file`, `key_password`, `ca_password`,
+    `cert_password`, `verify`, `check_hostname`, `connect_timeout_ms`, `request_timeout_ms`, `time_zone`.
 
-    As a DB-API hook it serves the operators and sensors of the common SQL provider; ``get_records``, ``get_first``, ``get_df`` (pandas,
-    polars), ``run`` and ``insert_rows`` are theirs. Each statement is committed by itself. A ``?`` stands for a parameter.
+    As a DB-API hook it serves the operators and sensors of the common SQL provider; ``get_records``, ``get_first``,
+    ``get_df`` (pandas, polars), ``run`` and ``insert_rows`` are theirs. Each statement is committed by itself. A ``?``
+    stands for a parameter.
 
     :param ignite_conn_id: id of a connection of type `ignite`.
     :param schema: SQL schema of names without one. Default: that of the connection, else PUBLIC.
@@ -51,7 +52,8 @@ class IgniteHook(DbApiHook):
     def __init__(self, *args: Any, schema: str | None = None, secrets_file: str | None = None, **kwargs: Any) -> None:
         kwargs.setdefault("replace_statement_format", "MERGE INTO {} {} VALUES ({})")
         super().__init__(*args, schema=schema, **kwargs)
-        self.schema, self.secrets_file = schema, secrets_file
+        self.schema = schema
+        self.secrets_file = secrets_file
 
     if not READS_CONN_FIELDS:  # a later Airflow warns of a hook that has them
 
@@ -85,8 +87,8 @@ class IgniteHook(DbApiHook):
 
         :param secrets_file: overrides that of the hook.
         :param timeout_s: seconds, to which the connection's timeouts are shortened if they are longer.
-        :raises SettingsError: a field of the connection or the secrets file cannot be read, or the connection is not protected and no
-            administrator allows that.
+        :raises SettingsError: a field of the connection or the secrets file cannot be read, or the connection is not
+            protected and no administrator allows that.
         """
         return self._read().cluster(secrets_file or self.secrets_file, timeout_s)
 
@@ -126,7 +128,8 @@ class IgniteHook(DbApiHook):
     def _read(self) -> IgniteConnection:
         found = IgniteConnection.of(self.connection)
         if self.secrets_file and "secrets_file" in self.connection_extra:
-            # operators of the common SQL provider make arguments of the extra: its editor could have any file's password sent to any host
+            # operators of the common SQL provider make arguments of the extra: its editor could have any file's
+            # password sent to any host
             what = "secrets_file is in the extra of the connection, which must not choose a file of the worker"
             raise SettingsError(what, "Give it to the operator, in hook_params.", connection=self.ignite_conn_id)
         return found
@@ -159,7 +162,8 @@ class IgniteHook(DbApiHook):
     ) -> None:
         """As the base class, but an error names the row by its number among all rows, not within those of `commit_every`.
 
-        :param commit_every: most rows that are checked before the first of them is sent; 0: all. The base class would insert none for 0.
+        :param commit_every: most rows that are checked before the first of them is sent; 0: all. The base class would
+            insert none for 0.
         """
         taken = 0
 

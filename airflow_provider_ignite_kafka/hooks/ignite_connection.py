@@ -38,7 +38,8 @@ class IgniteConnection:
 
     :param endpoint: addresses, TLS and timeouts; no secret.
     :param credentials: user, password and the passwords of TLS files; each may be None.
-    :param timeouts: timeouts in milliseconds that the connection gives, by their names in its extra; settings decide the others.
+    :param timeouts: timeouts in milliseconds that the connection gives, by their names in its extra; settings decide
+        the others.
     :param schema: SQL schema of names without one; None: PUBLIC.
     :param time_zone: time zone of the nodes, for DATE and TIME columns.
     """
@@ -72,7 +73,9 @@ class IgniteConnection:
         timeouts = extra.timeouts()
         passwords = {name: extra.text(name) for name in ("key_password", "ca_password", "cert_password")}
         credentials = IgniteCredentials(connection.login or None, connection.password or None, **passwords)
-        endpoint = IgniteEndpoint(addresses=_addresses(connection, extra), tls=tls, address_map=extra.address_map(), **timeouts)
+        endpoint = IgniteEndpoint(
+            addresses=_addresses(connection, extra), tls=tls, address_map=extra.address_map(), **timeouts
+        )
         return cls(endpoint, credentials, timeouts, connection.schema or None, extra.time_zone())
 
     def cluster(self, secrets_file: str | None = None, timeout_s: float | None = None) -> Cluster:
@@ -83,14 +86,17 @@ class IgniteConnection:
         """
         from ignite_kafka.ignite.cluster import Cluster
 
-        return Cluster(self.endpoint if timeout_s is None else self.endpoint.bounded(timeout_s), self.checked(secrets_file))
+        return Cluster(
+            self.endpoint if timeout_s is None else self.endpoint.bounded(timeout_s), self.checked(secrets_file)
+        )
 
     def checked(self, secrets_file: str | None = None) -> IgniteCredentials:
         """Credentials that may be sent to the cluster.
 
-        :param secrets_file: path of a secrets file, whose part `ignite` overrides the connection's user and passwords. Event 15001
-            names what is not used of the connection, once in a process.
-        :raises SettingsError: the file cannot be read, or the connection is not protected and no administrator allows that.
+        :param secrets_file: path of a secrets file, whose part `ignite` overrides the connection's user and passwords.
+            Event 15001 names what is not used of the connection, once in a process.
+        :raises SettingsError: the file cannot be read, or the connection is not protected and no administrator allows
+            that.
         """
         credentials = self.credentials
         if secrets_file:
@@ -121,7 +127,9 @@ class _Extra:
         self._id = connection.conn_id
         values = connection.extra_dejson
         if not isinstance(values, Mapping):
-            raise SettingsError("the extra is not a JSON object", 'Write it as {"name": value, ...}.', connection=self._id)
+            raise SettingsError(
+                "the extra is not a JSON object", 'Write it as {"name": value, ...}.', connection=self._id
+            )
         self._values: Mapping[str, Any] = values
 
     def text(self, name: str) -> str | None:
@@ -165,7 +173,11 @@ class _Extra:
     def address_map(self) -> tuple[str, ...]:
         """Pairs announced=reachable; a JSON object of them is accepted, too."""
         value = self._values.get("address_map")
-        pairs = [f"{left}={right}" for left, right in value.items()] if isinstance(value, Mapping) else self.texts("address_map")
+        pairs = (
+            [f"{left}={right}" for left, right in value.items()]
+            if isinstance(value, Mapping)
+            else self.texts("address_map")
+        )
         try:
             AddressMap.of(pairs)
         except ValueError as error:
@@ -186,7 +198,10 @@ class _Extra:
 def _addresses(connection: Connection, extra: _Extra) -> tuple[str, ...]:
     port = connection.port or DEFAULT_PORT
     listed = extra.texts("addresses") or [part.strip() for part in (connection.host or "").split(",") if part.strip()]
-    return tuple(address if _has_port(address) else f"{_bracketed(address)}:{port}" for address in listed) or IgniteEndpoint.addresses
+    return (
+        tuple(address if _has_port(address) else f"{_bracketed(address)}:{port}" for address in listed)
+        or IgniteEndpoint.addresses
+    )
 
 
 def _has_port(address: str) -> bool:

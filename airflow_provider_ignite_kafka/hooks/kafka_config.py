@@ -20,7 +20,9 @@ from ignite_kafka.settings.secrets import split_kafka
 
 _MSK = re.compile(r"\.kafka(-serverless)?\.[a-z0-9-]+\.amazonaws\.com", re.IGNORECASE)
 # usual in connections of consumers, so omitted without an event
-_EXPECTED = frozenset({"group.id", "auto.offset.reset", "enable.auto.commit", "enable.auto.offset.store", "auto.commit.interval.ms"})
+_EXPECTED = frozenset(
+    {"group.id", "auto.offset.reset", "enable.auto.commit", "enable.auto.offset.store", "auto.commit.interval.ms"}
+)
 # functions that the Kafka provider takes from a connection, by name
 _OBSERVERS = frozenset({"error_cb", "throttle_cb", "stats_cb", "log_cb", "on_commit"})
 _OMITTED = _OBSERVERS | GROUP_MEMBERS
@@ -52,31 +54,29 @@ class KafkaConfig:
 def kafka_config(kafka_conn_id: str) -> KafkaConfig:
     """Read a connection of type `kafka`, whose extra may hold properties of consumers, producers and admin clients.
 
-    Properties that the connector sets itself (`group.id`, `acks`, `isolation.level` and others) are omitted. Event 15001 reports each one
-    whose value would have had an effect. Properties of members of a consumer group are omitted, because no client of a connector is one.
+    Properties that the connector sets itself (`group.id`, `acks`, `isolation.level` and others) are omitted. Event
+    15001 reports each one whose value would have had an effect. Properties of members of a consumer group are omitted,
+    because no client of a connector is one.
 
-    ``oauth_cb`` names who makes tokens, see :mod:`ignite_kafka.kafka.oauth_tokens`; for brokers of Amazon MSK and of Google's managed
-    Kafka it is known, as to the Kafka provider. Its other functions, such as ``error_cb``, are omitted with event 15001.
+    ``oauth_cb`` names who makes tokens, see :mod:`ignite_kafka.kafka.oauth_tokens`; for brokers of Amazon MSK and of
+    Google's managed Kafka it is known, as to the Kafka provider. Its other functions, such as ``error_cb``, are omitted
+    with event 15001.
 
-    :raises SettingsError: ``bootstrap.servers`` is missing, or a property is unknown to librdkafka, or acts on the host without an
-        administrator's permission.
+    :raises SettingsError: ``bootstrap.servers`` is missing, or a property is unknown to librdkafka, or acts on the host
+        without an administrator's permission.
     """
     extra = BaseHook.get_connection(kafka_conn_id).extra_dejson
     if not extra.get("bootstrap.servers"):
-        raise SettingsError("bootstrap.servers is missing", "Set it in the extra of the Kafka connection.", connection=kafka_conn_id)
+        raise SettingsError(
+            "bootstrap.servers is missing", "Set it in the extra of the Kafka connection.", connection=kafka_conn_id
+        )
     config = {name: _text(value) for name, value in extra.items() if name not in _OMITTED}
     for name in _OBSERVERS & extra.keys():
         reason = f"{name}: a Python function of the Airflow worker, which no client of a connector calls"
         emit(CONFIG_CHANGED, reason=reason, setting=name, set_in=f"Airflow connection {kafka_conn_id}")
     if (tokens := _tokens_of_cloud(config)) is not None:
         config.setdefault(OAUTH_CALLBACK, tokens)
-    login = canonical(config)
-    if login.get("sasl.mechanisms") == "OAUTHBEARER" and login.get("sasl.oauthbearer.method") != "oidc" and OAUTH_CALLBACK not in login:
-        raise SettingsError(
-            "OAUTHBEARER needs somebody who makes tokens",
-            "Set oauth_cb to aws_msk_iam, gcp or the path of a function, or sasl.oauthbearer.method to oidc.",
-            connection=kafka_conn_id,
-        )
+    _require_token_maker(canonical(config), kafka_conn_id)
     check_trusted(config, allowed_kafka_options(), connection=kafka_conn_id)
     plain, secrets = split_kafka(config)
     parts = by_client(plain)
@@ -86,12 +86,32 @@ def kafka_config(kafka_conn_id: str) -> KafkaConfig:
     return KafkaConfig(parts.common, secrets, parts.producer, parts.consumer)
 
 
+def _require_token_maker(login: Mapping[str, str], kafka_conn_id: str) -> None:
+    """Refuse OAUTHBEARER without `oauth_cb` and without OIDC."""
+    oauth = login.get("sasl.mechanisms") == "OAUTHBEARER"
+    if oauth and login.get("sasl.oauthbearer.method") != "oidc" and OAUTH_CALLBACK not in login:
+        raise SettingsError(
+            "OAUTHBEARER needs somebody who makes tokens",
+            "Set oauth_cb to aws_msk_iam, gcp or the path of a function, or sasl.oauthbearer.method to oidc.",
+            connection=kafka_conn_id,
+        )
+
+
 def _tokens_of_cloud(config: Mapping[str, str]) -> str | None:
     """Who makes the tokens for a cloud's brokers, which the Kafka provider knows by their addresses, too; None for other brokers."""
-    servers, login = config["bootstrap.servers"], canonical(config)
-    if "cloud.goog" in servers and "managedkafka" in servers and login.get("sasl.mechanisms", "OAUTHBEARER") == "OAUTHBEARER":
+    servers = config["bootstrap.servers"]
+    login = canonical(config)
+    if (
+        "cloud.goog" in servers
+        and "managedkafka" in servers
+        and login.get("sasl.mechanisms", "OAUTHBEARER") == "OAUTHBEARER"
+    ):
         return GCP
-    if _MSK.search(servers) and login.get("sasl.mechanisms") == "OAUTHBEARER" and login.get("sasl.oauthbearer.method") != "oidc":
+    if (
+        _MSK.search(servers)
+        and login.get("sasl.mechanisms") == "OAUTHBEARER"
+        and login.get("sasl.oauthbearer.method") != "oidc"
+    ):
         return AWS_MSK_IAM
     return None
 

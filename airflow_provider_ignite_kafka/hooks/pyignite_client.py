@@ -27,8 +27,9 @@ _CLUSTER_STATE = frozenset({2})  # the feature of the protocol that pyignite use
 class IgniteClient(pyignite.Client):  # type: ignore[misc]  # without annotations
     """A connected :class:`pyignite.Client`, and a connection of PEP 249: each SQL statement is committed by itself.
 
-    pyignite's own sockets check no host name, know TLS 1.2 and IPv4 alone, need a CA file, and count a password by letters; these are
-    the library's. ``pyignite.Client.sql`` cannot read DATE columns and rounds decimals, so a cursor reads the replies itself.
+    pyignite's own sockets check no host name, know TLS 1.2 and IPv4 alone, need a CA file, and count a password by
+    letters; these are the library's. ``pyignite.Client.sql`` cannot read DATE columns and rounds decimals, so a cursor
+    reads the replies itself.
 
     :param endpoint, credentials: of the cluster; every address is tried, in their order.
     :param schema: SQL schema of names without one; None: PUBLIC.
@@ -38,11 +39,19 @@ class IgniteClient(pyignite.Client):  # type: ignore[misc]  # without annotation
 
     autocommit = True
 
-    def __init__(self, endpoint: IgniteEndpoint, credentials: IgniteCredentials, schema: str | None = None, time_zone: str = "UTC") -> None:
+    def __init__(
+        self,
+        endpoint: IgniteEndpoint,
+        credentials: IgniteCredentials,
+        schema: str | None = None,
+        time_zone: str = "UTC",
+    ) -> None:
         super().__init__(partition_aware=False, timeout=endpoint.request_timeout_ms / 1000)
-        self.schema, self.time_zone = schema, ZoneInfo(time_zone)
+        self.schema = schema
+        self.time_zone = ZoneInfo(time_zone)
         self.types = Cluster(endpoint, credentials)  # for columns of objects; connects when it is first asked
-        self._endpoint, self._credentials = endpoint, credentials
+        self._endpoint = endpoint
+        self._credentials = credentials
         self._context = tls_context(endpoint.tls, credentials) if endpoint.tls.enabled else None
         self._ids = itertools.count(1)
         self._connect([split_address(address) for address in endpoint.addresses])
@@ -93,7 +102,9 @@ class IgniteClient(pyignite.Client):  # type: ignore[misc]  # without annotation
             received = node.recv()
         except (*connection_errors, ReconnectError) as error:
             reason = str(error) or type(error).__name__
-            raise OperationalError(f"the node did not answer: {reason}; the statement may have been executed") from error
+            raise OperationalError(
+                f"the node did not answer: {reason}; the statement may have been executed"
+            ) from error
         reply = protocol.parse_reply(memoryview(received)[4 : 4 + int.from_bytes(received[:4], "little")])
         if reply.error is not None:
             raise error_of(reply.error)
@@ -106,7 +117,9 @@ class IgniteClient(pyignite.Client):  # type: ignore[misc]  # without annotation
     def hello(self) -> bytes:
         """The request that begins a connection."""
         features = _CLUSTER_STATE
-        return protocol.handshake(self.protocol_context.version, self._credentials.username, self._credentials.password, features)
+        return protocol.handshake(
+            self.protocol_context.version, self._credentials.username, self._credentials.password, features
+        )
 
 
 class _Connection(Connection):  # type: ignore[misc]  # without annotations

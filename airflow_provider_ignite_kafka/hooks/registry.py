@@ -20,7 +20,9 @@ def registry_config(registry_conn_id: str) -> dict[str, str]:
     for name in found:
         if not names.is_property(name):
             what = f"{name} is no property of a schema registry"
-            raise SettingsError(what, "Remove it from the extra of the connection, or correct it.", connection=registry_conn_id)
+            raise SettingsError(
+                what, "Remove it from the extra of the connection, or correct it.", connection=registry_conn_id
+            )
     if connection.host:
         host = connection.host if "://" in connection.host else f"{connection.schema or 'https'}://{connection.host}"
         found.setdefault(names.URL, f"{host}:{connection.port}" if connection.port else host)

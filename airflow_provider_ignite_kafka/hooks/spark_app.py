@@ -20,7 +20,12 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.apache.spark.hooks.spark_submit import DEFAULT_SPARK_BINARY, SparkSubmitHook
 from airflow.providers.common.compat.sdk import AirflowException, BaseHook
 
-from airflow_provider_ignite_kafka.spark.process_watchdog import ProcessWatchdog, signal_group, start_watchdog, terminate_app
+from airflow_provider_ignite_kafka.spark.process_watchdog import (
+    ProcessWatchdog,
+    signal_group,
+    start_watchdog,
+    terminate_app,
+)
 from airflow_provider_ignite_kafka.spark.submission import SparkMaster, Submission
 from ignite_kafka.errors import SettingsError
 
@@ -51,8 +56,8 @@ class AppExit:
 class SparkAppHook(SparkSubmitHook):
     """Spark provider's hook for an app that can be stopped gracefully.
 
-    In client mode the app is a child of spark-submit and ends with the task. In cluster mode spark-submit ends once the cluster has
-    accepted the app, which :class:`.ClusterRun` then follows.
+    In client mode the app is a child of spark-submit and ends with the task. In cluster mode spark-submit ends once the
+    cluster has accepted the app, which :class:`.ClusterRun` then follows.
 
     :param submission: what is submitted; it overrides arguments of the same name.
     :param folder: private folder of the task, removed by the watchdog if the task is killed.
@@ -131,8 +136,8 @@ class SparkAppHook(SparkSubmitHook):
     def stop(self) -> None:
         """End spark-submit. In client mode the app is first requested to end after its current batch, until the deadline.
 
-        Airflow calls this in a signal handler, often while the interrupted thread writes the app's output to the log and holds the log's
-        lock. So nothing is logged here: :meth:`close` logs it.
+        Airflow calls this in a signal handler, often while the interrupted thread writes the app's output to the log
+        and holds the log's lock. So nothing is logged here: :meth:`close` logs it.
         """
         process = self._submit_sp
         if process is None or process.poll() is not None:
@@ -140,7 +145,9 @@ class SparkAppHook(SparkSubmitHook):
         if self._cluster_mode:
             self._unlogged.append(f"Stopping spark-submit, process group {process.pid}")
         else:
-            self._unlogged.append(f"Stopping the Spark app, process group {process.pid}, for at most {self._stop_timeout_s:g} s")
+            self._unlogged.append(
+                f"Stopping the Spark app, process group {process.pid}, for at most {self._stop_timeout_s:g} s"
+            )
             self.request_end()
             self._drain(process.stdout.fileno(), time.monotonic() + self._stop_timeout_s)
         signal_group(process.pid, signal.SIGKILL)
@@ -200,7 +207,8 @@ def spark_master(arguments: Mapping[str, Any]) -> SparkMaster:
 
     :param arguments: arguments of SparkSubmitHook, with `conn_id`.
     :raises AirflowNotFoundException: the connection does not exist; the Spark provider itself would use YARN.
-    :raises SettingsError: the master needs the Kubernetes provider, which is not installed; or two versions of PySpark are installed.
+    :raises SettingsError: the master needs the Kubernetes provider, which is not installed; or two versions of PySpark
+        are installed.
     """
     connection = BaseHook.get_connection(arguments["conn_id"])
     _check_connection(connection)
@@ -211,7 +219,9 @@ def spark_master(arguments: Mapping[str, Any]) -> SparkMaster:
 
 def _hook_of(connection: Connection) -> type[SparkSubmitHook]:
     """The Spark provider's hook for a connection that was looked up before."""
-    return type("KnownConnectionHook", (SparkSubmitHook,), {"get_connection": classmethod(lambda _cls, _conn_id: connection)})
+    return type(
+        "KnownConnectionHook", (SparkSubmitHook,), {"get_connection": classmethod(lambda _cls, _conn_id: connection)}
+    )
 
 
 def _with_binary(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -219,7 +229,10 @@ def _with_binary(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_connection(connection: Connection) -> None:
-    if "k8s" in f"{connection.conn_type} {connection.host}" and importlib.util.find_spec("airflow.providers.cncf") is None:
+    if (
+        "k8s" in f"{connection.conn_type} {connection.host}"
+        and importlib.util.find_spec("airflow.providers.cncf") is None
+    ):
         raise SettingsError(
             "the Spark provider needs the Kubernetes provider for a k8s:// master",
             "Install apache-airflow-providers-cncf-kubernetes on the worker.",

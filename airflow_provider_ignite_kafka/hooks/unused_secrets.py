@@ -15,7 +15,8 @@ def report_unused_secrets(given: Secrets, used: Secrets, secrets_file: str | Pat
     :param used: secrets of the secrets file.
     :param user: what reads the secrets, for the message.
     """
-    held, replaced = to_dict(used), to_dict(given)
+    held = to_dict(used)
+    replaced = to_dict(given)
     unused = [
         f"{name} of the {side.capitalize()} connection"
         for side in ("ignite", "kafka", "registry")

@@ -31,8 +31,8 @@ def _columns_of(entity: QueryEntity) -> list[Column]:
 def record_columns(settings: SourceSettings, cache: str, entities: Sequence[QueryEntity]) -> tuple[Column, ...]:
     """Fields of the values of a cache's records: the selected fields after the transforms.
 
-    Without ``select`` the fields are unknown, because values have all fields of their types in the cluster and query entities declare only
-    some. Fields are also unknown after transforms other than ReplaceField and MaskField.
+    Without ``select`` the fields are unknown, because values have all fields of their types in the cluster and query
+    entities declare only some. Fields are also unknown after transforms other than ReplaceField and MaskField.
 
     :returns: empty if the fields are not known for certain.
     """
@@ -49,7 +49,8 @@ def _selected(selected: SelectedField, entities: Iterable[QueryEntity]) -> Colum
     found = [
         field for entity in entities for field in entity.fields if not field.is_key and field.name.lower() == selected.name.lower()
     ]  # fmt: skip
-    names, types = {field.name for field in found}, {field.java_type for field in found}
+    names = {field.name for field in found}
+    types = {field.java_type for field in found}
     java_type = types.pop() if len(types) == 1 else None
     if selected.alias != selected.name:
         return selected.alias, java_type
@@ -83,7 +84,11 @@ def _transformed(settings: SourceSettings, columns: Sequence[Column]) -> tuple[C
 
 def _replaced(replacing: ReplaceField, columns: Iterable[Column]) -> tuple[Column, ...]:
     """The columns after a ReplaceField; empty if two columns get one name."""
-    exclude, include, renames = replacing.exclude, replacing.include, replacing.renames
-    kept = [(name, java_type) for name, java_type in columns if name not in exclude and (not include or name in include)]
+    exclude = replacing.exclude
+    include = replacing.include
+    renames = replacing.renames
+    kept = [
+        (name, java_type) for name, java_type in columns if name not in exclude and (not include or name in include)
+    ]
     renamed = tuple((renames.get(name, name), java_type) for name, java_type in kept)
     return renamed if len(dict(renamed)) == len(renamed) else ()

@@ -56,11 +56,14 @@ def injects_parent_job(given: bool | None) -> bool:
 def with_parent_job(conf: Mapping[str, Any], context: Context, *, inject: bool) -> dict[str, Any]:
     """Spark properties by which OpenLineage's Spark listener names this task as the parent of its runs.
 
-    :param conf: Spark properties of the user; one that begins with ``spark.openlineage.parent`` is kept, and none is added.
+    :param conf: Spark properties of the user; one that begins with ``spark.openlineage.parent`` is kept, and none is
+        added.
     :param inject: whether to add them; without the OpenLineage provider a warning is logged.
     """
     if not inject:
         return dict(conf)
-    from airflow.providers.common.compat.openlineage.utils.spark import inject_parent_job_information_into_spark_properties
+    from airflow.providers.common.compat.openlineage.utils.spark import (
+        inject_parent_job_information_into_spark_properties,
+    )
 
     return dict(inject_parent_job_information_into_spark_properties(dict(conf), context))

@@ -1,7 +1,7 @@
 """OpenLineage datasets of a run: Ignite caches and Kafka topics with their columns, and counts of copied data.
 
-Names are those of OpenLineage's naming specification: ``kafka://host:port`` and the topic. For Ignite, which it does not list, they follow
-its general rule: ``ignite://host:port`` and the cache.
+Names are those of OpenLineage's naming specification: ``kafka://host:port`` and the topic. For Ignite, which it does
+not list, they follow its general rule: ``ignite://host:port`` and the cache.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def planned(request: Request) -> OperatorLineage[Any, Any]:
             entities = _entities(cluster, (cache for cache, _ in pairs))
     except IgniteKafkaError as error:
         log.info("Lineage without columns, because Ignite did not answer: %s", error)
-        pairs, entities = _pairs(settings, None), {}
+        pairs = _pairs(settings, None)
+        entities = {}
     caches = tuple(CopiedCache(cache, topic) for cache, topic in pairs)
     return _lineage(settings, replace(clusters_of(settings), caches=caches), entities, counted=False)
 
@@ -105,7 +106,9 @@ def _entities(cluster: Cluster, caches: Iterable[str]) -> Entities:
     return found
 
 
-def _lineage(settings: ConnectorSettings, run: Copied, entities: Entities, *, counted: bool) -> OperatorLineage[Any, Any]:
+def _lineage(
+    settings: ConnectorSettings, run: Copied, entities: Entities, *, counted: bool
+) -> OperatorLineage[Any, Any]:
     """Inputs and outputs of a run.
 
     :param counted: whether the counts are known.

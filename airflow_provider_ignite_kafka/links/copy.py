@@ -1,7 +1,7 @@
 """Extra links of a copy: Spark's web UI or history server, the topic in a web UI of Kafka, the connector's page.
 
-A link is an XCom under its key, as Airflow's web UI reads it. It is pushed as soon as it is known, because a stream's task runs for weeks,
-and Airflow itself asks for links only when a task ends.
+A link is an XCom under its key, as Airflow's web UI reads it. It is pushed as soon as it is known, because a stream's
+task runs for weeks, and Airflow itself asks for links only when a task ends.
 """
 
 from __future__ import annotations

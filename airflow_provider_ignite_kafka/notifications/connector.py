@@ -30,10 +30,10 @@ _TASK = ("dag_id", "task_id", "run_id", "map_index", "try_number", "state")
 class ConnectorNotifier(BaseNotifier):
     """Write a record to a Kafka topic, for `on_failure_callback`, `on_retry_callback`, `on_success_callback` and deadline alerts.
 
-    Key: the connector's name. Value: JSON with ``connector``, ``at_ms``, ``message``, the task (``dag_id``, ``task_id``, ``run_id``,
-    ``map_index``, ``try_number``, ``state``), ``exception``, and ``status`` of the connector's newest run (``state``, ``run_id``,
-    ``records``, ``skipped`` and ``error`` with its remedy; null if there is no status or it cannot be read). Secrets that Airflow masks in
-    logs are masked.
+    Key: the connector's name. Value: JSON with ``connector``, ``at_ms``, ``message``, the task (``dag_id``,
+    ``task_id``, ``run_id``, ``map_index``, ``try_number``, ``state``), ``exception``, and ``status`` of the connector's
+    newest run (``state``, ``run_id``, ``records``, ``skipped`` and ``error`` with its remedy; null if there is no
+    status or it cannot be read). Secrets that Airflow masks in logs are masked.
 
     :param connector: name of the connector. Templated.
     :param topic: existing topic for the records. Templated.
@@ -102,7 +102,8 @@ class ConnectorNotifier(BaseNotifier):
 def _task_of(context: Context) -> dict[str, Any]:
     """Fields of a context's task; for a Dag's own callback, fields of the Dag and its run."""
     given: Mapping[str, Any] = dict(context)
-    task, dag = given.get("ti"), given.get("dag")
+    task = given.get("ti")
+    dag = given.get("dag")
     found = {name: getattr(task, name, None) for name in _TASK}
     found["dag_id"] = found["dag_id"] or getattr(dag, "dag_id", None)
     found["run_id"] = found["run_id"] or given.get("run_id")

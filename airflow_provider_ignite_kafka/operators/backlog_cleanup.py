@@ -25,20 +25,27 @@ if TYPE_CHECKING:
 class BacklogCleanupOperator(TypedTemplates, BaseOperator):
     """End the capture of a connector and destroy its backlog cache after a graceful stop; runs in the worker, without Spark.
 
-    Fails without retries while the connector runs, or if its newest run did not stop gracefully, because the changes in the backlog would
-    be lost. Backlogs of other connectors are not touched. Safe to repeat.
+    Fails without retries while the connector runs, or if its newest run did not stop gracefully, because the changes in
+    the backlog would be lost. Backlogs of other connectors are not touched. Safe to repeat.
 
     :param connector: name of the connector. Templated.
     :param force: clean up however the newest run ended. Templated.
-    :param settings: settings of the connector by name, or the path of its file; needed if it sets `internal_topic_prefix` or names of
-        backlog cache or service. Templated.
+    :param settings: settings of the connector by name, or the path of its file; needed if it sets
+        `internal_topic_prefix` or names of backlog cache or service. Templated.
     :param ignite_conn_id: connection of type `ignite`. Templated.
     :param kafka_conn_id: connection of the Kafka provider. Templated.
     :param secrets_file: path of a secrets file on the worker, which overrides the connections' secrets. Templated.
     """
 
     direction: ClassVar[type[ConnectorSettings]] = SourceSettings
-    template_fields: Sequence[str] = ("connector", "force", "settings", "ignite_conn_id", "kafka_conn_id", "secrets_file")
+    template_fields: Sequence[str] = (
+        "connector",
+        "force",
+        "settings",
+        "ignite_conn_id",
+        "kafka_conn_id",
+        "secrets_file",
+    )
     template_fields_renderers = {"settings": "json"}
     ui_color = "#f6dede"
 
@@ -66,7 +73,8 @@ class BacklogCleanupOperator(TypedTemplates, BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Clean up.
 
-        :return: ``connector``, and the names of the removed ``service`` and backlog ``cache``, each None if there was none.
+        :return: ``connector``, and the names of the removed ``service`` and backlog ``cache``, each None if there was
+            none.
         :raises AirflowFailException: refused, or a setting is wrong.
         :raises AirflowException: a cluster did not answer; nothing or only a part is removed.
         """
@@ -77,7 +85,9 @@ class BacklogCleanupOperator(TypedTemplates, BaseOperator):
             connections = Connections.of(self.ignite_conn_id, self.kafka_conn_id)
             secrets = resolve_secrets(self.secrets_file, connections)
             mounted = MountedSecurity.of(Path(self.secrets_file) if self.secrets_file else None, secrets)
-            settings = merge_settings(self.settings or {}, SourceSettings, connections, {"name": self.connector}, mounted=mounted)
+            settings = merge_settings(
+                self.settings or {}, SourceSettings, connections, {"name": self.connector}, mounted=mounted
+            )
             cleaned = backlog.cleanup(settings, secrets, force=self._forced())
         except IgniteKafkaError as error:
             raise run_result.error_to_exception(error) from error

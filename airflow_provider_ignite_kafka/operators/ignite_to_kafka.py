@@ -15,8 +15,8 @@ class IgniteToKafkaOperator(SparkCopyOperator):
     """Copy Ignite caches to Kafka topics, exactly once, by a Spark app; return the counts of each cache.
 
     A retried task resumes its snapshot: committed entries are not sent again. A new Dag run starts a new snapshot. With
-    ``run_mode="continuous"`` the app then sends changes as they happen, until ``ignite-kafka stop``, which is a success with ``state``
-    STOPPED.
+    ``run_mode="continuous"`` the app then sends changes as they happen, until ``ignite-kafka stop``, which is a success
+    with ``state`` STOPPED.
 
     :param failover_policy: ``NONE``, ``FULL_SNAPSHOT`` or ``BACKLOG``; overrides the setting. Templated.
     :param snapshot_id: id of the snapshot. Default: ids of Dag, task, run and map index. Templated.
@@ -37,4 +37,6 @@ class IgniteToKafkaOperator(SparkCopyOperator):
 
     def _request(self, names: RunNames) -> Request:
         arguments = {"run_mode": self.run_mode, "failover_policy": self.failover_policy}
-        return self._request_of(self.direction, names.connector, names.run_id, self.snapshot_id or names.snapshot_id, arguments)
+        return self._request_of(
+            self.direction, names.connector, names.run_id, self.snapshot_id or names.snapshot_id, arguments
+        )

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
     from airflow_provider_ignite_kafka.spark.request import Request
 
-ACTIVE, SUCCEEDED, GONE = "active", "succeeded", "gone"
+ACTIVE = "active"
+SUCCEEDED = "succeeded"
+GONE = "gone"
 """States of a run that an earlier try has submitted."""
 _KILL_S = 30.0  # for the cluster's own kill command, if the run has not ended
 
@@ -52,8 +54,8 @@ class CopyTry:
 class ResumableCopy(ResumableJobMixin):
     """Operator mixin: a run in a cluster outlives the task's process, so the next try follows it instead of starting a second app.
 
-    Airflow 3.3's task state store keeps the run from its submission on. Where it is missing, or lost the run, the connector's own records
-    in Kafka name it from its start on.
+    Airflow 3.3's task state store keeps the run from its submission on. Where it is missing, or lost the run, the
+    connector's own records in Kafka name it from its start on.
     """
 
     external_id_key = "ignite_kafka_run"
@@ -102,8 +104,11 @@ class ResumableCopy(ResumableJobMixin):
         :raises AirflowException: a newer run has the connector, or the task was killed.
         """
         task = context["ti"]
-        duration_ms, retried = run_for.duration_ms(self.run_for, request.settings), task.try_number > 1
-        run = FollowedRun.of(request, self.kafka_conn_id, self.conn_id, self.start_timeout_ms / 1000, self.ignite_conn_id)
+        duration_ms = run_for.duration_ms(self.run_for, request.settings)
+        retried = task.try_number > 1
+        run = FollowedRun.of(
+            request, self.kafka_conn_id, self.conn_id, self.start_timeout_ms / 1000, self.ignite_conn_id
+        )
         run = replace(run, max_tries=task.max_tries)
         monitor = self.monitor_of(request, run)
         if retried and (other := monitor.superseded_by(own_runs)) is not None:
@@ -114,7 +119,9 @@ class ResumableCopy(ResumableJobMixin):
         if duration_ms is not None:
             run = replace(run, until_ms=run_for.until_ms(tries, duration_ms, now_ms()))
         if run.time_is_up(now_ms()) and monitor.active_try(own_runs) is None:
-            self.log.warning("run_for is over, and no run was active at its end: nothing is started. The next run resumes.")
+            self.log.warning(
+                "run_for is over, and no run was active at its end: nothing is started. The next run resumes."
+            )
             return tries[-1]
         self._try = CopyTry(monitor.following(run), own_runs, retried)
         return None
@@ -141,7 +148,8 @@ class ResumableCopy(ResumableJobMixin):
 
     def get_job_status(self, external_id: Any, context: Context) -> str:
         """The state of the run that an earlier try has submitted."""
-        monitor, own_runs = self._try.monitor, self._try.own_runs
+        monitor = self._try.monitor
+        own_runs = self._try.own_runs
         run = FollowedRun.from_dict(external_id)
         cleared = 0 <= run.max_tries < monitor.run.max_tries
         if (run_id := monitor.active_try(own_runs)) is not None:
@@ -153,7 +161,11 @@ class ResumableCopy(ResumableJobMixin):
             return self._stopped(run) if begins or (status is not None and status.ended_ms is None) else GONE
         if begins:
             return self._attach(run)
-        if status is None or not run_result.succeeded(status, continuous=run.continuous) or self._stopped_early(monitor, run, status):
+        if (
+            status is None
+            or not run_result.succeeded(status, continuous=run.continuous)
+            or self._stopped_early(monitor, run, status)
+        ):
             return GONE
         return SUCCEEDED
 
@@ -163,7 +175,9 @@ class ResumableCopy(ResumableJobMixin):
 
     def _stopped(self, run: FollowedRun) -> str:
         """Stop the run of a task that a user has cleared, if its trigger has not done it yet: the settings may have changed."""
-        self.log.info("The task was cleared; run %s of an earlier try is asked to stop, and a new one resumes it.", run.run_id)
+        self.log.info(
+            "The task was cleared; run %s of an earlier try is asked to stop, and a new one resumes it.", run.run_id
+        )
         self._followed = self._cluster_run(run)
         self._stop_followed()
         return GONE
@@ -180,7 +194,8 @@ class ResumableCopy(ResumableJobMixin):
         """Follow the run to its end, here or in the triggerer."""
         if self._attached is not None:
             self.log.info("Following run %s of an earlier try, which goes on.", self._attached.run_id)
-        run, attached = self._attached or FollowedRun.from_dict(external_id), self._attached is not None
+        run = self._attached or FollowedRun.from_dict(external_id)
+        attached = self._attached is not None
         self._attached = None
         if self.deferrable:
             self._defer(run, attached=attached)
@@ -218,7 +233,11 @@ class ResumableCopy(ResumableJobMixin):
             self._log_stop()
 
     def _defer(self, run: FollowedRun, *, attached: bool) -> NoReturn:
-        timeout_ms = None if self.execution_timeout is None else now_ms() + int(self.execution_timeout / timedelta(milliseconds=1))
+        timeout_ms = (
+            None
+            if self.execution_timeout is None
+            else now_ms() + int(self.execution_timeout / timedelta(milliseconds=1))
+        )
         trigger = ConnectorRunTrigger(run=run.to_dict(), timeout_ms=timeout_ms, attached=attached)
         self.defer(trigger=trigger, method_name="execute_complete")
 
@@ -234,20 +253,39 @@ class ResumableCopy(ResumableJobMixin):
         else:
             self._stop_followed()
         if reason == TIMED_OUT:
-            raise AirflowTaskTimeout(f"The task has timed out after {self.execution_timeout}, and its run was asked to stop.")
+            raise AirflowTaskTimeout(
+                f"The task has timed out after {self.execution_timeout}, and its run was asked to stop."
+            )
         status = monitor.status()
-        if attached and not self._killed and (reason != ENDED or (status and self._stopped_early(monitor, monitor.run, status))):
-            self.log.info("Run %s of an earlier try was stopped, or reports nothing any more; a new run resumes it.", monitor.run.run_id)
+        if (
+            attached
+            and not self._killed
+            and (reason != ENDED or (status and self._stopped_early(monitor, monitor.run, status)))
+        ):
+            self.log.info(
+                "Run %s of an earlier try was stopped, or reports nothing any more; a new run resumes it.",
+                monitor.run.run_id,
+            )
             return self._copy(context)
-        continuous = monitor.run.continuous and not self._killed  # Airflow may retry a killed task, so its stop is no success
+        continuous = (
+            monitor.run.continuous and not self._killed
+        )  # Airflow may retry a killed task, so its stop is no success
         if status is not None and run_result.succeeded(status, continuous=continuous):
             return self._succeeded(context, status)
         self._report_end(context, status, succeeded=False)
-        raise run_result.killed_exception() if self._killed else run_result.lost_exception(status, reason, cluster.app.log_command)
+        raise (
+            run_result.killed_exception()
+            if self._killed
+            else run_result.lost_exception(status, reason, cluster.app.log_command)
+        )
 
     def _stopped_early(self, monitor: RunMonitor, run: FollowedRun, status: RunStatus) -> bool:
         """Whether a run has followed the request of a task that was killed, and not one of a person or of `run_for`."""
-        return status.state == STOPPED and monitor.stop_requested(status.generation) and not run.time_is_up(status.ended_ms or 0)
+        return (
+            status.state == STOPPED
+            and monitor.stop_requested(status.generation)
+            and not run.time_is_up(status.ended_ms or 0)
+        )
 
     def _succeeded(self, context: Context, status: RunStatus) -> dict[str, Any]:
         if (store := task_store(context)) is not None:
@@ -263,16 +301,19 @@ class ResumableCopy(ResumableJobMixin):
 
     def _stop_followed(self) -> None:
         """Stop the run that is followed, in a thread: a signal handler, which calls this, may hold the log's lock."""
-        cluster, self._followed = self._followed, None
+        cluster = self._followed
+        self._followed = None
         if cluster is None:
             return
-        timeout_s, lines = self._stop_timeout_s, list(self._unlogged)
+        timeout_s = self._stop_timeout_s
+        lines = list(self._unlogged)
         self._unlogged = lines
         stopper = threading.Thread(target=cluster.stop, args=(timeout_s, lines.append), name="stop-run", daemon=True)
         stopper.start()
         stopper.join(timeout_s + _KILL_S)
 
     def _log_stop(self) -> None:
-        lines, self._unlogged = self._unlogged, ()
+        lines = self._unlogged
+        self._unlogged = ()
         for line in lines:
             self.log.info(line)

@@ -22,7 +22,9 @@ from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.settings.connector import ConnectorSettings
 
 # the last two end spark-submit before the app, so that it could not be distinguished from a lost one
-_OURS = frozenset({"self", "conn_id", "conf", "application_args", "java_class", "yarn_track_via_rm_api", "track_driver_via_k8s_api"})
+_OURS = frozenset(
+    {"self", "conn_id", "conf", "application_args", "java_class", "yarn_track_via_rm_api", "track_driver_via_k8s_api"}
+)
 
 
 class SparkAppTask:
@@ -109,7 +111,12 @@ class SparkAppTask:
         """
         return SparkAppHook(
             submission=build_submission(
-                request, folder, master, arguments, *app_arguments, ship_secrets_unprotected=self.ship_secrets_unprotected
+                request,
+                folder,
+                master,
+                arguments,
+                *app_arguments,
+                ship_secrets_unprotected=self.ship_secrets_unprotected,
             ),
             folder=folder,
             stop_timeout_s=self.stop_timeout_ms / 1000,
@@ -133,7 +140,15 @@ def check_arguments(spark_submit: object) -> None:
 def _wrong_arguments(spark_submit: object) -> str | None:
     """Reason why arguments for spark-submit are invalid, or None. Checked when the Dag is parsed and again after rendering."""
     if not isinstance(spark_submit, Mapping):
-        return None if spark_submit is None else f"spark_submit must be a mapping of names to values, not {type(spark_submit).__name__}"
+        return (
+            None
+            if spark_submit is None
+            else f"spark_submit must be a mapping of names to values, not {type(spark_submit).__name__}"
+        )
     known = inspect.signature(SparkSubmitHook.__init__).parameters
     unknown = [name for name in spark_submit if name not in known or name in _OURS]
-    return f"spark_submit has {unknown[0]!r}, which is no argument of SparkSubmitHook or cannot be set here" if unknown else None
+    return (
+        f"spark_submit has {unknown[0]!r}, which is no argument of SparkSubmitHook or cannot be set here"
+        if unknown
+        else None
+    )

@@ -46,43 +46,50 @@ _NOT_DEFERRED = (
 class SparkCopyOperator(SparkAppTask, ResumableCopy, CopyLineage, TypedTemplates, BaseOperator):
     """Run one of our Spark apps to its end and return its counts; an error that no retry cures fails the task without retries.
 
-    In client mode (``local[*]``, ``spark://``) the app runs on the worker and ends with the task. With ``deploy-mode`` cluster (YARN,
-    Kubernetes) the cluster runs it, and the task, or with `deferrable` a trigger, follows it by the connector's status topic. A retried
-    task follows the run of an earlier try that goes on; ``durable=False`` replaces that run.
+    In client mode (``local[*]``, ``spark://``) the app runs on the worker and ends with the task. With ``deploy-mode``
+    cluster (YARN, Kubernetes) the cluster runs it, and the task, or with `deferrable` a trigger, follows it by the
+    connector's status topic. A retried task follows the run of an earlier try that goes on; ``durable=False`` replaces
+    that run.
 
     :param settings: settings of the connector by name, or the path of a ``.properties`` file on the worker. Templated.
     :param run_mode: ``once`` or ``continuous``; overrides the setting. Templated.
-    :param allowed_caches: regular expressions of the caches that a run may reach, whatever a form, a template or another task gives.
-        Default: any cache.
+    :param allowed_caches: regular expressions of the caches that a run may reach, whatever a form, a template or
+        another task gives. Default: any cache.
     :param ignite_conn_id: connection of type `ignite`.
     :param kafka_conn_id: connection of the Kafka provider; its extra holds librdkafka settings.
-    :param registry_conn_id: connection of type `http` of the schema registry, for converters that have one; its extra holds Confluent's
-        properties. Templated.
+    :param registry_conn_id: connection of type `http` of the schema registry, for converters that have one; its extra
+        holds Confluent's properties. Templated.
     :param conn_id: connection of the Spark provider.
-    :param secrets_file: file with the secrets, mounted at this path on worker, driver and executors. Default: the operator writes one
-        from the connections, readable only by its user, and removes it when the app has ended. Templated.
-    :param ship_secrets_unprotected: without `secrets_file` Spark sends the secrets to executors. If Spark does not authenticate
-        (``spark.authenticate``), that is refused, because everybody who reaches the driver's port can read them; True allows it.
+    :param secrets_file: file with the secrets, mounted at this path on worker, driver and executors. Default: the
+        operator writes one from the connections, readable only by its user, and removes it when the app has ended.
+        Templated.
+    :param ship_secrets_unprotected: without `secrets_file` Spark sends the secrets to executors. If Spark does not
+        authenticate (``spark.authenticate``), that is refused, because everybody who reaches the driver's port can read
+        them; True allows it.
     :param conf: Spark properties. Templated.
     :param num_executors: executors to start (YARN, Kubernetes).
     :param executor_cores: cores of an executor.
     :param executor_memory: memory of an executor, such as ``4g``.
     :param total_executor_cores: cores of all executors together (standalone).
     :param driver_memory: memory of the driver.
-    :param application: path of the app, such as ``local:///opt/app/ignite_to_kafka.py`` in an image. Default: the installed one. Templated.
-    :param spark_submit: other arguments of the Spark provider's SparkSubmitHook by name: ``archives``, ``deploy_mode``, ``env_vars``,
-        ``files``, ``keytab``, ``principal``, ``properties_file``, ``py_files``, ``spark_binary``, ``yarn_queue`` and so on. Templated.
-    :param deferrable: follow the app from the triggerer, so that it holds no worker slot; in cluster mode only. Default:
-        ``[operators] default_deferrable``.
-    :param run_for: how long a stream runs from its first try on, before it is ended gracefully, which is a success: a timedelta,
-        seconds, or text such as ``8:00:00`` or ``PT8H``. Templated.
+    :param application: path of the app, such as ``local:///opt/app/ignite_to_kafka.py`` in an image. Default: the
+        installed one. Templated.
+    :param spark_submit: other arguments of the Spark provider's SparkSubmitHook by name: ``archives``, ``deploy_mode``,
+        ``env_vars``, ``files``, ``keytab``, ``principal``, ``properties_file``, ``py_files``, ``spark_binary``,
+        ``yarn_queue`` and so on. Templated.
+    :param deferrable: follow the app from the triggerer, so that it holds no worker slot; in cluster mode only.
+        Default: ``[operators] default_deferrable``.
+    :param run_for: how long a stream runs from its first try on, before it is ended gracefully, which is a success: a
+        timedelta, seconds, or text such as ``8:00:00`` or ``PT8H``. Templated.
     :param start_timeout_ms: milliseconds from the submission to the app's first record, in cluster mode.
-    :param stop_timeout_ms: milliseconds that the app has to end after its current batch, when the task is killed or times out.
-    :param openlineage_inject_parent_job_info: add the Spark properties by which OpenLineage's Spark listener names this task as parent.
-        Default: option ``spark_inject_parent_job_info`` of section ``[openlineage]`` in Airflow's configuration.
+    :param stop_timeout_ms: milliseconds that the app has to end after its current batch, when the task is killed or
+        times out.
+    :param openlineage_inject_parent_job_info: add the Spark properties by which OpenLineage's Spark listener names this
+        task as parent. Default: option ``spark_inject_parent_job_info`` of section ``[openlineage]`` in Airflow's
+        configuration.
 
-    ``max_active_tis_per_dag`` defaults to 1 if the connector's name is the same in each Dag run: runs of one connector wait for each
-    other, also those of a backfill.
+    ``max_active_tis_per_dag`` defaults to 1 if the connector's name is the same in each Dag run: runs of one connector
+    wait for each other, also those of a backfill.
     """
 
     direction: ClassVar[type[ConnectorSettings]]
@@ -133,14 +140,28 @@ class SparkCopyOperator(SparkAppTask, ResumableCopy, CopyLineage, TypedTemplates
         super().__init__(**kwargs)
         if self.max_active_tis_per_dag is None and _one_connector(settings):
             self.max_active_tis_per_dag = 1  # a newer run of a connector ends the older one
-        self.settings, self.run_mode, self.allowed_caches = settings, run_mode, allowed_caches
-        self.ignite_conn_id, self.kafka_conn_id, self.registry_conn_id = ignite_conn_id, kafka_conn_id, registry_conn_id
-        self.conn_id, self.secrets_file, self.ship_secrets_unprotected = conn_id, secrets_file, ship_secrets_unprotected
-        self.conf, self.application, self.spark_submit = conf, application, spark_submit
-        self.num_executors, self.total_executor_cores = num_executors, total_executor_cores
-        self.executor_cores, self.executor_memory, self.driver_memory = executor_cores, executor_memory, driver_memory
+        self.settings = settings
+        self.run_mode = run_mode
+        self.allowed_caches = allowed_caches
+        self.ignite_conn_id = ignite_conn_id
+        self.kafka_conn_id = kafka_conn_id
+        self.registry_conn_id = registry_conn_id
+        self.conn_id = conn_id
+        self.secrets_file = secrets_file
+        self.ship_secrets_unprotected = ship_secrets_unprotected
+        self.conf = conf
+        self.application = application
+        self.spark_submit = spark_submit
+        self.num_executors = num_executors
+        self.total_executor_cores = total_executor_cores
+        self.executor_cores = executor_cores
+        self.executor_memory = executor_memory
+        self.driver_memory = driver_memory
         check_arguments(spark_submit)
-        self.deferrable, self.run_for, self.start_timeout_ms, self.stop_timeout_ms = deferrable, run_for, start_timeout_ms, stop_timeout_ms
+        self.deferrable = deferrable
+        self.run_for = run_for
+        self.start_timeout_ms = start_timeout_ms
+        self.stop_timeout_ms = stop_timeout_ms
         self.openlineage_inject_parent_job_info = injects_parent_job(openlineage_inject_parent_job_info)
 
     def check_settings(self) -> None:
@@ -155,8 +176,9 @@ class SparkCopyOperator(SparkAppTask, ResumableCopy, CopyLineage, TypedTemplates
     def execute(self, context: Context) -> dict[str, Any]:
         """Run the app to its end.
 
-        :return: ``state``, ``connector``, ``snapshot_id``, ``run_id``, ``generation``, ``already_complete``, ``seconds``, ``records`` and
-            ``caches``: by name ``topic``, ``entries``, ``records``, ``bytes``, ``units``, ``units_done``, ``seconds``, ``bad``.
+        :return: ``state``, ``connector``, ``snapshot_id``, ``run_id``, ``generation``, ``already_complete``,
+            ``seconds``, ``records`` and ``caches``: by name ``topic``, ``entries``, ``records``, ``bytes``, ``units``,
+            ``units_done``, ``seconds``, ``bad``.
         :raises AirflowFailException: the run failed and no retry can help.
         :raises AirflowException: the run failed; a retry resumes where it ended.
         """
@@ -169,7 +191,9 @@ class SparkCopyOperator(SparkAppTask, ResumableCopy, CopyLineage, TypedTemplates
             request = self._allowed_request(names)
             report = self._report = RunReport(context, request, self.outlets, self.kafka_conn_id)
             arguments = self._spark_arguments()
-            arguments["conf"] = with_parent_job(arguments["conf"], context, inject=self.openlineage_inject_parent_job_info)
+            arguments["conf"] = with_parent_job(
+                arguments["conf"], context, inject=self.openlineage_inject_parent_job_info
+            )
             master = spark_master(arguments)
             self._hook = self._submit_hook(request, folder, master, arguments)
             self.check_clusters(request, ignite=not master.cluster_mode)
@@ -237,7 +261,8 @@ class SparkCopyOperator(SparkAppTask, ResumableCopy, CopyLineage, TypedTemplates
         return self._run_app(self._hook, self._report.printed)
 
     def _submit(self) -> tuple[FollowedRun, AppExit]:
-        submitted_ms, ended = now_ms(), self._run_hook()
+        submitted_ms = now_ms()
+        ended = self._run_hook()
         assert self._hook is not None
         run = self._try.monitor.run
         return replace(run, submitted_ms=submitted_ms, app_id=self._hook.app_id, namespace=self._hook.namespace), ended
@@ -253,7 +278,9 @@ class SparkCopyOperator(SparkAppTask, ResumableCopy, CopyLineage, TypedTemplates
                 raise
             self.log.warning("The status topic could not be read: %s", error)
             status = None
-        continuous = monitor.run.continuous and not self._killed  # Airflow may retry a killed task, so its stop is no success
+        continuous = (
+            monitor.run.continuous and not self._killed
+        )  # Airflow may retry a killed task, so its stop is no success
         succeeded = run_result.succeeded(status, continuous=continuous)
         self._report_end(context, status, succeeded=succeeded)
         if status is None or not succeeded:

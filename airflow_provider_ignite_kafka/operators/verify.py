@@ -32,15 +32,18 @@ _COUNTS = ("missing", "different", "unexpected", "skipped", "repaired")
 class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
     """Compare the topics of a connector with its caches in a Spark app, as ``ignite-kafka verify`` does; return the counts of each cache.
 
-    Differences fail the task without retries, because a retry would find them again. The app runs beside the task (client mode).
+    Differences fail the task without retries, because a retry would find them again. The app runs beside the task
+    (client mode).
 
-    :param settings: settings of the connector by name, with its ``name``, or the path of its file on the worker. Templated.
+    :param settings: settings of the connector by name, with its ``name``, or the path of its file on the worker.
+        Templated.
     :param direction: ``source`` (Ignite to Kafka) or ``sink`` (Kafka to Ignite). Templated.
     :param sample: percent of the keys that are compared. Templated.
     :param thorough: also decode every entry row by row (JSON only; slow).
     :param differences: maximum number of differences to describe for each cache.
     :param repair: send or put again what differs; refused while the connector's newest run has not ended. Templated.
-    :param fail_on_differences: False: a task with differences succeeds, and a later task can read ``equal`` in its result.
+    :param fail_on_differences: False: a task with differences succeeds, and a later task can read ``equal`` in its
+        result.
     :param ignite_conn_id: connection of type `ignite`. Templated.
     :param kafka_conn_id: connection of the Kafka provider. Templated.
     :param registry_conn_id: connection of type `http` of the schema registry. Templated.
@@ -84,11 +87,23 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.settings, self.direction, self.sample, self.thorough = settings, direction, sample, thorough
-        self.differences, self.repair, self.fail_on_differences = differences, repair, fail_on_differences
-        self.ignite_conn_id, self.kafka_conn_id, self.registry_conn_id = ignite_conn_id, kafka_conn_id, registry_conn_id
-        self.conn_id, self.secrets_file, self.ship_secrets_unprotected = conn_id, secrets_file, ship_secrets_unprotected
-        self.conf, self.application, self.spark_submit, self.stop_timeout_ms = conf, application, spark_submit, stop_timeout_ms
+        self.settings = settings
+        self.direction = direction
+        self.sample = sample
+        self.thorough = thorough
+        self.differences = differences
+        self.repair = repair
+        self.fail_on_differences = fail_on_differences
+        self.ignite_conn_id = ignite_conn_id
+        self.kafka_conn_id = kafka_conn_id
+        self.registry_conn_id = registry_conn_id
+        self.conn_id = conn_id
+        self.secrets_file = secrets_file
+        self.ship_secrets_unprotected = ship_secrets_unprotected
+        self.conf = conf
+        self.application = application
+        self.spark_submit = spark_submit
+        self.stop_timeout_ms = stop_timeout_ms
         check_arguments(spark_submit)
         if direction in DIRECTIONS and not is_mapped(self):
             check_settings(settings, DIRECTIONS[direction], {}, dag=self.dag_id, task=self.task_id)
@@ -96,8 +111,8 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Compare, and repair if requested.
 
-        :return: ``equal``, ``sample_percent`` and ``caches``, each with its counts, ``repaired`` and ``differences``. If differences fail
-            the task, the result is still under the XCom key ``verified``.
+        :return: ``equal``, ``sample_percent`` and ``caches``, each with its counts, ``repaired`` and ``differences``.
+            If differences fail the task, the result is still under the XCom key ``verified``.
         :raises AirflowFailException: something differs and was not repaired, or no retry can help.
         :raises AirflowException: the comparison failed; a retry starts it again.
         """
@@ -110,15 +125,19 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
         for one in (one for cache in differing for one in cache["differences"]):
             self.log.warning("%s", one["text"])
         if differing and self.fail_on_differences:
-            raise AirflowFailException(f"{len(differing)} of {len(result['caches'])} caches differ: {'; '.join(map(_line, differing))}")
+            raise AirflowFailException(
+                f"{len(differing)} of {len(result['caches'])} caches differ: {'; '.join(map(_line, differing))}"
+            )
         return result
 
     def _verified(self, folder: Path) -> dict[str, Any]:
-        request, options = self._request(), self._options()
+        request = self._request()
+        options = self._options()
         arguments = self._spark_arguments()
         master = spark_master(arguments)
         if master.cluster_mode:
-            what, remedy = "a comparison is not submitted in cluster mode", "Set deploy-mode of the Spark connection to client."
+            what = "a comparison is not submitted in cluster mode"
+            remedy = "Set deploy-mode of the Spark connection to client."
             raise NotAvailableYet(what, remedy, connection=self.conn_id)
         more = ("--direction", self.direction, "--options", json.dumps(options))
         self._hook = self._submit_hook(request, folder, master, arguments, *more)
@@ -134,7 +153,9 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
         if self.direction not in DIRECTIONS:
             raise SettingsError(f"direction is {self.direction!r}", "Allowed: source, sink.", setting="direction")
         if isinstance(self.settings, Mapping) and not self.settings.get("name"):
-            raise SettingsError("the settings have no name", "Give the name of the connector that is compared.", setting="name")
+            raise SettingsError(
+                "the settings have no name", "Give the name of the connector that is compared.", setting="name"
+            )
         return self._request_of(DIRECTIONS[self.direction], connector="", run_id=str(uuid.uuid4()))
 
     def _options(self) -> dict[str, Any]:
@@ -143,7 +164,8 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
         :raises SettingsError: an argument is wrong.
         """
         try:
-            percent, repair = float(self.sample), bool(BOOLEAN.parse(self.repair))
+            percent = float(self.sample)
+            repair = bool(BOOLEAN.parse(self.repair))
         except ValueError as error:
             what = f"sample is {self.sample!r}, repair is {self.repair!r}"
             raise SettingsError(what, "Allowed: a number of percent; true or false.", setting="sample") from error
@@ -166,14 +188,18 @@ def _result_of(text: str) -> dict[str, Any]:
     try:
         result = typed_json.json_object(typed_json.loads(text))
         for cache in map(typed_json.json_object, typed_json.array(result.get("caches"))):
-            missing = [name for name in ("equal", "cache", "topic", "entries", "records", *_COUNTS) if name not in cache]
+            missing = [
+                name for name in ("equal", "cache", "topic", "entries", "records", *_COUNTS) if name not in cache
+            ]
             if missing:
                 raise ValueError(f"{missing[0]} is missing")
             for one in typed_json.array(cache.get("differences", [])):
                 typed_json.text(typed_json.json_object(one).get("text"))
         return result
     except ValueError as error:
-        raise AirflowException(f"The result that the app printed cannot be read: {error}. A retry compares again.") from error
+        raise AirflowException(
+            f"The result that the app printed cannot be read: {error}. A retry compares again."
+        ) from error
 
 
 def _line(cache: Mapping[str, Any]) -> str:

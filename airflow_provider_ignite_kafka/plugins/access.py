@@ -1,7 +1,8 @@
 """Who may see the page and who may act on a connector, by Airflow's auth manager; and that a request comes from the page itself.
 
-Seeing needs the right to see plugins, as the link in the navigation does, and one of the roles of option `page_roles`, if it names any.
-Acting needs the right to edit the Kafka connection: who has that can change the connector's Kafka records anyway.
+Seeing needs the right to see plugins, as the link in the navigation does, and one of the roles of option `page_roles`,
+if it names any. Acting needs the right to edit the Kafka connection: who has that can change the connector's Kafka
+records anyway.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from itsdangerous import BadSignature, URLSafeTimedSerializer
 
 from airflow_provider_ignite_kafka.options import SECTION, page_roles
 
-_TOKEN, _MESSAGE = "ignite_kafka.action", "ignite_kafka.message"
-_TOKEN_AGE_S, _MESSAGE_AGE_S = 8 * 3600, 60
+_TOKEN = "ignite_kafka.action"
+_MESSAGE = "ignite_kafka.message"
+_TOKEN_AGE_S = 8 * 3600
+_MESSAGE_AGE_S = 60
 
 
 def requires_page(user: GetUserDep) -> None:
@@ -48,7 +51,11 @@ READS_PAGE = [Depends(requires_access_view(AccessView.PLUGINS)), Depends(require
 
 def may_act(connection_id: str, user: GetUserDep) -> bool:
     """Whether the user may edit the connection in the path."""
-    team = {"team_name": Connection.get_team_name(connection_id)} if conf.getboolean("core", "multi_team", fallback=False) else {}
+    team = (
+        {"team_name": Connection.get_team_name(connection_id)}
+        if conf.getboolean("core", "multi_team", fallback=False)
+        else {}
+    )
     details = ConnectionDetails(conn_id=connection_id, **team)
     return bool(get_auth_manager().is_authorized_connection(method="PUT", details=details, user=user))
 
@@ -62,7 +69,10 @@ def requires_action(allowed: MayAct) -> None:
     :raises HTTPException: 403.
     """
     if not allowed:
-        raise HTTPException(403, "Actions need the right to edit the Kafka connection of the connector. Ask an administrator of Airflow.")
+        raise HTTPException(
+            403,
+            "Actions need the right to edit the Kafka connection of the connector. Ask an administrator of Airflow.",
+        )
 
 
 def action_token(user: GetUserDep) -> str:
@@ -83,12 +93,15 @@ def check_sender(request: Request, token: str, user_id: str) -> None:
     except BadSignature:  # also of a token that is too old
         signed = None
     if signed != user_id or not _same_origin(request):
-        raise HTTPException(403, "The form is too old, or was not sent by this page. Load the page again and repeat the action.")
+        raise HTTPException(
+            403, "The form is too old, or was not sent by this page. Load the page again and repeat the action."
+        )
 
 
 def _same_origin(request: Request) -> bool:
     """Whether the browser says that the page of this host sent the request; true for a client that says nothing."""
-    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    site = request.headers.get("sec-fetch-site")
+    origin = request.headers.get("origin")
     if site is not None:
         return site in ("same-origin", "none")
     own = {request.headers.get("host"), urlsplit(conf.get("api", "base_url", fallback="")).netloc} - {""}

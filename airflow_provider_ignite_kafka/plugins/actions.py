@@ -63,7 +63,8 @@ def _resend(cluster: MonitoredCluster, connector: str, form: Form) -> str:
 def _reset(cluster: MonitoredCluster, connector: str, form: Form) -> str:
     """Remove offsets of a source, or set offsets of a sink to the position in the form."""
     what = "topic" if "to" in form else "cache"
-    name, partition = form.get(what, "").strip() or None, _partition(form)
+    name = form.get(what, "").strip() or None
+    partition = _partition(form)
     if name is None and partition is not None:
         raise SettingsError(f"a partition is given without its {what}", f"Choose the {what} too.", partition=partition)
     access = connector_access(cluster, connector)
@@ -77,7 +78,9 @@ def _partition(form: Form) -> int | None:
     if not text:
         return None
     if not text.isascii() or not text.isdecimal() or int(text) >= _MOST_PARTITIONS:
-        raise SettingsError(f"{text!r} is no partition", f"Give a whole number from 0 to {_MOST_PARTITIONS - 1}, or leave it empty.")
+        raise SettingsError(
+            f"{text!r} is no partition", f"Give a whole number from 0 to {_MOST_PARTITIONS - 1}, or leave it empty."
+        )
     return int(text)
 
 

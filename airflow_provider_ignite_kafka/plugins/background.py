@@ -19,12 +19,14 @@ T = TypeVar("T")
 class Background:
     """Runs calls in threads, each with a time limit.
 
-    A call that exceeds its limit goes on in its thread until the time-outs of its clients end it; its caller gets an error at the limit.
+    A call that exceeds its limit goes on in its thread until the time-outs of its clients end it; its caller gets an
+    error at the limit.
     """
 
     def __init__(self, threads: int = _THREADS, most_calls: int = _MOST_CALLS) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="ignite-kafka-page")
-        self._most_calls, self._calls = most_calls, 0
+        self._most_calls = most_calls
+        self._calls = 0
         self._shared: dict[Hashable, tuple[float, asyncio.Task[Any]]] = {}
 
     async def call(self, function: Callable[[], T], limit_s: float) -> T:
@@ -33,7 +35,9 @@ class Background:
         :raises KafkaUnavailable: it takes longer than `limit_s` seconds, or too many calls wait already.
         """
         if self._calls >= self._most_calls:
-            raise KafkaUnavailable("too many requests of this page wait for Kafka", "Load the page again in some seconds.")
+            raise KafkaUnavailable(
+                "too many requests of this page wait for Kafka", "Load the page again in some seconds."
+            )
         loop = asyncio.get_running_loop()
         self._calls += 1
         future = self._pool.submit(function)
@@ -49,7 +53,9 @@ class Background:
     async def shared(self, key: Hashable, function: Callable[[], T], limit_s: float) -> T:
         """As :meth:`call`; requests of the same key within two seconds share one call, so that many viewers cost as much as one."""
         now = time.monotonic()
-        self._shared = {other: entry for other, entry in self._shared.items() if not entry[1].done() or now - entry[0] < _KEPT_S}
+        self._shared = {
+            other: entry for other, entry in self._shared.items() if not entry[1].done() or now - entry[0] < _KEPT_S
+        }
         if key not in self._shared:
             self._shared[key] = now, asyncio.ensure_future(self.call(function, limit_s))
         result: T = await asyncio.shield(self._shared[key][1])

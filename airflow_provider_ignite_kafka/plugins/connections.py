@@ -16,7 +16,8 @@ from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.settings.transport_security import check, kafka_weaknesses
 
 _PATIENCE_S = 10.0
-_IGNITE_CONNECT_MS, _IGNITE_REQUEST_MS = 2_000, 8_000
+_IGNITE_CONNECT_MS = 2_000
+_IGNITE_REQUEST_MS = 8_000
 
 
 @dataclass(frozen=True)
@@ -61,4 +62,6 @@ def connector_access(cluster: MonitoredCluster, connector: str, *, ignite: bool 
         mask_secrets(connections.secrets)
     names = {"name": connector, "internal_topic_prefix": cluster.internal_topic_prefix}
     brief = {"ignite_connect_timeout_ms": _IGNITE_CONNECT_MS, "ignite_request_timeout_ms": _IGNITE_REQUEST_MS}
-    return Access(merge_settings(brief, SourceSettings, connections, names), resolve_secrets(cluster.secrets_file, connections))
+    return Access(
+        merge_settings(brief, SourceSettings, connections, names), resolve_secrets(cluster.secrets_file, connections)
+    )

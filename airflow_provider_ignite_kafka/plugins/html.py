@@ -17,7 +17,9 @@ from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
 from airflow_provider_ignite_kafka.plugins.task_links import TaskOfRun
 from ignite_kafka.common.python_compat import UTC
 
-_MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
+_MINUTE_S = 60
+_HOUR_S = 3_600
+_DAY_S = 86_400
 _FEW = 10
 _LEAST = 0.1
 
@@ -31,7 +33,9 @@ def render(template: str, root_path: str, **content: Any) -> str:
     return _environment.get_template(template).render(
         root=root_path,
         airflow=airflow,
-        connector_url=lambda cluster, name, action="": f"{root_path}{connector_path(cluster, name, action)}?{_prefix(cluster)}",
+        connector_url=lambda cluster, name, action="": (
+            f"{root_path}{connector_path(cluster, name, action)}?{_prefix(cluster)}"
+        ),
         task_url=lambda task: airflow + _task_path(task),
         **content,
     )
@@ -85,9 +89,11 @@ def number(value: float | None) -> str:
 
 def size(count: int) -> str:
     """Bytes in the unit that suits them."""
-    value, units = float(count), ["B", "KiB", "MiB", "GiB", "TiB"]
+    value = float(count)
+    units = ["B", "KiB", "MiB", "GiB", "TiB"]
     while value >= 1024 and len(units) > 1:
-        value, units = value / 1024, units[1:]
+        value = value / 1024
+        units = units[1:]
     return f"{value:,.0f} {units[0]}" if units[0] == "B" or value >= _FEW else f"{value:,.1f} {units[0]}"
 
 

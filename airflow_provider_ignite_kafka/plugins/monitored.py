@@ -22,7 +22,8 @@ _EXAMPLE = 'Write it as [{"kafka_conn_id": "kafka_default", "ignite_conn_id": "i
 class MonitoredCluster:
     """A Kafka cluster, and the prefix of the internal topics of its connectors.
 
-    :param ignite_conn_id: connection of the Ignite cluster, for lag of sources and for *resend*; None: both are not available.
+    :param ignite_conn_id: connection of the Ignite cluster, for lag of sources and for *resend*; None: both are not
+        available.
     :param secrets_file: path of a secrets file on the API server, which overrides the connections' secrets.
     """
 
@@ -40,7 +41,8 @@ class MonitoredCluster:
 def monitored_clusters() -> tuple[MonitoredCluster, ...]:
     """The clusters of the option, in its order.
 
-    :raises SettingsError: the option is no JSON list of objects, or an object has an unknown key or a value that is no text.
+    :raises SettingsError: the option is no JSON list of objects, or an object has an unknown key or a value that is no
+        text.
     """
     text = conf.get(SECTION, OPTION, fallback=MONITORED_CLUSTERS) or "[]"
     try:
@@ -50,7 +52,11 @@ def monitored_clusters() -> tuple[MonitoredCluster, ...]:
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
         raise _wrong("is no JSON list of objects")
     clusters = tuple(_cluster(item) for item in found)
-    twice = [cluster.key for number, cluster in enumerate(clusters) if cluster.key in {earlier.key for earlier in clusters[:number]}]
+    twice = [
+        cluster.key
+        for number, cluster in enumerate(clusters)
+        if cluster.key in {earlier.key for earlier in clusters[:number]}
+    ]
     if twice:
         raise _wrong(f"names connection {twice[0][0]!r} with prefix {twice[0][1]!r} twice")
     return clusters
@@ -60,7 +66,9 @@ def _cluster(item: dict[str, Any]) -> MonitoredCluster:
     known = [one.name for one in fields(MonitoredCluster)]
     for name, value in item.items():
         if name not in known:
-            raise _wrong(f"has the unknown key {name!r}. {did_you_mean(name, known) or 'Known are ' + ', '.join(known)}")
+            raise _wrong(
+                f"has the unknown key {name!r}. {did_you_mean(name, known) or 'Known are ' + ', '.join(known)}"
+            )
         if not isinstance(value, str) and not (value is None and name in ("ignite_conn_id", "secrets_file")):
             raise _wrong(f"has {name} = {value!r}, which is no text")
     if not item.get("kafka_conn_id"):
@@ -73,4 +81,6 @@ def _cluster(item: dict[str, Any]) -> MonitoredCluster:
 
 
 def _wrong(what: str) -> SettingsError:
-    return SettingsError(f"option {OPTION} of section [{SECTION}] of Airflow's configuration {what}", _EXAMPLE, setting=OPTION)
+    return SettingsError(
+        f"option {OPTION} of section [{SECTION}] of Airflow's configuration {what}", _EXAMPLE, setting=OPTION
+    )

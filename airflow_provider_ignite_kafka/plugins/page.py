@@ -37,7 +37,8 @@ from airflow_provider_ignite_kafka.plugins.reading import ClusterReading, has_ba
 from ignite_kafka.errors import IgniteKafkaError
 
 log = logging.getLogger(__name__)
-_READ_LIMIT_S, _ACTION_LIMIT_S = 12.0, 60.0
+_READ_LIMIT_S = 12.0
+_ACTION_LIMIT_S = 60.0
 _MOST_BODY = 16_384
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -57,7 +58,8 @@ def create_page(read: Read = read_cluster) -> FastAPI:
     :param read: reads the connectors of a cluster.
     """
     app = FastAPI(title="Ignite and Kafka connectors", docs_url=None, redoc_url=None, openapi_url=None)
-    app.state.background, app.state.read = Background(), read
+    app.state.background = Background()
+    app.state.read = read
     app.mount("/static", StaticFiles(directory=Path(__file__).with_name("static")), name="static")
     app.get("/", response_class=HTMLResponse, dependencies=READS_PAGE)(show_list)
     path = "/connections/{connection_id}/connectors/{name}"
@@ -77,7 +79,10 @@ def create_page(read: Read = read_cluster) -> FastAPI:
 async def show_list(request: Request) -> Response:
     """The connectors of all monitored clusters."""
     readings = await asyncio.gather(*(_reading(request, cluster) for cluster in monitored_clusters()))
-    found = [(reading, _rendered_rows(request, reading), reading.error and views.Problem.of(reading.error)) for reading in readings]
+    found = [
+        (reading, _rendered_rows(request, reading), reading.error and views.Problem.of(reading.error))
+        for reading in readings
+    ]
     return _html(request, "list.html", clusters=found)
 
 
@@ -113,7 +118,9 @@ async def show_connector(
     return await _connector(request, key, allowed, token, done=read_message(message, str(user.get_id()), key))
 
 
-async def act(request: Request, connection_id: str, name: str, action: str, prefix: str, user: GetUserDep, token: ActionToken) -> Response:
+async def act(
+    request: Request, connection_id: str, name: str, action: str, prefix: str, user: GetUserDep, token: ActionToken
+) -> Response:
     """Perform an action; show the connector again with what was done, or with the error."""
     body = await _body(request)
     form = {field: values[-1] for field, values in parse_qs(body.decode(errors="replace")).items()}
@@ -133,7 +140,9 @@ async def act(request: Request, connection_id: str, name: str, action: str, pref
     log.info("%s by %s: %s", action, user.get_name(), json.dumps(done))
     key = (connection_id, prefix, name)
     query = urlencode({"prefix": prefix, "message": sign_message(done, str(user.get_id()), key)})
-    return RedirectResponse(f"{request.scope.get('root_path', '')}{connector_path(cluster, name)}?{query}", 303, _HEADERS)
+    return RedirectResponse(
+        f"{request.scope.get('root_path', '')}{connector_path(cluster, name)}?{query}", 303, _HEADERS
+    )
 
 
 def _requires_form(request: Request) -> None:
@@ -158,29 +167,44 @@ async def _body(request: Request) -> bytes:
     return body
 
 
-async def _connector(request: Request, key: tuple[str, str, str], allowed: bool, token: str, *, status: int = 200, **more: Any) -> Response:
+async def _connector(
+    request: Request, key: tuple[str, str, str], allowed: bool, token: str, *, status: int = 200, **more: Any
+) -> Response:
     connection_id, prefix, name = key
     cluster = _cluster(connection_id, prefix)
     reading = await _reading(request, cluster)
     if reading.error is not None:
-        return _html(request, "unavailable.html", cluster=cluster, name=name, problem=views.Problem.of(reading.error), **more)
+        return _html(
+            request, "unavailable.html", cluster=cluster, name=name, problem=views.Problem.of(reading.error), **more
+        )
     try:
         page = views.page(reading, name)
         if page is None:
             raise HTTPException(404, f"There is no connector {name!r} in this cluster.")
-        content = {"page": page, "cluster": cluster, "may_act": allowed, "token": token, "backlog": has_backlog(page.connector), **more}
+        content = {
+            "page": page,
+            "cluster": cluster,
+            "may_act": allowed,
+            "token": token,
+            "backlog": has_backlog(page.connector),
+            **more,
+        }
         return _html(request, "connector.html", status=status, **content)
     except HTTPException:
         raise
     except Exception as error:
         log.exception("The page of connector %r cannot be shown.", name)
-        return _html(request, "unavailable.html", cluster=cluster, name=name, problem=views.Problem.of(unexpected(error)))
+        return _html(
+            request, "unavailable.html", cluster=cluster, name=name, problem=views.Problem.of(unexpected(error))
+        )
 
 
 async def _reading(request: Request, cluster: MonitoredCluster) -> ClusterReading:
     background: Background = request.app.state.background
     try:
-        reading: ClusterReading = await background.shared(cluster.key, partial(request.app.state.read, cluster), _READ_LIMIT_S)
+        reading: ClusterReading = await background.shared(
+            cluster.key, partial(request.app.state.read, cluster), _READ_LIMIT_S
+        )
     except IgniteKafkaError as error:
         return ClusterReading(cluster, error=error)
     except Exception as error:
@@ -196,7 +220,9 @@ def _cluster(connection_id: str, prefix: str) -> MonitoredCluster:
     """
     found = [cluster for cluster in monitored_clusters() if cluster.key == (connection_id, prefix)]
     if not found:
-        raise HTTPException(404, f"Connection {connection_id!r} with prefix {prefix!r} is not in option monitored_clusters.")
+        raise HTTPException(
+            404, f"Connection {connection_id!r} with prefix {prefix!r} is not in option monitored_clusters."
+        )
     return found[0]
 
 
@@ -209,7 +235,9 @@ async def _refused(request: Request, error: Exception) -> Response:
     """Page of a refused request; without login, with a link to it."""
     assert isinstance(error, HTTPException)
     login = get_auth_manager().get_url_login(next_url=str(request.url)) if error.status_code == 401 else None
-    return _html(request, "refused.html", status=error.status_code, code=error.status_code, detail=error.detail, login=login)
+    return _html(
+        request, "refused.html", status=error.status_code, code=error.status_code, detail=error.detail, login=login
+    )
 
 
 async def _failed(request: Request, error: Exception) -> Response:

@@ -76,7 +76,9 @@ def read_cluster(cluster: MonitoredCluster) -> ClusterReading:
 
 def unexpected(error: Exception) -> IgniteKafkaError:
     """What the page shows of an error that no class of this program describes."""
-    return IgniteKafkaError(f"an internal error: {type(error).__name__}", "The log of the API server has its cause. Report it.")
+    return IgniteKafkaError(
+        f"an internal error: {type(error).__name__}", "The log of the API server has its cause. Report it."
+    )
 
 
 def has_backlog(connector: ConnectorOverview) -> bool:

@@ -20,7 +20,8 @@ from ignite_kafka.state.target_state import RUNNING
 log = logging.getLogger(__name__)
 NEVER_REPORTED = "STARTING"
 UNREADABLE = "UNREADABLE"
-_RUNS, _EVENTS = 20, 20
+_RUNS = 20
+_EVENTS = 20
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,9 @@ def _guarded_row(reading: ClusterReading, connector: ConnectorOverview) -> Conne
 def unreadable_row(reading: ClusterReading, name: str, error: IgniteKafkaError) -> ConnectorRow:
     """The row of a connector whose records cannot be shown."""
     problem = Problem.of(error)
-    return ConnectorRow(reading.cluster, name, "", UNREADABLE, RUNNING, False, None, None, 0, 0, None, None, problem, None)
+    return ConnectorRow(
+        reading.cluster, name, "", UNREADABLE, RUNNING, False, None, None, 0, 0, None, None, problem, None
+    )
 
 
 def page(reading: ClusterReading, name: str) -> ConnectorPage | None:
@@ -134,15 +137,24 @@ def page(reading: ClusterReading, name: str) -> ConnectorPage | None:
 
 
 def _row(reading: ClusterReading, connector: ConnectorOverview) -> ConnectorRow:
-    run, lag, lag_error = connector.newest.run, reading.lags.get(connector.name), reading.lag_errors.get(connector.name)
-    rates, caches = connector.rates, run.caches.values() if run is not None else ()
+    run = connector.newest.run
+    lag = reading.lags.get(connector.name)
+    lag_error = reading.lag_errors.get(connector.name)
+    rates = connector.rates
+    caches = run.caches.values() if run is not None else ()
     reported = connector.reports[-1].at_ms if connector.reports else None
     silent = silent_s(run, connector.state.connector, reported or 0, time.time() * 1000)
     return ConnectorRow(
         reading.cluster,
         connector.name,
         connector.direction,
-        UNREADABLE if connector.unreadable else NEVER_REPORTED if run is None else run.state if silent is None else LOST,
+        UNREADABLE
+        if connector.unreadable
+        else NEVER_REPORTED
+        if run is None
+        else run.state
+        if silent is None
+        else LOST,
         connector.target.state if connector.target is not None else RUNNING,
         connector.active,
         reported,
@@ -162,7 +174,9 @@ def _problem(connector: ConnectorOverview, run: RunStatus | None) -> Problem | N
 
 
 def _cache_rows(reading: ClusterReading, connector: ConnectorOverview) -> Iterator[CacheRow]:
-    run, lags, rates = connector.newest.run, reading.lags.get(connector.name, {}), connector.rates
+    run = connector.newest.run
+    lags = reading.lags.get(connector.name, {})
+    rates = connector.rates
     caches = dict(run.caches) if run is not None else {}
     for name in sorted(caches):
         yield CacheRow(name, caches[name], rates.get(name), lags.get(name, lags.get(caches[name].topic)))

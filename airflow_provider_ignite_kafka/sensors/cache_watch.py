@@ -25,17 +25,19 @@ _KEY = "ignite-cache-watch"
 class IgniteCacheWatchSensor(DeferrableSensor):
     """Wait for a difference to the known state and return it: ``ignite_kafka.plan.cache_changes.CacheDiff.to_dict``.
 
-    The known state is `known`, by default the result of the first poll. Airflow's task state store keeps it over reschedules, deferrals,
-    retries and clearing of the task. Every run, also one that times out, pushes it as XCom ``known``: pass the XCom of the previous run as
-    `known`, and no change between two runs is missed.
+    The known state is `known`, by default the result of the first poll. Airflow's task state store keeps it over
+    reschedules, deferrals, retries and clearing of the task. Every run, also one that times out, pushes it as XCom
+    ``known``: pass the XCom of the previous run as `known`, and no change between two runs is missed.
 
     :param ignite_conn_id: connection of type `ignite`. Templated.
     :param cache_whitelist: patterns as in the settings of a connector. Default: all caches. Templated.
     :param cache_blacklist: patterns of caches to leave out. Templated.
     :param backlog_cache_name: prefix of the connectors' backlog caches, which never match.
-    :param kinds: changes to wait for, of ``created``, ``destroyed``, ``changed``. Other changes only update the known state.
+    :param kinds: changes to wait for, of ``created``, ``destroyed``, ``changed``. Other changes only update the known
+        state.
     :param known: result of an earlier sensor or its ``state``, also as JSON; ``{}``: every cache is new. Templated.
-    :param secrets_file: path of a secrets file on worker and triggerer, whose user and passwords override the connection's. Templated.
+    :param secrets_file: path of a secrets file on worker and triggerer, whose user and passwords override the
+        connection's. Templated.
     :param poll_timeout: seconds in which a poll must have ended; it counts as a cluster that does not answer.
     :param deferrable: wait in the triggerer. Default: option `[operators] default_deferrable`.
     """
@@ -69,10 +71,13 @@ class IgniteCacheWatchSensor(DeferrableSensor):
         self.poll_timeout = poll_timeout
         self._seen: dict[str, Any] | None = None
 
-    def execute_complete(self, context: Context, event: dict[str, Any], deadline: float | None = None, **_newer: Any) -> dict[str, Any]:
+    def execute_complete(
+        self, context: Context, event: dict[str, Any], deadline: float | None = None, **_newer: Any
+    ) -> dict[str, Any]:
         """Return the trigger's event, or wait again if it is none of the kinds.
 
-        :raises AirflowFailException, AirflowException: the trigger could not poll Ignite; the former if no retry can help.
+        :raises AirflowFailException, AirflowException: the trigger could not poll Ignite; the former if no retry can
+            help.
         """
         if (failure := event_to_exception(event)) is not None:
             raise failure
@@ -119,7 +124,9 @@ class IgniteCacheWatchSensor(DeferrableSensor):
         )
 
     def _poller(self) -> CachePoller:
-        return CachePoller.of(self.ignite_conn_id, self.cache_whitelist, self.cache_blacklist, self.backlog_cache_name, self.secrets_file)
+        return CachePoller.of(
+            self.ignite_conn_id, self.cache_whitelist, self.cache_blacklist, self.backlog_cache_name, self.secrets_file
+        )
 
     def _known(self, context: Context) -> State | None:
         """The stored state, else `known`, which is stored then, because its template may render to another value later."""
@@ -131,7 +138,9 @@ class IgniteCacheWatchSensor(DeferrableSensor):
         if given is not None:
             self._keep(context, given)
         elif store is None and self.reschedule and not self.deferrable:
-            raise AirflowFailException("mode='reschedule' without `known` needs the task state store of Airflow 3.3: give `known`")
+            raise AirflowFailException(
+                "mode='reschedule' without `known` needs the task state store of Airflow 3.3: give `known`"
+            )
         return given
 
     def _push(self, context: Context, seen: State) -> None:

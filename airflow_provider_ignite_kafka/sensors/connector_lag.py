@@ -27,10 +27,10 @@ _KEY = "connector-lag-marks"
 class ConnectorLagSensor(DeferrableSensor):
     """Wait until a connector has at most `max_lag` left to copy and its initial data is copied; return its lag.
 
-    The lag of a sink is the number of offsets that its consumer group has not committed, transaction markers and records behind open
-    transactions included; of a stream the
-    number of changes in its backlog on the nodes. A snapshot has none until it is complete. A connector that was never started, is between
-    two runs, or has clusters that do not answer is asked again.
+    The lag of a sink is the number of offsets that its consumer group has not committed, transaction markers and
+    records behind open transactions included; of a stream the number of changes in its backlog on the nodes. A snapshot
+    has none until it is complete. A connector that was never started, is between two runs, or has clusters that do not
+    answer is asked again.
 
     :param connector: name of the connector. Templated.
     :param max_lag: of the whole connector, or a mapping by cache of a source or topic of a sink. Templated.
@@ -125,8 +125,9 @@ class ConnectorLagSensor(DeferrableSensor):
 class ConnectorCaughtUpSensor(ConnectorLagSensor):
     """Wait until a connector has copied all that there was when the task began, though more may have come since; return its lag.
 
-    A stream under load may never have a lag of 0. This sensor notes how far each partition has to be copied, at its first check of a
-    connector that runs, and waits until all are. Arguments are those of :class:`ConnectorLagSensor` without `max_lag`.
+    A stream under load may never have a lag of 0. This sensor notes how far each partition has to be copied, at its
+    first check of a connector that runs, and waits until all are. Arguments are those of :class:`ConnectorLagSensor`
+    without `max_lag`.
     """
 
     def __init__(self, *, connector: str, **kwargs: Any) -> None:
@@ -158,5 +159,7 @@ class ConnectorCaughtUpSensor(ConnectorLagSensor):
         if store is not None:
             keep(store, _KEY, marks)
         elif self.reschedule and not self.deferrable:
-            raise AirflowFailException("mode='reschedule' needs the task state store of Airflow 3.3: use deferrable=True")
+            raise AirflowFailException(
+                "mode='reschedule' needs the task state store of Airflow 3.3: use deferrable=True"
+            )
         self._marks = marks

@@ -9,7 +9,13 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, AirflowSensorTimeout, PokeReturnValue, TaskDeferred
+from airflow.providers.common.compat.sdk import (
+    AirflowException,
+    AirflowFailException,
+    AirflowSensorTimeout,
+    PokeReturnValue,
+    TaskDeferred,
+)
 
 from airflow_provider_ignite_kafka.cluster_run import ClusterRun
 from airflow_provider_ignite_kafka.deferred_report import DeferredReport
@@ -37,14 +43,16 @@ _AGAIN = "Clear the task that packaged the app, with its downstream tasks, to ru
 class ConnectorRunSensor(DeferrableSensor):
     """Follow a run that ``package_app`` has packaged and another operator submits; return its result as the copy operators do.
 
-    The task fails without retries if the run fails, because only a new run can help. When the task is killed or times out, a stream is
-    asked to end after its current batch. A snapshot follows no such request, and the app itself is not killed: its own operator does that.
-    A retried sensor follows the same run again.
+    The task fails without retries if the run fails, because only a new run can help. When the task is killed or times
+    out, a stream is asked to end after its current batch. A snapshot follows no such request, and the app itself is not
+    killed: its own operator does that. A retried sensor follows the same run again.
 
     :param run: the run, as ``SparkAppFiles.run`` has it, also as JSON. Templated.
-    :param stop_timeout_ms: milliseconds that a stream has to end when the task is killed or times out, before the task ends.
+    :param stop_timeout_ms: milliseconds that a stream has to end when the task is killed or times out, before the task
+        ends.
     :param timeout: seconds after which the task fails and its run is asked to stop. Default: a year.
-    :param poke_interval: seconds between two polls in the worker; the triggerer polls by the run's own ``progress_interval_ms``.
+    :param poke_interval: seconds between two polls in the worker; the triggerer polls by the run's own
+        ``progress_interval_ms``.
     :param deferrable: follow the run in the triggerer. Default: option `[operators] default_deferrable`.
     """
 
@@ -64,7 +72,9 @@ class ConnectorRunSensor(DeferrableSensor):
         super().__init__(timeout=timeout, poke_interval=poke_interval, **kwargs)
         if self.mode != "poke":
             raise SettingsError(
-                "mode is reschedule, and between two polls nothing could ask the run to stop", "Set deferrable to True.", setting="mode"
+                "mode is reschedule, and between two polls nothing could ask the run to stop",
+                "Set deferrable to True.",
+                setting="mode",
             )
         self.run = run
         self.stop_timeout_ms = stop_timeout_ms
@@ -128,18 +138,23 @@ class ConnectorRunSensor(DeferrableSensor):
 
     def _cluster_run(self, run: FollowedRun) -> ClusterRun:
         monitor = monitor_of_run(run)
-        return ClusterRun(monitor, ClusterApp(run), ProgressLog(self.log, monitor.lag), DeferredReport(monitor, None).progressed)
+        return ClusterRun(
+            monitor, ClusterApp(run), ProgressLog(self.log, monitor.lag), DeferredReport(monitor, None).progressed
+        )
 
     def _concluded(self, cluster: ClusterRun, reason: str | None) -> dict[str, Any]:
         """The result of a run that is followed no further."""
-        monitor, status = cluster.monitor, cluster.monitor.status()
+        monitor = cluster.monitor
+        status = cluster.monitor.status()
         if status is None or status.ended_ms is None:
             self._stop()
             if reason == TIMED_OUT:
                 raise AirflowSensorTimeout(f"The run has not ended within {self.timeout:g} s, and was asked to stop.")
         else:
             self._cluster = None  # nothing is left to stop
-            if run_result.succeeded(status, continuous=monitor.run.continuous) and not self._stopped_by_task(monitor, status):
+            if run_result.succeeded(status, continuous=monitor.run.continuous) and not self._stopped_by_task(
+                monitor, status
+            ):
                 result = run_result.to_xcom(status)
                 run_result.log_result(self.log, result)
                 return result
@@ -147,15 +162,22 @@ class ConnectorRunSensor(DeferrableSensor):
 
     def _stopped_by_task(self, monitor: RunMonitor, status: RunStatus) -> bool:
         """Whether the run followed the request of a try that was killed, and not one of a person or of `run_for`."""
-        return status.state == STOPPED and monitor.stop_requested(status.generation) and not monitor.run.time_is_up(status.ended_ms or 0)
+        return (
+            status.state == STOPPED
+            and monitor.stop_requested(status.generation)
+            and not monitor.run.time_is_up(status.ended_ms or 0)
+        )
 
     def _stop(self) -> None:
         """Stop the run that is followed, in a thread: a signal handler, which calls this, may hold the log's lock."""
-        cluster, self._cluster = self._cluster, None
+        cluster = self._cluster
+        self._cluster = None
         if cluster is None:
             return
         timeout_s = self.stop_timeout_ms / 1000
-        stopper = threading.Thread(target=cluster.stop, args=(timeout_s, self._unlogged.append), name="stop-run", daemon=True)
+        stopper = threading.Thread(
+            target=cluster.stop, args=(timeout_s, self._unlogged.append), name="stop-run", daemon=True
+        )
         stopper.start()
         stopper.join(timeout_s + _CALLS_S)
 
@@ -175,5 +197,7 @@ def _followed(run: object) -> FollowedRun:
         if isinstance(value, Mapping):
             return FollowedRun.from_dict(value)
     raise SettingsError(
-        f"run is {type(run).__name__} without the names of a run", "Give the field run of what package_app returned.", setting="run"
+        f"run is {type(run).__name__} without the names of a run",
+        "Give the field run of what package_app returned.",
+        setting="run",
     )

@@ -26,13 +26,16 @@ if TYPE_CHECKING:
 class DeferrableSensor(TypedTemplates, BaseSensorOperator):
     """Sensor that checks its condition once in the worker and then waits in the triggerer, if `deferrable`.
 
-    A deferred sensor fails and skips as one that pokes: an error of the first check goes through Airflow's own loop; after a deferral,
-    `soft_fail` and `never_fail` skip the task. Airflow 3.0 itself does not apply them to the end of a deferral by time.
+    A deferred sensor fails and skips as one that pokes: an error of the first check goes through Airflow's own loop;
+    after a deferral, `soft_fail` and `never_fail` skip the task. Airflow 3.0 itself does not apply them to the end of a
+    deferral by time.
 
     :param deferrable: wait in the triggerer. Default: option `[operators] default_deferrable`.
     """
 
-    def __init__(self, *, deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False), **kwargs: Any) -> None:
+    def __init__(
+        self, *, deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False), **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.deferrable = deferrable
         self._deadline = 0.0  # set when the task begins

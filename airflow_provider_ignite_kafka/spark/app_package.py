@@ -73,10 +73,12 @@ class PackageOptions:
 
     :param direction: ``source`` (Ignite to Kafka) or ``sink`` (Kafka to Ignite).
     :param secrets_file: path of the secrets file on driver and executors; required if the connections have secrets.
-    :param cluster_folder: where the cluster finds the folder, if that is another path (a mounted volume) or URL (``s3a://``, ``abfss://``);
-        the addresses are then below it.
-    :param object_conn_id: Airflow connection of the object storage. Default: the credentials that the worker's environment has.
-    :param run_mode, failover_policy, allowed_caches, ignite_conn_id, kafka_conn_id, registry_conn_id: see :class:`.SparkCopyOperator`.
+    :param cluster_folder: where the cluster finds the folder, if that is another path (a mounted volume) or URL
+        (``s3a://``, ``abfss://``); the addresses are then below it.
+    :param object_conn_id: Airflow connection of the object storage. Default: the credentials that the worker's
+        environment has.
+    :param run_mode, failover_policy, allowed_caches, ignite_conn_id, kafka_conn_id, registry_conn_id: see
+        :class:`.SparkCopyOperator`.
     :param run_for: see :class:`.SparkCopyOperator`; the time begins with the call.
     :param start_timeout_ms: milliseconds from the call to the app's first record.
     :param names: connector, snapshot and run. Default: those of the running task.
@@ -103,7 +105,8 @@ def package_app(settings: Mapping[str, Any] | str, folder: str, **options: Any) 
     Call it in a task. Each call is a new run; the same task of the same Dag run continues its snapshot.
 
     :param settings: settings of the connector by name, or the path of a ``.properties`` file on the worker.
-    :param folder: an absolute path, or a URL such as ``s3://bucket/apps``, ``gs://bucket/apps``, ``abfs://container/apps``.
+    :param folder: an absolute path, or a URL such as ``s3://bucket/apps``, ``gs://bucket/apps``,
+        ``abfs://container/apps``.
     :param options: see :class:`PackageOptions`; `direction` is required.
     :raises AirflowFailException: a setting or an option is wrong; nothing was written.
     :raises AirflowException: the folder cannot be written; a retry may help.
@@ -112,7 +115,8 @@ def package_app(settings: Mapping[str, Any] | str, folder: str, **options: Any) 
     try:
         _check_folders(folder, given.cluster_folder)
         request = _request(settings, given)
-        duration_ms, at_ms = periods.duration_ms(given.run_for, request.settings), now_ms()
+        duration_ms = periods.duration_ms(given.run_for, request.settings)
+        at_ms = now_ms()
         run = FollowedRun.of(request, given.kafka_conn_id, "", given.start_timeout_ms / 1000, given.ignite_conn_id)
         run = replace(run, submitted_ms=at_ms, until_ms=None if duration_ms is None else at_ms + duration_ms)
         return replace(_written(request, folder.rstrip("/"), given), run=run.to_dict())
@@ -127,7 +131,8 @@ def _request(settings: Mapping[str, Any] | str, given: PackageOptions) -> Reques
     """
     if given.direction not in _APPS:
         raise SettingsError(f"direction is {given.direction!r}", f"Allowed: {', '.join(_APPS)}.", setting="direction")
-    source, names = given.direction == "source", given.names or RunNames.of(get_current_context())
+    source = given.direction == "source"
+    names = given.names or RunNames.of(get_current_context())
     request = build_request(
         settings,
         _APPS[given.direction][0],
@@ -141,14 +146,18 @@ def _request(settings: Mapping[str, Any] | str, given: PackageOptions) -> Reques
     if given.allowed_caches is not None:
         check_allowed_caches(request.settings, given.allowed_caches)
     if request.ships_secrets:
-        raise SettingsError("the connections have secrets, and a packaged app holds none", _NO_SECRETS_FILE, setting="secrets_file")
+        raise SettingsError(
+            "the connections have secrets, and a packaged app holds none", _NO_SECRETS_FILE, setting="secrets_file"
+        )
     return request
 
 
 def _check_folders(folder: str, cluster_folder: str | None) -> None:
     for name, value in (("folder", folder), ("cluster_folder", cluster_folder)):
         if value is not None and "://" not in value and not Path(value).is_absolute():
-            raise SettingsError(f"{name} is {value!r}", "Give an absolute path, or a URL such as s3://bucket/apps.", setting=name)
+            raise SettingsError(
+                f"{name} is {value!r}", "Give an absolute path, or a URL such as s3://bucket/apps.", setting=name
+            )
     if "@" in folder.partition("://")[2].partition("/")[0]:
         raise SettingsError(
             "folder has a part before @, which Airflow takes for a connection",
@@ -170,11 +179,14 @@ def _written(request: Request, folder: str, given: PackageOptions) -> SparkAppFi
         _store(files.values(), f"{folder}/{own}", given.object_conn_id)
     base = f"{(given.cluster_folder or folder).rstrip('/')}/{own}"
     at = {name: f"{base}/{path.name}" for name, path in files.items()}
-    # the driver has no path of a file in an object storage: it finds the request in the library, which every submitter hands to it
+    # the driver has no path of a file in an object storage: it finds the request in the library, which every submitter
+    # hands to it
     arguments = ["--request", request_file.name if "://" in base else at["request"]]
     if request.secrets_file is not None:
         arguments += ["--mounted-secrets", str(request.secrets_file)]
-    return SparkAppFiles(base, at["application"], at["library"], at["request"], tuple(arguments), {"spark.submit.pyFiles": at["library"]})
+    return SparkAppFiles(
+        base, at["application"], at["library"], at["request"], tuple(arguments), {"spark.submit.pyFiles": at["library"]}
+    )
 
 
 def _store(files: Iterable[Path], folder: str, conn_id: str | None) -> None:

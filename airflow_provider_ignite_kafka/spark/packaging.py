@@ -17,6 +17,8 @@ def app_path(name: str) -> Path:
     path = Path(ignite_kafka.__file__).resolve().parents[1] / name
     if not path.is_file():
         raise SettingsError(
-            f"the Spark app {name} is not installed", "Install the wheel again, or name the app in `application`.", path=path
+            f"the Spark app {name} is not installed",
+            "Install the wheel again, or name the app in `application`.",
+            path=path,
         )
     return path

@@ -1,11 +1,12 @@
 """Watchdog process of a spark-submit: stops it and removes the task's private files if the Airflow task dies.
 
-Run as a script with the process group, the folder and the grace period in seconds. Its standard input is a pipe from the task: one byte
-means that the task has requested the app's stop, another releases the watchdog. An end of file without a release means that the task was
-killed: kill -9, out of memory, a lost worker, or Airflow's supervisor, five seconds after its own request.
+Run as a script with the process group, the folder and the grace period in seconds. Its standard input is a pipe from
+the task: one byte means that the task has requested the app's stop, another releases the watchdog. An end of file
+without a release means that the task was killed: kill -9, out of memory, a lost worker, or Airflow's supervisor, five
+seconds after its own request.
 
-The watchdog starts with SIGTERM, SIGINT and SIGHUP blocked: systemd or a container runtime, which stop all processes of a worker at once,
-must not end it before it has stopped the app. It ends at most `grace_s` after the task.
+The watchdog starts with SIGTERM, SIGINT and SIGHUP blocked: systemd or a container runtime, which stop all processes of
+a worker at once, must not end it before it has stopped the app. It ends at most `grace_s` after the task.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ import psutil
 
 _POLL_S = 0.1
 _BLOCKED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_STOP_REQUESTED, _RELEASED = b"a", b"r"
+_STOP_REQUESTED = b"a"
+_RELEASED = b"r"
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,8 @@ def signal_group(group: int, number: signal.Signals) -> bool:
 def terminate_app(group: int, folder: Path) -> bool:
     """Send SIGTERM to the app, or to the whole group if the app has not started.
 
-    The app gets it alone, because it needs its Spark to end its batch. The app is the child of spark-submit's JVM that has a file of the
-    task's folder in its arguments. Logs nothing and takes no lock, so a signal handler may call it.
+    The app gets it alone, because it needs its Spark to end its batch. The app is the child of spark-submit's JVM that
+    has a file of the task's folder in its arguments. Logs nothing and takes no lock, so a signal handler may call it.
 
     :param group: process group of spark-submit, its leader.
     :param folder: private folder of the task.
@@ -141,7 +143,9 @@ def main(group: int, folder: Path, grace_s: float) -> None:
     try:
         _end(group, folder, grace_s, stop_requested)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)  # last, because an app that ends its batch may still read its library there
+        shutil.rmtree(
+            folder, ignore_errors=True
+        )  # last, because an app that ends its batch may still read its library there
 
 
 if __name__ == "__main__":

@@ -13,7 +13,12 @@ from airflow_provider_ignite_kafka.hooks.ignite_connection import IgniteConnecti
 from airflow_provider_ignite_kafka.hooks.kafka_config import KafkaConfig, kafka_config
 from airflow_provider_ignite_kafka.hooks.registry import registry_config
 from airflow_provider_ignite_kafka.hooks.unused_secrets import report_unused_secrets
-from airflow_provider_ignite_kafka.options import allow_insecure_connections, config_providers, internal_topic_prefixes, permissions
+from airflow_provider_ignite_kafka.options import (
+    allow_insecure_connections,
+    config_providers,
+    internal_topic_prefixes,
+    permissions,
+)
 from ignite_kafka.common.redaction import hidden_values
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.events import CONFIG_CHANGED, emit
@@ -33,7 +38,8 @@ from ignite_kafka.settings.topic_names import reserve, reserved
 from ignite_kafka.settings.transport_security import ALLOW, check_ignite, check_kafka
 
 S = TypeVar("S", bound=ConnectorSettings)
-_BOOTSTRAP, _KAFKA_CONFIG = "bootstrap.servers", "kafka_config"
+_BOOTSTRAP = "bootstrap.servers"
+_KAFKA_CONFIG = "kafka_config"
 _OVERRIDES = ("producer_override", "consumer_override")
 _ORIGIN = "Airflow connection"
 _MASKED_LINE_CHARACTERS = 16
@@ -132,8 +138,8 @@ def build_request(
 
     :param settings, direction, arguments: see :func:`merge_settings`.
     :param default_connector: name of the connector if the settings have none.
-    :raises SettingsError: a setting is unknown, contradictory or out of range, or weakens or redirects a connection that another person
-        is responsible for; nothing was started.
+    :raises SettingsError: a setting is unknown, contradictory or out of range, or weakens or redirects a connection
+        that another person is responsible for; nothing was started.
     """
     secrets = resolve_secrets(secrets_file, connections)
     mounted = MountedSecurity.of(secrets_file, secrets)
@@ -173,7 +179,11 @@ class MountedSecurity:
         """
         if not own or self.file is None or self.names == ():
             return
-        holds = f"it has {self.names[0]}" if self.names else "this worker does not have the file, and cannot see what it holds"
+        holds = (
+            f"it has {self.names[0]}"
+            if self.names
+            else "this worker does not have the file, and cannot see what it holds"
+        )
         raise SettingsError(
             f"{own[0]} is in kafka_config, and the secrets file decides about security: {holds}",
             "Set it in the kafka part of the secrets file, or in the Airflow connection",
@@ -205,10 +215,9 @@ def merge_settings(
 ) -> S:
     """Merge settings; operator arguments override settings, and addresses from the Airflow connections override both.
 
-    Settings fill in what the connections lack: timeouts, and keys of ``kafka_config``; security keys only if neither the connection nor
-    the secrets file has any.
-    Event 15001 reports each setting that a connection overrides with another value. ``producer_override`` and ``consumer_override`` of the
-    settings override the connection.
+    Settings fill in what the connections lack: timeouts, and keys of ``kafka_config``; security keys only if neither
+    the connection nor the secrets file has any. Event 15001 reports each setting that a connection overrides with
+    another value. ``producer_override`` and ``consumer_override`` of the settings override the connection.
 
     :param settings: settings by name, or the path of a ``.properties`` or ``.json`` file.
     :param direction: SourceSettings or SinkSettings.
@@ -220,7 +229,9 @@ def merge_settings(
     kafka = dict(connections.kafka.plain)
     overrides = {**_ignite_settings(connections), "bootstrap_servers": kafka.pop(_BOOTSTRAP)}
     possible = (*overrides, _KAFKA_CONFIG, *_OVERRIDES)
-    own = {name: direction.parsed(name, wanted.values[name], wanted.origin) for name in possible if name in wanted.values}
+    own = {
+        name: direction.parsed(name, wanted.values[name], wanted.origin) for name in possible if name in wanted.values
+    }
     own_kafka = own.pop(_KAFKA_CONFIG, {})
     _check_own_security(own_kafka, connections.kafka, mounted, wanted.origin.get(_KAFKA_CONFIG))
     overrides[_KAFKA_CONFIG] = _override(own_kafka, kafka)
@@ -231,7 +242,9 @@ def merge_settings(
     merged = wanted.with_values(overrides, _ORIGIN).settings_of(direction)
     used = {one_name(name): value for name, value in merged.kafka_config.items()}
     replaced = {name: name for name, value in own.items() if value != getattr(merged, name)}
-    replaced |= {f"{_KAFKA_CONFIG}.{name}": _KAFKA_CONFIG for name, value in own_kafka.items() if value != used[one_name(name)]}
+    replaced |= {
+        f"{_KAFKA_CONFIG}.{name}": _KAFKA_CONFIG for name, value in own_kafka.items() if value != used[one_name(name)]
+    }
     for name, setting in replaced.items():
         _report_replaced(name, wanted.origin.get(setting))
     return merged
@@ -253,9 +266,12 @@ def _with_arguments(given: LoadedSettings, arguments: Mapping[str, Any], default
     return wanted.with_values({ALLOW: True}, "Airflow's configuration") if allow_insecure_connections() else wanted
 
 
-def _check_own_security(own: Mapping[str, str], connection: KafkaConfig, mounted: MountedSecurity, origin: str | None) -> None:
+def _check_own_security(
+    own: Mapping[str, str], connection: KafkaConfig, mounted: MountedSecurity, origin: str | None
+) -> None:
     """Refuse security keys in the settings if the connection or the secrets file has any."""
-    ours, theirs = security_names(map(one_name, own)), security_names([*connection.plain, *connection.secrets])
+    ours = security_names(map(one_name, own))
+    theirs = security_names([*connection.plain, *connection.secrets])
     if ours and theirs:
         raise SettingsError(
             f"{ours[0]} is in kafka_config, and the Kafka connection decides about security: it has {theirs[0]}",
@@ -280,7 +296,8 @@ def _report_replaced(name: str, origin: str | None) -> None:
 def resolve_secrets(secrets_file: str | Path | None, connections: Connections) -> Secrets:
     """The secrets that this worker uses: those of a mounted file, or of the connections if there is no such file on the worker.
 
-    An app uses only the file. Event 15001 names the secrets of the connections that the app does not use, without values.
+    An app uses only the file. Event 15001 names the secrets of the connections that the app does not use, without
+    values.
 
     :raises SettingsError: the file cannot be read, or lacks what only the Kafka connection has.
     """
@@ -296,9 +313,14 @@ def resolve_secrets(secrets_file: str | Path | None, connections: Connections) -
 
 
 def _ignite_settings(connections: Connections) -> dict[str, Any]:
-    tls = {f"ignite_tls_{name}": "" if value is None else value for name, value in asdict(connections.endpoint.tls).items()}
+    tls = {
+        f"ignite_tls_{name}": "" if value is None else value for name, value in asdict(connections.endpoint.tls).items()
+    }
     timeouts = {f"ignite_{name}": value for name, value in connections.timeouts.items()}
-    addresses = {"ignite_addresses": list(connections.endpoint.addresses), "ignite_address_map": list(connections.endpoint.address_map)}
+    addresses = {
+        "ignite_addresses": list(connections.endpoint.addresses),
+        "ignite_address_map": list(connections.endpoint.address_map),
+    }
     return {**addresses, **timeouts, **tls}
 
 

@@ -13,7 +13,8 @@ from airflow_provider_ignite_kafka.hooks.spark_app import AppExit
 from ignite_kafka import errors
 from ignite_kafka.state.status import COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN, RunStatus
 
-_BAD_SETTINGS, _FENCED = 2, 3
+_BAD_SETTINGS = 2
+_FENCED = 3
 _SHOWN_LINES = 10
 
 
@@ -35,7 +36,8 @@ def to_xcom(status: RunStatus) -> dict[str, Any]:
 
 def log_result(log: Any, result: Mapping[str, Any]) -> None:
     """Log a result in one line."""
-    name, snapshot = result["connector"], result["snapshot_id"]
+    name = result["connector"]
+    snapshot = result["snapshot_id"]
     what = "stopped" if result["state"] == STOPPED else f"snapshot {snapshot}" if snapshot else "done"
     log.info("Connector %s, %s: %d records in %.1f s", name, what, result["records"], result["seconds"])
 
@@ -43,8 +45,9 @@ def log_result(log: Any, result: Mapping[str, Any]) -> None:
 def to_exception(status: RunStatus | None, ended: AppExit) -> AirflowException:
     """The exception for a run that did not complete.
 
-    AirflowFailException (no retry) for bad settings, a final error, and a newer run that took over. Any other failure is retried and
-    resumes its snapshot; so is an unknown outcome, because the next run reads from Kafka what was committed.
+    AirflowFailException (no retry) for bad settings, a final error, and a newer run that took over. Any other failure
+    is retried and resumes its snapshot; so is an unknown outcome, because the next run reads from Kafka what was
+    committed.
 
     :param status: the run's record in the status topic; None if there is none or it could not be read.
     """
@@ -62,7 +65,9 @@ def to_exception(status: RunStatus | None, ended: AppExit) -> AirflowException:
         return AirflowException(
             "The app ended without an error, but the status topic holds no end of this run. A retry finds what was committed."
         )
-    return _kind(ended.exit_code)(f"The Spark app ended with exit code {ended.exit_code} and without an error message.{_shown(ended)}")
+    return _kind(ended.exit_code)(
+        f"The Spark app ended with exit code {ended.exit_code} and without an error message.{_shown(ended)}"
+    )
 
 
 def lost_exception(status: RunStatus | None, reason: str | None, log_command: str = "") -> AirflowException:

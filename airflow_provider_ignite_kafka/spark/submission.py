@@ -17,7 +17,8 @@ from ignite_kafka.runtime import logs
 from ignite_kafka.runtime.library_zip import zip_library
 
 # the task, or a trigger, follows the app by the status topic: spark-submit need not hold a JVM until the app ends
-_WAIT_YARN, _WAIT_KUBERNETES = "spark.yarn.submit.waitAppCompletion", "spark.kubernetes.submission.waitAppCompletion"
+_WAIT_YARN = "spark.yarn.submit.waitAppCompletion"
+_WAIT_KUBERNETES = "spark.kubernetes.submission.waitAppCompletion"
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ class SparkMaster:
 class Submission:
     """Arguments of spark-submit; none of them is or holds a secret.
 
-    :param files: files to upload for the driver in the cluster; empty in client mode, where the driver reads them from the worker's disk.
+    :param files: files to upload for the driver in the cluster; empty in client mode, where the driver reads them from
+        the worker's disk.
     :param conf: Spark properties.
     :param environment: the complete environment of spark-submit.
     """
@@ -113,7 +115,9 @@ def _refuse(request: Request, master: SparkMaster) -> None:
         )
 
 
-def _environment(folder: Path, master: SparkMaster, given: Mapping[str, Any], python: Mapping[str, str]) -> dict[str, str]:
+def _environment(
+    folder: Path, master: SparkMaster, given: Mapping[str, Any], python: Mapping[str, str]
+) -> dict[str, str]:
     """Environment of spark-submit. In cluster mode Spark's log is unchanged, because the Spark provider reads the app's id from it."""
     made = {**_inherited(os.environ), **_spark_home(), "TMPDIR": str(folder), **(given.get("env_vars") or {}), **python}
     return made if master.cluster_mode else {**made, **logs.spark_environment(made)}
@@ -143,24 +147,29 @@ def _no_wait(master: SparkMaster) -> dict[str, str]:
 def _python(master: SparkMaster, given: Mapping[str, Any]) -> dict[str, str]:
     """Environment variables that select the Python of driver and executors in client mode; empty in cluster mode.
 
-    Driver and local executors use this Python unless the user names another; Spark's default is the first `python3` on the PATH. The
-    planning worker of a data source uses PYSPARK_DRIVER_PYTHON, other workers use PYSPARK_PYTHON.
+    Driver and local executors use this Python unless the user names another; Spark's default is the first `python3` on
+    the PATH. The planning worker of a data source uses PYSPARK_DRIVER_PYTHON, other workers use PYSPARK_PYTHON.
     """
     if master.cluster_mode:
         return {}
     chosen: Mapping[str, Any] = {**os.environ, **(given.get("env_vars") or {})}
     conf = given.get("conf") or {}
     driver = conf.get("spark.pyspark.driver.python") or chosen.get("PYSPARK_DRIVER_PYTHON") or sys.executable
-    workers = conf.get("spark.pyspark.python") or chosen.get("PYSPARK_PYTHON") or (sys.executable if master.local else None)
+    workers = (
+        conf.get("spark.pyspark.python") or chosen.get("PYSPARK_PYTHON") or (sys.executable if master.local else None)
+    )
     return {"PYSPARK_DRIVER_PYTHON": driver, **({"PYSPARK_PYTHON": workers} if workers else {})}
 
 
 def _spark_home() -> dict[str, str]:
     """SPARK_HOME if spark-submit is pip's script beside this Python, which else asks the first `python3` on the PATH for it."""
-    package, submit = importlib.util.find_spec("pyspark"), shutil.which("spark-submit")
+    package = importlib.util.find_spec("pyspark")
+    submit = shutil.which("spark-submit")
     if "SPARK_HOME" in os.environ or package is None or package.origin is None or submit is None:
         return {}
-    return {"SPARK_HOME": str(Path(package.origin).parent)} if Path(submit).parent == Path(sys.executable).parent else {}
+    return (
+        {"SPARK_HOME": str(Path(package.origin).parent)} if Path(submit).parent == Path(sys.executable).parent else {}
+    )
 
 
 def _listed(given: Mapping[str, Any], name: str) -> tuple[str, ...]:

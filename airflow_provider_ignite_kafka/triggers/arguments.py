@@ -34,7 +34,9 @@ def seconds(trigger: str, name: str, value: Any, *, positive: bool = False) -> f
     except TypeError:
         in_order = False
     if not in_order:
-        raise SettingsError(f"{name} of {trigger} is {value!r}", f"Give seconds, {'more than 0' if positive else '0 or more'}.")
+        raise SettingsError(
+            f"{name} of {trigger} is {value!r}", f"Give seconds, {'more than 0' if positive else '0 or more'}."
+        )
     return value  # type: ignore[no-any-return]  # unchanged: Airflow compares stored arguments
 
 

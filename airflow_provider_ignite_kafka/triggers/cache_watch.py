@@ -12,21 +12,38 @@ from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
 from airflow_provider_ignite_kafka.airflow_api import asset_stores
 from airflow_provider_ignite_kafka.cache_watch.asset_state import AssetState
-from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, POLL_TIMEOUT_S, TRANSIENT, CachePoller, as_list, checked_kinds
+from airflow_provider_ignite_kafka.cache_watch.poll import (
+    FATAL,
+    POLL_TIMEOUT_S,
+    TRANSIENT,
+    CachePoller,
+    as_list,
+    checked_kinds,
+)
 from airflow_provider_ignite_kafka.cache_watch.shared_polls import Watch, watching
 from airflow_provider_ignite_kafka.triggers.arguments import error_event, refuse_unknown, seconds
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.java.patterns import check_pattern
 from ignite_kafka.plan.cache_changes import KINDS, CacheLists, CacheState, difference, state_of, state_to_dict
 
-_ARGUMENTS = ("ignite_conn_id", "cache_whitelist", "cache_blacklist", "backlog_cache_name", "poll_interval", "known", "once", "kinds")
+_ARGUMENTS = (
+    "ignite_conn_id",
+    "cache_whitelist",
+    "cache_blacklist",
+    "backlog_cache_name",
+    "poll_interval",
+    "known",
+    "once",
+    "kinds",
+)
 
 
 class IgniteCacheWatchTrigger(BaseEventTrigger):
     """Poll a cluster and fire each difference to the last state; see ``ignite_kafka.plan.cache_changes.CacheDiff``.
 
-    In an ``AssetWatcher`` it runs without end and keeps its state in the asset's state store (Airflow 3.3). It starts from the stored
-    state, else from `known`, else from its first poll. If the cluster does not answer, it waits and fires the changes afterwards.
+    In an ``AssetWatcher`` it runs without end and keeps its state in the asset's state store (Airflow 3.3). It starts
+    from the stored state, else from `known`, else from its first poll. If the cluster does not answer, it waits and
+    fires the changes afterwards.
 
     :param ignite_conn_id: connection of type `ignite`.
     :param cache_whitelist: patterns as in the settings of a connector. Default: all caches.
@@ -36,19 +53,21 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
     :param poll_interval: seconds between two polls.
     :param known: initial state, as an earlier difference holds it; ``{}``: every cache is new.
     :param secrets_file: path of a secrets file on the triggerer, whose user and passwords override the connection's.
-    :param once: fire once and end, without a known state after the first poll; for deferred tasks. An error that no later poll cures is
-        then fired, too: ``{"error": reason, "final": whether no retry can help}``.
+    :param once: fire once and end, without a known state after the first poll; for deferred tasks. An error that no
+        later poll cures is then fired, too: ``{"error": reason, "final": whether no retry can help}``.
 
     :param poll_timeout: seconds in which a poll must have ended; it counts as a cluster that does not answer.
 
-    Watchers and deferred sensors of one connection share their polls, see :mod:`~airflow_provider_ignite_kafka.cache_watch.shared_polls`.
+    Watchers and deferred sensors of one connection share their polls, see
+    :mod:`~airflow_provider_ignite_kafka.cache_watch.shared_polls`.
 
-    The constructor raises nothing, because an exception would end the whole triggerer. Arguments are checked when the Dag is parsed or the
-    task deferred (``serialize``), and before the first poll. A triggerer of another version of the provider ignores arguments that it does
-    not know, and has a default for each.
+    The constructor raises nothing, because an exception would end the whole triggerer. Arguments are checked when the
+    Dag is parsed or the task deferred (``serialize``), and before the first poll. A triggerer of another version of the
+    provider ignores arguments that it does not know, and has a default for each.
     """
 
-    # a triggerer stores an event in the database about a second after it fired; the state must be stored after the event
+    # a triggerer stores an event in the database about a second after it fired; the state must be stored after the
+    # event
     event_stored_s = 5.0
     # interval of the error of a blocked watcher; Airflow would restart an ended one at once
     blocked_s = 3_600.0
@@ -93,7 +112,9 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         later = {"secrets_file": self.secrets_file or None, "poll_timeout": checked["poll_timeout"]}
         defaults = {"secrets_file": None, "poll_timeout": POLL_TIMEOUT_S}
         given = {name: value for name, value in later.items() if value != defaults[name]}
-        return f"{type(self).__module__}.{type(self).__qualname__}", {name: checked[name] for name in _ARGUMENTS} | given
+        return f"{type(self).__module__}.{type(self).__qualname__}", {
+            name: checked[name] for name in _ARGUMENTS
+        } | given
 
     def _checked(self) -> dict[str, Any]:
         """Arguments by name, as they are serialized.
@@ -104,9 +125,12 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
             lists = {name: as_list(getattr(self, name)) for name in ("cache_whitelist", "cache_blacklist")}
             for pattern in (*lists["cache_whitelist"], *lists["cache_blacklist"]):
                 check_pattern(pattern)
-            kinds, state = list(checked_kinds(self.kinds)), state_of(self.known)
+            kinds = list(checked_kinds(self.kinds))
+            state = state_of(self.known)
         except (TypeError, ValueError, AttributeError) as error:
-            raise SettingsError(f"an argument of IgniteCacheWatchTrigger is wrong: {error}", "Correct it in the Dag.") from error
+            raise SettingsError(
+                f"an argument of IgniteCacheWatchTrigger is wrong: {error}", "Correct it in the Dag."
+            ) from error
         return {
             **lists,
             "ignite_conn_id": self.ignite_conn_id,
@@ -123,10 +147,16 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         for name, value in self._checked().items():
             setattr(self, name, value)
         if self.unknown:
-            self.log.warning("Arguments of another version of the provider are ignored: %s", ", ".join(sorted(self.unknown)))
+            self.log.warning(
+                "Arguments of another version of the provider are ignored: %s", ", ".join(sorted(self.unknown))
+            )
         if self.poller is None:
             self.poller = CachePoller.of(
-                self.ignite_conn_id, self.cache_whitelist, self.cache_blacklist, self.backlog_cache_name, self.secrets_file
+                self.ignite_conn_id,
+                self.cache_whitelist,
+                self.cache_blacklist,
+                self.backlog_cache_name,
+                self.secrets_file,
             )
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
@@ -167,7 +197,8 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
                 now = await self._poll(watch)
                 if now is not None:
                     if seen is None:
-                        seen, stored = now, False
+                        seen = now
+                        stored = False
                         if self.once:
                             yield TriggerEvent(difference(now, now).to_dict())
                             return
@@ -179,7 +210,8 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
                             return
                         await asyncio.sleep(self.event_stored_s)
                     if diff or diff.state != seen or not stored:
-                        seen, step = diff.state, diff.id if diff else step
+                        seen = diff.state
+                        step = diff.id if diff else step
                         stored = await self._store(kept, seen, step)
                 await asyncio.sleep(watch.due_in(self.poll_interval))
 
@@ -198,6 +230,8 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         try:
             await kept.save(seen, step)
         except (AirflowException, AirflowRuntimeError) as error:
-            self.log.warning("The state could not be stored; after a restart the last change would be fired again: %s", error)
+            self.log.warning(
+                "The state could not be stored; after a restart the last change would be fired again: %s", error
+            )
             return False
         return True

@@ -28,12 +28,15 @@ _ARGUMENTS = (*_READER, "max_lag", "marks", "poll_interval", "poll_timeout")
 class ConnectorLagTrigger(BaseTrigger):
     """Read a connector's lag until it is small enough, and fire it once: ``ignite_kafka.admin.connector_lag.ConnectorLag.to_dict``.
 
-    Clusters that do not answer are asked again. An error that no later poll cures is fired: ``{"error": reason, "final": whether no retry
-    can help}``. The constructor raises nothing, see :class:`~airflow_provider_ignite_kafka.triggers.cache_watch.IgniteCacheWatchTrigger`.
+    Clusters that do not answer are asked again. An error that no later poll cures is fired: ``{"error": reason,
+    "final": whether no retry can help}``. The constructor raises nothing, see
+    :class:`~airflow_provider_ignite_kafka.triggers.cache_watch.IgniteCacheWatchTrigger`.
 
     :param connector: name of the connector.
-    :param max_lag: most records or changes left to copy: of the whole connector, or by cache of a source or topic of a sink.
-    :param marks: positions to pass by ``name/partition``, instead of `max_lag`; None: those of the first poll, if `max_lag` is None.
+    :param max_lag: most records or changes left to copy: of the whole connector, or by cache of a source or topic of a
+        sink.
+    :param marks: positions to pass by ``name/partition``, instead of `max_lag`; None: those of the first poll, if
+        `max_lag` is None.
     :param poll_interval: seconds between two polls.
     :param poll_timeout: seconds in which a poll must have ended.
     """
@@ -101,13 +104,17 @@ class ConnectorLagTrigger(BaseTrigger):
                     return lag
                 if warning := condition.warning(lag):
                     self.log.warning(warning)
-                self.log.info("Connector %s is %s; to copy: %s", lag.connector, lag.state, lag.counts() or "the initial data")
+                self.log.info(
+                    "Connector %s is %s; to copy: %s", lag.connector, lag.state, lag.counts() or "the initial data"
+                )
             await asyncio.sleep(self.poll_interval)
 
     async def _poll(self) -> ConnectorLag | None:
         """The lag now; None if it could not be read and may be later. A call that hangs is not repeated beside it."""
         if (ended := await self._polls.ended(Deadline.after(self.poll_timeout))) is None:
-            self.log.warning("The lag could not be read within %s s; next poll in %s s", self.poll_timeout, self.poll_interval)
+            self.log.warning(
+                "The lag could not be read within %s s; next poll in %s s", self.poll_timeout, self.poll_interval
+            )
             return None
         try:
             return ended.result()

@@ -31,15 +31,17 @@ _TRANSIENT = (IgniteKafkaError, OSError, AirflowException, AirflowRuntimeError)
 class ConnectorRunTrigger(BaseTrigger):
     """Follow a run to its end and fire one event.
 
-    The event is ``{"run": run, "reason": why, "attached": attached}``, with ``"reported": True`` if metrics have the run's counts, and with
-    ``"error"`` if the trigger cannot work; the task reads the result from the status topic. All state is in Kafka: a triggerer that
-    restarts, or another one, continues. If a user clears the task or sets its state, the run is asked to stop.
+    The event is ``{"run": run, "reason": why, "attached": attached}``, with ``"reported": True`` if metrics have the
+    run's counts, and with ``"error"`` if the trigger cannot work; the task reads the result from the status topic. All
+    state is in Kafka: a triggerer that restarts, or another one, continues. If a user clears the task or sets its
+    state, the run is asked to stop.
 
     :param run: the run, as ``FollowedRun.to_dict`` makes it. It holds no secret.
     :param timeout_ms: time at which the task times out, in milliseconds since 1970.
     :param attached: whether the run was submitted by an earlier try of the task.
 
-    The constructor checks nothing and ignores arguments that another version stored: an exception would end the whole triggerer.
+    The constructor checks nothing and ignores arguments that another version stored: an exception would end the whole
+    triggerer.
     """
 
     def __init__(
@@ -52,7 +54,8 @@ class ConnectorRunTrigger(BaseTrigger):
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # BaseTrigger has no annotations
         self.run_state = run
-        self.timeout_ms, self.attached = timeout_ms, attached
+        self.timeout_ms = timeout_ms
+        self.attached = attached
         self._cluster: ClusterRun | None = None
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
@@ -73,11 +76,13 @@ class ConnectorRunTrigger(BaseTrigger):
     async def _followed(self) -> dict[str, Any]:
         try:
             run = FollowedRun.from_dict(self.run_state)
-            polls, hangs = RepeatedCall(lambda: self._poll(run), f"follow-{run.connector}"), Deadline.after(run.silence_s)
+            polls = RepeatedCall(lambda: self._poll(run), f"follow-{run.connector}")
+            hangs = Deadline.after(run.silence_s)
             while True:
                 reason = None
                 if (ended := await polls.ended(Deadline.after(_POLL_S))) is not None:
-                    reason, hangs = ended.result(), Deadline.after(run.silence_s)
+                    reason = ended.result()
+                    hangs = Deadline.after(run.silence_s)
                 elif hangs.expired:
                     reason = SILENT
                 if reason is None and self.timeout_ms is not None and now_ms() >= self.timeout_ms:
@@ -86,7 +91,9 @@ class ConnectorRunTrigger(BaseTrigger):
                     return self._event(reason, reported=enabled())
                 await asyncio.sleep(run.poll_s)
         except (*_TRANSIENT, TypeError) as error:
-            return self._event("error", error=f"{type(error).__name__}: {error}", final=isinstance(error, (SettingsError, TypeError)))
+            return self._event(
+                "error", error=f"{type(error).__name__}: {error}", final=isinstance(error, (SettingsError, TypeError))
+            )
 
     def _event(self, reason: str, **more: Any) -> dict[str, Any]:
         return {"run": dict(self.run_state), "reason": reason, "attached": self.attached, **more}
@@ -102,17 +109,17 @@ class ConnectorRunTrigger(BaseTrigger):
     async def on_kill(self) -> None:
         """Ask the run to stop after a user has cleared the task or set its state; kill the app of a run that follows no target state.
 
-        Before Airflow 3.3 the cancelled trigger calls this itself.
-        Airflow also calls this when it moves a trigger to another triggerer because this one was late with its heartbeat. The task is then
-        still deferred, and the run goes on.
+        Before Airflow 3.3 the cancelled trigger calls this itself. Airflow also calls this when it moves a trigger to
+        another triggerer because this one was late with its heartbeat. The task is then still deferred, and the run
+        goes on.
         """
         await once(self._stop_unless_deferred, "stop-run")
 
     def _stop_unless_deferred(self) -> None:
         """Stop the run, or log why it goes on.
 
-        All of it is one call in a thread, which a cancelled trigger does not end: before Airflow 3.3 the triggerer cancels a trigger again
-        and again until it has ended.
+        All of it is one call in a thread, which a cancelled trigger does not end: before Airflow 3.3 the triggerer
+        cancels a trigger again and again until it has ended.
         """
         connector = self.run_state.get("connector")
         try:
@@ -129,7 +136,9 @@ class ConnectorRunTrigger(BaseTrigger):
         try:
             self._stop()
         except _TRANSIENT as error:
-            self.log.error("The run could not be stopped and goes on; stop it with: ignite-kafka stop %s. %s", connector, error)
+            self.log.error(
+                "The run could not be stopped and goes on; stop it with: ignite-kafka stop %s. %s", connector, error
+            )
 
     def _stop(self) -> None:
         run = FollowedRun.from_dict(self.run_state)

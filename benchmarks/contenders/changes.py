@@ -32,7 +32,11 @@ def run(request: Mapping[str, Any]) -> Mapping[str, Any]:
 
     :returns: ``put_seconds``: how long the puts took; ``seconds`` are those from the first put to the last record.
     """
-    settings, rows, stop = replace(source_settings(request), run_mode="continuous"), int(request["rows"]), threading.Event()
+    settings, rows, stop = (
+        replace(source_settings(request), run_mode="continuous"),
+        int(request["rows"]),
+        threading.Event(),
+    )
     spark, table = session(), tables.trades(request["cache"])
     with ExitStack() as stack:
         if request["by_queries"]:

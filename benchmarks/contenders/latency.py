@@ -68,7 +68,9 @@ class _Puts:
     def one(self) -> None:
         self._key += 1
         head = self._cache.to_bytes(4, "little", signed=True) + b"\0"
-        self._connection.request(_PUT, head + b"".join(encoded(pa.array([self._key, time.time_ns()]), _LONG).to_pylist()))
+        self._connection.request(
+            _PUT, head + b"".join(encoded(pa.array([self._key, time.time_ns()]), _LONG).to_pylist())
+        )
 
     def many(self, count: int, per_second: int) -> None:
         started = time.monotonic()

@@ -56,7 +56,10 @@ def run(request: Mapping[str, Any]) -> Mapping[str, Any]:
     phases: dict[str, float] = {}
     spark = session()
     settings = SourceSettings(
-        name=request["connector"], topic_prefix=f"{request['connector']}.", bootstrap_servers=request["bootstrap"], topic_partitions=1
+        name=request["connector"],
+        topic_prefix=f"{request['connector']}.",
+        bootstrap_servers=request["bootstrap"],
+        topic_partitions=1,
     )
     caches, broken = request["caches"], request.get("broken", [])
     started = time.monotonic()

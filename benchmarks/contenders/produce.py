@@ -32,9 +32,13 @@ def _batches(count: int) -> list[Records]:
     return batches
 
 
-def _transaction(request: Mapping[str, Any], queue: Callable[[TransactionalProducer, Records], None]) -> Mapping[str, Any]:
+def _transaction(
+    request: Mapping[str, Any], queue: Callable[[TransactionalProducer, Records], None]
+) -> Mapping[str, Any]:
     batches = _batches(request["count"])
-    producer = TransactionalProducer(KafkaClients({"bootstrap.servers": request["bootstrap"]}), uuid.uuid4().hex, _TIMEOUT_MS)
+    producer = TransactionalProducer(
+        KafkaClients({"bootstrap.servers": request["bootstrap"]}), uuid.uuid4().hex, _TIMEOUT_MS
+    )
     producer.init()
     producer.begin()
     started, cpu = time.monotonic(), time.thread_time()

@@ -32,7 +32,9 @@ def put_all(request: Mapping[str, Any]) -> Mapping[str, Any]:
     fields = request["fields"]
     schema = OrderedDict((name, _TYPES[java]) for name, java in fields.items())
     kind: Any = GenericObjectMeta(request["type"], (), {}, schema=schema)
-    consumer = Consumer({"bootstrap.servers": request["bootstrap"], "group.id": uuid.uuid4().hex, "isolation.level": "read_committed"})
+    consumer = Consumer(
+        {"bootstrap.servers": request["bootstrap"], "group.id": uuid.uuid4().hex, "isolation.level": "read_committed"}
+    )
     host, port = request["address"].rsplit(":", 1)
     client, count = pyignite.Client(), 0
     with client.connect(host, int(port)):

@@ -72,7 +72,9 @@ def source_settings(request: Mapping[str, Any]) -> SourceSettings:
 
 def _given(request: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of the JSON request, with lists converted to tuples."""
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in request.get("settings", {}).items()}
+    return {
+        name: tuple(value) if isinstance(value, list) else value for name, value in request.get("settings", {}).items()
+    }
 
 
 def copy(request: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -127,7 +129,9 @@ def _ignite(request: Mapping[str, Any]) -> DataFrame:
 def _make_every_row(frame: DataFrame) -> Mapping[str, Any]:
     """Compute every column of every row and drop it; return the number of rows."""
     counted = Observation()
-    frame.observe(counted, functions.count(functions.lit(1)).alias("entries")).write.format("noop").mode("overwrite").save()
+    frame.observe(counted, functions.count(functions.lit(1)).alias("entries")).write.format("noop").mode(
+        "overwrite"
+    ).save()
     return {"entries": counted.get["entries"]}
 
 
@@ -155,6 +159,10 @@ def read_jdbc(request: Mapping[str, Any]) -> Mapping[str, Any]:
 def two_sources(request: Mapping[str, Any]) -> Mapping[str, Any]:
     """The copy by the two data sources: typed columns cross the JVM, Spark SQL writes the JSON."""
     frame = _ignite(request).selectExpr("cast(_key as string) as key", "to_json(struct(* except (_key))) as value")
-    writer = frame.write.format("kafka-tx").option("bootstrap.servers", request["bootstrap"]).option("topic", request["topic"])
+    writer = (
+        frame.write.format("kafka-tx")
+        .option("bootstrap.servers", request["bootstrap"])
+        .option("topic", request["topic"])
+    )
     writer.option("name", request["connector"]).mode("append").save()
     return {"entries": request["rows"]}

@@ -24,7 +24,8 @@ _JSON = "JSON"
 class Pair:
     """Converters of keys and values, and the goal of their speed in times of JSON's.
 
-    :param text_keys: keys in the cache that the sink fills are Strings; Ignite takes longer for them than for Long keys.
+    :param text_keys: keys in the cache that the sink fills are Strings; Ignite takes longer for them than for Long
+        keys.
     """
 
     label: str
@@ -58,7 +59,10 @@ _TEXT_KEYS = Pair("JSON, keys are Strings", "text", "json", "json", text_keys=Tr
 def both_directions(stack: Stack, log: Log) -> Section:
     """Copies of each table by each pair of converters, by turns, and each copy's topic into a new cache."""
     found_tables, findings = [], []
-    with SchemaRegistry(stack.work / "registry", jars=Jars.of_checkout()) as registry, stack.python("spark", "converters") as ours:
+    with (
+        SchemaRegistry(stack.work / "registry", jars=Jars.of_checkout()) as registry,
+        stack.python("spark", "converters") as ours,
+    ):
         for table, rows in ((TRADES, stack.sizes.trades), (WIDE, stack.sizes.wide)):
             for direction, pairs, series in (
                 ("to Kafka", PAIRS, _to_kafka(stack, ours, table, registry.url, log)),
@@ -66,7 +70,9 @@ def both_directions(stack: Stack, log: Log) -> Section:
             ):
                 found_tables.append(series_table(series))
                 findings += _ratios(f"{table.cache}, {direction}", pairs, series)
-            peaks = (f"{pair.label} {one.peak_mib.get('worker', 0.0):,.0f}" for pair, one in zip(pairs, series, strict=True))
+            peaks = (
+                f"{pair.label} {one.peak_mib.get('worker', 0.0):,.0f}" for pair, one in zip(pairs, series, strict=True)
+            )
             findings.append(f"{table.cache}, to Ignite: peak memory of a Python worker, MiB: {', '.join(peaks)}")
     about = (
         "As *Whole copy* and *From a topic into a cache*, with other converters of keys and values; `field_nullability_policy` is EAGER "
@@ -79,7 +85,11 @@ def both_directions(stack: Stack, log: Log) -> Section:
 def _to_kafka(stack: Stack, ours: Contender, table: BenchTable, registry: str, log: Log) -> list[Series]:
     request = {**stack.places, "cache": table.cache}
     cases = [
-        Case(f"{table.cache}: {pair.label}", ours, _copy(request, f"{pair.name}-of-{table.cache}", pair.settings(registry)))
+        Case(
+            f"{table.cache}: {pair.label}",
+            ours,
+            _copy(request, f"{pair.name}-of-{table.cache}", pair.settings(registry)),
+        )
         for pair in PAIRS
     ]
     return list(in_turn(cases, stack.sizes.rounds, log).values())

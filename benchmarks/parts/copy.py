@@ -66,7 +66,11 @@ def fused(stack: Stack, log: Log) -> Section:
     with stack.python("spark", "fused") as session:
         cases = [
             Case("fused in one task", session, copy_request(request, "fused")),
-            Case("two data sources", session, {**request, "what": "two_sources", "connector": "two", "topic": stack.topic("two-sources")}),
+            Case(
+                "two data sources",
+                session,
+                {**request, "what": "two_sources", "connector": "two", "topic": stack.topic("two-sources")},
+            ),
         ]
         found = in_turn(cases, stack.sizes.spark_rounds, log)
     one, two = found.values()
@@ -75,7 +79,10 @@ def fused(stack: Stack, log: Log) -> Section:
         '`read.format("ignite")` → `to_json` in Spark SQL → `write.format("kafka-tx")`.'
     )
     return Section(
-        "Fused copy against two data sources", about, (series_table([one, two]),), (ratio_text("Fused against two sources", one, two),)
+        "Fused copy against two data sources",
+        about,
+        (series_table([one, two]),),
+        (ratio_text("Fused against two sources", one, two),),
     )
 
 

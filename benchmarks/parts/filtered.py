@@ -25,7 +25,11 @@ def kept_few(stack: Stack, log: Log) -> Section:
                 Case(
                     f"{cache}: {label}",
                     ours,
-                    {**request, "connector": f"{number}-of-{cache}", "settings": {"topic_partitions": TOPIC_PARTITIONS, "where": where}},
+                    {
+                        **request,
+                        "connector": f"{number}-of-{cache}",
+                        "settings": {"topic_partitions": TOPIC_PARTITIONS, "where": where},
+                    },
                 )
                 for number, (label, where) in enumerate(chosen)
             ]

@@ -75,7 +75,9 @@ def tenfold_verify(stack: Stack, log: Log) -> Section:
         "tasks, which levels off after some comparisons."
     )
     parts = [_section("Ten times the entries to compare", "entries", about, rounds) for rounds in (of_source, of_sink)]
-    findings = [f"{what}: {text}" for what, part in zip(("Source", "Sink"), parts, strict=True) for text in part.findings]
+    findings = [
+        f"{what}: {text}" for what, part in zip(("Source", "Sink"), parts, strict=True) for text in part.findings
+    ]
     return replace(parts[0], tables=tuple(table for part in parts for table in part.tables), findings=tuple(findings))
 
 
@@ -148,7 +150,17 @@ def many_units(stack: Stack, log: Log) -> Section:
             cpu = [f"{one.cpu_seconds.get(role, 0.0):.0f}" for role in ("python", "worker", "broker")]
             peaks = [f"{one.peak_mib.get(role, 0.0):.0f}" for role in ("python", "worker", "jvm")]
             rows.append((label, f"{one.seconds:.1f}", *parts, *cpu, *peaks))
-    headers = ("run", "s", *phases, "driver CPU s", "workers CPU s", "broker CPU s", "driver MiB", "worker MiB", "JVM MiB")
+    headers = (
+        "run",
+        "s",
+        *phases,
+        "driver CPU s",
+        "workers CPU s",
+        "broker CPU s",
+        "driver MiB",
+        "worker MiB",
+        "JVM MiB",
+    )
     units = caches * PARTITIONS
     about = (
         f"{caches:,} simulated caches of {PARTITIONS:,} partitions, {units:,} units, one entry a partition in every hundredth cache, none "

@@ -41,7 +41,15 @@ def idle(stack: Stack, log: Callable[[str], None]) -> Section:
         f"read at each poll; or the node is asked what has changed, and nothing is read; or {_CHANGED} keys were put before, and what has "
         "changed is read and acknowledged. Milliseconds a poll; CPU is the node's."
     )
-    headers = ("units", "every unit ms", "CPU ms", "what has changed ms", "CPU ms", f"with {_CHANGED} puts ms", "CPU ms")
+    headers = (
+        "units",
+        "every unit ms",
+        "CPU ms",
+        "what has changed ms",
+        "CPU ms",
+        f"with {_CHANGED} puts ms",
+        "CPU ms",
+    )
     return Section("An idle poll", about, (Table(headers, tuple(rows)),))
 
 

@@ -36,7 +36,9 @@ def by_converters(stack: Stack, log: Log) -> Section:
             for direction, case in (("to Kafka", _copy), ("to Ignite", _sink)):
                 label = f"{pair.label}, {direction}"
                 with stack.python("spark", f"memory-{pair.name}-{direction[3:].lower()}") as session:
-                    found.append((label, [_peak(case(stack, session, table, pair, settings), label, log) for table in caches]))
+                    found.append(
+                        (label, [_peak(case(stack, session, table, pair, settings), label, log) for table in caches])
+                    )
             for table in caches:
                 tables.destroy(stack.ignite.address, f"{SINK_CACHES}{pair.name}-{table.cache}")
     for table in caches:
@@ -69,7 +71,10 @@ def _peak(case: Case, label: str, log: Log) -> float:
 
 def _section(small: int, large: int, found: list[tuple[str, list[float]]]) -> Section:
     times = [peaks[1] / peaks[0] for _, peaks in found]
-    rows = [(label, *(f"{peak:.0f}" for peak in peaks), f"{grown:.2f}") for (label, peaks), grown in zip(found, times, strict=True)]
+    rows = [
+        (label, *(f"{peak:.0f}" for peak in peaks), f"{grown:.2f}")
+        for (label, peaks), grown in zip(found, times, strict=True)
+    ]
     headers = ("", f"{small:,} entries, MiB", f"{large:,} entries, MiB", "times")
     outcome = "reached" if max(times) <= _FLAT else "not reached"
     most = f"For {large / small:.0f} times the entries a worker's peak memory is at most **{max(times):.2f}** times as high"
@@ -77,4 +82,6 @@ def _section(small: int, large: int, found: list[tuple[str, list[float]]]) -> Se
         "Peak memory of one Python worker for two sizes of the six-field table, one copy each, the smaller first, in a new session for "
         "each converter and direction. JSON without schemas is measured by *Ten times the entries* and *Ten times the records*."
     )
-    return Section("Memory of the converters", about, (Table(headers, tuple(rows)),), (f"{most} (goal {_FLAT}: {outcome})",))
+    return Section(
+        "Memory of the converters", about, (Table(headers, tuple(rows)),), (f"{most} (goal {_FLAT}: {outcome})",)
+    )

@@ -27,7 +27,9 @@ def one_connection(stack: Stack, log: Log) -> Section:
             arrow, peer = found[cases[0].label], found[cases[1].label]
             findings.append(ratio_text(f"{cache}: to Arrow against Java's field-by-field scan", arrow, peer, _GOAL))
             if cache == TRADES.cache:
-                slow = Case("trades: pyignite scan", ours, {**request, "what": "pyignite", "most": stack.sizes.pyignite})
+                slow = Case(
+                    "trades: pyignite scan", ours, {**request, "what": "pyignite", "most": stack.sizes.pyignite}
+                )
                 scanned = in_turn([slow], 1, log)[slow.label]
                 times = arrow.per_second / scanned.per_second
                 findings.append(
@@ -47,7 +49,9 @@ def through_spark(stack: Stack, log: Log) -> Section:
             jdbc = Case(f"{table.cache}: read.jdbc", session, {**request, "what": "read_jdbc"})
             found = in_turn([ours, jdbc], stack.sizes.spark_rounds, log)
             tables.append(series_table(list(found.values())))
-            findings.append(ratio_text(f"{table.cache}: data source against JDBC", found[ours.label], found[jdbc.label]))
+            findings.append(
+                ratio_text(f"{table.cache}: data source against JDBC", found[ours.label], found[jdbc.label])
+            )
     about = "One Spark session, local[2], every column made and thrown away; JDBC in two ranges of a column, fetch size 10,000."
     return Section("Read through Spark", about, tuple(tables), tuple(findings))
 
@@ -67,4 +71,6 @@ def empty_units(stack: Stack, cache: str, log: Log) -> Section:
         *(f"{best.cpu_seconds.get(role, 0) / units * 1e6:,.0f}" for role in ("python", "ignite")),
     )
     table = Table(("units", "s", "units/s", "own CPU µs a unit", "Ignite CPU µs a unit"), (row,))
-    return Section("Empty units", "A scan of a cache of 1,024 partitions without an entry, on one connection.", (table,))
+    return Section(
+        "Empty units", "A scan of a cache of 1,024 partitions without an entry, on one connection.", (table,)
+    )

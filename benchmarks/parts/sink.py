@@ -37,10 +37,18 @@ def whole(stack: Stack, log: Log) -> Section:
             series = list(in_turn(cases, stack.sizes.sink_rounds, log).values())
             mine, inserted, peer, *of_copy = series
             found_tables.append(series_table(series))
-            findings.append(f"{ratio_text(f'{table.cache}: into a cache against Java by hand', mine, peer, _GOAL)} (aim {_AIM})")
-            findings.append(ratio_text(f"{table.cache}: new entries only (process_updates off) against overwriting", inserted, mine))
+            findings.append(
+                f"{ratio_text(f'{table.cache}: into a cache against Java by hand', mine, peer, _GOAL)} (aim {_AIM})"
+            )
+            findings.append(
+                ratio_text(f"{table.cache}: new entries only (process_updates off) against overwriting", inserted, mine)
+            )
             if table is TRADES:
-                findings.append(ratio_text(f"{table.cache}: from a copy's topic against Java by hand", of_copy[0], of_copy[1], _GOAL))
+                findings.append(
+                    ratio_text(
+                        f"{table.cache}: from a copy's topic against Java by hand", of_copy[0], of_copy[1], _GOAL
+                    )
+                )
                 findings.append(_against_pyignite(stack, sink, mine, log))
                 tables.destroy(stack.ignite.address, again.target.cache)
             tables.destroy(stack.ignite.address, sink.target.cache)
@@ -65,7 +73,13 @@ class Sink:
     def request(self) -> Mapping[str, object]:
         """What a contender must know to fill the cache from the topic."""
         fields = {"type": type_name_of(self.target.value), "fields": java_types(self.target)}
-        return {**self.stack.places, "topic": self.topic, "cache": self.target.cache, "connector": self.target.cache, **fields}
+        return {
+            **self.stack.places,
+            "topic": self.topic,
+            "cache": self.target.cache,
+            "connector": self.target.cache,
+            **fields,
+        }
 
     def prepare(self) -> None:
         """The cache empty, and all of the topic to be read."""
@@ -102,4 +116,6 @@ def _against_pyignite(stack: Stack, sink: Sink, mine: Series, log: Log) -> str:
         found = in_turn([sink.case("pyignite", single, what="put_all", count=stack.sizes.pyignite)], 1, log)
     (peer,) = found.values()
     times = mine.per_second / peer.per_second
-    return f"{TRADES.cache}: against pyignite's put_all ({peer.per_second:,.0f} records/s): **{times:.0f}** times as fast"
+    return (
+        f"{TRADES.cache}: against pyignite's put_all ({peer.per_second:,.0f} records/s): **{times:.0f}** times as fast"
+    )

@@ -41,7 +41,10 @@ def capture(stack: Stack, log: Log) -> Section:
             found = in_turn(cases, stack.sizes.stream_rounds, log)
         without, captured_puts = found.values()
         found_tables.append(series_table([without, captured_puts]))
-        findings += [ratio_text(f"{name}: with capture against without", captured_puts, without, goal), _held(name, captured)]
+        findings += [
+            ratio_text(f"{name}: with capture against without", captured_puts, without, goal),
+            _held(name, captured),
+        ]
     tables.destroy(address, table.cache)
     about = (
         f"{_WRITERS} threads with a Java thin client each put six-field objects under random keys of one cache; the capture begins anew "
@@ -60,7 +63,12 @@ def catch_up(stack: Stack, log: Log) -> Section:
     """Changes that were captured while nothing ran, against the snapshot of the same entries."""
     address, rows, table = stack.ignite.address, stack.sizes.trades, tables.TRADES
     request: dict[str, object] = {**stack.places, "cache": table.cache, "what": "copy"}
-    stream = {"run_mode": "once", "failover_policy": "BACKLOG", "load_initial_data": False, "topic_partitions": TOPIC_PARTITIONS}
+    stream = {
+        "run_mode": "once",
+        "failover_policy": "BACKLOG",
+        "load_initial_data": False,
+        "topic_partitions": TOPIC_PARTITIONS,
+    }
     copy = {"topic_partitions": TOPIC_PARTITIONS}
     with stack.python("spark", "catch-up") as session, Capture(address, "bench-changes", table.cache) as captured:
 
@@ -97,7 +105,10 @@ def queries(stack: Stack, log: Log) -> Section:
     request: dict[str, object] = {**stack.places, "cache": table.cache, "what": "changes", "rows": rows}
     settings = {"failover_policy": "NONE", "topic_partitions": TOPIC_PARTITIONS, "poll_interval_ms": _INTERVALS_MS[-1]}
     with stack.python("spark", "queries") as session:
-        cases = [_Followed(name, session, {**request, "by_queries": by_queries, "settings": settings}) for name, by_queries in _WAYS]
+        cases = [
+            _Followed(name, session, {**request, "by_queries": by_queries, "settings": settings})
+            for name, by_queries in _WAYS
+        ]
         found = in_turn(cases, stack.sizes.stream_rounds, log)
     tables.destroy(stack.ignite.address, table.cache)
     by_queries, by_service = found.values()
@@ -128,7 +139,12 @@ def _put_share(one: Series) -> float:
 def latency(stack: Stack, log: Log) -> Section:
     """From a put to its record, of a continuous run."""
     rows, findings = [], []
-    request: dict[str, object] = {**stack.places, "what": "latency", "per_second": _PUTS_A_SECOND, "seconds": stack.sizes.watched_s}
+    request: dict[str, object] = {
+        **stack.places,
+        "what": "latency",
+        "per_second": _PUTS_A_SECOND,
+        "seconds": stack.sizes.watched_s,
+    }
     for interval_ms in _INTERVALS_MS:
         name = f"bench-latency-{interval_ms}-{uuid.uuid4().hex[:6]}"
         tables.make_cache(stack.ignite.address, tables.trades(name))
@@ -136,13 +152,28 @@ def latency(stack: Stack, log: Log) -> Section:
             one = session.round(**request, connector=name, cache=name, settings={"poll_interval_ms": interval_ms})
         ms = {quantile: float(one.answer[quantile]) for quantile in ("median", "p99", "most")}
         log(f"  {interval_ms} ms: {ms}")
-        cpu = [f"{one.cpu_seconds.get(role, 0.0) / one.seconds * 100:.0f} %" for role in ("python", "worker", "ignite", "broker")]
+        cpu = [
+            f"{one.cpu_seconds.get(role, 0.0) / one.seconds * 100:.0f} %"
+            for role in ("python", "worker", "ignite", "broker")
+        ]
         rows.append((f"{interval_ms:,}", f"{one.entries:,}", *(f"{value:,.0f}" for value in ms.values()), *cpu))
         goal = interval_ms + _LATE_MS
         outcome = "reached" if ms["p99"] <= goal else "not reached"
-        findings.append(f"Poll interval {interval_ms:,} ms: 99 of 100 records within **{ms['p99']:,.0f}** ms (goal {goal:,}: {outcome})")
+        findings.append(
+            f"Poll interval {interval_ms:,} ms: 99 of 100 records within **{ms['p99']:,.0f}** ms (goal {goal:,}: {outcome})"
+        )
         tables.destroy(stack.ignite.address, name)
-    headers = ("poll interval ms", "records", "median ms", "p99 ms", "most ms", "driver CPU", "workers CPU", "Ignite CPU", "broker CPU")
+    headers = (
+        "poll interval ms",
+        "records",
+        "median ms",
+        "p99 ms",
+        "most ms",
+        "driver CPU",
+        "workers CPU",
+        "Ignite CPU",
+        "broker CPU",
+    )
     about = (
         f"A continuous run, two tasks; {_PUTS_A_SECOND} puts a second, each with its time as value, for {stack.sizes.watched_s} s, and a "
         "consumer with `isolation.level` read_committed that takes the time when it has the record. CPU is of one core, of the whole round."

@@ -23,7 +23,11 @@ _GOAL = 1 / 1.35
 
 _NONE, _FIVE = "no transforms", "five transforms"
 _SCHEMAS = {f"{side}_converter_config": {"schemas.enable": "true"} for side in ("key", "value")}
-_FORMS: Mapping[str, Mapping[str, object]] = {"": {}, ", without schemas": {"is_schemaless": True}, ", JSON with schemas": _SCHEMAS}
+_FORMS: Mapping[str, Mapping[str, object]] = {
+    "": {},
+    ", without schemas": {"is_schemaless": True},
+    ", JSON with schemas": _SCHEMAS,
+}
 _FIELDS: Mapping[str, Mapping[str, str]] = {
     TRADES.cache: {"left_out": "note", "renamed": "qty", "cast": "price", "masked": "symbol", "time": "ts"},
     WIDE.cache: {"left_out": "s0", "renamed": "i0", "cast": "d0", "masked": "s2", "time": "t0"},
@@ -34,11 +38,25 @@ def _chain(table: str) -> dict[str, object]:
     """Settings of the transforms."""
     field = _FIELDS[table]
     config = {
-        "insert": {"type": "InsertField$Value", "static.field": "source", "static.value": "ignite", "timestamp.field": "at"},
-        "replace": {"type": "ReplaceField$Value", "exclude": field["left_out"], "renames": f"{field['renamed']}:renamed"},
+        "insert": {
+            "type": "InsertField$Value",
+            "static.field": "source",
+            "static.value": "ignite",
+            "timestamp.field": "at",
+        },
+        "replace": {
+            "type": "ReplaceField$Value",
+            "exclude": field["left_out"],
+            "renames": f"{field['renamed']}:renamed",
+        },
         "cast": {"type": "Cast$Value", "spec": f"renamed:int64,{field['cast']}:string"},
         "mask": {"type": "MaskField$Value", "fields": field["masked"]},
-        "time": {"type": "TimestampConverter$Value", "field": field["time"], "target.type": "string", "format": "yyyy-MM-dd HH:mm:ss.SSS"},
+        "time": {
+            "type": "TimestampConverter$Value",
+            "field": field["time"],
+            "target.type": "string",
+            "format": "yyyy-MM-dd HH:mm:ss.SSS",
+        },
     }
     return {"transforms": tuple(config), "transform_config": config}
 
@@ -70,7 +88,13 @@ def _to_kafka(stack: Stack, ours: Contender, table: BenchTable, log: Log) -> lis
         Case(
             f"{table.cache}{form}: {label}",
             ours,
-            copy_request(request, f"{label.split()[0]}-{number}-of-{table.cache}", field_nullability_policy="EAGER", **settings, **chain),
+            copy_request(
+                request,
+                f"{label.split()[0]}-{number}-of-{table.cache}",
+                field_nullability_policy="EAGER",
+                **settings,
+                **chain,
+            ),
         )
         for number, (form, settings) in enumerate(_FORMS.items())
         for label, chain in ((_NONE, {}), (_FIVE, _chain(table.cache)))

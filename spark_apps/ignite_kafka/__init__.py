@@ -10,11 +10,12 @@ A PySpark user needs this module alone:
 >>> ignite_kafka.register(spark)  # doctest: +SKIP
 >>> trades = spark.read.format("ignite").option("cache", "trades").load()  # doctest: +SKIP
 
-Names are imported when they are first used: a Dag file that imports :mod:`ignite_kafka.settings` loads neither PySpark nor Arrow.
+Names are imported when they are first used: a Dag file that imports :mod:`ignite_kafka.settings` loads neither PySpark
+nor Arrow.
 
-The folders, in the order of their imports, each of which imports only those before it: ``common``, ``sql``, ``ignite`` (its ``types``
-and ``binary`` first), ``settings``, ``plan``, ``kafka``, ``convert``, ``state``, ``runtime``, ``source``, ``sink``, ``admin``,
-``datasources``, ``cli``.
+The folders, in the order of their imports, each of which imports only those before it: ``common``, ``sql``, ``ignite``
+(its ``types`` and ``binary`` first), ``settings``, ``plan``, ``kafka``, ``convert``, ``state``, ``runtime``,
+``source``, ``sink``, ``admin``, ``datasources``, ``cli``.
 """
 
 from __future__ import annotations

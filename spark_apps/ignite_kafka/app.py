@@ -1,9 +1,11 @@
 """Common part of the Spark apps: arguments, request, and the way of secrets to executors.
 
-The request holds no secret. Secrets are in a separate file (:mod:`~ignite_kafka.settings.secrets`), either shipped or mounted:
+The request holds no secret. Secrets are in a separate file (:mod:`~ignite_kafka.settings.secrets`), either shipped or
+mounted:
 
-- shipped (``--secrets FILE``): the driver reads it at once, so that the caller may delete it, and Spark sends it to executors with
-  their tasks; refused if the master is not local and Spark does not authenticate, unless ``--ship-secrets-unprotected`` is given;
+- shipped (``--secrets FILE``): the driver reads it at once, so that the caller may delete it, and Spark sends it to
+  executors with their tasks; refused if the master is not local and Spark does not authenticate, unless
+  ``--ship-secrets-unprotected`` is given;
 - mounted (``--mounted-secrets FILE``): a path that exists on the driver and on every executor; nothing is copied.
 """
 
@@ -45,10 +47,13 @@ log = logging.getLogger(__name__)
 S = TypeVar("S", bound=ConnectorSettings)
 
 
-def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSession, RunRequest[S]], RunStatus]) -> int:
+def main(
+    argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSession, RunRequest[S]], RunStatus]
+) -> int:
     """Read the request and run it.
 
-    :returns: the exit code: 0 after success, else the error's; the last line on stderr is then the error with its remedy.
+    :returns: the exit code: 0 after success, else the error's; the last line on stderr is then the error with its
+        remedy.
     """
     from .preflight import preflight
     from .runtime.connector_run import RunRequest
@@ -67,7 +72,10 @@ def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSes
         preflight(request.settings, given, request.run_id, request.snapshot_id)
         with app_session(request.settings.name) as spark:
             secrets_file = find_secrets(spark, arguments, request.permissions)
-            run(spark, RunRequest(request.settings, request.run_id, request.snapshot_id, secrets_file, show_progress, stop))
+            run(
+                spark,
+                RunRequest(request.settings, request.run_id, request.snapshot_id, secrets_file, show_progress, stop),
+            )
 
     return exit_code_of(work)
 
@@ -97,7 +105,9 @@ def app_session(connector: str) -> Iterator[SparkSession]:
     spark = session_builder(connector).getOrCreate()
     try:
         require_session(spark)
-        log.info("Spark application %s, web UI %s", spark.sparkContext.applicationId, spark.sparkContext.uiWebUrl or "off")
+        log.info(
+            "Spark application %s, web UI %s", spark.sparkContext.applicationId, spark.sparkContext.uiWebUrl or "off"
+        )
         yield spark
     finally:
         spark.stop()
@@ -107,7 +117,9 @@ def session_builder(connector: str) -> SparkSession.Builder:
     """Builder of a Spark session, in which a crashing Python worker dumps its stack."""
     from pyspark.sql import SparkSession
 
-    return SparkSession.builder.appName(f"ignite-kafka {connector}").config("spark.python.worker.faulthandler.enabled", "true")
+    return SparkSession.builder.appName(f"ignite-kafka {connector}").config(
+        "spark.python.worker.faulthandler.enabled", "true"
+    )
 
 
 @dataclass(frozen=True)
@@ -127,7 +139,9 @@ class Arguments:
         where = parser.add_mutually_exclusive_group()
         where.add_argument("--secrets", help="secrets file that is sent to executors")
         where.add_argument("--mounted-secrets", help="secrets file that exists on the driver and every executor")
-        parser.add_argument("--ship-secrets-unprotected", action="store_true", help="send secrets although Spark does not authenticate")
+        parser.add_argument(
+            "--ship-secrets-unprotected", action="store_true", help="send secrets although Spark does not authenticate"
+        )
         given = parser.parse_args(argv)
         return Arguments(given.request, given.secrets, given.mounted_secrets, given.ship_secrets_unprotected)
 
@@ -164,15 +178,20 @@ class AppRequest(Generic[S]):
         """
         try:
             data: Mapping[str, Any] = json.loads(_request_text(path))
-            settings, run_id = data["settings"], data["run_id"]
+            settings = data["settings"]
+            run_id = data["run_id"]
         except (OSError, ValueError, KeyError) as cause:
             raise SettingsError(
-                f"the request cannot be read: {cause!r}", "Give --request a file with the form that the operator writes.", file=path
+                f"the request cannot be read: {cause!r}",
+                "Give --request a file with the form that the operator writes.",
+                file=path,
             ) from cause
         hide_values(data.get("hidden_values", ()))
         reserve(data.get("internal_topic_prefixes", ()))
         named = {"name": data["connector"], **settings} if "connector" in data else settings
-        permissions = Permissions(tuple(data.get("allowed_kafka_options", ())), data.get("allow_insecure_connections") is True)
+        permissions = Permissions(
+            tuple(data.get("allowed_kafka_options", ())), data.get("allow_insecure_connections") is True
+        )
         return AppRequest(direction.from_dict(named), run_id, data.get("snapshot_id"), permissions)
 
 
@@ -207,7 +226,8 @@ def find_secrets(spark: SparkSession, arguments: Arguments, permissions: Permiss
 
 def _check_shipping(spark: SparkSession, unprotected: bool) -> None:
     """Require authentication: without it Spark sends tasks, and the secrets in them, to any client of the driver's port."""
-    conf, master = spark.sparkContext.getConf(), str(spark.sparkContext.master)
+    conf = spark.sparkContext.getConf()
+    master = str(spark.sparkContext.master)
     if master.startswith("local"):
         return
     if conf.get("spark.authenticate", "false") != "true":
@@ -218,9 +238,16 @@ def _check_shipping(spark: SparkSession, unprotected: bool) -> None:
                 "spark.authenticate, or accept it with ship_secrets_unprotected (--ship-secrets-unprotected)",
                 master=master,
             )
-        events.emit(events.SECRETS_EXPOSED, reason="spark.authenticate is not true, and ship_secrets_unprotected is given")
-    elif conf.get("spark.network.crypto.enabled", "false") != "true" and conf.get("spark.ssl.rpc.enabled", "false") != "true":
-        events.emit(events.SECRETS_EXPOSED, reason="neither spark.network.crypto.enabled nor spark.ssl.rpc.enabled is true")
+        events.emit(
+            events.SECRETS_EXPOSED, reason="spark.authenticate is not true, and ship_secrets_unprotected is given"
+        )
+    elif (
+        conf.get("spark.network.crypto.enabled", "false") != "true"
+        and conf.get("spark.ssl.rpc.enabled", "false") != "true"
+    ):
+        events.emit(
+            events.SECRETS_EXPOSED, reason="neither spark.network.crypto.enabled nor spark.ssl.rpc.enabled is true"
+        )
 
 
 def _given_secrets(path: str, permissions: Permissions) -> Secrets:
@@ -249,5 +276,10 @@ def show_progress(status: RunStatus) -> None:
     """Log the progress so far, one line per cache."""
     for name, cache in status.caches.items():
         log.info(
-            "progress %s -> %s: %d of %d partitions, %s records", name, cache.topic, cache.units_done, cache.units, f"{cache.records:,}"
+            "progress %s -> %s: %d of %d partitions, %s records",
+            name,
+            cache.topic,
+            cache.units_done,
+            cache.units,
+            f"{cache.records:,}",
         )

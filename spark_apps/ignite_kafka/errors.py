@@ -1,7 +1,7 @@
 """Errors of this package. Each names what failed, where, why and what to do, and travels between processes as JSON.
 
-``exit_code`` is the exit code of a command that the error ends: 2 for settings, 3 for ``Fenced``, 4 for ``OutcomeUnknown``,
-1 for others. ``final`` is False where a retry of the same run may succeed.
+``exit_code`` is the exit code of a command that the error ends: 2 for settings, 3 for ``Fenced``, 4 for
+``OutcomeUnknown``, 1 for others. ``final`` is False where a retry of the same run may succeed.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _ANCHORS: dict[str, str] = {}
 def describe_settings(anchors: Mapping[str, str]) -> None:
     """Let errors about settings name the place of the settings page that describes them. The settings classes call it.
 
-    :param anchors: anchors of docs/settings.md by names of settings, which stand for all longer names, too: ``transforms`` for
-        ``transforms.route.type``.
+    :param anchors: anchors of docs/settings.md by names of settings, which stand for all longer names, too:
+        ``transforms`` for ``transforms.route.type``.
     """
     _ANCHORS.update(anchors)
 
@@ -60,7 +60,10 @@ class IgniteKafkaError(Exception):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form: type, what, remedy, where."""
-        where = {name: value if isinstance(value, (int, float, str, bool)) else str(value) for name, value in self.where.items()}
+        where = {
+            name: value if isinstance(value, (int, float, str, bool)) else str(value)
+            for name, value in self.where.items()
+        }
         return {"type": type(self).__name__, "what": self.what, "remedy": self.remedy, "where": where}
 
     @staticmethod
@@ -291,7 +294,9 @@ def _subclasses(root: type[IgniteKafkaError]) -> dict[str, type[IgniteKafkaError
 
 
 def _rebuild(data: dict[str, Any]) -> IgniteKafkaError:
-    name, remedy, where = data.get("type", ""), data.get("remedy", ""), data.get("where", {})
+    name = data.get("type", "")
+    remedy = data.get("remedy", "")
+    where = data.get("where", {})
     what = data["what"] if "what" in data else json.dumps(data)
     if not all(isinstance(one, str) for one in (name, what, remedy)):
         raise ValueError("type, what and remedy of an error are texts")

@@ -1,8 +1,8 @@
 """Health events. Each has an id, a severity and a message, is logged as one structured record and is counted.
 
-A record reads ``15001 # some configuration was ignored: … {"names":[…]}``: the id, the message, the fields as JSON. Handlers of structured
-logs find both as ``event_id`` and ``event_fields`` of the logging record. Ids below 15100 and their severities are those of the GridGain
-Kafka Connector's monitoring page; ids from 15100 belong to this project.
+A record reads ``15001 # some configuration was ignored: … {"names":[…]}``: the id, the message, the fields as JSON.
+Handlers of structured logs find both as ``event_id`` and ``event_fields`` of the logging record. Ids below 15100 and
+their severities are those of the GridGain Kafka Connector's monitoring page; ids from 15100 belong to this project.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-ERROR, WARNING, INFO = logging.ERROR, logging.WARNING, logging.INFO
+ERROR = logging.ERROR
+WARNING = logging.WARNING
+INFO = logging.INFO
 
 Note = tuple[int, tuple[tuple[str, str], ...]]  # id and fields of an event that a task has noted for the driver
 
@@ -53,34 +55,57 @@ class _Fields(dict[str, Any]):
         return "?"
 
 
-MISCONFIGURED = Event(15000, ERROR, "the configuration is invalid: {reason}", "Correct the named setting and start again.")
-CONFIG_CHANGED = Event(15001, INFO, "some configuration was changed or ignored: {reason}", "Change the configuration as the message says.")
-OBJECT_NOT_BUILT = Event(15010, ERROR, "no Ignite object could be built from a record: {reason}", "Policy DEAD_LETTER keeps such records.")
+MISCONFIGURED = Event(
+    15000, ERROR, "the configuration is invalid: {reason}", "Correct the named setting and start again."
+)
+CONFIG_CHANGED = Event(
+    15001, INFO, "some configuration was changed or ignored: {reason}", "Change the configuration as the message says."
+)
+OBJECT_NOT_BUILT = Event(
+    15010, ERROR, "no Ignite object could be built from a record: {reason}", "Policy DEAD_LETTER keeps such records."
+)
 NO_SCHEMA = Event(15011, WARNING, "no schema could be built, so records have none: {reason}", "Check the named type.")
-BACKLOG_FAILED = Event(15020, ERROR, "the backlog failed: {reason}", "Start again or clean up the backlog, depending on the reason.")
-QUERY_FAILED = Event(15030, WARNING, "changes could not be read and are read again: {reason}", "Check the health of the Ignite cluster.")
-WRITE_FAILED = Event(15040, WARNING, "a cache could not be written and is retried: {reason}", "Check the health of the Ignite cluster.")
+BACKLOG_FAILED = Event(
+    15020, ERROR, "the backlog failed: {reason}", "Start again or clean up the backlog, depending on the reason."
+)
+QUERY_FAILED = Event(
+    15030, WARNING, "changes could not be read and are read again: {reason}", "Check the health of the Ignite cluster."
+)
+WRITE_FAILED = Event(
+    15040, WARNING, "a cache could not be written and is retried: {reason}", "Check the health of the Ignite cluster."
+)
 FILTER_NOT_MADE = Event(15050, ERROR, "the filter could not be created: {reason}", "Correct the filter.")
 FILTER_FAILED = Event(15051, ERROR, "the filter raised an error: {reason}", "Correct the filter.")
 IGNITE_CONNECTED = Event(15060, INFO, "connected to Ignite at {address}")
 IGNITE_DISCONNECTED = Event(15061, INFO, "disconnected from Ignite at {address}")
 CONVERTER_FAILED = Event(
-    15070, ERROR, "an entry could not be converted to a record and is skipped: {reason}", "Policy DEAD_LETTER keeps such entries."
+    15070,
+    ERROR,
+    "an entry could not be converted to a record and is skipped: {reason}",
+    "Policy DEAD_LETTER keeps such entries.",
 )
 
 RUN_STARTED = Event(15100, INFO, "run {run_id} of connector {connector} started with generation {generation}")
 RUN_COMPLETED = Event(15101, INFO, "run {run_id} of connector {connector} is complete")
-RUN_FAILED = Event(15102, ERROR, "run {run_id} of connector {connector} failed: {reason}", "The reason names the remedy.")
-RUN_FENCED = Event(15103, WARNING, "a newer run of connector {connector} has taken over: {reason}", "Run a connector once at a time.")
+RUN_FAILED = Event(
+    15102, ERROR, "run {run_id} of connector {connector} failed: {reason}", "The reason names the remedy."
+)
+RUN_FENCED = Event(
+    15103, WARNING, "a newer run of connector {connector} has taken over: {reason}", "Run a connector once at a time."
+)
 OUTCOME_UNKNOWN = Event(
     15104,
     ERROR,
     "the outcome of a commit or a put is unknown: {reason}",
     "Run the same snapshot, or the sink, again: it first reads what was committed.",
 )
-SNAPSHOT_BEGUN = Event(15110, INFO, "snapshot {snapshot_id} of connector {connector} begins with {units} cache partitions")
+SNAPSHOT_BEGUN = Event(
+    15110, INFO, "snapshot {snapshot_id} of connector {connector} begins with {units} cache partitions"
+)
 SNAPSHOT_CONTINUED = Event(15111, INFO, "snapshot {snapshot_id} of connector {connector} continues")
-SNAPSHOT_COMPLETE = Event(15112, INFO, "snapshot {snapshot_id} of connector {connector} is complete with {records} records")
+SNAPSHOT_COMPLETE = Event(
+    15112, INFO, "snapshot {snapshot_id} of connector {connector} is complete with {records} records"
+)
 SNAPSHOT_ALREADY_COMPLETE = Event(
     15113,
     INFO,
@@ -88,7 +113,10 @@ SNAPSHOT_ALREADY_COMPLETE = Event(
     "Use a new snapshot id to send again.",
 )
 SNAPSHOT_SUPERSEDED = Event(
-    15114, WARNING, "unfinished snapshot {snapshot_id} of connector {connector} is superseded by {newer}", "None; its records stay."
+    15114,
+    WARNING,
+    "unfinished snapshot {snapshot_id} of connector {connector} is superseded by {newer}",
+    "None; its records stay.",
 )
 UNIT_REDONE = Event(15120, WARNING, "slot {slot} restarts after its last commit: {reason}", "None, unless it repeats.")
 TOPICS_MADE = Event(15121, INFO, "topics were created: {topics}")
@@ -97,15 +125,21 @@ UPDATES_NOT_CAPTURED = Event(
 )
 REMOVALS_NOT_SENT = Event(15131, INFO, "removals send no tombstones: {reason}", "Set process_removals to true.")
 NOTHING_TO_SEND = Event(15132, WARNING, "this run sends nothing: {reason}", "Set load_initial_data to true.")
-TLS_NOT_VERIFIED = Event(15133, WARNING, "the certificate of the other side is not verified: {reason}", "Set ignite_tls_verify to true.")
-UPDATES_NOT_APPLIED = Event(15134, INFO, "existing entries are neither overwritten nor removed: {reason}", "Set process_updates to true.")
+TLS_NOT_VERIFIED = Event(
+    15133, WARNING, "the certificate of the other side is not verified: {reason}", "Set ignite_tls_verify to true."
+)
+UPDATES_NOT_APPLIED = Event(
+    15134, INFO, "existing entries are neither overwritten nor removed: {reason}", "Set process_updates to true."
+)
 BAD_RECORDS_SKIPPED = Event(
     15135,
     WARNING,
     "entries that cannot be sent and records that cannot be stored are skipped: {reason}",
     "Set the policy to DEAD_LETTER or STOP_TASK.",
 )
-OFFSETS_GUESSED = Event(15136, WARNING, "records deleted by retention are skipped: {reason}", "Set auto_offset_reset to none.")
+OFFSETS_GUESSED = Event(
+    15136, WARNING, "records deleted by retention are skipped: {reason}", "Set auto_offset_reset to none."
+)
 CAPTURE_BEGUN = Event(15140, INFO, "connector {connector} captures {caches} caches, capture {capture_id}")
 CAPTURE_LOST = Event(
     15141,
@@ -219,7 +253,10 @@ CAPTURE_OPEN = Event(
     "Add backlog_secret, of at least 22 characters, to the part ignite of the data source's secrets file.",
 )
 NAME_MATCHES_NOTHING = Event(
-    15190, WARNING, "{setting} has the expression {name!r}, which applies to no cache or topic. {hint}", "Correct or remove it."
+    15190,
+    WARNING,
+    "{setting} has the expression {name!r}, which applies to no cache or topic. {hint}",
+    "Correct or remove it.",
 )
 KAFKA_AWAITED = Event(
     15175,
@@ -265,7 +302,9 @@ SECRETS_EXPOSED = Event(
     "secrets are sent to executors unencrypted: {reason}",
     "Put the secrets file on driver and executors (secrets_file), or set the properties that the reason names.",
 )
-NODE_NOT_MAPPED = Event(15188, WARNING, "an Ignite node is not reached: {reason}", "Add an address of the node to ignite_address_map.")
+NODE_NOT_MAPPED = Event(
+    15188, WARNING, "an Ignite node is not reached: {reason}", "Add an address of the node to ignite_address_map."
+)
 FLOAT_GUESSED = Event(
     15168,
     WARNING,

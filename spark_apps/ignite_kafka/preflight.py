@@ -34,7 +34,8 @@ def preflight(settings: ConnectorSettings, secrets: Secrets, run_id: str, snapsh
     The run itself waits for brokers that do not answer. An error is written to the status topic, as one during the run,
     unless Kafka refuses the login.
 
-    :param snapshot_id: the snapshot to begin or continue; None: see :class:`~ignite_kafka.runtime.connector_run.RunRequest`.
+    :param snapshot_id: the snapshot to begin or continue; None: see
+        :class:`~ignite_kafka.runtime.connector_run.RunRequest`.
     :raises SettingsError: a transform is unknown, its properties are wrong, or a constant of a condition has no value.
     :raises CacheNotFound: the lists match no cache, or a sink's template does not exist.
     :raises TopicError: a topic to read does not exist.
@@ -49,7 +50,11 @@ def preflight(settings: ConnectorSettings, secrets: Secrets, run_id: str, snapsh
         emit(RUN_FAILED, connector=settings.name, run_id=run_id, reason=str(error))
         if not _refused_by_kafka(error):
             _record(
-                settings, clients, RunStatus(FAILED, settings.name, run_id, started_ms=started_ms, ended_ms=now_ms(), error=error.to_dict())
+                settings,
+                clients,
+                RunStatus(
+                    FAILED, settings.name, run_id, started_ms=started_ms, ended_ms=now_ms(), error=error.to_dict()
+                ),
             )
         raise
 
@@ -68,7 +73,9 @@ def _record(settings: ConnectorSettings, clients: KafkaClients, ended: RunStatus
         log.warning("the status record could not be written: %s", unwritten)
 
 
-def check_connector(settings: ConnectorSettings, secrets: Secrets, clients: KafkaClients, snapshot_id: str | None = None) -> None:
+def check_connector(
+    settings: ConnectorSettings, secrets: Secrets, clients: KafkaClients, snapshot_id: str | None = None
+) -> None:
     """Make the checks of :func:`preflight`, without a record of an error; the same errors."""
     check_transforms(settings)
     check_conditions(settings)

@@ -37,9 +37,11 @@ def run_connector(
     """Run a connector to its end: Ignite to Kafka for source settings, Kafka to Ignite for sink settings.
 
     :param run_id: key of the run's record in the status topic; None: derived from the time.
-    :param snapshot_id: of a source; each snapshot id is sent once. None continues the last unfinished snapshot, or begins one.
+    :param snapshot_id: of a source; each snapshot id is sent once. None continues the last unfinished snapshot, or
+        begins one.
     :param secrets_file: path of a secrets file on the driver and every executor; None: there are no secrets.
-    :param allow_insecure_connections: whether the credentials of the secrets file may be sent over connections that are not protected.
+    :param allow_insecure_connections: whether the credentials of the secrets file may be sent over connections that are
+        not protected.
     :param stop: set it to end a continuous run after the current batch.
     :returns: the run's last record; its state is COMPLETED, or STOPPED after a request to stop.
     :raises UnsupportedVersion: PySpark is older than 3.5, or the session is one of Spark Connect.

@@ -31,8 +31,8 @@ log = logging.getLogger(__name__)
 def main(argv: Sequence[str] | None = None) -> int:
     """Compare, and repair if the options request it.
 
-    :returns: exit code 0 if there is a result, whatever it is; otherwise the error's exit code, and stderr ends with the error and its
-        remedy.
+    :returns: exit code 0 if there is a result, whatever it is; otherwise the error's exit code, and stderr ends with
+        the error and its remedy.
     """
     from .verification.connector import VerifyOptions
 
@@ -65,7 +65,9 @@ def _verify(arguments: Arguments, request: AppRequest[ConnectorSettings], option
     from .verification.connector import check_connector, verify_connector
 
     require_spark()
-    settings, hidden, lines = request.settings, arguments.read_secrets(request.permissions), Interval(_LINE_S)
+    settings = request.settings
+    hidden = arguments.read_secrets(request.permissions)
+    lines = Interval(_LINE_S)
 
     def show(what: str, done: int, count: int) -> None:
         if lines.due():

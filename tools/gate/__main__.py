@@ -1,7 +1,8 @@
 """Run the tests: ``python -m tools.gate [--quick | PATH ...]``.
 
-Without arguments all tests run, with coverage and the oldest set of versions. A failed test of real servers is run once more at the end,
-alone; what passes then is named FLAKY. Unit tests, crashes, and more than three failures are not tried again.
+Without arguments all tests run, with coverage and the oldest set of versions. A failed test of real servers is run once
+more at the end, alone; what passes then is named FLAKY. Unit tests, crashes, and more than three failures are not tried
+again.
 """
 
 from __future__ import annotations
@@ -31,11 +32,17 @@ _LIMIT_S = 85 * 60.0  # CI ends a run after 90 minutes, without a word of what w
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command; 1 if the run fails, 130 if it was interrupted."""
-    parser = argparse.ArgumentParser(prog="python -m tools.gate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.gate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("tests", nargs="*", metavar="PATH", help="files, folders or names of tests; default: all")
     parser.add_argument("--quick", action="store_true", help="the unit tests and the main ways on real servers")
-    parser.add_argument("--workers", type=int, default=2, help="processes that run tests side by side; 0: none beside one")
-    parser.add_argument("--write-durations", action="store_true", help="write how long each file of tests took, for the next runs")
+    parser.add_argument(
+        "--workers", type=int, default=2, help="processes that run tests side by side; 0: none beside one"
+    )
+    parser.add_argument(
+        "--write-durations", action="store_true", help="write how long each file of tests took, for the next runs"
+    )
     given = parser.parse_args(arguments)
     chosen = steps.QUICK if given.quick else tuple(given.tests)
     plan = [[steps.pytest_step("tests", chosen, given.workers)]] if chosen else steps.all_steps(given.workers)
@@ -49,7 +56,10 @@ def main(arguments: Sequence[str]) -> int:
 
 def run(plan: Plan, runner: Runner, write_durations: bool = False) -> int:
     """Run the steps and the second tries, and print the last screen; 1 if the run fails."""
-    print(f"about {minutes(runner.expected_s)} minutes on two quiet cores; logs: {steps.relative(runner.folder)}", flush=True)
+    print(
+        f"about {minutes(runner.expected_s)} minutes on two quiet cores; logs: {steps.relative(runner.folder)}",
+        flush=True,
+    )
     memory = PeakMemory(MARK, runner.run).start()
     try:
         first, second = _all_tries(runner, plan)

@@ -30,7 +30,9 @@ def variables(seed: int, more: int) -> dict[str, str]:
     return {"EXPLORE_SEED": str(seed), "EXPLORE_MORE": str(more), "PYTHONHASHSEED": str(seed)}
 
 
-def rounds(tests: Sequence[str], workers: int, more: int, until: float, first_seed: int | None) -> Iterator[tuple[int, steps.Step]]:
+def rounds(
+    tests: Sequence[str], workers: int, more: int, until: float, first_seed: int | None
+) -> Iterator[tuple[int, steps.Step]]:
     """Steps, each with a seed, until the time is over."""
     seeds = random.Random(first_seed) if first_seed is not None else random.SystemRandom()
     number = 0
@@ -62,7 +64,9 @@ def explore(runner: Runner, tests: Sequence[str], workers: int, more: int, until
         for result in results:
             if result.failed:
                 text = "\n".join(f"    {line}" for line in result.text.splitlines()[-_SHOWN_LINES:])
-                failures.setdefault(result.test, f"FAILED {result.test}\n{text}\n    again: {repeat(result, seed, more)}\n")
+                failures.setdefault(
+                    result.test, f"FAILED {result.test}\n{text}\n    again: {repeat(result, seed, more)}\n"
+                )
     runner.end_left_over()
     print(*failures.values(), *(f"FAILED: {problem}" for problem in runner.problems), sep="\n")
     print(f"explored for {minutes(runner.elapsed_s)} min: {examined:,} tests ran, {len(failures)} failed", flush=True)

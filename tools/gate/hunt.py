@@ -39,7 +39,8 @@ def hunt(runner: Runner, tests: Sequence[str], times: int) -> list[TestResult]:
     for number in range(1, times + 1):
         failed = [result for result in runner.side_by_side([steps.pytest_step("hunt", tests, 0)]) if result.failed]
         print(
-            f"run {number} of {times}: {'failed' if failed or runner.problems else 'passed'} after {minutes(runner.elapsed_s)}", flush=True
+            f"run {number} of {times}: {'failed' if failed or runner.problems else 'passed'} after {minutes(runner.elapsed_s)}",
+            flush=True,
         )
         if failed or runner.problems:
             (runner.scratch / left_behind.KEPT).touch()

@@ -1,6 +1,7 @@
 """The peak of memory of all processes of a run, by their proportional set sizes.
 
-Memory that several processes share, such as that of forked Python workers, is counted once (proc(5), ``/proc/PID/smaps_rollup``).
+Memory that several processes share, such as that of forked Python workers, is counted once (proc(5),
+``/proc/PID/smaps_rollup``).
 """
 
 from __future__ import annotations

@@ -20,7 +20,13 @@ def minutes(seconds: float) -> str:
 
 
 def status(
-    elapsed_s: float, expected_s: float, done: int, collected: int, failed: int, running: Mapping[str, tuple[str, float]], now: float
+    elapsed_s: float,
+    expected_s: float,
+    done: int,
+    collected: int,
+    failed: int,
+    running: Mapping[str, tuple[str, float]],
+    now: float,
 ) -> str:
     """Return how far a run is.
 

@@ -1,7 +1,8 @@
 """A pytest plugin: writes what is collected, what is running and how each test ended to the file that ``GATE_EVENTS`` names.
 
-Loaded by ``-p tools.gate.recorder``. One line of JSON for each event, in one write, so that the processes of pytest-xdist share the file.
-Imports the standard library and pytest only: the sets of :mod:`tools.matrix` load it with other versions of all packages.
+Loaded by ``-p tools.gate.recorder``. One line of JSON for each event, in one write, so that the processes of
+pytest-xdist share the file. Imports the standard library and pytest only: the sets of :mod:`tools.matrix` load it with
+other versions of all packages.
 """
 
 from __future__ import annotations
@@ -51,7 +52,15 @@ class Recorder:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Write that a file could not be collected."""
         if report.failed and not self._is_worker:
-            self._write("ended", test=report.nodeid, worker="main", outcome="failed", seconds=0.0, text=_text(report), crash=False)
+            self._write(
+                "ended",
+                test=report.nodeid,
+                worker="main",
+                outcome="failed",
+                seconds=0.0,
+                text=_text(report),
+                crash=False,
+            )
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write a test's end, after its last phase or the crash of its process."""
@@ -85,6 +94,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if worker_input is not None:
         path, worker = worker_input.get(EVENTS), worker_input["workerid"]
     else:
-        path, worker = os.environ.pop(EVENTS, None), "controller" if getattr(config.option, "numprocesses", None) else "main"
+        path, worker = (
+            os.environ.pop(EVENTS, None),
+            "controller" if getattr(config.option, "numprocesses", None) else "main",
+        )
     if path:
         config.pluginmanager.register(Recorder(path, worker, worker_input is not None), "gate-events")

@@ -15,7 +15,9 @@ _STACK_LINES = 80
 _STACK_BEGINS = ("Fatal Python error:", "# A fatal error has been detected by the Java Runtime Environment")
 
 
-def last_screen(verdict: Verdict, results: Iterable[TestResult], logs: Mapping[str, Path], seconds: float, peak_bytes: int) -> str:
+def last_screen(
+    verdict: Verdict, results: Iterable[TestResult], logs: Mapping[str, Path], seconds: float, peak_bytes: int
+) -> str:
     """Return the text.
 
     :param results: of the first tries.

@@ -140,7 +140,9 @@ class Runner:
                 if running and self.elapsed_s > self.limit_s:
                     tests = ", ".join(test for step in running for test, _ in step.events.running.values())
                     names = " and ".join(step.step.name for step in running)
-                    raise TimeIsOver(f"{names} ended by the limit of {minutes(self.limit_s)} minutes; running: {tests or 'no test'}")
+                    raise TimeIsOver(
+                        f"{names} ended by the limit of {minutes(self.limit_s)} minutes; running: {tests or 'no test'}"
+                    )
                 time.sleep(_POLL_S)
         finally:
             for step in running:
@@ -167,7 +169,9 @@ class Runner:
         self.seconds[running.step.name] = seconds
         if running.step.tests:
             self.seconds |= by_file((result.test, result.seconds) for result in results)
-        self.display.say(f"{minutes(self.elapsed_s)} {running.step.name} ended: {len(results):,} tests in {minutes(seconds)}")
+        self.display.say(
+            f"{minutes(self.elapsed_s)} {running.step.name} ended: {len(results):,} tests in {minutes(seconds)}"
+        )
 
     def _look(self, running: Iterable[RunningStep]) -> None:
         now = time.monotonic()
@@ -176,7 +180,9 @@ class Runner:
                 if result.failed:
                     self._failed += 1
                     self.display.failed(result)
-        done, collected = (sum(counts) for counts in zip(*((len(s.events.results), s.events.collected) for s in running), strict=True))
+        done, collected = (
+            sum(counts) for counts in zip(*((len(s.events.results), s.events.collected) for s in running), strict=True)
+        )
         tests = {f"{step.step.name} {worker}": test for step in running for worker, test in step.events.running.items()}
         self.display.show(status(self.elapsed_s, self.expected_s, done, collected, self._failed, tests, now), now)
 
@@ -191,5 +197,7 @@ class Runner:
         try:
             await_condition(none_left, "end of all processes", _LEFT_OVER_S)
         except ServerFailed:
-            self.problems.append("processes were left running: " + ", ".join(f"{process.pid} {process.name()}" for process in left))
+            self.problems.append(
+                "processes were left running: " + ", ".join(f"{process.pid} {process.name()}" for process in left)
+            )
             end(left)

@@ -44,7 +44,18 @@ class Step:
 def pytest_step(name: str, tests: Sequence[str], workers: int, *options: str) -> Step:
     """Return a step that runs tests in worker processes; 0: in one process."""
     # -q: the run shows the progress; what fails is in the log whole
-    command = (sys.executable, "-m", "pytest", "-q", "-p", "tools.gate.recorder", "--numprocesses", str(workers), *options, *tests)
+    command = (
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "tools.gate.recorder",
+        "--numprocesses",
+        str(workers),
+        *options,
+        *tests,
+    )
     return Step(name, command, tuple(tests))
 
 
@@ -76,7 +87,9 @@ def _path(test: str) -> str:
 
 def write_durations(seconds: Mapping[str, float]) -> None:
     """Write the measured seconds of each file of tests and of each step without files."""
-    DURATIONS.write_text(json.dumps({name: round(value, 1) for name, value in sorted(seconds.items())}, indent=0) + "\n")
+    DURATIONS.write_text(
+        json.dumps({name: round(value, 1) for name, value in sorted(seconds.items())}, indent=0) + "\n"
+    )
 
 
 def by_file(tests: Iterable[tuple[str, float]]) -> dict[str, float]:

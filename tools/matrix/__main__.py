@@ -1,8 +1,8 @@
 """Run tests with other versions: ``python -m tools.matrix [--write] [SET ...]``.
 
-Without names all sets run, which takes hours; a name that ends with ``-`` stands for all sets that begin with it, such as ``ignite-``.
-``--write`` writes each set's row into docs/compatibility.md when the set is done. ``--lock`` writes ``requirements/matrix-oldest.txt``,
-from which the set ``oldest`` is installed.
+Without names all sets run, which takes hours; a name that ends with ``-`` stands for all sets that begin with it, such
+as ``ignite-``. ``--write`` writes each set's row into docs/compatibility.md when the set is done. ``--lock`` writes
+``requirements/matrix-oldest.txt``, from which the set ``oldest`` is installed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from .sets import SETS, VersionSet
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command; 1 if a test failed or a set could not be installed."""
-    parser = argparse.ArgumentParser(prog="python -m tools.matrix", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.matrix", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("sets", nargs="*", metavar="SET", help=f"one or more of {', '.join(SETS)}; default: all")
     parser.add_argument("--lock", action="store_true", help="write the lock of the repository instead")
     parser.add_argument("--write", action="store_true", help="write the results into docs/compatibility.md")

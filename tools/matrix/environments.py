@@ -24,7 +24,13 @@ TEST_TOOLS = (
     "pytest-timeout", "pytest-xdist", "setuptools", "statsd",
 )  # fmt: skip
 # those that an older Airflow requires, too, and which are of its time then; its Starlette tests with httpx
-_OF_THE_TIME = {"cryptography": ">=45", "fastavro": ">=1.9", "jsonschema": ">=4.23", "packaging": ">=25", "httpx2": None}
+_OF_THE_TIME = {
+    "cryptography": ">=45",
+    "fastavro": ">=1.9",
+    "jsonschema": ">=4.23",
+    "packaging": ">=25",
+    "httpx2": None,
+}
 # those whose newest versions need Python 3.11; httpx2 serves the tests of Airflow, which are not run there
 _OF_PYTHON_3_10 = {"fastavro": ">=1.9", "hypothesis": ">=6.140", "httpx2": None}
 _OF_TODAY = ("coverage", "hypothesis", "pytest", "pytest-cov", "pytest-timeout", "pytest-xdist")
@@ -37,9 +43,10 @@ class Environment:
     :param python: minor version of Python, which pyenv or the path must have.
     :param extras: extras of setup.cfg that are installed.
     :param pins: requirements beside those of setup.cfg, such as ``apache-airflow==3.1.*``.
-    :param lowest: whether direct requirements have the lowest versions that setup.cfg allows; else each package has its newest.
-    :param until: day after the release of an older Airflow: no package is newer, as Airflow ends or fails with packages that are newer
-        than its constraints. Empty: today.
+    :param lowest: whether direct requirements have the lowest versions that setup.cfg allows; else each package has its
+        newest.
+    :param until: day after the release of an older Airflow: no package is newer, as Airflow ends or fails with packages
+        that are newer than its constraints. Empty: today.
     :param newer: packages that may be newer than that.
     :param java_11: whether Spark runs on Java 11; else on the Java of the path.
     """
@@ -91,7 +98,17 @@ class Environment:
         _uv("venv", "--allow-existing", "--no-python-downloads", "--python", interpreter(self.python), str(home))
         _uv("pip", "sync", "--require-hashes", "--python", str(python), str(lock))
         # by pip: uv leaves metadata in spark_apps, where Airflow would find each plugin a second time
-        install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-build-isolation"]
+        install = [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            str(python),
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--no-build-isolation",
+        ]
         subprocess.run([*install, "--editable", str(CHECKOUT)], check=True)
         return python
 
@@ -113,7 +130,11 @@ def declared(extras: Iterable[str]) -> list[str]:
 
 def locked_versions(lock: Path) -> dict[str, str]:
     """Return the version of each package of a lock."""
-    pairs = (line.split()[0].split("==") for line in lock.read_text().splitlines() if "==" in line and not line.startswith((" ", "#")))
+    pairs = (
+        line.split()[0].split("==")
+        for line in lock.read_text().splitlines()
+        if "==" in line and not line.startswith((" ", "#"))
+    )
     return {canonicalize_name(name): version.rstrip(";") for name, version in pairs}
 
 

@@ -14,9 +14,23 @@ from .sets import SETS, VersionSet
 
 PAGE = CHECKOUT / "docs" / "compatibility.md"
 BEGIN, END = "<!-- make matrix -->\n", "<!-- end of make matrix -->\n"
-_COLUMNS = ("set", "Airflow", "PySpark", "Python", "Java of Spark", "Ignite", "Kafka", "packages", "tests that passed", "date")
+_COLUMNS = (
+    "set",
+    "Airflow",
+    "PySpark",
+    "Python",
+    "Java of Spark",
+    "Ignite",
+    "Kafka",
+    "packages",
+    "tests that passed",
+    "date",
+)
 HEAD = f"\n| {' | '.join(_COLUMNS)} |\n|{'---|' * len(_COLUMNS)}\n"
-_PROVIDERS = {"Spark provider": "apache-airflow-providers-apache-spark", "Kafka provider": "apache-airflow-providers-apache-kafka"}
+_PROVIDERS = {
+    "Spark provider": "apache-airflow-providers-apache-spark",
+    "Kafka provider": "apache-airflow-providers-apache-kafka",
+}
 
 
 def row(chosen: VersionSet, results: Mapping[str, Counts]) -> str:
@@ -40,7 +54,13 @@ def row(chosen: VersionSet, results: Mapping[str, Counts]) -> str:
 def _packages(chosen: VersionSet, locked: Mapping[str, str]) -> str:
     if chosen.environment is None:
         return "as `make test`"
-    age = "lowest" if chosen.environment.lowest else f"of {chosen.environment.until}" if chosen.environment.until else "newest"
+    age = (
+        "lowest"
+        if chosen.environment.lowest
+        else f"of {chosen.environment.until}"
+        if chosen.environment.until
+        else "newest"
+    )
     return ", ".join([age, *(f"{name} {locked[package]}" for name, package in _PROVIDERS.items() if package in locked)])
 
 

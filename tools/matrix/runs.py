@@ -39,7 +39,13 @@ class Counts:
 
     def __str__(self) -> str:
         parts = [f"{self.passed:,}", *([f"{self.skipped:,} skipped"] if self.skipped else [])]
-        return ", ".join([*parts, *([f"**{self.failed:,} failed**"] if self.failed else []), *([] if self.ended else ["**ended early**"])])
+        return ", ".join(
+            [
+                *parts,
+                *([f"**{self.failed:,} failed**"] if self.failed else []),
+                *([] if self.ended else ["**ended early**"]),
+            ]
+        )
 
 
 def run(chosen: VersionSet) -> dict[str, Counts]:
@@ -71,7 +77,17 @@ def _counts(chosen: VersionSet, tests: Suite, python: Path, variables: Mapping[s
     FOLDER.mkdir(parents=True, exist_ok=True)
     events = FOLDER / f"{chosen.name}-{tests.name.replace(' ', '-')}.events"
     events.unlink(missing_ok=True)
-    command = [str(python), "-m", "pytest", "--quiet", "-p", "no:cacheprovider", "-p", "tools.gate.recorder", *chosen.options]
+    command = [
+        str(python),
+        "-m",
+        "pytest",
+        "--quiet",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "tools.gate.recorder",
+        *chosen.options,
+    ]
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(map(str, (CHECKOUT, CHECKOUT / "spark_apps"))),
@@ -81,8 +97,12 @@ def _counts(chosen: VersionSet, tests: Suite, python: Path, variables: Mapping[s
     # in the gate its own run reads the events, and counts these tests with all others
     environment.setdefault(EVENTS, str(events))
     print(f"== {chosen.name}: {tests.name}", flush=True)
-    code = subprocess.run([*command, "--numprocesses", str(tests.workers), *tests.paths], cwd=CHECKOUT, env=environment).returncode
+    code = subprocess.run(
+        [*command, "--numprocesses", str(tests.workers), *tests.paths], cwd=CHECKOUT, env=environment
+    ).returncode
     results = Events(Path(environment[EVENTS]))
     results.read(0.0)
     outcomes = Counter(result.outcome for result in results.results.values())
-    return Counts(outcomes["passed"], outcomes["skipped"], outcomes["failed"], ended=code == (1 if outcomes["failed"] else 0))
+    return Counts(
+        outcomes["passed"], outcomes["skipped"], outcomes["failed"], ended=code == (1 if outcomes["failed"] else 0)
+    )

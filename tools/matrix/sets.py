@@ -79,7 +79,11 @@ CONNECTORS = Suite(
 )
 DATA_SOURCES = Suite(
     "data sources",
-    ("tests/unit/datasources", "tests/integration/datasources/test_sources.py", "tests/integration/datasources/test_ignite_write.py"),
+    (
+        "tests/unit/datasources",
+        "tests/integration/datasources/test_sources.py",
+        "tests/integration/datasources/test_ignite_write.py",
+    ),
 )
 IGNITE = Suite(
     "nodes",
@@ -119,7 +123,10 @@ def _airflow() -> Iterator[VersionSet]:
     for minor, python, until in (("3.1", "3.11", "2026-03-12"), ("3.2", "3.12", "2026-05-30")):
         environment = Environment(python, _AIRFLOW, (f"apache-airflow=={minor}.*",), until=until)
         yield VersionSet(f"airflow-{minor}", (AIRFLOW_UNIT,), environment, options=_DATED)
-    yield from (VersionSet(f"airflow-python-{python}", (AIRFLOW_UNIT,), Environment(python, _AIRFLOW)) for python in ("3.12", "3.13"))
+    yield from (
+        VersionSet(f"airflow-python-{python}", (AIRFLOW_UNIT,), Environment(python, _AIRFLOW))
+        for python in ("3.12", "3.13")
+    )
 
 
 def _spark() -> Iterator[VersionSet]:

@@ -24,7 +24,14 @@ HONOURED, IGNORED, REFUSED = "honoured", "ignored", "refused"
 # the one place that says whether transforms and predicates run: their keys are passed on as they are
 TRANSFORMS = HONOURED, "passed to the transform"
 _CLASSES = {"source": ("IgniteSource", SourceSettings), "sink": ("IgniteSink", SinkSettings)}
-_CONVERTERS = {"json": "json", "string": "string", "bytes": "bytes", "number": "integer", "boolean": "boolean", "simple": "simple"}
+_CONVERTERS = {
+    "json": "json",
+    "string": "string",
+    "bytes": "bytes",
+    "number": "integer",
+    "boolean": "boolean",
+    "simple": "simple",
+}
 _HEAD = """# Keys of Kafka Connect
 
 Every key of Kafka 4.3's definitions, and what becomes of it. *Honoured*: a setting or a property has its meaning.
@@ -66,7 +73,13 @@ def verdict(part: str, key: str) -> tuple[str, str]:
         known = PROPERTIES[_CONVERTERS[part]].get(key)
         if part == "simple" or known is None:
             return ("", "")
-        return (IGNORED, known.ignored) if known.ignored else (REFUSED, known.remedy) if known.refused is None else (HONOURED, known.help)
+        return (
+            (IGNORED, known.ignored)
+            if known.ignored
+            else (REFUSED, known.remedy)
+            if known.refused is None
+            else (HONOURED, known.help)
+        )
     if part == "worker":
         return _worker(key)
     if part == "group":
@@ -74,7 +87,9 @@ def verdict(part: str, key: str) -> tuple[str, str]:
     if part == "admin":
         return IGNORED, key_table.WORKER_IGNORED_BEGINNINGS["admin."]
     if part == "provider":
-        return (HONOURED, "limits what the provider reads") if key in ("allowed.paths", "allowlist.pattern") else ("", "")
+        return (
+            (HONOURED, "limits what the provider reads") if key in ("allowed.paths", "allowlist.pattern") else ("", "")
+        )
     return TRANSFORMS if part.startswith(("transform:", "predicate:")) else ("", "")
 
 
@@ -144,7 +159,9 @@ def page() -> str:
         parts.setdefault(one.part, []).append(one)
     texts = [_HEAD]
     for part, rows in parts.items():
-        title = _TITLES.get(part, f"`{part.partition(':')[2]}`" if ":" in part else f"Converter `{_CONVERTERS.get(part, part)}`")
+        title = _TITLES.get(
+            part, f"`{part.partition(':')[2]}`" if ":" in part else f"Converter `{_CONVERTERS.get(part, part)}`"
+        )
         texts.append(f"\n## {title}\n\n| key | verdict | how or why |\n|---|---|---|\n")
         texts += [f"| `{row.key}` | {row.kind} | {row.how.strip().replace('|', '/')} |\n" for row in rows]
     return "".join(texts)

@@ -28,7 +28,11 @@ def page() -> str:
 
 def _section(table: OptionTable) -> str:
     rows = "".join(_row(name, option) for name, option in table.options.items())
-    return f"\n## {table.title}\n{_COLUMNS}{rows}" + (_KAFKA if table.kafka is not None else "") + (_PROPERTIES if table.converters else "")
+    return (
+        f"\n## {table.title}\n{_COLUMNS}{rows}"
+        + (_KAFKA if table.kafka is not None else "")
+        + (_PROPERTIES if table.converters else "")
+    )
 
 
 def _row(name: str, option: Option) -> str:
@@ -40,5 +44,7 @@ def _shown(option: Option) -> str:
     value = option.default
     if option.required or value in (None, ""):
         return "must be given" if option.required else "none"
-    text = ",".join(value) if isinstance(value, tuple) else str(value).lower() if isinstance(value, bool) else str(value)
+    text = (
+        ",".join(value) if isinstance(value, tuple) else str(value).lower() if isinstance(value, bool) else str(value)
+    )
     return f"`{text}`"

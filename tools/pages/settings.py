@@ -41,7 +41,9 @@ def page() -> str:
 
 def _section(title: str, settings: type[ConnectorSettings], names: Iterable[str]) -> str:
     chosen = set(names)
-    rows = (_row(name, setting, settings.defaults()[name]) for name, setting in settings.known().items() if name in chosen)
+    rows = (
+        _row(name, setting, settings.defaults()[name]) for name, setting in settings.known().items() if name in chosen
+    )
     return f"\n## {title}\n{_COLUMNS}" + "".join(f"{row}\n" for row in rows)
 
 
@@ -59,7 +61,9 @@ def _shown(name: str, value: object) -> str:
         return "must be given"
     if value in ("", (), {}, None):
         return "empty" if value is not None else "none"
-    text = ", ".join(value) if isinstance(value, tuple) else str(value).lower() if isinstance(value, bool) else str(value)
+    text = (
+        ", ".join(value) if isinstance(value, tuple) else str(value).lower() if isinstance(value, bool) else str(value)
+    )
     return f"`{text}`"
 
 

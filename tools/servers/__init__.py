@@ -1,6 +1,7 @@
 """Real Ignite nodes, Kafka brokers and schema registries on loopback, as context managers that end all they started.
 
-with IgniteCluster(Path("work"), jars=Jars.of_checkout()) as ignite, KafkaBroker(Path("work"), jars=Jars.of_checkout()) as kafka:
+with IgniteCluster(Path("work"), jars=Jars.of_checkout()) as ignite, KafkaBroker(Path("work"), jars=Jars.of_checkout())
+as kafka:
     ignite.addresses, kafka.bootstrap
 """
 

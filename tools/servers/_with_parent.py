@@ -1,6 +1,7 @@
 """Run a command that the kernel kills when its parent dies: `python _with_parent.py PARENT_PID COMMAND...`.
 
-A separate program, because Python code between fork and exec is unsafe in a parent with threads. Linux only: prctl(2), PR_SET_PDEATHSIG.
+A separate program, because Python code between fork and exec is unsafe in a parent with threads. Linux only: prctl(2),
+PR_SET_PDEATHSIG.
 """
 
 import ctypes

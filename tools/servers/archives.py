@@ -1,8 +1,9 @@
 """Class data archives of the JVMs that tests start again and again: Spark's drivers and executors, Ignite nodes, Kafka brokers.
 
-``python -m tools.servers.archives`` makes them once for a checkout, in ``.work/archives``. A JVM maps its classes from the archive instead
-of reading and verifying them: a Spark driver starts with 3 s of CPU instead of 11 s. It compares the archive with its jars first, and
-ignores an archive that does not match. https://docs.oracle.com/en/java/javase/17/vm/class-data-sharing.html
+``python -m tools.servers.archives`` makes them once for a checkout, in ``.work/archives``. A JVM maps its classes from
+the archive instead of reading and verifying them: a Spark driver starts with 3 s of CPU instead of 11 s. It compares
+the archive with its jars first, and ignores an archive that does not match.
+https://docs.oracle.com/en/java/javase/17/vm/class-data-sharing.html
 """
 
 from __future__ import annotations
@@ -86,15 +87,34 @@ def make(name: str) -> None:
 def _run_spark(folder: Path, options: Sequence[str]) -> None:
     program = folder / "program.py"
     program.write_text(_SPARK_PROGRAM)
-    command: list[str | Path] = [_jars("spark").parent / "bin" / "spark-submit", "--master", "local[2]", "--driver-memory", "512m"]
-    command += ["--driver-java-options", " ".join(options), "--conf", "spark.ui.enabled=false", "--conf", "spark.driver.host=127.0.0.1"]
+    command: list[str | Path] = [
+        _jars("spark").parent / "bin" / "spark-submit",
+        "--master",
+        "local[2]",
+        "--driver-memory",
+        "512m",
+    ]
+    command += [
+        "--driver-java-options",
+        " ".join(options),
+        "--conf",
+        "spark.ui.enabled=false",
+        "--conf",
+        "spark.driver.host=127.0.0.1",
+    ]
     python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     _finish([*command, program], {**os.environ, **python}, folder)
 
 
 def _finish(command: Sequence[str | Path], environment: Mapping[str, str], folder: Path) -> None:
     done = subprocess.run(
-        [str(word) for word in command], env=dict(environment), cwd=folder, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+        [str(word) for word in command],
+        env=dict(environment),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=_TIMEOUT_S,
+        check=False,
     )
     if done.returncode:
         raise RuntimeError(f"{command[0]} ended with {done.returncode}:\n{done.stdout[-1000:]}{done.stderr[-2000:]}")

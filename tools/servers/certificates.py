@@ -66,8 +66,12 @@ class Certificates:
         client = _sign("Client", client_key, "Test authority", ca_key)
         self.ca.write_bytes(ca.public_bytes(serialization.Encoding.PEM))
         store_encryption = serialization.BestAvailableEncryption(self.password.encode())
-        self.server_store.write_bytes(pkcs12.serialize_key_and_certificates(b"server", server_key, server, [ca], store_encryption))
-        self.trust_store.write_bytes(pkcs12.serialize_java_truststore([pkcs12.PKCS12Certificate(ca, b"ca")], store_encryption))
+        self.server_store.write_bytes(
+            pkcs12.serialize_key_and_certificates(b"server", server_key, server, [ca], store_encryption)
+        )
+        self.trust_store.write_bytes(
+            pkcs12.serialize_java_truststore([pkcs12.PKCS12Certificate(ca, b"ca")], store_encryption)
+        )
         self.client_certificate.write_bytes(client.public_bytes(serialization.Encoding.PEM))
         self._write_client_key(client_key)
         return self
@@ -77,7 +81,9 @@ class Certificates:
         if self.client_key_password is not None:
             encryption = serialization.BestAvailableEncryption(self.client_key_password.encode())
         self.client_key.touch(mode=0o600)
-        self.client_key.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption))
+        self.client_key.write_bytes(
+            key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption)
+        )
 
 
 def _sign(
@@ -99,14 +105,20 @@ def _sign(
     if authority:
         builder = builder.add_extension(_key_usage(), critical=True)
     if host_names:
-        builder = builder.add_extension(x509.SubjectAlternativeName([_general_name(host) for host in host_names]), critical=False)
+        builder = builder.add_extension(
+            x509.SubjectAlternativeName([_general_name(host) for host in host_names]), critical=False
+        )
     return builder.sign(issuer_key, hashes.SHA256())
 
 
 def _key_usage() -> x509.KeyUsage:
-    names = "digital_signature content_commitment key_encipherment data_encipherment key_agreement key_cert_sign crl_sign"
+    names = (
+        "digital_signature content_commitment key_encipherment data_encipherment key_agreement key_cert_sign crl_sign"
+    )
     return x509.KeyUsage(
-        **{name: name in ("key_cert_sign", "crl_sign") for name in names.split()}, encipher_only=False, decipher_only=False
+        **{name: name in ("key_cert_sign", "crl_sign") for name in names.split()},
+        encipher_only=False,
+        decipher_only=False,
     )
 
 

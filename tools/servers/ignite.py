@@ -107,8 +107,17 @@ class IgniteCluster:
         home = self._home(index)
         home.mkdir(parents=True, exist_ok=True)
         file = home / "ignite.xml"
-        file.write_text(node_xml(f"node-{index}", self._ports[index], [ports.discovery for ports in self._ports], home, self.options))
-        options = ["-Xms128m", f"-Xmx{self.options.heap_mib}m", "-DIGNITE_UPDATE_NOTIFIER=false", "-DIGNITE_NO_ASCII=true"]
+        file.write_text(
+            node_xml(
+                f"node-{index}", self._ports[index], [ports.discovery for ports in self._ports], home, self.options
+            )
+        )
+        options = [
+            "-Xms128m",
+            f"-Xmx{self.options.heap_mib}m",
+            "-DIGNITE_UPDATE_NOTIFIER=false",
+            "-DIGNITE_NO_ASCII=true",
+        ]
         options += [
             "-XX:MaxDirectMemorySize=256m",
             *archive_options("ignite", self._jars.ignite),
@@ -183,7 +192,9 @@ class IgniteCluster:
     def __enter__(self) -> IgniteCluster:
         return self.start()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.stop()
 
 

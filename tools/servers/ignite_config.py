@@ -57,7 +57,9 @@ class IgniteOptions:
         return self.persistence or self.authentication
 
 
-def node_xml(name: str, ports: NodePorts, discovery_ports: Sequence[int], directory: Path, options: IgniteOptions) -> str:
+def node_xml(
+    name: str, ports: NodePorts, discovery_ports: Sequence[int], directory: Path, options: IgniteOptions
+) -> str:
     """Return the Spring XML file that CommandLineStartup reads."""
     properties = {
         "igniteInstanceName": name,
@@ -69,7 +71,9 @@ def node_xml(name: str, ports: NodePorts, discovery_ports: Sequence[int], direct
         "gridLogger": _bean("org.apache.ignite.logger.java.JavaLogger", {}),
         "connectorConfiguration": "<null/>",
         "clientConnectorConfiguration": _client_connector(ports.client, options),
-        "communicationSpi": _bean("org.apache.ignite.spi.communication.tcp.TcpCommunicationSpi", {"localPort": ports.communication}),
+        "communicationSpi": _bean(
+            "org.apache.ignite.spi.communication.tcp.TcpCommunicationSpi", {"localPort": ports.communication}
+        ),
         "discoverySpi": _discovery(ports.discovery, discovery_ports),
         "dataStorageConfiguration": _storage(options),
         **_cache_template(options),
@@ -105,8 +109,14 @@ def _client_connector(port: int, options: IgniteOptions) -> str:
 
 def _discovery(port: int, all_ports: Sequence[int]) -> str:
     addresses = "".join(f"<value>127.0.0.1:{other}</value>" for other in all_ports)
-    finder = _bean("org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder", {"addresses": f"<list>{addresses}</list>"})
-    return _bean("org.apache.ignite.spi.discovery.tcp.TcpDiscoverySpi", {"localPort": port, "localPortRange": 0, "ipFinder": finder})
+    finder = _bean(
+        "org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder",
+        {"addresses": f"<list>{addresses}</list>"},
+    )
+    return _bean(
+        "org.apache.ignite.spi.discovery.tcp.TcpDiscoverySpi",
+        {"localPort": port, "localPortRange": 0, "ipFinder": finder},
+    )
 
 
 def _storage(options: IgniteOptions) -> str:
@@ -125,14 +135,21 @@ def _storage(options: IgniteOptions) -> str:
 def _cache_template(options: IgniteOptions) -> dict[str, object]:
     if options.partitions is None:
         return {}
-    affinity = _bean("org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction", {"partitions": options.partitions})
+    affinity = _bean(
+        "org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction", {"partitions": options.partitions}
+    )
     # a name that ends in * makes a template, which caches that clients and SQL create follow
     template = _bean(f"{_CONFIGURATION}.CacheConfiguration", {"name": "*", "affinity": affinity})
     return {"cacheConfiguration": f"<list>{template}</list>"}
 
 
 def _region(name: str, mib: int, options: IgniteOptions) -> str:
-    region = {"name": name, "initialSize": 32 << 20, "maxSize": mib << 20, "persistenceEnabled": _flag(options.persistent)}
+    region = {
+        "name": name,
+        "initialSize": 32 << 20,
+        "maxSize": mib << 20,
+        "persistenceEnabled": _flag(options.persistent),
+    }
     if options.persistent:
         region["checkpointPageBufferSize"] = 32 << 20
     return _bean(f"{_CONFIGURATION}.DataRegionConfiguration", region)

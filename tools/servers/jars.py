@@ -1,7 +1,7 @@
 """Jars of the real servers, and command lines of Java programs.
 
-TEST_IGNITE_VERSION and TEST_KAFKA_VERSION name another version of a server than that of pom.xml: every test then runs on that version.
-``python -m tools.servers.versions ignite 2.14.0`` gets its jars.
+TEST_IGNITE_VERSION and TEST_KAFKA_VERSION name another version of a server than that of pom.xml: every test then runs
+on that version. ``python -m tools.servers.versions ignite 2.14.0`` gets its jars.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ _OPENED_PACKAGES = {
 }
 # packages that Ignite 2 accesses by reflection on Java 17
 IGNITE_JAVA_OPTIONS = tuple(
-    f"--add-opens={module}/{package}=ALL-UNNAMED" for module, packages in _OPENED_PACKAGES.items() for package in packages
+    f"--add-opens={module}/{package}=ALL-UNNAMED"
+    for module, packages in _OPENED_PACKAGES.items()
+    for package in packages
 )
 
 
@@ -79,7 +81,8 @@ class Jars:
     def of_checkout(cls, *, ignite: str | None = None, kafka: str | None = None) -> Jars:
         """Return the folders that ``make jars`` fills under ``.work/jars``.
 
-        :param ignite: version of Ignite; None: that of TEST_IGNITE_VERSION, and of pom.xml without it. ``kafka`` in the same way.
+        :param ignite: version of Ignite; None: that of TEST_IGNITE_VERSION, and of pom.xml without it. ``kafka`` in the
+            same way.
         :raises MissingJars: a folder or Java is missing.
         """
         folders = {field.name: WORK / "jars" / field.name for field in fields(cls)}
@@ -89,12 +92,18 @@ class Jars:
                 folders[name] = folder_of(name, version)
         for name, folder in folders.items():
             if not any(folder.glob("*.jar")):
-                remedy = "make jars" if folder.parent != VERSIONS else f"python -m tools.servers.versions {folder.name.replace('-', ' ')}"
+                remedy = (
+                    "make jars"
+                    if folder.parent != VERSIONS
+                    else f"python -m tools.servers.versions {folder.name.replace('-', ' ')}"
+                )
                 raise MissingJars(f"no jars of {name} in {folder}: run `{remedy}`")
         java = java_of([folders["ignite"], folders["kafka"]])
         if shutil.which(java) is None:
             raise MissingJars(
-                f"{java} cannot be run: install a Java 17 runtime" if java == "java" else f"{java} is missing; get the jars again"
+                f"{java} cannot be run: install a Java 17 runtime"
+                if java == "java"
+                else f"{java} is missing; get the jars again"
             )
         return cls(**folders)
 
@@ -145,6 +154,8 @@ def class_path(*places: Path) -> str:
     return ":".join(f"{place}/*" if place.is_dir() and any(place.glob("*.jar")) else str(place) for place in places)
 
 
-def java_command(main: str, arguments: Sequence[str | Path], places: Sequence[Path], options: Sequence[str] = ()) -> list[str]:
+def java_command(
+    main: str, arguments: Sequence[str | Path], places: Sequence[Path], options: Sequence[str] = ()
+) -> list[str]:
     """Return the command line of a Java program."""
     return [java_of(places), *options, "-cp", class_path(*places), main, *(str(argument) for argument in arguments)]

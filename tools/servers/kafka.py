@@ -26,9 +26,11 @@ _CLUSTER_ID = "bG9vcGJhY2stY2x1c3Rlcg"
 class KafkaOptions:
     """Options of a broker.
 
-    :param users: user to password; clients must log in by SASL/PLAIN, or by SCRAM-SHA-512 over TLS. The first user is a super user.
+    :param users: user to password; clients must log in by SASL/PLAIN, or by SCRAM-SHA-512 over TLS. The first user is a
+        super user.
     :param certificates: of the listener, which has TLS and SCRAM then; there must be users.
-    :param oauth: clients must log in by SASL/OAUTHBEARER with an unsecured token (RFC 7515, algorithm none) of any user.
+    :param oauth: clients must log in by SASL/OAUTHBEARER with an unsecured token (RFC 7515, algorithm none) of any
+        user.
     :param settings: additional broker settings, which override the defaults here.
     """
 
@@ -128,7 +130,12 @@ class KafkaBroker:
         if first:
             self._add_users() if self._zookeeper is not None else self._format(file)
         # without a -Dlog4j2 configuration only errors are printed
-        options = ["-Xms128m", f"-Xmx{self.options.heap_mib}m", *archive_options("kafka", self._jars.kafka), *self.options.java_options]
+        options = [
+            "-Xms128m",
+            f"-Xmx{self.options.heap_mib}m",
+            *archive_options("kafka", self._jars.kafka),
+            *self.options.java_options,
+        ]
         command = java_command("kafka.Kafka", [file], [self._jars.kafka], options)
         self._process = ServerProcess("Kafka broker", command, self.log, outlives_parent=self._outlives_parent)
 
@@ -178,12 +185,24 @@ class KafkaBroker:
         if self.options.certificates is None or self._zookeeper is None:
             return
         for user, password in self.options.users.items():
-            arguments = ["--zookeeper", self._zookeeper.address, "--alter", "--entity-type", "users", "--entity-name", user]
-            self._run_tool("kafka.admin.ConfigCommand", [*arguments, "--add-config", f"{self._mechanism}=[password={password}]"])
+            arguments = [
+                "--zookeeper",
+                self._zookeeper.address,
+                "--alter",
+                "--entity-type",
+                "users",
+                "--entity-name",
+                user,
+            ]
+            self._run_tool(
+                "kafka.admin.ConfigCommand", [*arguments, "--add-config", f"{self._mechanism}=[password={password}]"]
+            )
 
     def _run_tool(self, main: str, arguments: Sequence[str | Path]) -> None:
         options = ["-Xmx256m", "-XX:TieredStopAtLevel=1", *archive_options("kafka", self._jars.kafka)]
-        done = subprocess.run(java_command(main, arguments, [self._jars.kafka], options), capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            java_command(main, arguments, [self._jars.kafka], options), capture_output=True, text=True, check=False
+        )
         if done.returncode != 0:
             raise ServerFailed(f"{main} for {self.directory} failed:\n{done.stdout[-1000:]}{done.stderr[-2000:]}")
 
@@ -238,22 +257,34 @@ class KafkaBroker:
 
     def _answers(self) -> bool:
         try:
-            return bool(AdminClient({**self.client_config, "log_level": 0, "log.connection.close": False}).list_topics(timeout=2).brokers)
+            return bool(
+                AdminClient({**self.client_config, "log_level": 0, "log.connection.close": False})
+                .list_topics(timeout=2)
+                .brokers
+            )
         except KafkaException:
             return False
 
     def __enter__(self) -> KafkaBroker:
         return self.start()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.stop()
 
 
 def zookeeper_settings(settings: Mapping[str, Any], zookeeper: str) -> dict[str, Any]:
     """Turn settings of a KRaft node into those of a broker with ZooKeeper, which has no controller of its own."""
-    changed = {name: value for name, value in settings.items() if not name.startswith(("process.roles", "controller.", "node.id"))}
+    changed = {
+        name: value
+        for name, value in settings.items()
+        if not name.startswith(("process.roles", "controller.", "node.id"))
+    }
     changed |= {"broker.id": settings["node.id"], "zookeeper.connect": zookeeper}
-    changed["listeners"] = ",".join(one for one in settings["listeners"].split(",") if not one.startswith("CONTROLLER:"))
+    changed["listeners"] = ",".join(
+        one for one in settings["listeners"].split(",") if not one.startswith("CONTROLLER:")
+    )
     # a broker that is killed is gone when its session has ended
     changed["zookeeper.session.timeout.ms"] = changed.pop("broker.session.timeout.ms", 6_000)
     if settings.get("authorizer.class.name", "").endswith(".StandardAuthorizer"):

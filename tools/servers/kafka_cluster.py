@@ -29,7 +29,8 @@ class KafkaCluster:
     """Nodes 1 to ``nodes``. Topics, internal ones included, have a replica per node, at most three, and ``min.insync.replicas`` is 2.
 
     :param directory: of configuration, data and logs; one subfolder per node.
-    :param proxied: of each node the port of a second listener, and the address of the proxy before it, which the listener advertises.
+    :param proxied: of each node the port of a second listener, and the address of the proxy before it, which the
+        listener advertises.
     """
 
     def __init__(
@@ -57,7 +58,9 @@ class KafkaCluster:
             }
             mine = replace(given, settings=settings)
             home = directory / f"node-{number + 1}"
-            self.brokers[number + 1] = KafkaBroker(home, jars=jars, options=mine, port=ports[number], zookeeper=self._zookeeper)
+            self.brokers[number + 1] = KafkaBroker(
+                home, jars=jars, options=mine, port=ports[number], zookeeper=self._zookeeper
+            )
         self._away: set[int] = set(self.brokers)
         self._shared_admin: AdminClient | None = None
 
@@ -136,7 +139,10 @@ class KafkaCluster:
             except KafkaException:
                 return False
             partitions = [partition for topic in topics.values() for partition in topic.partitions.values()]
-            return all(part.leader in self.alive and set(part.isrs) >= set(part.replicas) & set(self.alive) for part in partitions)
+            return all(
+                part.leader in self.alive and set(part.isrs) >= set(part.replicas) & set(self.alive)
+                for part in partitions
+            )
 
         await_condition(in_sync, "all partitions are in sync")
 
@@ -189,7 +195,11 @@ class KafkaCluster:
         """Take the leader of every partition of the topics out of its replicas, wait until another node leads, and give it back."""
         port = self.brokers[self.alive[0]].port
         found = self._admin(self.alive[0]).list_topics(timeout=_ADMIN_S).topics
-        before = {(topic, part.id): (part.leader, part.replicas) for topic in topics for part in found[topic].partitions.values()}
+        before = {
+            (topic, part.id): (part.leader, part.replicas)
+            for topic in topics
+            for part in found[topic].partitions.values()
+        }
         without = {place: [node for node in replicas if node != leader] for place, (leader, replicas) in before.items()}
         order_replicas(port, without)
         admin = self._admin(self.alive[0])
@@ -220,7 +230,9 @@ class KafkaCluster:
     def __enter__(self) -> KafkaCluster:
         return self.start()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.stop()
 
 

@@ -7,7 +7,12 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 
 # with their versions, all flexible
-_ELECT_LEADERS, _ALTER_PARTITION_REASSIGNMENTS, _ALTER_CLIENT_QUOTAS, _DESCRIBE_QUORUM = (43, 2), (45, 0), (49, 1), (55, 0)
+_ELECT_LEADERS, _ALTER_PARTITION_REASSIGNMENTS, _ALTER_CLIENT_QUOTAS, _DESCRIBE_QUORUM = (
+    (43, 2),
+    (45, 0),
+    (49, 1),
+    (55, 0),
+)
 _PREFERRED = b"\0"
 _NO_TAGS = b"\0"
 _TIMEOUT_S = 60.0
@@ -41,10 +46,14 @@ def order_replicas(port: int, replicas: Mapping[tuple[str, int], Sequence[int]])
     :raises RequestRefused: the controller is unavailable or refused the request.
     """
     topics = [
-        _text(topic) + _array([struct.pack(">i", partition) + _array([struct.pack(">i", node) for node in nodes]) + _NO_TAGS]) + _NO_TAGS
+        _text(topic)
+        + _array([struct.pack(">i", partition) + _array([struct.pack(">i", node) for node in nodes]) + _NO_TAGS])
+        + _NO_TAGS
         for (topic, partition), nodes in replicas.items()
     ]
-    answer = _request(port, _ALTER_PARTITION_REASSIGNMENTS, struct.pack(">i", int(_TIMEOUT_S * 1000)) + _array(topics) + _NO_TAGS)
+    answer = _request(
+        port, _ALTER_PARTITION_REASSIGNMENTS, struct.pack(">i", int(_TIMEOUT_S * 1000)) + _array(topics) + _NO_TAGS
+    )
     _throttled_ms, code = struct.unpack_from(">ih", answer)
     _check(code, "changing replicas")
 
@@ -57,7 +66,9 @@ def elect_preferred(port: int, partitions: Iterable[tuple[str, int]]) -> None:
     :raises RequestRefused: the controller is unavailable or refused the request.
     """
     topics = [_text(topic) + _array([struct.pack(">i", partition)]) + _NO_TAGS for topic, partition in partitions]
-    answer = _request(port, _ELECT_LEADERS, _PREFERRED + _array(topics) + struct.pack(">i", int(_TIMEOUT_S * 1000)) + _NO_TAGS)
+    answer = _request(
+        port, _ELECT_LEADERS, _PREFERRED + _array(topics) + struct.pack(">i", int(_TIMEOUT_S * 1000)) + _NO_TAGS
+    )
     _throttled_ms, code = struct.unpack_from(">ih", answer)
     _check(code, "electing leaders")
 
@@ -70,7 +81,9 @@ def limit_client(port: int, client_id: str, bytes_per_second: float | None) -> N
     entity = _array([_text("client-id") + _text(client_id) + _NO_TAGS])
     rate = struct.pack(">d?", bytes_per_second or 0, bytes_per_second is None)
     rates = _array([_text(name) + rate + _NO_TAGS for name in ("producer_byte_rate", "consumer_byte_rate")])
-    answer = _request(port, _ALTER_CLIENT_QUOTAS, _array([entity + rates + _NO_TAGS]) + struct.pack(">?", False) + _NO_TAGS)
+    answer = _request(
+        port, _ALTER_CLIENT_QUOTAS, _array([entity + rates + _NO_TAGS]) + struct.pack(">?", False) + _NO_TAGS
+    )
     _throttled_ms, _entries, code = struct.unpack_from(">ibh", answer)
     _check(code, "setting quotas")
 

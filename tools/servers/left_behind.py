@@ -1,7 +1,7 @@
 """Ends the processes and removes the folder that a run leaves behind, even if the run is interrupted, terminated or killed.
 
-Every process that a run starts inherits an environment variable, its mark. A watcher process waits on a pipe for the end of the run, then
-ends all processes with the mark, in whatever session or process group, and removes the folder.
+Every process that a run starts inherits an environment variable, its mark. A watcher process waits on a pipe for the
+end of the run, then ends all processes with the mark, in whatever session or process group, and removes the folder.
 """
 
 from __future__ import annotations

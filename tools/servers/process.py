@@ -33,8 +33,8 @@ class ServerFailed(Exception):
 def free_ports(count: int) -> list[int]:
     """Return distinct loopback ports on which no server listens now.
 
-    They are below the kernel's range for outgoing connections, so no connection takes the port of a server that is down. Processes that run
-    side by side search different ranges.
+    They are below the kernel's range for outgoing connections, so no connection takes the port of a server that is
+    down. Processes that run side by side search different ranges.
 
     :raises ServerFailed: too few ports are free.
     """
@@ -66,8 +66,8 @@ class ServerProcess:
 
     :param name: its name in messages.
     :param log: file of its output; each start creates it anew.
-    :param outlives_parent: keep the server running after its starter ends (``make up``), and keep the log of its last start beside the new
-        one, with the time of its last line in the name.
+    :param outlives_parent: keep the server running after its starter ends (``make up``), and keep the log of its last
+        start beside the new one, with the time of its last line in the name.
     """
 
     def __init__(
@@ -92,7 +92,13 @@ class ServerProcess:
         with log.open("wb") as output:
             # a session of its own: Ctrl-C goes to the starter alone, which then stops its servers in order
             self._process = subprocess.Popen(
-                words, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=env, cwd=cwd, start_new_session=True
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=env,
+                cwd=cwd,
+                start_new_session=True,
             )
 
     @property
@@ -131,7 +137,11 @@ class ServerProcess:
         try:
             await_condition(ready, f"{self.name} answers", timeout_s)
         except ServerFailed as failure:
-            raise failure if not self.running() else ServerFailed(f"{failure}; end of {self.log}:\n{self.output()[-3000:]}") from None
+            raise (
+                failure
+                if not self.running()
+                else ServerFailed(f"{failure}; end of {self.log}:\n{self.output()[-3000:]}")
+            ) from None
 
     def kill(self) -> None:
         """Kill the server's process group (SIGKILL) and wait for its end."""

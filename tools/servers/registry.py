@@ -19,7 +19,9 @@ class SchemaRegistry:
     :param port: of its REST API; None: a free one.
     """
 
-    def __init__(self, directory: Path, *, jars: Jars, port: int | None = None, java_options: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, directory: Path, *, jars: Jars, port: int | None = None, java_options: tuple[str, ...] = ()
+    ) -> None:
         self.directory, self.port = directory, port or free_ports(1)[0]
         self._jars, self._java_options = jars, java_options
         self._process: ServerProcess | None = None
@@ -68,5 +70,7 @@ class SchemaRegistry:
     def __enter__(self) -> SchemaRegistry:
         return self.start()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.stop()

@@ -3,8 +3,8 @@
     python -m tools.servers.versions ignite 2.14.0
     TEST_IGNITE_VERSION=2.14.0 python -m pytest tests/integration/ignite
 
-The jars are put into ``.work/versions/ignite-2.14.0``, with Java 11 beside them for versions that do not run on 17. A second call does
-nothing. Several pairs may be given; without any it gets what ``make test`` needs.
+The jars are put into ``.work/versions/ignite-2.14.0``, with Java 11 beside them for versions that do not run on 17. A
+second call does nothing. Several pairs may be given; without any it gets what ``make test`` needs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def get(server: str, version: str) -> Path:
     """Get the jars of a version unless they are there, and the Java that it needs; return their folder.
 
     :param server: ``ignite`` or ``kafka``.
-    :raises subprocess.CalledProcessError: Maven Central or PyPI has no such version, or was not reached; its output says which.
+    :raises subprocess.CalledProcessError: Maven Central or PyPI has no such version, or was not reached; its output
+        says which.
     """
     folder = folder_of(server, version)
     if not folder.is_dir():
@@ -87,7 +88,10 @@ def main(arguments: Sequence[str]) -> int:
         try:
             print(get(server, version))
         except subprocess.CalledProcessError as error:
-            print(f"the jars of {server} {version} could not be got: {error.cmd[0]} ended with {error.returncode}", file=sys.stderr)
+            print(
+                f"the jars of {server} {version} could not be got: {error.cmd[0]} ended with {error.returncode}",
+                file=sys.stderr,
+            )
             return 1
     return 0
 

@@ -1,7 +1,7 @@
 """Bytecode in Spark's zip of PySpark, which drivers and workers import.
 
-Python keeps no bytecode of what it imports from a zip (zipimport), so each driver and each daemon of workers would compile PySpark again:
-half a second of CPU.
+Python keeps no bytecode of what it imports from a zip (zipimport), so each driver and each daemon of workers would
+compile PySpark again: half a second of CPU.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ def add_bytecode(archive: Path) -> None:
                 written.writestr(zipped.getinfo(name), zipped.read(name))
             for name in modules:
                 source = Path(folder) / name
-                py_compile.compile(str(source), f"{source}c", str(archive / name), doraise=True, invalidation_mode=_UNCHECKED)
+                py_compile.compile(
+                    str(source), f"{source}c", str(archive / name), doraise=True, invalidation_mode=_UNCHECKED
+                )
                 written.write(f"{source}c", f"{name}c")
         os.replace(new, archive)

@@ -34,9 +34,16 @@ class ZooKeeper:
         self.directory.mkdir(parents=True, exist_ok=True)
         file = self.directory / "zookeeper.properties"
         settings = {"dataDir": self.directory / "data", "clientPortAddress": "127.0.0.1", "clientPort": self._port}
-        settings |= {"admin.enableServer": "false", "4lw.commands.whitelist": "ruok,dump", "tickTime": 1_000, "maxClientCnxns": 0}
+        settings |= {
+            "admin.enableServer": "false",
+            "4lw.commands.whitelist": "ruok,dump",
+            "tickTime": 1_000,
+            "maxClientCnxns": 0,
+        }
         file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-        command = java_command("org.apache.zookeeper.server.quorum.QuorumPeerMain", [file], [self._jars.kafka], ["-Xmx128m"])
+        command = java_command(
+            "org.apache.zookeeper.server.quorum.QuorumPeerMain", [file], [self._jars.kafka], ["-Xmx128m"]
+        )
         self._process = ServerProcess("ZooKeeper", command, self.directory / "zookeeper.log")
         self._process.await_ready(lambda: self._ask("ruok") == "imok")
 
@@ -50,7 +57,10 @@ class ZooKeeper:
 
         :raises ServerFailed: it still is.
         """
-        await_condition(lambda: f"/brokers/ids/{broker}\n" not in f"{self._ask('dump')}\n", f"broker {broker} is no longer registered")
+        await_condition(
+            lambda: f"/brokers/ids/{broker}\n" not in f"{self._ask('dump')}\n",
+            f"broker {broker} is no longer registered",
+        )
 
     def _ask(self, word: str) -> str:
         """Answer to a four-letter word; empty if there is none."""

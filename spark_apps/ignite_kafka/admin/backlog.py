@@ -121,16 +121,23 @@ def status_of(cluster: Cluster, connector: str) -> BacklogView:
     """Read a connector's backlog through a cluster; raises as :func:`status`."""
     known = _call(cluster, lambda service: service.status(connector))
     units = _call(cluster, lambda service: service.units(connector))
-    caches = tuple(CacheCapture(name, known.get(f"incarnation.{name}"), known.get(f"partitions.{name}", 0)) for name in known["caches"])
+    caches = tuple(
+        CacheCapture(name, known.get(f"incarnation.{name}"), known.get(f"partitions.{name}", 0))
+        for name in known["caches"]
+    )
     names = {protocol.cache_id(cache.cache): cache.cache for cache in caches}
-    return BacklogView(connector, known["captureId"], known["registered"], caches, tuple(known["nodes"]), _units(units, names))
+    return BacklogView(
+        connector, known["captureId"], known["registered"], caches, tuple(known["nodes"]), _units(units, names)
+    )
 
 
 def _units(states: UnitStates, names: Mapping[int, str]) -> tuple[UnitBacklog, ...]:
     columns = (states.unit.tolist(), states.count.tolist(), states.stored_bytes.tolist())
     numbers = (states.low.tolist(), states.high.tolist(), states.marks.tolist())
     found = (
-        UnitBacklog(names.get(cache_id, f"cache id {cache_id}"), partition, incarnation, count, size, low, high, _marks(marks))
+        UnitBacklog(
+            names.get(cache_id, f"cache id {cache_id}"), partition, incarnation, count, size, low, high, _marks(marks)
+        )
         for (cache_id, partition, incarnation), count, size, low, high, marks in zip(*columns, *numbers, strict=True)
     )
     return tuple(sorted(found, key=lambda unit: (unit.cache, unit.partition, unit.incarnation)))
@@ -144,8 +151,10 @@ def resend(settings: ConnectorSettings, secrets: Secrets, cache: str, partition:
     """Mark the partitions of a cache, or one of them, to be sent again.
 
     :raises SettingsError: the connector does not capture the cache, or the cache has no such partition.
-    :raises BacklogRefused: there is no capture for a connector of that name, or its secret differs from the one kept in Kafka.
-    :raises BacklogMissing, BacklogUnavailable, IgniteUnreachable, KafkaUnavailable: the service is missing, or a cluster did not answer.
+    :raises BacklogRefused: there is no capture for a connector of that name, or its secret differs from the one kept in
+        Kafka.
+    :raises BacklogMissing, BacklogUnavailable, IgniteUnreachable, KafkaUnavailable: the service is missing, or a
+        cluster did not answer.
     """
     with ignite_cluster(settings, secrets) as cluster:
         known = _call(cluster, lambda service: service.status(settings.name))
@@ -155,16 +164,23 @@ def resend(settings: ConnectorSettings, secrets: Secrets, cache: str, partition:
     return Resend(settings.name, cache, tuple(units["partition"].tolist()))
 
 
-def _units_to_resend(connector: str, known: Mapping[str, Any], cache: str, partition: int | None) -> np.ndarray[Any, np.dtype[np.void]]:
+def _units_to_resend(
+    connector: str, known: Mapping[str, Any], cache: str, partition: int | None
+) -> np.ndarray[Any, np.dtype[np.void]]:
     """The units to mark, with dtype UNIT."""
-    incarnation, count = known.get(f"incarnation.{cache}"), known.get(f"partitions.{cache}", 0)
+    incarnation = known.get(f"incarnation.{cache}")
+    count = known.get(f"partitions.{cache}", 0)
     if incarnation is None:
         captured = [name for name in known["caches"] if f"incarnation.{name}" in known]
         shown = f"It captures {', '.join(captured[:20]) or 'none'}."
         hint = did_you_mean(cache, captured)
-        raise SettingsError("the connector does not capture this cache", f"{hint} {shown}".strip(), connector=connector, cache=cache)
+        raise SettingsError(
+            "the connector does not capture this cache", f"{hint} {shown}".strip(), connector=connector, cache=cache
+        )
     if partition is not None and not 0 <= partition < count:
-        raise SettingsError("the cache has no such partition", f"It has 0 to {count - 1}.", cache=cache, partition=partition)
+        raise SettingsError(
+            "the cache has no such partition", f"It has 0 to {count - 1}.", cache=cache, partition=partition
+        )
     partitions = range(count) if partition is None else [partition]
     units = np.empty(len(partitions), UNIT)
     units["cache_id"], units["partition"], units["incarnation"] = protocol.cache_id(cache), partitions, incarnation
@@ -175,14 +191,14 @@ def cleanup(settings: ConnectorSettings, secrets: Secrets, *, force: bool) -> Cl
     """End a connector's capture and destroy its backlog cache; other connectors are not affected. Repeatable.
 
     :param settings: name, internal_topic_prefix and the addresses of both clusters.
-    :param force: clean up even if the newest run did not end gracefully, or the capture belongs to a connector whose offsets are in another
-        Kafka cluster or under another prefix; the changes in the backlog are then never sent. It needs no secret and no Kafka, but an
-        administrator of Ignite if the cluster has users.
-    :raises NotStopped: the nodes have a backlog of that connector, its newest run neither completed nor stopped gracefully, and there is no
-        ``force``.
+    :param force: clean up even if the newest run did not end gracefully, or the capture belongs to a connector whose
+        offsets are in another Kafka cluster or under another prefix; the changes in the backlog are then never sent. It
+        needs no secret and no Kafka, but an administrator of Ignite if the cluster has users.
+    :raises NotStopped: the nodes have a backlog of that connector, its newest run neither completed nor stopped
+        gracefully, and there is no ``force``.
     :raises BacklogRefused: the capture belongs to another connector of that name, and there is no ``force``.
-    :raises BacklogMissing, BacklogUnavailable, IgniteUnreachable, KafkaUnavailable: a cluster did not answer; nothing or only a part
-        is removed.
+    :raises BacklogMissing, BacklogUnavailable, IgniteUnreachable, KafkaUnavailable: a cluster did not answer; nothing
+        or only a part is removed.
     """
     with ignite_cluster(settings, secrets) as cluster:
         if settings.name not in _call(cluster, lambda service: service.connectors()):
@@ -191,7 +207,9 @@ def cleanup(settings: ConnectorSettings, secrets: Secrets, *, force: bool) -> Cl
             removed = _call(cluster, lambda service: service.force_stop(settings.name, destroy=True))
         else:
             _check_graceful(settings, secrets, _call(cluster, lambda service: service.status(settings.name)))
-            removed = _call(cluster, lambda service: service.stop(settings.name, destroy=True), _secret(settings, secrets))
+            removed = _call(
+                cluster, lambda service: service.stop(settings.name, destroy=True), _secret(settings, secrets)
+            )
     return Cleaned(settings.name, removed["service"], removed["cache"])
 
 
@@ -224,7 +242,8 @@ def _refused(settings: ConnectorSettings, newest: NewestRun) -> NotStopped:
         what = "the nodes have a backlog of this connector, but Kafka has no record of the connector"
         cure = "Check the Kafka brokers and the internal topic prefix"
     elif newest.ended:
-        what, cure = "the newest run of the connector did not end gracefully", "Start it and stop it, so that its backlog is sent"
+        what = "the newest run of the connector did not end gracefully"
+        cure = "Start it and stop it, so that its backlog is sent"
     else:
         what = "the newest run of the connector has not ended"
         cure = f"Stop it: ignite-kafka stop {settings.name}; if its driver is dead, start and stop it"

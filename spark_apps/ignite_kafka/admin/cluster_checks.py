@@ -43,7 +43,9 @@ def check_ignite(settings: ConnectorSettings, secrets: Secrets, found: Diagnosis
         for node, addresses in sorted(nodes.items()):
             _check_node(cluster, node, addresses, found)
         if not nodes:
-            found.add("Ignite nodes", WARNING, "they are too old to name each other", "List every node in ignite_addresses.")
+            found.add(
+                "Ignite nodes", WARNING, "they are too old to name each other", "List every node in ignite_addresses."
+            )
             found.places += [Place(f"Ignite {address}", (_with_port(address),)) for address in answered]
         _check_versions(cluster, found)
         found.add("Ignite caches", OK, f"{len(cluster.cache_names())} are visible")
@@ -80,7 +82,11 @@ def _check_addresses(endpoint: IgniteEndpoint, secrets: Secrets, found: Diagnosi
 def _check_node(cluster: Cluster, node: uuid.UUID, addresses: tuple[str, ...], found: Diagnosis) -> None:
     subject = f"Ignite node {str(node)[:8]}"
     # a node behind an address translation is reached by the addresses of the settings
-    found.places.append(Place(subject, tuple(dict.fromkeys(map(_with_port, (*cluster.reachable(addresses), *cluster.endpoint.addresses))))))
+    found.places.append(
+        Place(
+            subject, tuple(dict.fromkeys(map(_with_port, (*cluster.reachable(addresses), *cluster.endpoint.addresses))))
+        )
+    )
     connection = cluster.connection(node)
     if connection.node_id == node:
         found.add(subject, OK, f"answers at {connection.address}")
@@ -122,15 +128,21 @@ def check_kafka(clients: KafkaClients, found: Diagnosis) -> None:
         except CallStuck as cause:
             raise stuck("reading the list of brokers", cause, bootstrap_servers=clients.bootstrap) from cause
         except KafkaException as cause:
-            raise translate(cause.args[0], "reading the list of brokers", memory, bootstrap_servers=clients.bootstrap) from cause
-        found.add("Kafka login", OK, f"accepted; cluster {metadata.cluster_id}, {len(metadata.topics)} topics are visible")
+            raise translate(
+                cause.args[0], "reading the list of brokers", memory, bootstrap_servers=clients.bootstrap
+            ) from cause
+        found.add(
+            "Kafka login", OK, f"accepted; cluster {metadata.cluster_id}, {len(metadata.topics)} topics are visible"
+        )
         for broker in sorted(metadata.brokers.values(), key=lambda broker: broker.id):
             address = f"{broker.host}:{broker.port}"
             place = Place(f"Kafka broker {broker.id}", (address,))
             found.places.append(place)
             problem = problem_of(place.addresses)
             remedy = "Check the broker, advertised.listeners and the network between this machine and it."
-            found.add(place.subject, FAILED if problem else OK, problem or f"answers at {address}", remedy if problem else "")
+            found.add(
+                place.subject, FAILED if problem else OK, problem or f"answers at {address}", remedy if problem else ""
+            )
 
 
 def check_registries(settings: ConnectorSettings, secrets: Secrets, found: Diagnosis) -> None:

@@ -1,6 +1,7 @@
 """What a connector has yet to copy: changes in the backlog of a stream, records that a sink has not stored, a snapshot without an end.
 
-All is read by the connector's name from its own records in Kafka, from the consumer group of a sink, and from the nodes for a stream.
+All is read by the connector's name from its own records in Kafka, from the consumer group of a sink, and from the nodes
+for a stream.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from . import backlog
 from .lag import source_partitions, summed
 from .recorded_settings import recorded_settings
 
-NEVER_STARTED, UNKNOWN = "NEVER_STARTED", "UNKNOWN"
+NEVER_STARTED = "NEVER_STARTED"
+UNKNOWN = "UNKNOWN"
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,8 @@ class ConnectorLag:
     """What a connector has yet to copy.
 
     :param state: of its newest run; ``NEVER_STARTED`` if there was none, ``UNKNOWN`` if it wrote no status.
-    :param loaded: whether the initial data of a stream is sent and no partition waits to be sent again from its cache, or a snapshot is
-        complete; always true of a sink.
+    :param loaded: whether the initial data of a stream is sent and no partition waits to be sent again from its cache,
+        or a snapshot is complete; always true of a sink.
     :param behind: partitions that are behind.
     :param names: the caches of a source and the topics of a sink that its newest run copies.
     """
@@ -77,15 +79,20 @@ def read_lag(clients: KafkaClients, prefix: str, connector: str, connect: Callab
     if not record.is_source:
         sink = recorded_settings(SinkSettings, record)
         names = topics_read(sink, topics)
-        return ConnectorLag(connector, state, True, _behind(partition_lags(topics, sink.group_id, names)), frozenset(names))
-    settings, caches = recorded_settings(SourceSettings, record), frozenset(run.caches if run else ())
+        return ConnectorLag(
+            connector, state, True, _behind(partition_lags(topics, sink.group_id, names)), frozenset(names)
+        )
+    settings = recorded_settings(SourceSettings, record)
+    caches = frozenset(run.caches if run else ())
     if not settings.streams:
         return ConnectorLag(connector, state, _completed(run), names=caches)
     loaded = _completed(run) or _loaded(clients, prefix, connector, record.generation)
     with connect() as cluster:
         view = backlog.status_of(cluster, connector)
     loaded = loaded and not any(unit.sent_again for unit in view.units)
-    return ConnectorLag(connector, state, loaded, _behind(source_partitions(view)), caches.union(one.cache for one in view.caches))
+    return ConnectorLag(
+        connector, state, loaded, _behind(source_partitions(view)), caches.union(one.cache for one in view.caches)
+    )
 
 
 def _behind(partitions: Iterable[PartitionLag]) -> tuple[PartitionLag, ...]:

@@ -25,9 +25,21 @@ from .offsets import alter, reset
 from .sink_offsets import set_offsets
 from .target_state import known_connectors, newest_run, request_target_state
 
-STATE, OFFSETS, SETTINGS, NOT_STARTED, NO_FILE, BROKEN = "state", "offset", "setting", "not started", "no file", "broken"
+STATE = "state"
+OFFSETS = "offset"
+SETTINGS = "setting"
+NOT_STARTED = "not started"
+NO_FILE = "no file"
+BROKEN = "broken"
 # decided by the Airflow connections or the command line, so that a file and a run may differ
-_OF_CONNECTIONS = ("bootstrap_servers", "kafka_config", "producer_override", "consumer_override", "ignite_", "allow_insecure_connections")
+_OF_CONNECTIONS = (
+    "bootstrap_servers",
+    "kafka_config",
+    "producer_override",
+    "consumer_override",
+    "ignite_",
+    "allow_insecure_connections",
+)
 
 
 @dataclass(frozen=True)
@@ -64,7 +76,9 @@ class Difference:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
-        return {name: getattr(self, name) for name in ("connector", "file", "what", "place", "declared", "found", "note")}
+        return {
+            name: getattr(self, name) for name in ("connector", "file", "what", "place", "declared", "found", "note")
+        }
 
 
 def differences(declared: DeclaredConnector, settings: ConnectorSettings, found: FoundConnector) -> list[Difference]:
@@ -83,9 +97,19 @@ def differences(declared: DeclaredConnector, settings: ConnectorSettings, found:
     for offset in declared.offsets:
         now = found.offsets.get((offset.name, offset.partition))
         if now != offset.position:
-            note = "only while stopped, with --alter-offsets" if declared.state == "stopped" else "state has to be stopped"
+            note = (
+                "only while stopped, with --alter-offsets" if declared.state == "stopped" else "state has to be stopped"
+            )
             rows.append(
-                Difference(declared.name, OFFSETS, f"{offset.name}, partition {offset.partition}", offset.position, now, note, place)
+                Difference(
+                    declared.name,
+                    OFFSETS,
+                    f"{offset.name}, partition {offset.partition}",
+                    offset.position,
+                    now,
+                    note,
+                    place,
+                )
             )
     return rows
 
@@ -96,7 +120,9 @@ def plan(folder: ConnectorFolder, values: Mapping[str, Any], secrets: Secrets) -
     :param values: settings that override those of each file, such as ``bootstrap_servers``.
     :raises KafkaUnavailable: brokers do not answer.
     """
-    rows = [Difference(one.name, BROKEN, note=str(one.error), file=f"{one.file}, line {one.line}") for one in folder.broken]
+    rows = [
+        Difference(one.name, BROKEN, note=str(one.error), file=f"{one.file}, line {one.line}") for one in folder.broken
+    ]
     names = {one.name for one in folder.connectors} | {one.name for one in folder.broken}
     others: dict[tuple[str, str], list[str]] = {}
     for declared in folder.connectors:
@@ -105,8 +131,14 @@ def plan(folder: ConnectorFolder, values: Mapping[str, Any], secrets: Secrets) -
         rows += differences(declared, settings, _found(declared, settings, clients, topics))
         place = settings.bootstrap_servers, settings.internal_topic_prefix
         if place not in others:
-            others[place] = [name for name in known_connectors(clients, topics, settings.internal_topic_prefix) if name not in names]
-    rows += [Difference(name, NO_FILE, found="known to Kafka", note="left alone") for known in others.values() for name in known]
+            others[place] = [
+                name for name in known_connectors(clients, topics, settings.internal_topic_prefix) if name not in names
+            ]
+    rows += [
+        Difference(name, NO_FILE, found="known to Kafka", note="left alone")
+        for known in others.values()
+        for name in known
+    ]
     return rows
 
 
@@ -123,7 +155,9 @@ class Applied:
         return {"connector": self.connector, "action": self.action, "done": self.done}
 
 
-def apply(declared: DeclaredConnector, values: Mapping[str, Any], secrets: Secrets, *, alter_offsets: bool, wait_ms: int) -> list[Applied]:
+def apply(
+    declared: DeclaredConnector, values: Mapping[str, Any], secrets: Secrets, *, alter_offsets: bool, wait_ms: int
+) -> list[Applied]:
     """Bring a connector's state, and with ``alter_offsets`` its offsets, to those of its file. Repeatable.
 
     :param wait_ms: time to wait for the end of a run that is stopped, in milliseconds.
@@ -134,10 +168,16 @@ def apply(declared: DeclaredConnector, values: Mapping[str, Any], secrets: Secre
     done: list[Applied] = []
     for one in differences(declared, settings, found):
         if one.what == STATE:
-            change = request_target_state(settings, secrets, declared.state.upper(), wait_ms if declared.state == "stopped" else 0)
+            change = request_target_state(
+                settings, secrets, declared.state.upper(), wait_ms if declared.state == "stopped" else 0
+            )
             waited = change.after is None or change.after.ended
             done.append(Applied(declared.name, f"target state {declared.state}, was {one.found}", done=waited))
-    wanted = [one for one in declared.offsets if found.started and found.offsets.get((one.name, one.partition)) != one.position]
+    wanted = [
+        one
+        for one in declared.offsets
+        if found.started and found.offsets.get((one.name, one.partition)) != one.position
+    ]
     if wanted and (not alter_offsets or declared.state != "stopped"):
         why = "--alter-offsets is not given" if declared.state == "stopped" else f"its state is {declared.state}"
         done.append(Applied(declared.name, f"{len(wanted)} offsets left as they are: {why}", done=False))
@@ -164,7 +204,9 @@ def _alter(
                     alter(settings, secrets, one.name, one.partition, one.position)
     except (NotStopped, SettingsError, TopicError) as error:
         return [Applied(declared.name, f"offsets: {error}", done=False)]
-    return [Applied(declared.name, f"offset of {one.name}, partition {one.partition}: {one.position}") for one in wanted]
+    return [
+        Applied(declared.name, f"offset of {one.name}, partition {one.partition}: {one.position}") for one in wanted
+    ]
 
 
 def _reach(settings: ConnectorSettings, secrets: Secrets) -> tuple[KafkaClients, Topics]:
@@ -173,7 +215,9 @@ def _reach(settings: ConnectorSettings, secrets: Secrets) -> tuple[KafkaClients,
     return clients, Topics(clients)
 
 
-def _found(declared: DeclaredConnector, settings: ConnectorSettings, clients: KafkaClients, topics: Topics) -> FoundConnector:
+def _found(
+    declared: DeclaredConnector, settings: ConnectorSettings, clients: KafkaClients, topics: Topics
+) -> FoundConnector:
     prefix = settings.internal_topic_prefix
     state = read_connector(clients, topics, prefix, settings.name)
     if state.connector is None:

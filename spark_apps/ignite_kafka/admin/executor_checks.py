@@ -57,9 +57,16 @@ def _on_each_core(context: SparkContext, cores: int, work: Callable[[Iterable[in
 
 def _check(subject: str, seen: Seen, skew: float, found: Diagnosis) -> None:
     for package, reason in seen.missing.items():
-        found.add(subject, FAILED, f"cannot import {package}: {reason}", "Install the library's requirements for the executors' Python.")
+        found.add(
+            subject,
+            FAILED,
+            f"cannot import {package}: {reason}",
+            "Install the library's requirements for the executors' Python.",
+        )
     for server, reason in seen.unreachable.items():
-        found.add(subject, FAILED, f"does not reach {server}: {reason}", "Check the network and firewalls between the two.")
+        found.add(
+            subject, FAILED, f"does not reach {server}: {reason}", "Check the network and firewalls between the two."
+        )
     if abs(skew) > _MOST_SKEW_S:
         what = f"its clock is at least {abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} this one"
         found.add(subject, WARNING, what, "Synchronize the clocks (NTP).")

@@ -8,7 +8,9 @@ from dataclasses import asdict, dataclass, field
 
 from ..errors import IgniteKafkaError
 
-OK, WARNING, FAILED = "ok", "warning", "FAILED"
+OK = "ok"
+WARNING = "warning"
+FAILED = "FAILED"
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,19 @@ def sink_lag(topics: Topics, group: str, names: Iterable[str]) -> dict[str, int]
 
 def source_partitions(backlog: BacklogView) -> list[PartitionLag]:
     """Each partition of a source's caches that has changes to send."""
-    return [PartitionLag(unit.cache, unit.partition, unit.low - 1, unit.high, unit.changes) for unit in backlog.units if unit.changes]
+    return [
+        PartitionLag(unit.cache, unit.partition, unit.low - 1, unit.high, unit.changes)
+        for unit in backlog.units
+        if unit.changes
+    ]
 
 
 def source_lag(backlog: BacklogView) -> dict[str, int]:
     """Changes that a source has not sent yet, by cache."""
-    return {**{cache.cache: 0 for cache in backlog.caches}, **summed((one.name, one.count) for one in source_partitions(backlog))}
+    return {
+        **{cache.cache: 0 for cache in backlog.caches},
+        **summed((one.name, one.count) for one in source_partitions(backlog)),
+    }
 
 
 def summed(counts: Iterable[tuple[str, int]]) -> dict[str, int]:

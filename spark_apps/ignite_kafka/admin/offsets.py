@@ -1,6 +1,7 @@
 """Change or reset offsets while no run of the connector is active, under the transactional ids of its slots.
 
-Opening a slot fences its other users, so that a run that is alive after all, or starts meanwhile, reads its offsets again.
+Opening a slot fences its other users, so that a run that is alive after all, or starts meanwhile, reads its offsets
+again.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ class Reset:
         return asdict(self)
 
 
-def alter(settings: ConnectorSettings, secrets: Secrets, cache: str, partition: int, sent: int, *, force: bool = False) -> Altered:
+def alter(
+    settings: ConnectorSettings, secrets: Secrets, cache: str, partition: int, sent: int, *, force: bool = False
+) -> Altered:
     """Set the highest update number sent of a cache partition; its snapshot is unchanged.
 
     :param force: proceed although the newest run's status record shows no end.
@@ -79,7 +82,12 @@ def alter(settings: ConnectorSettings, secrets: Secrets, cache: str, partition: 
 
 
 def reset(
-    settings: ConnectorSettings, secrets: Secrets, cache: str | None = None, partition: int | None = None, *, force: bool = False
+    settings: ConnectorSettings,
+    secrets: Secrets,
+    cache: str | None = None,
+    partition: int | None = None,
+    *,
+    force: bool = False,
 ) -> Reset:
     """Remove the offsets of a cache partition, a cache or all caches; the next run sends them again. One transaction per slot. Repeatable.
 
@@ -142,7 +150,8 @@ class Hold:
         """
         clients = kafka_clients(settings, secrets)
         clients.check()
-        topics, prefix = Topics(clients), settings.internal_topic_prefix
+        topics = Topics(clients)
+        prefix = settings.internal_topic_prefix
         newest = newest_run(clients, topics, prefix, settings.name)
         if newest.connector is None:
             raise unknown_connector(settings, known_connectors(clients, topics, prefix))
@@ -211,7 +220,9 @@ def _not_ended(connector: str, newest: NewestRun) -> NotStopped:
 
 def _other_direction(connector: str, sink: bool) -> SettingsError:
     if sink:
-        return SettingsError("the connector is a source: it has offsets of caches", "Leave out topic and position.", connector=connector)
+        return SettingsError(
+            "the connector is a source: it has offsets of caches", "Leave out topic and position.", connector=connector
+        )
     return SettingsError(
         "the connector is a sink: its offsets are those of its consumer group",
         f"Give the next position: ignite-kafka offsets reset {connector} --to earliest, latest, a time or an offset, with --topic and "

@@ -17,7 +17,8 @@ from ..state.status import RunStatus, run_id_of, run_of, status_topic
 from ..state.target_state import target_of
 from .target_state import NewestRun
 
-SOURCE, SINK = "Ignite to Kafka", "Kafka to Ignite"
+SOURCE = "Ignite to Kafka"
+SINK = "Kafka to Ignite"
 _HIDDEN = "the text is hidden: log_values is false"
 _POSITIONS = ("cache", "partition", "topic", "offset", "setting")
 _REPORTS = 2  # of the newest run: their difference is the rate
@@ -74,8 +75,8 @@ class ConnectorOverview:
     def shown_error(self, run: RunStatus) -> IgniteKafkaError | None:
         """The error of a run, as people without access to the records may see it; None without one.
 
-        Where the connector's `log_values` is false only the type, the remedy and positions are left. The run hides keys and values itself,
-        but texts of Spark, Ignite and Kafka may quote them too.
+        Where the connector's `log_values` is false only the type, the remedy and positions are left. The run hides keys
+        and values itself, but texts of Spark, Ignite and Kafka may quote them too.
         """
         if run.error is None:
             return None
@@ -106,7 +107,9 @@ class ConnectorOverview:
 def _rates(run: RunStatus, before: RunStatus | None, elapsed_ms: int) -> dict[str, float]:
     """Records of each cache that `run` has and `before` had not, per second."""
     earlier = before.caches if before is not None else {}
-    sent = {name: cache.records - (earlier[name].records if name in earlier else 0) for name, cache in run.caches.items()}
+    sent = {
+        name: cache.records - (earlier[name].records if name in earlier else 0) for name, cache in run.caches.items()
+    }
     return {name: max(0, count) * 1000 / elapsed_ms for name, count in sent.items()} if elapsed_ms > 0 else {}
 
 
@@ -115,7 +118,8 @@ def read_overview(clients: KafkaClients, topics: Topics, prefix: str) -> dict[st
 
     :raises KafkaUnavailable, AuthenticationFailed, TopicError: Kafka did not answer, or refused.
     """
-    configs, status = _Configs(), _Statuses()
+    configs = _Configs()
+    status = _Statuses()
     for topic, fold in ((configs_topic(prefix), configs), (status_topic(prefix), status)):
         if topics.exists(topic):
             for message in read_to_end(clients, topics, topic, [0]):
@@ -172,4 +176,6 @@ class _Statuses:
             self.reports.pop((record.name, run_id), None) if run is None else None
         if run is not None:
             runs[run_id] = run
-            self.reports.setdefault((record.name, run_id), deque(maxlen=_REPORTS)).append(Report(written_ms(message), run))
+            self.reports.setdefault((record.name, run_id), deque(maxlen=_REPORTS)).append(
+                Report(written_ms(message), run)
+            )

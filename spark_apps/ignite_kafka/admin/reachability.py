@@ -35,7 +35,8 @@ def look(places: Mapping[str, tuple[str, ...]], _partition: Iterable[object] = (
 
     :param places: addresses (``host:port``) of each server, of which one is enough.
     """
-    versions, missing = {"Python": platform.python_version()}, {}
+    versions = {"Python": platform.python_version()}
+    missing = {}
     for package in PACKAGES:
         try:
             versions[package] = str(importlib.import_module(package).__version__)
@@ -56,7 +57,8 @@ def merged(seen: Iterable[Seen]) -> dict[str, Seen]:
     by_host: dict[str, Seen] = {}
     for one in seen:
         known = by_host.setdefault(one.host, one)
-        missing, unreachable = {**known.missing, **one.missing}, {**known.unreachable, **one.unreachable}
+        missing = {**known.missing, **one.missing}
+        unreachable = {**known.unreachable, **one.unreachable}
         by_host[one.host] = Seen(one.host, {**known.versions, **one.versions}, missing, unreachable)
     return by_host
 

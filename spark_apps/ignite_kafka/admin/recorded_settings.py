@@ -46,7 +46,13 @@ def connected_by(given: ConnectorSettings, record: ConnectorRecord) -> Connector
     """The settings of a record, with name, prefix and connections of the given ones; raises as :func:`settings_of_newest_run`."""
     direction: type[ConnectorSettings] = SourceSettings if record.is_source else SinkSettings
     own = {
-        name: value for name, value in given.to_dict().items() if TRUST.get(name) == ADDRESS or name in ("name", "internal_topic_prefix")
+        name: value
+        for name, value in given.to_dict().items()
+        if TRUST.get(name) == ADDRESS or name in ("name", "internal_topic_prefix")
     }
-    recorded = {name: value for name, value in record.settings.items() if name in direction.known() and TRUST.get(name) != ADDRESS}
+    recorded = {
+        name: value
+        for name, value in record.settings.items()
+        if name in direction.known() and TRUST.get(name) != ADDRESS
+    }
     return direction.from_dict({**recorded, **own}, {**dict.fromkeys(recorded, _ORIGIN), **given.origin})

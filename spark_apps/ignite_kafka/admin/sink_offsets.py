@@ -1,7 +1,7 @@
 """Set a sink's next offsets while no run is active, in its consumer group and in their copies in the offsets topic.
 
-As in :mod:`.offsets`, each slot's change is one transaction under the slot's transactional id, so that a run that is still alive, or starts
-meanwhile, reads its offsets again and does not overwrite the change.
+As in :mod:`.offsets`, each slot's change is one transaction under the slot's transactional id, so that a run that is
+still alive, or starts meanwhile, reads its offsets again and does not overwrite the change.
 """
 
 from __future__ import annotations
@@ -41,23 +41,35 @@ class Moved:
     def to_dict(self) -> dict[str, object]:
         """JSON-ready form; partitions have the format of Kafka Connect (KIP-875)."""
         rows = [
-            {"partition": {"kafka_topic": topic, "kafka_partition": partition}, "before": None if before < 0 else before, "after": after}
+            {
+                "partition": {"kafka_topic": topic, "kafka_partition": partition},
+                "before": None if before < 0 else before,
+                "after": after,
+            }
             for (topic, partition), (before, after) in sorted(self.offsets.items())
         ]
         return {"offsets": rows}
 
 
 def move(
-    settings: ConnectorSettings, secrets: Secrets, to: str, topic: str | None = None, partition: int | None = None, *, force: bool = False
+    settings: ConnectorSettings,
+    secrets: Secrets,
+    to: str,
+    topic: str | None = None,
+    partition: int | None = None,
+    *,
+    force: bool = False,
 ) -> Moved:
     """Make the next run of a sink continue at another position. Repeatable.
 
-    :param to: ``earliest``, ``latest``, an ISO 8601 time (UTC unless it has an offset), or the offset of the next record.
+    :param to: ``earliest``, ``latest``, an ISO 8601 time (UTC unless it has an offset), or the offset of the next
+        record.
     :param topic: None for all topics that the newest run read.
     :param partition: partition of that topic; None for all. Required with an offset.
     :param force: proceed although the newest run's status record shows no end.
     :raises NotStopped: the newest run has not ended, and ``force`` is False.
-    :raises SettingsError: the connector was never started, is a source, does not read that partition, or cannot continue at that position.
+    :raises SettingsError: the connector was never started, is a source, does not read that partition, or cannot
+        continue at that position.
     :raises TopicError: a topic does not exist.
     :raises Fenced: a newer run has taken over the connector meanwhile.
     """
@@ -94,7 +106,9 @@ def parse_position(text: str) -> int | OffsetSpec:
     except ValueError as error:
         remedy = "Give earliest, latest, a time such as 2025-01-31T12:00:00Z, or the offset of the next record."
         raise SettingsError(f"{text!r} is no place in a topic", remedy) from error
-    since: OffsetSpec = OffsetSpec.for_timestamp(int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000))
+    since: OffsetSpec = OffsetSpec.for_timestamp(
+        int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
+    )
     return since
 
 
@@ -108,9 +122,13 @@ def _places(hold: Hold, topic: str | None, partition: int | None) -> list[TopicP
         remedy = did_you_mean(topic, names) or f"It reads {', '.join(names) or 'none'}."
         raise SettingsError("the connector does not read that topic", remedy, connector=hold.connector, topic=topic)
     counts = hold.topics.counts(names if topic is None else [topic])
-    places = [(name, number) for name, count in counts.items() for number in range(count) if partition in (None, number)]
+    places = [
+        (name, number) for name, count in counts.items() for number in range(count) if partition in (None, number)
+    ]
     if partition is not None and not places:
-        raise SettingsError("the topic has no such partition", "See ignite-kafka offsets show.", topic=topic, partition=partition)
+        raise SettingsError(
+            "the topic has no such partition", "See ignite-kafka offsets show.", topic=topic, partition=partition
+        )
     return places
 
 
@@ -122,7 +140,8 @@ def _offsets(topics: Topics, places: Collection[TopicPartition], to: int | Offse
         return {place: offset if offset >= 0 else ends[place] for place, offset in found.items()}
     starts = topics.offsets(places, OffsetSpec.earliest())
     for topic, partition in places:
-        first, end = starts[topic, partition], ends[topic, partition]
+        first = starts[topic, partition]
+        end = ends[topic, partition]
         if not first <= to <= end:
             remedy = f"The partition has offsets {first} to {end}."
             raise SettingsError(f"offset {to} is outside of the partition", remedy, topic=topic, partition=partition)
@@ -144,12 +163,19 @@ def _write(hold: Hold, offsets: Mapping[TopicPartition, int]) -> Moved:
         for slot, of_slot in sorted(by_slot.items()):
             with hold.opened(slot) as (producer, state):
                 known = hold.topics.group_offsets(hold.group, of_slot)
-                before |= {place: known[place][0] if place in known else _copied(state.by_topic.get(place)) for place in of_slot}
+                before |= {
+                    place: known[place][0] if place in known else _copied(state.by_topic.get(place))
+                    for place in of_slot
+                }
                 producer.begin()
                 topic = hold.offsets_topic(slot)
                 for place, copy in of_slot.items():
-                    producer.produce(topic, PartitionKey(hold.connector, *place).to_json(), copy.to_json(), slot, FORMAT_HEADERS)
-                committed = [TopicPartitionOffset(*place, copy.offset, copy.metadata(topic)) for place, copy in of_slot.items()]
+                    producer.produce(
+                        topic, PartitionKey(hold.connector, *place).to_json(), copy.to_json(), slot, FORMAT_HEADERS
+                    )
+                committed = [
+                    TopicPartitionOffset(*place, copy.offset, copy.metadata(topic)) for place, copy in of_slot.items()
+                ]
                 producer.send_offsets(committed, group.consumer_group_metadata())
                 producer.commit()
     finally:

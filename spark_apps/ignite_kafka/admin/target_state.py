@@ -39,7 +39,9 @@ class NewestRun:
         if state.connector is None:
             return NewestRun(None, max(runs.values(), key=lambda run: run.started_ms, default=None))
         run = runs.get(state.connector.run_id)
-        return NewestRun(state.connector, run if run is not None and run.generation == state.connector.generation else None)
+        return NewestRun(
+            state.connector, run if run is not None and run.generation == state.connector.generation else None
+        )
 
     @property
     def unknown(self) -> bool:
@@ -54,7 +56,11 @@ class NewestRun:
     @property
     def graceful(self) -> bool:
         """Whether the run completed, or stopped on request."""
-        return self.run is not None and self.ended and (self.run.state == COMPLETED or (self.run.state == STOPPED and not self.run.error))
+        return (
+            self.run is not None
+            and self.ended
+            and (self.run.state == COMPLETED or (self.run.state == STOPPED and not self.run.error))
+        )
 
     @property
     def run_id(self) -> str:
@@ -120,10 +126,18 @@ class TargetStateChange:
         """JSON-ready form."""
         found = self.after or self.before
         run = None if found.run is None else asdict(found.run)
-        return {"connector": self.name, "target": self.target, "run": run, "ended": found.ended, "graceful": found.graceful}
+        return {
+            "connector": self.name,
+            "target": self.target,
+            "run": run,
+            "ended": found.ended,
+            "graceful": found.graceful,
+        }
 
 
-def request_target_state(settings: ConnectorSettings, secrets: Secrets, target: str, wait_ms: int = 0) -> TargetStateChange:
+def request_target_state(
+    settings: ConnectorSettings, secrets: Secrets, target: str, wait_ms: int = 0
+) -> TargetStateChange:
     """Request a target state.
 
     :param wait_ms: maximum time to wait for the run's end, in milliseconds; 0: no wait.
@@ -131,7 +145,8 @@ def request_target_state(settings: ConnectorSettings, secrets: Secrets, target: 
     """
     clients = kafka_clients(settings, secrets)
     clients.check()
-    topics, prefix = Topics(clients), settings.internal_topic_prefix
+    topics = Topics(clients)
+    prefix = settings.internal_topic_prefix
     before = newest_run(clients, topics, prefix, settings.name)
     if before.unknown:
         raise unknown_connector(settings, known_connectors(clients, topics, prefix))

@@ -17,7 +17,9 @@ from .given import of_source, secrets_of, settings_by_file_or_name
 
 def add_doctor(added: argparse.ArgumentParser) -> None:
     """Add the arguments of `doctor`, besides those that all commands of a file have."""
-    added.epilog = "exit codes: 0: a run will find what it needs; 1: something that it needs does not work; 2: a setting is wrong"
+    added.epilog = (
+        "exit codes: 0: a run will find what it needs; 1: something that it needs does not work; 2: a setting is wrong"
+    )
     added.add_argument("--master", help="Spark master (default: that of spark-defaults.conf, else local[*,4])")
     added.add_argument("--no-spark", action="store_true", help="start no Spark session: the executors are not asked")
     added.add_argument("--json", action="store_true", help="print JSON")
@@ -37,7 +39,8 @@ class ShowVersion(argparse.Action):
 
 def doctor(arguments: argparse.Namespace) -> int:
     """Ask clusters, registries and executors; returns 1 if something that a run needs does not work."""
-    settings, secrets = settings_by_file_or_name(arguments), secrets_of(arguments)
+    settings = settings_by_file_or_name(arguments)
+    secrets = secrets_of(arguments)
     found = Diagnosis()
     found.add("Here", OK, versions_text(installed_versions()))
     _check_clusters(settings, secrets, found)
@@ -96,7 +99,9 @@ def _check_spark(settings: ConnectorSettings, master: str | None, found: Diagnos
                 check_executors(spark, found)
         except (Py4JError, PySparkException) as error:
             reason = str(error).strip().partition("\n")[0]
-            raise IgniteKafkaError(f"Spark did not start: {reason}", "Check --master and Spark's configuration.") from error
+            raise IgniteKafkaError(
+                f"Spark did not start: {reason}", "Check --master and Spark's configuration."
+            ) from error
 
 
 def text_of(found: Diagnosis) -> str:

@@ -27,7 +27,9 @@ def add_apply(added: argparse.ArgumentParser) -> None:
     """Add the arguments of `apply`, besides those that all commands of a file have."""
     added.add_argument("--json", action="store_true", help="print JSON")
     added.add_argument(
-        "--alter-offsets", action="store_true", help="alter offsets of stopped connectors too; data is then sent again or skipped"
+        "--alter-offsets",
+        action="store_true",
+        help="alter offsets of stopped connectors too; data is then sent again or skipped",
     )
     wait = "time to wait for the end of each run that is stopped, in milliseconds (default: 60000; 0: no wait)"
     added.add_argument("--wait-ms", type=int, default=60_000, metavar="MS", help=wait)
@@ -53,7 +55,13 @@ def validate(arguments: argparse.Namespace) -> int:
     """List connectors and errors of the files; asks no cluster. Returns 2 if a file is broken."""
     folder = read_folder(arguments.file)
     rows = [
-        (one.name, f"{one.file}, line {one.line}", "to Ignite" if _is_sink(one) else "to Kafka", one.state, _schedule(one))
+        (
+            one.name,
+            f"{one.file}, line {one.line}",
+            "to Ignite" if _is_sink(one) else "to Kafka",
+            one.state,
+            _schedule(one),
+        )
         for one in folder.connectors
     ]
     print(table(("connector", "file", "direction", "state", "schedule"), rows))
@@ -111,7 +119,11 @@ def apply(arguments: argparse.Namespace) -> int:
         options = {"alter_offsets": arguments.alter_offsets, "wait_ms": arguments.wait_ms}
         done += declared_state.apply(one, values, hidden, **options)
         if one.list_offsets is not None:
-            done.append(declared_state.Applied(one.name, f"offsets listed in {_list_offsets(one, values, hidden, Path(arguments.file))}"))
+            done.append(
+                declared_state.Applied(
+                    one.name, f"offsets listed in {_list_offsets(one, values, hidden, Path(arguments.file))}"
+                )
+            )
     if arguments.json:
         print(json.dumps([row.to_dict() for row in done], indent=2))
     else:

@@ -39,8 +39,12 @@ def add_name_instead_of_file(added: argparse.ArgumentParser) -> None:
         "--name", metavar="NAME",
         help="instead of FILE: the connector's name. Its newest run gives the settings; --kafka and --ignite the addresses",
     )  # fmt: skip
-    added.add_argument("--settings", metavar="FILE", help="with --name: settings file, if a connection needs more than an address")
-    added.add_argument("--internal-topic-prefix", metavar="PREFIX", help="with --name: internal_topic_prefix of the connector")
+    added.add_argument(
+        "--settings", metavar="FILE", help="with --name: settings file, if a connection needs more than an address"
+    )
+    added.add_argument(
+        "--internal-topic-prefix", metavar="PREFIX", help="with --name: internal_topic_prefix of the connector"
+    )
 
 
 def settings_of(arguments: argparse.Namespace, *, conversion: bool = False) -> ConnectorSettings:
@@ -48,11 +52,14 @@ def settings_of(arguments: argparse.Namespace, *, conversion: bool = False) -> C
 
     :param conversion: check transforms and conditions, too; all errors come at once.
     """
-    return _checked(lambda: _with_conversion(arguments) if conversion else _loaded(arguments, arguments.file).settings())
+    return _checked(
+        lambda: _with_conversion(arguments) if conversion else _loaded(arguments, arguments.file).settings()
+    )
 
 
 def _with_conversion(arguments: argparse.Namespace) -> ConnectorSettings:
-    loaded, found = _loaded(arguments, arguments.file), Findings()
+    loaded = _loaded(arguments, arguments.file)
+    found = Findings()
     with found.check():
         settings = loaded.settings()
     found.errors += conversion_errors(loaded, found.errors)
@@ -78,7 +85,9 @@ def _of_file(arguments: argparse.Namespace) -> ConnectorSettings:
 
 def _recorded(arguments: argparse.Namespace) -> ConnectorSettings:
     if arguments.name is None:
-        raise SettingsError("neither a settings file nor --name is given", "Give FILE, or --name NAME with --kafka and --ignite.")
+        raise SettingsError(
+            "neither a settings file nor --name is given", "Give FILE, or --name NAME with --kafka and --ignite."
+        )
     loaded = _loaded(arguments, arguments.settings)
     missing = [option for option, name in _ADDRESSES.items() if name not in loaded.values]
     if missing:
@@ -125,9 +134,11 @@ def _loaded(arguments: argparse.Namespace, file: str | None) -> LoadedSettings:
 def given_nodes(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the settings of Ignite's addresses that arguments give; None: not given.
 
-    Who names the nodes by ``--ignite`` decides where the login goes: an address map of the file would send it elsewhere.
+    Who names the nodes by ``--ignite`` decides where the login goes: an address map of the file would send it
+    elsewhere.
     """
-    nodes, pairs = getattr(arguments, "ignite", None), getattr(arguments, "ignite_address_map", None)
+    nodes = getattr(arguments, "ignite", None)
+    pairs = getattr(arguments, "ignite_address_map", None)
     return {"ignite_addresses": nodes, "ignite_address_map": [] if nodes is not None and pairs is None else pairs}
 
 

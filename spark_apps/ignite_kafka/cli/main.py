@@ -1,8 +1,8 @@
 """The command `ignite-kafka`: check, plan, run, inspect and control connectors without Airflow.
 
-Exit codes are those of :mod:`ignite_kafka.errors`: 0 success, 1 failure, 2 invalid settings or arguments, 3 fenced by a newer run,
-4 outcome unknown, 130 interrupted. `verify` also has 5: it compared, and something differs. The last line on stderr of a failure is
-``ignite-kafka: <error> <message>``, with ``--json`` a line of JSON.
+Exit codes are those of :mod:`ignite_kafka.errors`: 0 success, 1 failure, 2 invalid settings or arguments, 3 fenced by a
+newer run, 4 outcome unknown, 130 interrupted. `verify` also has 5: it compared, and something differs. The last line on
+stderr of a failure is ``ignite-kafka: <error> <message>``, with ``--json`` a line of JSON.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..common.local_disk import disk_errors
-from ..errors import IgniteKafkaError, Interrupted, SettingsError
+from ..errors import IgniteKafkaError, Interrupted
 from ..runtime import logs
 from ..runtime.spark_conf import require_pyspark
 from ..settings.registry_login import check_registry
@@ -25,8 +25,16 @@ from ..settings.transport_security import check_ignite, check_kafka
 from . import folder, render
 from .arguments import Parser, add_allowed_providers, command_after_interrupt, whole
 from .doctor import ShowVersion, add_doctor, doctor
-from .given import add_name_instead_of_file, of_source, permissions_of, secrets_of, settings_by_file_or_name, settings_of
+from .given import (
+    add_name_instead_of_file,
+    of_source,
+    permissions_of,
+    secrets_of,
+    settings_by_file_or_name,
+    settings_of,
+)
 from .migrate import add_connectors, add_migrate, holds_resources, run_all, validate_all
+from .offset_commands import alter_offsets, backlog_cleanup, backlog_status, resend, reset_offsets, show_offsets
 from .replicate import add_replicate, replicate
 from .settings_table import run_end, settings_table, shown_settings
 from .verify import add_verify
@@ -40,7 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     level = logging.WARNING if arguments.quiet else logging.INFO
     logs.configure(level, "%(levelname)s %(message)s")
     try:
-        command: Callable[[argparse.Namespace], int] = folder.of_folder(arguments, arguments.command.__name__) or arguments.command
+        command: Callable[[argparse.Namespace], int] = (
+            folder.of_folder(arguments, arguments.command.__name__) or arguments.command
+        )
         with disk_errors():
             return command(arguments)
     except IgniteKafkaError as error:
@@ -69,21 +79,51 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("-q", "--quiet", action="store_true", help="log warnings and errors only")
     top.add_argument("--version", action=ShowVersion, help="print the versions of the library and of what it uses here")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    add_connectors(
-        _add_file(commands, "validate", validate, "check a settings file and show its settings and addresses; connects to no cluster")
-    )
+    text = "check a settings file and show its settings and addresses; connects to no cluster"
+    add_connectors(_add_file(commands, "validate", validate, text))
     add_migrate(commands)
-    what = "dry run: show what a run would copy and what is done already; writes nothing"
-    plan_parser = _add_file(commands, "plan", plan, what, or_name=True)
-    plan_parser.add_argument("--snapshot-id", help="the snapshot to plan (default: the last unfinished one, else a new one)")
-    plan_parser.add_argument("--json", action="store_true", help="print JSON")
-    text = "ask Ignite, Kafka, the registry and Spark's executors what a run of the connector would miss; writes nothing"
+    _add_plan(commands)
+    text = (
+        "ask Ignite, Kafka, the registry and Spark's executors what a run of the connector would miss; writes nothing"
+    )
     add_doctor(_add_file(commands, "doctor", doctor, text, or_name=True))
-    folder.add_apply(_add_file(commands, "apply", folder.apply, "bring states and offsets of a folder of connector files to Kafka"))
+    text = "bring states and offsets of a folder of connector files to Kafka"
+    folder.add_apply(_add_file(commands, "apply", folder.apply, text))
+    _add_run(commands)
+    add_replicate(commands)
+    add_verify(
+        _add_file(
+            commands, "verify", verify, "compare topics with caches, key by key; repair what differs", or_name=True
+        )
+    )
+    _add_name(commands, "status", status, "show a connector and its runs")
+    _add_name(commands, "pause", pause, "pause a running connector until it is resumed")
+    _add_name(commands, "resume", resume, "resume a paused connector")
+    stop_parser = _add_name(commands, "stop", stop, "stop a running connector after the current batch")
+    wait = "time to wait for its end, in milliseconds (default: 60000; 0: no wait)"
+    stop_parser.add_argument("--wait-ms", type=whole, default=60_000, metavar="MS", help=wait)
+    _add_offsets(
+        commands.add_parser("offsets", help="offsets of a connector").add_subparsers(required=True, metavar="ACTION")
+    )
+    _add_backlog(commands)
+    return top
+
+
+def _add_plan(commands: Any) -> None:
+    text = "dry run: show what a run would copy and what is done already; writes nothing"
+    plan_parser = _add_file(commands, "plan", plan, text, or_name=True)
+    text = "the snapshot to plan (default: the last unfinished one, else a new one)"
+    plan_parser.add_argument("--snapshot-id", help=text)
+    plan_parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _add_run(commands: Any) -> None:
     run_parser = _add_file(commands, "run", run, "copy the caches to topics, or the topics to caches")
     add_connectors(run_parser)
     run_parser.add_argument("--master", help="Spark master (default: that of spark-defaults.conf, else local[*,4])")
-    run_parser.add_argument("--snapshot-id", help="the snapshot to begin or continue (default: the last unfinished one, else a new one)")
+    run_parser.add_argument(
+        "--snapshot-id", help="the snapshot to begin or continue (default: the last unfinished one, else a new one)"
+    )
     run_parser.add_argument("--run-id", help="key of this run's status record (default: derived from the time)")
     run_parser.add_argument("--json", action="store_true", help="print the run's record as JSON")
     run_parser.add_argument("--mounted-secrets", metavar="FILE", help="secrets file at this path on every executor")
@@ -92,35 +132,32 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="send --secrets to executors although Spark does not authenticate: anyone who reaches the driver's port can read them",
     )
-    add_replicate(commands)
-    add_verify(_add_file(commands, "verify", verify, "compare topics with caches, key by key; repair what differs", or_name=True))
-    _add_name(commands, "status", status, "show a connector and its runs")
-    _add_name(commands, "pause", pause, "pause a running connector until it is resumed")
-    _add_name(commands, "resume", resume, "resume a paused connector")
-    stop_parser = _add_name(commands, "stop", stop, "stop a running connector after the current batch")
-    wait = "time to wait for its end, in milliseconds (default: 60000; 0: no wait)"
-    stop_parser.add_argument("--wait-ms", type=whole, default=60_000, metavar="MS", help=wait)
-    _add_offsets(commands.add_parser("offsets", help="offsets of a connector").add_subparsers(required=True, metavar="ACTION"))
-    _add_backlog(commands)
-    return top
 
 
 def _add_offsets(offsets: Any) -> None:
     _add_name(offsets, "show", show_offsets, "show finished cache partitions and the update numbers sent")
-    alter = _add_name(offsets, "alter", alter_offsets, "set the highest update number sent of a cache partition; only while stopped")
+    alter = _add_name(
+        offsets, "alter", alter_offsets, "set the highest update number sent of a cache partition; only while stopped"
+    )
     alter.add_argument("--cache", required=True, metavar="CACHE")
     alter.add_argument("--partition", required=True, type=whole, metavar="NUMBER")
-    alter.add_argument("--sent", required=True, type=whole, metavar="NUMBER", help="highest update number that counts as sent")
+    alter.add_argument(
+        "--sent", required=True, type=whole, metavar="NUMBER", help="highest update number that counts as sent"
+    )
     text = "remove the offsets of a source, or set the offsets of a sink, for all, one cache or topic, or one partition; only while stopped"
     reset = _add_name(offsets, "reset", reset_offsets, text)
     reset.add_argument("--cache", metavar="CACHE", help="of a source")
     reset.add_argument("--topic", metavar="TOPIC", help="of a sink")
     reset.add_argument("--partition", type=whole, metavar="NUMBER", help="partition of that cache or topic")
     reset.add_argument(
-        "--to", metavar="PLACE", help="where a sink continues: earliest, latest, a time such as 2025-01-31T12:00Z, or an offset"
+        "--to",
+        metavar="PLACE",
+        help="where a sink continues: earliest, latest, a time such as 2025-01-31T12:00Z, or an offset",
     )
     for changing in (alter, reset):
-        changing.add_argument("--force", action="store_true", help="proceed although the newest run has not ended: its driver is dead")
+        changing.add_argument(
+            "--force", action="store_true", help="proceed although the newest run has not ended: its driver is dead"
+        )
 
 
 def _add_backlog(commands: Any) -> None:
@@ -128,12 +165,20 @@ def _add_backlog(commands: Any) -> None:
     resend_parser = commands.add_parser("resend", help=text, description=text)
     resend_parser.add_argument("cache", metavar="CACHE")
     resend_parser.add_argument("partition", metavar="PARTITION", type=whole, nargs="?")
-    resend_parser.add_argument("--name", metavar="NAME", help="the connector's name (default: that of the settings file)")
+    resend_parser.add_argument(
+        "--name", metavar="NAME", help="the connector's name (default: that of the settings file)"
+    )
     _add_connector(resend_parser, resend)
-    backlog = commands.add_parser("backlog", help="the backlog of a connector").add_subparsers(required=True, metavar="ACTION")
+    backlog = commands.add_parser("backlog", help="the backlog of a connector").add_subparsers(
+        required=True, metavar="ACTION"
+    )
     status_parser = _add_name(backlog, "status", backlog_status, "show captured caches and unsent changes")
-    cleanup_parser = _add_name(backlog, "cleanup", backlog_cleanup, "end the capture and destroy the backlog cache of a stopped connector")
-    cleanup_parser.add_argument("--force", action="store_true", help="clean up although the connector did not stop gracefully")
+    cleanup_parser = _add_name(
+        backlog, "cleanup", backlog_cleanup, "end the capture and destroy the backlog cache of a stopped connector"
+    )
+    cleanup_parser.add_argument(
+        "--force", action="store_true", help="clean up although the connector did not stop gracefully"
+    )
     for added in (resend_parser, status_parser, cleanup_parser):
         _add_ignite(added)
 
@@ -151,14 +196,20 @@ def _add_file(
     return _add_common(added, command)
 
 
-def _add_name(commands: Any, name: str, command: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+def _add_name(
+    commands: Any, name: str, command: Callable[[argparse.Namespace], int], text: str
+) -> argparse.ArgumentParser:
     added: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
     added.add_argument("name", metavar="NAME", help="the connector's name")
     return _add_connector(added, command)
 
 
-def _add_connector(added: argparse.ArgumentParser, command: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
-    added.add_argument("--settings", dest="file", metavar="FILE", help="settings file, if a connection needs more than an address")
+def _add_connector(
+    added: argparse.ArgumentParser, command: Callable[[argparse.Namespace], int]
+) -> argparse.ArgumentParser:
+    added.add_argument(
+        "--settings", dest="file", metavar="FILE", help="settings file, if a connection needs more than an address"
+    )
     added.add_argument("--internal-topic-prefix", metavar="PREFIX", help="internal_topic_prefix of the connector")
     added.add_argument("--json", action="store_true", help="print JSON")
     return _add_common(added, command)
@@ -170,7 +221,9 @@ def _add_ignite(added: argparse.ArgumentParser) -> None:
     added.add_argument("--ignite-address-map", metavar="ANNOUNCED=REACHABLE,…", help=text)
 
 
-def _add_common(added: argparse.ArgumentParser, command: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
+def _add_common(
+    added: argparse.ArgumentParser, command: Callable[[argparse.Namespace], int]
+) -> argparse.ArgumentParser:
     added.add_argument("--kafka", metavar="HOST:PORT,…", help="Kafka brokers: bootstrap_servers")
     added.add_argument("--secrets", metavar="FILE", help="JSON file with secrets, readable by its owner only")
     added.add_argument(
@@ -190,7 +243,8 @@ def validate(arguments: argparse.Namespace) -> int:
     """Check settings and, if given, the secrets file."""
     if arguments.connectors:
         return validate_all(arguments)
-    settings, hidden = settings_of(arguments, conversion=True), secrets_of(arguments)
+    settings = settings_of(arguments, conversion=True)
+    hidden = secrets_of(arguments)
     check_kafka(settings, hidden)
     check_ignite(settings, hidden)
     check_registry(settings, hidden)
@@ -207,7 +261,8 @@ def plan(arguments: argparse.Namespace) -> int:
     from .sink_views import SinkPlanView, sink_plan_view
     from .views import PlanView, plan_view
 
-    settings, hidden = settings_by_file_or_name(arguments), secrets_of(arguments)
+    settings = settings_by_file_or_name(arguments)
+    hidden = secrets_of(arguments)
     if isinstance(settings, SinkSettings):
         return render.show(arguments, sink_plan_view(settings, hidden), SinkPlanView.text)
     return render.show(arguments, plan_view(of_source(settings), hidden, arguments.snapshot_id), PlanView.text)
@@ -275,75 +330,6 @@ def _request(arguments: argparse.Namespace, target: str, wait_ms: int = 0) -> in
     change = request_target_state(settings_of(arguments), secrets_of(arguments), target, wait_ms)
     render.show(arguments, change, render.target_state)
     return 0 if change.done else 1
-
-
-def show_offsets(arguments: argparse.Namespace) -> int:
-    """Show offsets: a table by cache, or with --json one line per cache partition."""
-    from .views import offset_lines, offsets_table
-
-    settings, hidden = settings_of(arguments), secrets_of(arguments)
-    if arguments.json:
-        for line in offset_lines(settings, hidden):
-            print(line)
-    else:
-        print(offsets_table(settings, hidden))
-    return 0
-
-
-def alter_offsets(arguments: argparse.Namespace) -> int:
-    """Set the highest update number sent of a cache partition."""
-    from ..admin.offsets import alter
-
-    unit = arguments.cache, arguments.partition, arguments.sent
-    changed = alter(settings_of(arguments), secrets_of(arguments), *unit, force=arguments.force)
-    return render.show(arguments, changed, render.altered_offset)
-
-
-def reset_offsets(arguments: argparse.Namespace) -> int:
-    """Remove offsets of a source, or set offsets of a sink."""
-    from ..admin.offsets import reset
-
-    if arguments.to is not None or arguments.topic is not None:
-        return _move_offsets(arguments)
-    if arguments.partition is not None and arguments.cache is None:
-        raise SettingsError("a partition is given without its cache", "Give --cache too", partition=arguments.partition)
-    done = reset(settings_of(arguments), secrets_of(arguments), arguments.cache, arguments.partition, force=arguments.force)
-    return render.show(arguments, done, render.reset_offsets)
-
-
-def _move_offsets(arguments: argparse.Namespace) -> int:
-    from ..admin.sink_offsets import move
-
-    if arguments.cache is not None:
-        raise SettingsError("--cache is of a source, --topic and --to are of a sink", "Leave out one or the other.", cache=arguments.cache)
-    if arguments.to is None:
-        raise SettingsError("a topic is given without a place", "Give --to: earliest, latest, a time or an offset.", topic=arguments.topic)
-    where = arguments.to, arguments.topic, arguments.partition
-    moved = move(settings_of(arguments), secrets_of(arguments), *where, force=arguments.force)
-    return render.show(arguments, moved, render.moved_offsets)
-
-
-def resend(arguments: argparse.Namespace) -> int:
-    """Have cache partitions sent again."""
-    from ..admin import backlog
-
-    marked = backlog.resend(settings_of(arguments), secrets_of(arguments), arguments.cache, arguments.partition)
-    return render.show(arguments, marked, render.resend)
-
-
-def backlog_status(arguments: argparse.Namespace) -> int:
-    """Show a connector's backlog."""
-    from ..admin import backlog
-
-    return render.show(arguments, backlog.status(settings_of(arguments), secrets_of(arguments)), render.backlog)
-
-
-def backlog_cleanup(arguments: argparse.Namespace) -> int:
-    """Remove a connector's capture and backlog from the nodes."""
-    from ..admin import backlog
-
-    removed = backlog.cleanup(settings_of(arguments), secrets_of(arguments), force=arguments.force)
-    return render.show(arguments, removed, render.cleaned)
 
 
 if __name__ == "__main__":

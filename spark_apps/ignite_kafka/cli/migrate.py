@@ -1,7 +1,7 @@
 """The command `migrate`, and `validate` and `run` of a worker's file with connectors' files.
 
-Several connectors of one `run` are processes of their own, side by side, each with its own Spark driver, because in one session the job of
-a stream would hold the cores that the others wait for. The first that fails ends the others.
+Several connectors of one `run` are processes of their own, side by side, each with its own Spark driver, because in one
+session the job of a stream would hold the cores that the others wait for. The first that fails ends the others.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def add_migrate(commands: Any) -> None:
         nargs="*",
         help="connectors' files: .properties, .json of the REST interface, or .yaml of Strimzi",
     )
-    added.add_argument("--output", metavar="FOLDER", default=".", help="existing folder of the new files (default: this one)")
+    added.add_argument(
+        "--output", metavar="FOLDER", default=".", help="existing folder of the new files (default: this one)"
+    )
     added.add_argument("--ignite", metavar="HOST:PORT,…", help="client connectors of Ignite nodes: ignite_addresses")
     add_allowed_providers(added)
     added.set_defaults(command=migrate)
@@ -74,7 +76,9 @@ def migrate(arguments: argparse.Namespace) -> int:
         stores = [path for path in Path(work).iterdir() if path not in made]
         for path in (*made, *stores):
             if (folder / path.name).exists():
-                raise SettingsError("a file of that name is there already", "Give --output another folder", file=folder / path.name)
+                raise SettingsError(
+                    "a file of that name is there already", "Give --output another folder", file=folder / path.name
+                )
         for path in made:  # a converted store is named in a settings file by where it goes to
             path.write_text(path.read_text().replace(str(work), str(folder.resolve())))
         for path in (*stores, *made):
@@ -82,7 +86,9 @@ def migrate(arguments: argparse.Namespace) -> int:
     for path in (*stores, *made):
         print(f"written: {folder / path.name}")
     for one in done:
-        given = f" --secrets {shlex.quote(str(folder / (one.name + SECRETS_ENDING)))}" if _has_secrets(one.secrets) else ""
+        given = (
+            f" --secrets {shlex.quote(str(folder / (one.name + SECRETS_ENDING)))}" if _has_secrets(one.secrets) else ""
+        )
         print(f"{one.name} runs by: ignite-kafka run {shlex.quote(str(folder / (one.name + '.properties')))}{given}")
         if one.provided:
             print(f"{one.name} has references to config providers, which its run may read with --allow-config-provider")
@@ -120,7 +126,9 @@ def validate_all(arguments: argparse.Namespace) -> int:
 def run_all(arguments: argparse.Namespace) -> int:
     """Run the connectors of a worker's file and connectors' files, each in a process of its own, until all have ended."""
     if arguments.run_id or arguments.snapshot_id or arguments.mounted_secrets:
-        raise SettingsError("--run-id, --snapshot-id and --mounted-secrets are of one connector", "Give one settings file")
+        raise SettingsError(
+            "--run-id, --snapshot-id and --mounted-secrets are of one connector", "Give one settings file"
+        )
     given = secrets.load(Path(arguments.secrets), permissions_of(arguments)) if arguments.secrets else Secrets()
     with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as work:
         done = _migrated(arguments, Path(work))
@@ -166,9 +174,13 @@ def _migrated(arguments: argparse.Namespace, work: Path, *, keep: bool = False) 
     workers = {one.cluster: one for one in read if one.is_worker}
     connectors = [one for one in read if not one.is_worker]
     if not connectors:
-        raise SettingsError("there is no connector's file", "Give the connectors' files after the worker's", file=arguments.file)
+        raise SettingsError(
+            "there is no connector's file", "Give the connectors' files after the worker's", file=arguments.file
+        )
     if len(workers) < len(read) - len(connectors):
-        raise SettingsError("there are two workers' files", "Give one, and after it its connectors' files", file=arguments.file)
+        raise SettingsError(
+            "there are two workers' files", "Give one, and after it its connectors' files", file=arguments.file
+        )
     worker_of = [workers.get(one.cluster, workers.get(None)) for one in connectors]
     pairs = zip(worker_of, connectors, strict=True)
     done = [migrated_of(worker, one, work, arguments.ignite, allowed, keep=keep) for worker, one in pairs]
@@ -179,7 +191,9 @@ def _migrated(arguments: argparse.Namespace, work: Path, *, keep: bool = False) 
             found.errors += conversion_errors(one.loaded, one.findings)
         with found.check():
             if names.count(one.name) > 1 and not one.findings:
-                raise SettingsError("two connectors have one name", "Give each its own", setting="name", value=one.name, file=one.file)
+                raise SettingsError(
+                    "two connectors have one name", "Give each its own", setting="name", value=one.name, file=one.file
+                )
     found.errors = _once(found.errors)
     if found.errors:
         events.emit(events.MISCONFIGURED, reason=f"{len(found.errors)} settings are wrong")
@@ -193,7 +207,8 @@ def _read(paths: Sequence[str]) -> list[GivenFile]:
 
     :raises SettingsError: files cannot be read, or are of another form; all of them at once.
     """
-    found, read = Findings(), list[GivenFile]()
+    found = Findings()
+    read = list[GivenFile]()
     for path in paths:
         with found.check():
             read += read_given(path)

@@ -17,8 +17,11 @@ class ProgressBar:
     """Shows how many parts are done. It shows nothing if it is quiet."""
 
     def __init__(self, stream: TextIO, *, quiet: bool = False, clock: Clock = time.monotonic) -> None:
-        self._stream, self._quiet, self._clock = stream, quiet, clock
-        self._terminal, self._shown = stream.isatty(), False
+        self._stream = stream
+        self._quiet = quiet
+        self._clock = clock
+        self._terminal = stream.isatty()
+        self._shown = False
         self._lines = Interval(_LINE_S, clock)
         self._started = clock()
 

@@ -53,7 +53,11 @@ def _run_state(change: TargetStateChange, found: NewestRun) -> str:
             else f"{found.state}; it follows at its next batch"
         )
     assert found.run is not None
-    error = "" if found.graceful else f", {(found.run.error or {}).get('type', 'no error given')}: see ignite-kafka status {change.name}"
+    error = (
+        ""
+        if found.graceful
+        else f", {(found.run.error or {}).get('type', 'no error given')}: see ignite-kafka status {change.name}"
+    )
     if change.after:
         return f"ended {found.state}{error}"
     return f"had ended before ({found.state}{error}); {_NEXT_START.get(change.target, 'nothing runs')}"
@@ -78,15 +82,21 @@ def moved_offsets(moved: Moved) -> str:
         for (topic, partition), (before, after) in sorted(moved.offsets.items())
     ]
     rest = len(lines) - _MAX_UNITS
-    return "\n".join([*lines[:_MAX_UNITS], *([f"... and {rest:,} partitions more"] if rest > 0 else [])]) or "there is no topic to read"
+    return (
+        "\n".join([*lines[:_MAX_UNITS], *([f"... and {rest:,} partitions more"] if rest > 0 else [])])
+        or "there is no topic to read"
+    )
 
 
 def backlog(view: BacklogView) -> str:
     """The captured caches, and the backlog of each cache partition."""
     head = ("cache", "partition", "changes", "bytes", "low", "high", "marks")
-    rows = [(u.cache, u.partition, u.changes, u.bytes, u.low, u.high, ", ".join(u.marks)) for u in view.units[:_MAX_UNITS]]
+    rows = [
+        (u.cache, u.partition, u.changes, u.bytes, u.low, u.high, ", ".join(u.marks)) for u in view.units[:_MAX_UNITS]
+    ]
     rest = len(view.units) - len(rows)
-    changes, size = sum(u.changes for u in view.units), sum(u.bytes for u in view.units)
+    changes = sum(u.changes for u in view.units)
+    size = sum(u.bytes for u in view.units)
     marked = sum(bool(u.marks) for u in view.units)
     caches = [(c.cache, str(c.incarnation or "gone"), c.partitions) for c in view.caches]
     return "\n".join(

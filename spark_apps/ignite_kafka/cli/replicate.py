@@ -1,6 +1,7 @@
 """The command `replicate`: a source and a sink as one, each in a process of its own.
 
-Two processes, because each has its own Spark driver: in one session the stream's job would hold the cores that the sink's job waits for.
+Two processes, because each has its own Spark driver: in one session the stream's job would hold the cores that the
+sink's job waits for.
 """
 
 from __future__ import annotations
@@ -45,12 +46,16 @@ def add_replicate(commands: Any) -> None:
     text = "copy caches of one Ignite cluster to another through Kafka: a source and a sink as one command"
     added = commands.add_parser("replicate", help=text, description=text)
     added.add_argument(
-        "source", metavar="SOURCE", help="settings file of the source; alone: of both, where source. and sink. are before names of one"
+        "source",
+        metavar="SOURCE",
+        help="settings file of the source; alone: of both, where source. and sink. are before names of one",
     )
     added.add_argument("sink", metavar="SINK", nargs="?", help="settings file of the sink")
     added.add_argument("--master", help="Spark master of both (default: that of spark-defaults.conf, else local[*,4])")
     added.add_argument("--secrets", metavar="FILE", help="JSON file with secrets of the source")
-    added.add_argument("--sink-secrets", metavar="FILE", help="JSON file with secrets of the sink (default: those of the source)")
+    added.add_argument(
+        "--sink-secrets", metavar="FILE", help="JSON file with secrets of the sink (default: those of the source)"
+    )
     insecure = "send the credentials of both also over connections without TLS, or with TLS that does not verify the other side"
     added.add_argument("--allow-insecure-connections", action="store_true", help=insecure)
     add_allowed_providers(added)
@@ -107,12 +112,15 @@ def settings_of_both(
         if sink_file is None
         else (settings_files.load(source_file, allowed), settings_files.load(sink_file, allowed))
     )
-    source, sink = of_source.settings_of(SourceSettings), of_sink.settings_of(SinkSettings)
+    source = of_source.settings_of(SourceSettings)
+    sink = of_sink.settings_of(SinkSettings)
     if source.streams != sink.streams:
         what = f"run_mode of the source is {source.run_mode}, that of the sink {sink.run_mode}"
         raise SettingsError(what, "Set both to once, or both to continuous", setting="run_mode")
     if source.name == sink.name and source.internal_topic_prefix == sink.internal_topic_prefix:
-        raise SettingsError("source and sink have one name", "Give the sink another one", setting="name", value=sink.name)
+        raise SettingsError(
+            "source and sink have one name", "Give the sink another one", setting="name", value=sink.name
+        )
     for name in ("key_converter", "value_converter"):
         if getattr(source, name) != getattr(sink, name):
             what = f"{name} of the source is {getattr(source, name)}, that of the sink {getattr(sink, name)}"
@@ -125,7 +133,11 @@ def _written(settings: ConnectorSettings, folder: str) -> str:
     """A file of complete settings, which hold no secret."""
     path = Path(folder) / f"{'sink' if isinstance(settings, SinkSettings) else 'source'}.json"
     defaults = settings.defaults()
-    given = {name: value for name, value in settings.to_dict().items() if name not in defaults or value != _plain(defaults[name])}
+    given = {
+        name: value
+        for name, value in settings.to_dict().items()
+        if name not in defaults or value != _plain(defaults[name])
+    }
     path.write_text(json.dumps(given))
     return str(path)
 
@@ -191,7 +203,8 @@ class Part:
     """One process of the command. Its lines are printed with its name before them."""
 
     def __init__(self, name: str, command: Sequence[str]) -> None:
-        self.name, self._command = name, command
+        self.name = name
+        self._command = command
         self._process: subprocess.Popen[str] | None = None
         self._reader: threading.Thread | None = None
 
@@ -199,7 +212,12 @@ class Part:
         """Start the process, and a thread that prints its lines."""
         # a session of its own: Ctrl-C of the terminal is for this command, which ends both in order
         self._process = subprocess.Popen(
-            self._command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True
+            self._command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
         )
         self._reader = threading.Thread(target=_print_lines, args=(self.name, self._process.stdout), daemon=True)
         self._reader.start()

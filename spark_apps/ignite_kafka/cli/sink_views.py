@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 
 from confluent_kafka.admin import OffsetSpec
@@ -46,7 +47,10 @@ class SinkPlanView:
 
     def text(self) -> str:
         """Text for a terminal."""
-        rows = [(t.topic, t.partitions, t.cache if t.cache_exists else f"{t.cache}, to be created", t.records) for t in self.topics]
+        rows = [
+            (t.topic, t.partitions, t.cache if t.cache_exists else f"{t.cache}, to be created", t.records)
+            for t in self.topics
+        ]
         head = f"connector {self.connector}, group {self.group}, converter {self.converter}"
         return "\n".join([head, "", table(("topic", "partitions", "cache", "records to read"), rows)])
 
@@ -66,8 +70,12 @@ def sink_plan_view(settings: SinkSettings, secrets: Secrets) -> SinkPlanView:
     copies: dict[TopicPartition, PartitionOffset] = {}
     if control.connector is not None:
         if control.connector.is_source:
-            raise SettingsError("a source connector has this name", "Give the sink another name.", setting="name", value=settings.name)
-        for state in read_slots(clients, topics, settings.internal_topic_prefix, settings.name, control.connector.slots):
+            raise SettingsError(
+                "a source connector has this name", "Give the sink another name.", setting="name", value=settings.name
+            )
+        for state in read_slots(
+            clients, topics, settings.internal_topic_prefix, settings.name, control.connector.slots
+        ):
             copies |= state.by_topic
     plan = with_begins(plan, topics, clients)
     by_partition = {(topic.name, partition): topic for topic in plan.topics for partition in range(topic.partitions)}
@@ -75,14 +83,11 @@ def sink_plan_view(settings: SinkSettings, secrets: Secrets) -> SinkPlanView:
     ends = topics.offsets(partitions, OffsetSpec.latest(), committed=True)
     with ignite_cluster(settings, secrets) as cluster:
         existing = set(cluster.cache_names())
+    left: Counter[str] = Counter()
+    for topic_partition in by_partition:
+        left[topic_partition[0]] += max(0, ends[topic_partition] - starts.offsets[topic_partition])
     previews = tuple(
-        TopicPreview(
-            topic.name,
-            topic.cache,
-            topic.cache in existing,
-            topic.partitions,
-            sum(max(0, ends[topic.name, number] - starts.offsets[topic.name, number]) for number in range(topic.partitions)),
-        )
+        TopicPreview(topic.name, topic.cache, topic.cache in existing, topic.partitions, left[topic.name])
         for topic in plan.topics
     )
     return SinkPlanView(settings.name, settings.group_id, settings.value_converter, previews)

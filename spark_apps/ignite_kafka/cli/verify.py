@@ -37,12 +37,24 @@ def add_verify(added: argparse.ArgumentParser) -> None:
     """Add the arguments of `verify`, besides those that all commands of a file have."""
     added.epilog = _EXIT_CODES
     added.add_argument("--master", help="Spark master (default: that of spark-defaults.conf, else local[*,4])")
-    added.add_argument("--sample", type=_percent, default=100.0, metavar="PERCENT", help="compare about so many percent of the keys only")
+    added.add_argument(
+        "--sample",
+        type=_percent,
+        default=100.0,
+        metavar="PERCENT",
+        help="compare about so many percent of the keys only",
+    )
     thorough = "decode every entry by rows too, not one of 256, to find errors of the codec (JSON only; slow)"
     added.add_argument("--thorough", action="store_true", help=thorough)
-    added.add_argument("--differences", type=whole, default=5, metavar="N", help="differences to show of each cache (default: 5)")
-    added.add_argument("--repair", action="store_true", help="send again, or put again, what differs; only while no run is active")
-    added.add_argument("--force", action="store_true", help="repair although the newest run has not ended: its driver is dead")
+    added.add_argument(
+        "--differences", type=whole, default=5, metavar="N", help="differences to show of each cache (default: 5)"
+    )
+    added.add_argument(
+        "--repair", action="store_true", help="send again, or put again, what differs; only while no run is active"
+    )
+    added.add_argument(
+        "--force", action="store_true", help="repair although the newest run has not ended: its driver is dead"
+    )
     added.add_argument("--json", action="store_true", help="print JSON")
     added.add_argument("--mounted-secrets", metavar="FILE", help="secrets file at this path on every executor")
     unprotected = "send --secrets to executors although Spark does not authenticate"
@@ -72,7 +84,9 @@ def verify_locally(settings: ConnectorSettings, secrets: Secrets, arguments: arg
     require_spark(arguments.master)
     require_java()
     given = Arguments("", arguments.secrets, arguments.mounted_secrets, arguments.ship_secrets_unprotected)
-    options = VerifyOptions(arguments.sample, arguments.thorough, arguments.differences, arguments.repair, arguments.force)
+    options = VerifyOptions(
+        arguments.sample, arguments.thorough, arguments.differences, arguments.repair, arguments.force
+    )
     if options.thorough and isinstance(settings, SinkSettings):
         log.warning("--thorough has no effect on a sink: its entries are not decoded by a converter")
     check_connector(settings, secrets, options)
@@ -91,13 +105,20 @@ def text_of(found: VerifyResult, *, repair: bool) -> str:
     """A table of the caches, and the first differences of each by key."""
     head = (*_COUNTS, *(("repaired",) if repair else ()))
     rows = [
-        (*_counts(one.result), *((one.repaired,) if repair else ()), "yes" if one.result.equal else "repaired" if one.equal else "NO")
+        (
+            *_counts(one.result),
+            *((one.repaired,) if repair else ()),
+            "yes" if one.result.equal else "repaired" if one.equal else "NO",
+        )
         for one in found.caches
     ]
     results = [one.result for one in found.caches]
     examples = [f"{one.cache}: {example}" for one in results for example in one.examples]
     other = [one for one in results if one.other_bytes]
-    examples += [f"{one.cache}: {one.other_bytes} keys of {one.topic} are keys of the cache in other bytes: {_NEW_TOPIC}" for one in other]
+    examples += [
+        f"{one.cache}: {one.other_bytes} keys of {one.topic} are keys of the cache in other bytes: {_NEW_TOPIC}"
+        for one in other
+    ]
     notes = [note for one in found.caches for note in _notes(one, repair=repair)]
     sample = [f"a sample of {found.sample:g} % of the keys"] if found.sample < 100 else []
     return "\n".join([table((*head, "verified"), rows), *sample, *examples, *notes])
@@ -109,9 +130,12 @@ def _counts(one: Verified) -> tuple[object, ...]:
 
 def _notes(one: Judged, *, repair: bool) -> list[str]:
     """Notes that explain the counts of a cache."""
-    result, notes = one.result, []
+    result = one.result
+    notes = []
     if result.skipped:
         notes.append(f"{result.cache}: {result.skipped} skipped by error_handling_policy")
     if repair and result.skipped and result.unexpected and not one.equal:
-        notes.append(f"{result.cache}: no tombstones were sent, because a key without an entry may be one of those that were skipped")
+        notes.append(
+            f"{result.cache}: no tombstones were sent, because a key without an entry may be one of those that were skipped"
+        )
     return notes

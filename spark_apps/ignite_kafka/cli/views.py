@@ -37,8 +37,8 @@ _UNDECIDED = 0  # slots of a connector that has not run yet; Spark's cores decid
 class CachePreview:
     """A cache of a plan. ``topic_partitions`` is None if the broker's default applies.
 
-    ``replication_factor`` is that of a topic that will be created; None: the broker's default, or the topic exists. ``override`` is the
-    expression of setting `overrides` that applies to the cache.
+    ``replication_factor`` is that of a topic that will be created; None: the broker's default, or the topic exists.
+    ``override`` is the expression of setting `overrides` that applies to the cache.
     """
 
     cache: str
@@ -74,10 +74,20 @@ class PlanView:
         override = ("override",) if any(c.override for c in self.caches) else ()
         head = ("cache", "topic", "topic partitions", "units", "done", "records sent", *override)
         rows = [
-            (c.cache, c.topic, _partitions(c), c.units, c.units_done, c.records_done, *((c.override or "",) if override else ()))
+            (
+                c.cache,
+                c.topic,
+                _partitions(c),
+                c.units,
+                c.units_done,
+                c.records_done,
+                *((c.override or "",) if override else ()),
+            )
             for c in self.caches
         ]
-        tasks = f"at most {self.tasks} tasks" if self.tasks else "as many tasks as Spark has cores, at most one per slot"
+        tasks = (
+            f"at most {self.tasks} tasks" if self.tasks else "as many tasks as Spark has cores, at most one per slot"
+        )
         slots = f"{self.slots} slots" if self.slots else "slots: two per Spark core"
         done = sum(c.units_done for c in self.caches)
         return "\n".join(
@@ -93,7 +103,9 @@ class PlanView:
 def _partitions(cache: CachePreview) -> str:
     if cache.topic_exists:
         return str(cache.topic_partitions)
-    count, copies = (_DEFAULT if number is None else str(number) for number in (cache.topic_partitions, cache.replication_factor))
+    count, copies = (
+        _DEFAULT if number is None else str(number) for number in (cache.topic_partitions, cache.replication_factor)
+    )
     return f"{count}, replication factor {copies}, to be created"
 
 
@@ -119,7 +131,8 @@ def plan_view(settings: SourceSettings, secrets: Secrets, snapshot_id: str | Non
             check_plan(plan, last, clients, topics)
             kind = "complete" if last.complete else "unfinished"
         else:
-            plan, kind = make_plan(settings, cluster, topics, chosen or _NEW, slots), "new"
+            plan = make_plan(settings, cluster, topics, chosen or _NEW, slots)
+            kind = "new"
             report_unmatched(settings, [cache.name for cache in plan.caches])
             ended = state.ended.get(chosen or "")
             kind = ("complete" if ended["complete"] else f"superseded by {ended['superseded_by']}") if ended else kind
@@ -143,7 +156,9 @@ def _preview(plan: TransferPlan, kind: str, clients: KafkaClients, topics: Topic
             cache.topic,
             cache.topic in existing,
             existing.get(cache.topic) or cache.topic_partitions or None,
-            _known(plan.settings.of(cache.name).new_topic(cache.topic).replication_factor) if cache.topic not in existing else None,
+            _known(plan.settings.of(cache.name).new_topic(cache.topic).replication_factor)
+            if cache.topic not in existing
+            else None,
             cache.partitions,
             units[cache.name],
             records[cache.name],
@@ -153,8 +168,18 @@ def _preview(plan: TransferPlan, kind: str, clients: KafkaClients, topics: Topic
     )
     limit = plan.settings.tasks_max
     tasks = min(plan.slots or limit, limit) if limit else None
-    converter, slots = plan.settings.value_converter, plan.slots or None
-    return PlanView(plan.connector, plan.snapshot_id, kind, converter, slots, tasks, sum(cache.partitions for cache in plan.caches), caches)
+    converter = plan.settings.value_converter
+    slots = plan.slots or None
+    return PlanView(
+        plan.connector,
+        plan.snapshot_id,
+        kind,
+        converter,
+        slots,
+        tasks,
+        sum(cache.partitions for cache in plan.caches),
+        caches,
+    )
 
 
 @dataclass(frozen=True)
@@ -172,7 +197,8 @@ class StatusView:
 
     def to_dict(self) -> dict[str, object]:
         """JSON-ready form."""
-        connector, snapshot = self.control.connector, self.control.snapshot
+        connector = self.control.connector
+        snapshot = self.control.snapshot
         shown = None if snapshot is None else {"id": snapshot.id, "complete": snapshot.complete}
         return {
             "connector": None if connector is None else asdict(connector),
@@ -188,10 +214,13 @@ class StatusView:
 
     def text(self) -> str:
         """Text for a terminal."""
-        connector, snapshot = self.control.connector, self.control.snapshot
+        connector = self.control.connector
+        snapshot = self.control.snapshot
         lines = []
         if connector is not None:
-            lines.append(f"generation {connector.generation}, {connector.slots} slots, target state {self.target or RUNNING}")
+            lines.append(
+                f"generation {connector.generation}, {connector.slots} slots, target state {self.target or RUNNING}"
+            )
         if snapshot is not None:
             lines.append(f"last snapshot {snapshot.id}: {'complete' if snapshot.complete else 'not finished'}")
         lost = None if self.silent_s is None else self._newest_id
@@ -209,7 +238,15 @@ def _run_row(run: RunStatus) -> tuple[object, ...]:
     started = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(run.started_ms / 1000))
     seconds = "" if run.ended_ms is None else f"{(run.ended_ms - run.started_ms) / 1000:.1f}"
     error = "" if run.error is None else f"{run.error.get('type')}: {IgniteKafkaError.from_dict(dict(run.error))}"
-    return run.run_id, run.state, run.snapshot_id, started, seconds, sum(cache.records for cache in run.caches.values()), error
+    return (
+        run.run_id,
+        run.state,
+        run.snapshot_id,
+        started,
+        seconds,
+        sum(cache.records for cache in run.caches.values()),
+        error,
+    )
 
 
 def status_view(settings: ConnectorSettings, secrets: Secrets) -> StatusView:
@@ -219,7 +256,8 @@ def status_view(settings: ConnectorSettings, secrets: Secrets) -> StatusView:
     """
     clients = kafka_clients(settings, secrets)
     clients.check()
-    topics, prefix = Topics(clients), settings.internal_topic_prefix
+    topics = Topics(clients)
+    prefix = settings.internal_topic_prefix
     control = read_connector(clients, topics, prefix, settings.name)
     runs = read_runs(clients, prefix, settings.name)
     newest = NewestRun.of(control, runs)
@@ -271,12 +309,20 @@ def offsets_table(settings: ConnectorSettings, secrets: Secrets) -> str:
     if positions:
         return table(("topic", "partition", "next offset", "topic id"), sorted(positions))
     rows = [(*place, *count, _span(highest[place])) for place, count in sorted(counts.items())]
-    return table(("cache", "snapshot", "incarnation", "units done", "records", "units streamed", "numbers sent up to"), rows)
+    return table(
+        ("cache", "snapshot", "incarnation", "units done", "records", "units streamed", "numbers sent up to"), rows
+    )
 
 
 def _span(highest: Sequence[int]) -> str:
     """Lowest and highest of some numbers."""
-    return "" if not highest else f"{min(highest):,}" if min(highest) == max(highest) else f"{min(highest):,} … {max(highest):,}"
+    return (
+        ""
+        if not highest
+        else f"{min(highest):,}"
+        if min(highest) == max(highest)
+        else f"{min(highest):,} … {max(highest):,}"
+    )
 
 
 def run_table(run: RunStatus) -> str:

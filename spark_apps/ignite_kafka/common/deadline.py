@@ -42,7 +42,8 @@ class Interval:
     """
 
     def __init__(self, seconds: float, clock: Clock = time.monotonic) -> None:
-        self._seconds, self._clock = seconds, clock
+        self._seconds = seconds
+        self._clock = clock
         self._next = Deadline.after(seconds, clock)
 
     def due(self) -> bool:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-SEQUENCE, INTEGER, OCTETS, OID = 0x30, 0x02, 0x04, 0x06
+SEQUENCE = 0x30
+INTEGER = 0x02
+OCTETS = 0x04
+OID = 0x06
 MAX_DEPTH = 24
 _LONGEST_LENGTH = 4
 
@@ -24,14 +27,17 @@ def items(data: bytes, start: int = 0, end: int | None = None) -> Iterator[tuple
 def _head(data: bytes, start: int, end: int) -> tuple[int, int, int]:
     if end - start < 2:
         raise ValueError("an element is cut off")
-    tag, length, start = data[start], data[start + 1], start + 2
+    tag = data[start]
+    length = data[start + 1]
+    start = start + 2
     if tag & 0x1F == 0x1F:
         raise ValueError("a tag has several bytes")
     if length & 0x80:
         size = length & 0x7F
         if not 1 <= size <= _LONGEST_LENGTH or end - start < size:
             raise ValueError("a length is indefinite, too long or cut off")
-        length, start = int.from_bytes(data[start : start + size], "big"), start + size
+        length = int.from_bytes(data[start : start + size], "big")
+        start = start + size
     if length > end - start:
         raise ValueError("an element is longer than what holds it")
     return tag, start, start + length

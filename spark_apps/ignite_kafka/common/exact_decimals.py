@@ -1,8 +1,8 @@
 """Casts to decimals that fail where a value does not fit.
 
-Arrow 26 multiplies by the power of ten between two scales in 128 or 256 bits, and compares only the order of both numbers: a product that
-wraps around is taken for the value. It does so for decimals, texts and JSON numbers. Casts to a smaller scale, and from decimal256 to
-decimal128 at one scale, are checked.
+Arrow 26 multiplies by the power of ten between two scales in 128 or 256 bits, and compares only the order of both
+numbers: a product that wraps around is taken for the value. It does so for decimals, texts and JSON numbers. Casts to a
+smaller scale, and from decimal256 to decimal128 at one scale, are checked.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ def exact_cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
 def _fit(texts: pa.StringArray, kind: pa.DataType) -> bool:
     """Whether a type certainly holds the numbers of texts: by their lengths alone, and if none has an exponent."""
     longest = pc.max(pc.binary_length(texts)).as_py() or 0
-    return longest <= kind.precision - max(kind.scale, 0) and not pc.any(pc.match_substring(texts, "E", ignore_case=True)).as_py()
+    return (
+        longest <= kind.precision - max(kind.scale, 0)
+        and not pc.any(pc.match_substring(texts, "E", ignore_case=True)).as_py()
+    )
 
 
 def _decimal(text: str) -> Decimal:

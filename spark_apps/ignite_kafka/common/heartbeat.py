@@ -1,9 +1,9 @@
 """The watchdog of a Spark task: a Python worker that gives no sign of life ends, and its error says where it stood.
 
-Every call of a task that may wait has a timeout; a library may not keep it. Signs of life are replies of nodes, records that brokers take,
-batches, calls of user functions, and retries: :func:`beat` is called with each. faulthandler's timer needs no GIL, so it also ends a worker
-whose call holds it.
-Spark reads the stacks that the timer writes, makes them part of the task's error, and starts the task again.
+Every call of a task that may wait has a timeout; a library may not keep it. Signs of life are replies of nodes, records
+that brokers take, batches, calls of user functions, and retries: :func:`beat` is called with each. faulthandler's timer
+needs no GIL, so it also ends a worker whose call holds it. Spark reads the stacks that the timer writes, makes them
+part of the task's error, and starts the task again.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ def watched(seconds: float, report: Callable[[], None] = lambda: None) -> Iterat
     """
     global _watch
     folder = os.environ.get(_SPARK_READS)
-    log = open(os.path.join(folder, str(os.getpid())), "a") if folder else sys.stderr  # noqa: SIM115  # faulthandler writes to it later
+    # faulthandler writes to it later
+    log = open(os.path.join(folder, str(os.getpid())), "a") if folder else sys.stderr  # noqa: SIM115
     started = _watch = _Watch(seconds, log, report)
     try:
         started.beat()

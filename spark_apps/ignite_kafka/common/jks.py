@@ -1,7 +1,8 @@
 """Reader of Java's key stores of form JKS.
 
-The form is that of ``sun.security.provider.JavaKeyStore`` and ``KeyProtector`` of OpenJDK: big-endian entries, a SHA-1 digest over
-password, a constant and the entries; private keys by a stream of SHA-1. No maintained library reads it: pyjks had its last release in 2020.
+The form is that of ``sun.security.provider.JavaKeyStore`` and ``KeyProtector`` of OpenJDK: big-endian entries, a SHA-1
+digest over password, a constant and the entries; private keys by a stream of SHA-1. No maintained library reads it:
+pyjks had its last release in 2020.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from . import der
 MAGIC = bytes.fromhex("feedfeed")
 _PHRASE = b"Mighty Aphrodite"
 _DIGEST_BYTES = 20
-_KEY, _CERTIFICATE = 1, 2
+_KEY = 1
+_CERTIFICATE = 2
 _PROTECTED = bytes.fromhex("2b060104012a021101 01".replace(" ", ""))  # 1.3.6.1.4.1.42.2.17.1.1
 _CUT = "it is cut off or damaged"
 
@@ -49,10 +51,13 @@ def read(data: bytes, password: str) -> list[Entry]:
     if len(data) < 12 + _DIGEST_BYTES or data[:4] != MAGIC:
         raise ValueError("it is no JKS store")
     body = data[:-_DIGEST_BYTES]
-    if password and not hmac.compare_digest(hashlib.sha1(_utf16(password) + _PHRASE + body).digest(), data[-_DIGEST_BYTES:]):
+    if password and not hmac.compare_digest(
+        hashlib.sha1(_utf16(password) + _PHRASE + body).digest(), data[-_DIGEST_BYTES:]
+    ):
         raise WrongPassword("the password is wrong, or the file is damaged")
     reader = _Reader(body, 4)
-    version, count = reader.number(), reader.number()
+    version = reader.number()
+    count = reader.number()
     if version not in (1, 2):
         raise ValueError(f"it has the unknown version {version}")
     entries = [_entry(reader, version) for _ in range(min(count, len(body)))]
@@ -62,7 +67,8 @@ def read(data: bytes, password: str) -> list[Entry]:
 
 
 def _entry(reader: _Reader, version: int) -> Entry:
-    tag, alias = reader.number(), reader.text()
+    tag = reader.number()
+    alias = reader.text()
     reader.take(8)  # when it was made
     if tag == _CERTIFICATE:
         return Entry(alias, [reader.certificate(version)])
@@ -79,8 +85,11 @@ def private_key(protected: bytes, password: str) -> bytes:
     :raises ValueError: the key is encrypted in another way.
     """
     sealed = _sealed(protected)
-    salt, text, digest = sealed[:_DIGEST_BYTES], sealed[_DIGEST_BYTES:-_DIGEST_BYTES], sealed[-_DIGEST_BYTES:]
-    secret, stream = _utf16(password), bytearray()
+    salt = sealed[:_DIGEST_BYTES]
+    text = sealed[_DIGEST_BYTES:-_DIGEST_BYTES]
+    digest = sealed[-_DIGEST_BYTES:]
+    secret = _utf16(password)
+    stream = bytearray()
     block = salt
     while len(stream) < len(text):
         block = hashlib.sha1(secret + block).digest()

@@ -1,8 +1,7 @@
 """Java's key and trust stores, JKS and PKCS#12, as PEM texts, which librdkafka and Python's TLS read.
 
-``cryptography`` reads keys and certificates; :mod:`.jks` and :mod:`.pkcs12` read the stores. A store is read where a connection is made,
-once in a process.
-Every error names the file and never shows its content.
+``cryptography`` reads keys and certificates; :mod:`.jks` and :mod:`.pkcs12` read the stores. A store is read where a
+connection is made, once in a process. Every error names the file and never shows its content.
 """
 
 from __future__ import annotations
@@ -26,7 +25,9 @@ MAX_STORE_BYTES = 4 << 20
 FORMS = ("JKS", "PKCS12", "PEM")
 _JCEKS = bytes.fromhex("cececece")
 _ONE_KEY = "Export the key that the other side accepts: keytool -importkeystore -srcalias ALIAS -deststoretype PKCS12"
-_ONLY_TRUSTED = "Put the authorities alone into a trust store: keytool -importcert -alias CA -file CA.pem -keystore TRUST.p12"
+_ONLY_TRUSTED = (
+    "Put the authorities alone into a trust store: keytool -importcert -alias CA -file CA.pem -keystore TRUST.p12"
+)
 _REWRITE = "Write it anew: keytool -importkeystore -srckeystore FILE -destkeystore NEW.p12 -deststoretype PKCS12"
 
 
@@ -65,7 +66,9 @@ def trusted(path: str | Path, password: str, setting: str) -> str:
     now = datetime.datetime.now(datetime.timezone.utc)
     if not any(one.not_valid_after_utc >= now for one in found):
         what = "the trust store has no certificate" if not found else "every certificate of the trust store has expired"
-        raise SettingsError(what, "Check that it is the right file: keytool -list -v -keystore FILE", setting=setting, file=path)
+        raise SettingsError(
+            what, "Check that it is the right file: keytool -list -v -keystore FILE", setting=setting, file=path
+        )
     return _pem(found)
 
 
@@ -73,11 +76,12 @@ def key_pair(path: str | Path, password: str, key_password: str, setting: str) -
     """The private key of a key store, and its certificates.
 
     :param key_password: of the key; empty: that of the store.
-    :raises SettingsError: the file is no store, a password is wrong, there is not exactly one private key, or its certificate is not valid
-        today.
+    :raises SettingsError: the file is no store, a password is wrong, there is not exactly one private key, or its
+        certificate is not valid today.
     """
     chain, key = _opened(str(path), password, key_password or password, _stamp(path, setting), setting, True)
-    own, now = chain[0], datetime.datetime.now(datetime.timezone.utc)
+    own = chain[0]
+    now = datetime.datetime.now(datetime.timezone.utc)
     if not own.not_valid_before_utc <= now <= own.not_valid_after_utc:
         state = "has expired" if now > own.not_valid_after_utc else "is not valid yet"
         what = f"the certificate of the key store {state}: it is valid from {own.not_valid_before_utc:%F} to {own.not_valid_after_utc:%F}"
@@ -86,7 +90,9 @@ def key_pair(path: str | Path, password: str, key_password: str, setting: str) -
 
 
 @functools.lru_cache(maxsize=16)
-def _opened(path: str, password: str, key_password: str, _stamp: Any, setting: str, key: bool) -> tuple[Sequence[x509.Certificate], str]:
+def _opened(
+    path: str, password: str, key_password: str, _stamp: Any, setting: str, key: bool
+) -> tuple[Sequence[x509.Certificate], str]:
     """Certificates, and the key as PEM if it is wanted: once for each state of a file."""
     try:
         data = _read(path, MAX_STORE_BYTES + 1)
@@ -94,7 +100,11 @@ def _opened(path: str, password: str, key_password: str, _stamp: Any, setting: s
             raise ValueError(f"it has more than {MAX_STORE_BYTES >> 20} MiB (MAX_STORE_BYTES)")
         read = _read_jks if data[:4] == jks.MAGIC else _read_pkcs12 if _is_pfx(data) else None
         if read is None:
-            raise ValueError("it is JCEKS, and only JKS and PKCS#12 are read" if data[:4] == _JCEKS else "it is neither JKS nor PKCS#12")
+            raise ValueError(
+                "it is JCEKS, and only JKS and PKCS#12 are read"
+                if data[:4] == _JCEKS
+                else "it is neither JKS nor PKCS#12"
+            )
         return read(data, password, key_password, key)
     except jks.WrongPassword as error:
         remedy = "Check the password of the store; keytool -list -keystore FILE asks for it, and -importkeystore also for that of a key"
@@ -166,7 +176,9 @@ def _stamp(path: str | Path, setting: str) -> tuple[int, int, int]:
     try:
         found = os.stat(path)
     except OSError as error:
-        raise SettingsError(f"the key store cannot be read: {error.strerror}", "Check its path", setting=setting, file=path) from error
+        raise SettingsError(
+            f"the key store cannot be read: {error.strerror}", "Check its path", setting=setting, file=path
+        ) from error
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 

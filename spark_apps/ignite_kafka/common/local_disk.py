@@ -1,6 +1,7 @@
 """Local folders that cannot be written, as one named error with path and free bytes: full, over quota, or read-only.
 
-Spark gives failures of its Java side, and of Python workers, as text. So there are two forms: an ``OSError``, and such a text.
+Spark gives failures of its Java side, and of Python workers, as text. So there are two forms: an ``OSError``, and such
+a text.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ _REASONS = {errno.ENOSPC: "has no space left", errno.EDQUOT: "is over the user's
 _IN_TEXT = re.compile("|".join(f"(?P<e{number}>{re.escape(os.strerror(number))})" for number in _REASONS))
 _OF_PYTHON = re.compile(r"\[Errno \d+\] [^:\n]{1,80}: '([^'\n]{1,1000})'")
 _OF_JAVA = re.compile(r"(/[^\s():]{1,1000}) \(")
-_NO_FOLDER = re.compile(r"(?:Failed to create a temp directory \(under |No usable temporary directory found in )([^\n)]{1,1000})")
+_NO_FOLDER = re.compile(
+    r"(?:Failed to create a temp directory \(under |No usable temporary directory found in )([^\n)]{1,1000})"
+)
 _TEMPORARY = "TMPDIR"
 TEMPORARY_REMEDY = f"Free space there, or set the environment variable {_TEMPORARY} to a folder with space."
-SPARK_REMEDY = (
-    "Free space there on each host of Spark, or set spark.local.dir (on YARN and Kubernetes: their own folders) to one with space."
-)
+SPARK_REMEDY = "Free space there on each host of Spark, or set spark.local.dir (on YARN and Kubernetes: their own folders) to one with space."
 
 
 @contextmanager
@@ -74,7 +75,10 @@ def _of_error(error: OSError, folder: str | None, remedy: str) -> LocalDiskFull 
 
 def _full(path: str, reason: str, remedy: str) -> LocalDiskFull:
     return LocalDiskFull(
-        f"a local file could not be written: the file system of {path} {reason}", remedy, path=path, free_bytes=_free(path)
+        f"a local file could not be written: the file system of {path} {reason}",
+        remedy,
+        path=path,
+        free_bytes=_free(path),
     )
 
 

@@ -1,9 +1,10 @@
 """Regular expressions for names, matched without backtracking, in a bounded number of steps.
 
-Python's matcher takes exponential time for expressions such as ``(a+)+b`` and holds the interpreter's lock meanwhile: one expression of a
-sensor would stop every trigger of its process. Here each pair of a step of the expression and a position in the name is visited once.
-Parsing, character classes and anchors are Python's, so expressions have the same meaning. Expressions that cannot be matched this way are
-refused: back references, possessive quantifiers, atomic groups and conditions on groups.
+Python's matcher takes exponential time for expressions such as ``(a+)+b`` and holds the interpreter's lock meanwhile:
+one expression of a sensor would stop every trigger of its process. Here each pair of a step of the expression and a
+position in the name is visited once. Parsing, character classes and anchors are Python's, so expressions have the same
+meaning. Expressions that cannot be matched this way are refused: back references, possessive quantifiers, atomic groups
+and conditions on groups.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ MAX_STEPS = 5_000
 MAX_VISITS = 1_000_000  # about a second
 _ONE_CHARACTER = {regex_constants.LITERAL, regex_constants.NOT_LITERAL, regex_constants.ANY, regex_constants.IN}
 _REPEATS = {regex_constants.MAX_REPEAT, regex_constants.MIN_REPEAT}
-_COUNTED = re.compile(r"\{[01](?:,1)?\}")  # Java loops over a part that is repeated at most once by a count, but not by a question mark
+_COUNTED = re.compile(
+    r"\{[01](?:,1)?\}"
+)  # Java loops over a part that is repeated at most once by a count, but not by a question mark
 _WRAPPED = re.compile(
     r"\(\?:(?:\s|#.*\n)*\("
 )  # (?:(a))* is no group that is repeated itself, but the parser returns what it returns for (a)*
@@ -33,7 +36,10 @@ _REFUSED = {
     regex_constants.GROUPREF_EXISTS: "a condition on a group",
 }
 if sys.version_info >= (3, 11):  # Python 3.10 cannot parse them
-    _REFUSED |= {regex_constants.ATOMIC_GROUP: "an atomic group", regex_constants.POSSESSIVE_REPEAT: "a possessive quantifier"}
+    _REFUSED |= {
+        regex_constants.ATOMIC_GROUP: "an atomic group",
+        regex_constants.POSSESSIVE_REPEAT: "a possessive quantifier",
+    }
 
 
 @dataclass
@@ -50,7 +56,9 @@ class _Match:
     def visit(self) -> None:
         self.visits += 1
         if self.visits > MAX_VISITS:
-            raise ValueError(f"matching it takes more than {MAX_VISITS} steps with a name of {len(self.text)} characters")
+            raise ValueError(
+                f"matching it takes more than {MAX_VISITS} steps with a name of {len(self.text)} characters"
+            )
 
 
 _Test = Callable[[_Match, int], object]
@@ -75,8 +83,10 @@ class _Step:
 class NamePattern:
     """A compiled expression.
 
-    ``group_count`` is the number of its groups, ``group_numbers`` the number of each named one, and ``unclear`` the groups whose text
-    :meth:`groups` does not find as Java does: groups in lookaheads and lookbehinds, groups within a repeated part (a group that is repeated
+    ``group_count`` is the number of its groups, ``group_numbers`` the number of each named one, and ``unclear`` the
+    groups whose text
+    :meth:`groups` does not find as Java does: groups in lookaheads and lookbehinds, groups within a repeated part (a
+        group that is repeated
     itself is found), and all groups if a repeated part may be empty.
 
     :raises re.error: it is no regular expression.
@@ -91,11 +101,13 @@ class NamePattern:
             parsed = regex_parser.parse(expression, flags)
             self._steps = [_Step()]  # the first is where a match ends
             self._tests: dict[tuple[str, int], _Test] = {}
-            self.group_count, self.group_numbers = parsed.state.groups - 1, dict(parsed.state.groupdict)
+            self.group_count = parsed.state.groups - 1
+            self.group_numbers = dict(parsed.state.groupdict)
             self.unclear: set[int] = set()
             self._compiled: set[int] = set()  # groups of the part that is being compiled
             self._repeats = 0  # repeats around it
-            self._counted, self._wrapped = _COUNTED.search(expression) is not None, _WRAPPED.search(expression) is not None
+            self._counted = _COUNTED.search(expression) is not None
+            self._wrapped = _WRAPPED.search(expression) is not None
             self._entry = self._sequence(parsed, 0, parsed.state.flags)
         except RecursionError:
             raise ValueError("its groups are nested too deeply") from None
@@ -110,11 +122,13 @@ class NamePattern:
     def groups(self, text: str) -> list[str | None] | None:
         """The text of each group of the match that a backtracking matcher finds, the whole text first; None: the text does not match.
 
-        Depth first, in the order in which a backtracking matcher tries; a pair of step and position that failed is not tried again.
+        Depth first, in the order in which a backtracking matcher tries; a pair of step and position that failed is not
+        tried again.
 
         :raises ValueError: matching the text takes too many steps.
         """
-        match, start = _Match(text), (self._entry, 0)
+        match = _Match(text)
+        start = (self._entry, 0)
         before: dict[tuple[int, int], tuple[int, int]] = {}
         waiting = [(start, start)]
         while waiting:
@@ -130,7 +144,9 @@ class NamePattern:
                 waiting.extend(((following, position), state) for following in reversed(self._steps[number].follow))
         return None
 
-    def _marked(self, text: str, state: tuple[int, int], before: dict[tuple[int, int], tuple[int, int]]) -> list[str | None]:
+    def _marked(
+        self, text: str, state: tuple[int, int], before: dict[tuple[int, int], tuple[int, int]]
+    ) -> list[str | None]:
         """Texts of the groups, from the last mark of each on the way to the state."""
         marks: dict[int, int] = {}
         while before[state] != state:
@@ -151,7 +167,9 @@ class NamePattern:
 
     def _ends(self, match: _Match, entry: int, start: int) -> set[int]:
         """Positions at which matches from a start position can end."""
-        seen, waiting, ends = {(entry, start)}, [(entry, start)], set()
+        seen = {(entry, start)}
+        waiting = [(entry, start)]
+        ends = set()
         while waiting:
             match.visit()
             number, position = waiting.pop()
@@ -187,10 +205,17 @@ class NamePattern:
         if operation in _REPEATS:
             least, most, items = argument
             if items.getwidth()[0] == 0 and most > 1:
-                self.unclear.update(range(1, self.group_count + 1))  # how often it matches nothing decides what the others match
-            # when Java goes back from an iteration, it restores the group that is repeated, but not the groups within it
-            loops, nested = most > 1 or self._counted, self._repeats > 0
-            with self._unclear_groups(nested or loops, set() if nested or self._wrapped else _itself(items)), self._inside_repeat():
+                self.unclear.update(
+                    range(1, self.group_count + 1)
+                )  # how often it matches nothing decides what the others match
+            # when Java goes back from an iteration, it restores the group that is repeated, but not the groups within
+            # it
+            loops = most > 1 or self._counted
+            nested = self._repeats > 0
+            with (
+                self._unclear_groups(nested or loops, set() if nested or self._wrapped else _itself(items)),
+                self._inside_repeat(),
+            ):
                 return self._repeat(least, most, items, behind, flags, lazy=operation is regex_constants.MIN_REPEAT)
         if operation in _LOOKS:
             direction, items = argument
@@ -201,7 +226,8 @@ class NamePattern:
     @contextmanager
     def _unclear_groups(self, unclear: bool = True, but: Set[int] = frozenset()) -> Iterator[None]:
         """Note the groups that are compiled inside as unclear, but some."""
-        before, self._compiled = self._compiled, set()
+        before = self._compiled
+        self._compiled = set()
         yield
         self.unclear |= self._compiled - but if unclear else set()
         self._compiled |= before
@@ -235,7 +261,8 @@ class NamePattern:
 
     def _look(self, wanted: bool, direction: int, items: Any, flags: int) -> _Test:
         """Test of a lookahead or lookbehind."""
-        entry, width = self._sequence(items, 0, flags), items.getwidth()[0] if direction < 0 else 0
+        entry = self._sequence(items, 0, flags)
+        width = items.getwidth()[0] if direction < 0 else 0
         number = len(self._steps)
 
         def test(match: _Match, position: int) -> bool:
@@ -252,7 +279,9 @@ class NamePattern:
         if key not in self._tests:
             state = regex_parser.State()
             state.flags = flags
-            compiled: re.Pattern[str] = regex_compiler.compile(regex_parser.SubPattern(state, [(operation, argument)]), flags)
+            compiled: re.Pattern[str] = regex_compiler.compile(
+                regex_parser.SubPattern(state, [(operation, argument)]), flags
+            )
             self._tests[key] = lambda match, position: compiled.match(match.text, position)
         return self._tests[key]
 

@@ -1,7 +1,8 @@
 """PKCS#12 stores, read in a process of their own with limits of time and memory.
 
-A store can demand any number of key derivation rounds, also inside parts that are encrypted and cannot be checked before. The library
-holds Python's lock meanwhile, so a thread could neither end it nor run beside it: the reading process is what has the limits.
+A store can demand any number of key derivation rounds, also inside parts that are encrypted and cannot be checked
+before. The library holds Python's lock meanwhile, so a thread could neither end it nor run beside it: the reading
+process is what has the limits.
 
 Source: RFC 7292.
 """
@@ -31,7 +32,9 @@ MAX_CPU_S = 20
 MAX_MEMORY_BYTES = 2 << 30
 _WALL_S = 180.0  # on a busy machine
 _LONGEST_INTEGER = 8
-_SHROUDED_KEY, _KEY = (bytes.fromhex(f"2a864886f70d010c0a01{last}") for last in ("02", "01"))  # 1.2.840.113549.1.12.10.1.2 and .1
+_SHROUDED_KEY, _KEY = (
+    bytes.fromhex(f"2a864886f70d010c0a01{last}") for last in ("02", "01")
+)  # 1.2.840.113549.1.12.10.1.2 and .1
 _PROGRAM = "from ignite_kafka.common.pkcs12 import main; main()"
 
 
@@ -61,11 +64,18 @@ def read(data: bytes, password: str, key_password: str, *, key: bool) -> Content
     :raises ValueError: it has another form, or opening it takes more than the limits.
     """
     limits = {"cpu_s": MAX_CPU_S, "memory_bytes": MAX_MEMORY_BYTES, "iterations": MAX_ITERATIONS}
-    request = json.dumps({"data": base64.b64encode(data).decode(), "passwords": [password, key_password], "key": key, **limits})
+    request = json.dumps(
+        {"data": base64.b64encode(data).decode(), "passwords": [password, key_password], "key": key, **limits}
+    )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     try:
         ended = subprocess.run(
-            [sys.executable, "-c", _PROGRAM], input=request.encode(), capture_output=True, env=environment, timeout=_WALL_S, check=False
+            [sys.executable, "-c", _PROGRAM],
+            input=request.encode(),
+            capture_output=True,
+            env=environment,
+            timeout=_WALL_S,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         raise ValueError(f"opening it took more than {_WALL_S:.0f} s") from None
@@ -73,7 +83,9 @@ def read(data: bytes, password: str, key_password: str, *, key: bool) -> Content
         answer = json.loads(ended.stdout)
     except ValueError:  # ended by the kernel
         most = f"{MAX_CPU_S} s of processor time (MAX_CPU_S) or {MAX_MEMORY_BYTES >> 20} MiB of memory"
-        raise ValueError(f"opening it takes more than {most}, or the process that reads it was ended ({ended.returncode})") from None
+        raise ValueError(
+            f"opening it takes more than {most}, or the process that reads it was ended ({ended.returncode})"
+        ) from None
     if "error" in answer:
         raise _raised(answer["error"], answer["text"])
     return Content([base64.b64decode(one) for one in answer["certificates"]], answer["key"])
@@ -151,11 +163,15 @@ def checked_keys(data: bytes, most_rounds: int) -> int:
     rounds = keys = 0
     for group in der.walk(data):
         for (tag, start, end), (before, *_) in zip(group, [(0, 0, 0), *group], strict=False):
-            if tag == der.INTEGER and before == der.OCTETS:  # salt, then rounds: in PBE, PBKDF2, scrypt and the MAC alike
+            if (
+                tag == der.INTEGER and before == der.OCTETS
+            ):  # salt, then rounds: in PBE, PBKDF2, scrypt and the MAC alike
                 rounds += int.from_bytes(data[start : min(end, start + _LONGEST_INTEGER)], "big")
             keys += tag == der.OID and data[start:end] in (_SHROUDED_KEY, _KEY)
         if rounds > most_rounds:
-            raise ValueError(f"opening it would take {rounds:,} rounds of key derivation, more than {most_rounds:,} (MAX_ITERATIONS)")
+            raise ValueError(
+                f"opening it would take {rounds:,} rounds of key derivation, more than {most_rounds:,} (MAX_ITERATIONS)"
+            )
     return keys
 
 
@@ -168,12 +184,15 @@ def _load(data: bytes, password: str) -> PKCS12KeyAndCertificates:
     except UnsupportedAlgorithm as error:
         raise ValueError(f"it is encrypted by an algorithm that is not supported: {error}") from None
     except ValueError:
-        raise WrongPassword("the password is wrong, or that of the private key differs from it, or the file is damaged") from None
+        raise WrongPassword(
+            "the password is wrong, or that of the private key differs from it, or the file is damaged"
+        ) from None
 
 
 def _chain(own: x509.Certificate, others: Sequence[x509.Certificate]) -> list[x509.Certificate]:
     """The certificates from a holder's to its authority's; others of the store are left out."""
-    chain, left = [own], list(others)
+    chain = [own]
+    left = list(others)
     while chain[-1].issuer != chain[-1].subject:
         issuer = next((one for one in left if one.subject == chain[-1].issuer), None)
         if issuer is None:

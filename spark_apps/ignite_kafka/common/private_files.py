@@ -13,7 +13,8 @@ from pathlib import Path
 def private_file(text: str) -> Iterator[str]:
     """Path of a file with this text, which only this user can read and which is gone afterwards.
 
-    On Linux the file is anonymous memory and never on a disk. Elsewhere it has mode 0600 in a temporary folder of mode 0700.
+    On Linux the file is anonymous memory and never on a disk. Elsewhere it has mode 0600 in a temporary folder of mode
+    0700.
     """
     try:
         descriptor = os.memfd_create("ignite-kafka", os.MFD_CLOEXEC)

@@ -1,6 +1,7 @@
 """Limits of one record and of one schema, so that neither stalls a task. A record beyond a limit is bad: the error policy decides.
 
-Time and memory of a conversion are linear in the bytes of its records; these limits bound what is not. `docs/delivery.md` lists them.
+Time and memory of a conversion are linear in the bytes of its records; these limits bound what is not.
+`docs/delivery.md` lists them.
 """
 
 from __future__ import annotations

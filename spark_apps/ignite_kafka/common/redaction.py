@@ -1,8 +1,9 @@
 """What messages of this process do not show.
 
-Keys and values of entries and records are shown as the setting `log_values` says. Values of config providers never are: messages about
-settings and transforms pass through :func:`without_hidden`. Messages are made far from the settings, in the codec and the converters. So
-both are states of the process, set when the command line or the app has read its settings, and by each Spark task when it begins.
+Keys and values of entries and records are shown as the setting `log_values` says. Values of config providers never are:
+messages about settings and transforms pass through :func:`without_hidden`. Messages are made far from the settings, in
+the codec and the converters. So both are states of the process, set when the command line or the app has read its
+settings, and by each Spark task when it begins.
 """
 
 from __future__ import annotations
@@ -51,5 +52,8 @@ def without_hidden(text: str) -> str:
     if not _hidden:
         return text
     forms = {form for value in _hidden for form in (value, value.strip(), repr(value)[1:-1], json.dumps(value)[1:-1])}
-    patterns = [re.escape(form) if len(form) >= _SHORT else rf"(?<!\w){re.escape(form)}(?!\w)" for form in sorted(forms, key=len)]
+    patterns = [
+        re.escape(form) if len(form) >= _SHORT else rf"(?<!\w){re.escape(form)}(?!\w)"
+        for form in sorted(forms, key=len)
+    ]
     return re.sub("|".join(reversed(patterns)), _PROVIDED, text)  # the longest first, which may contain others

@@ -40,7 +40,8 @@ class RetryBudget:
     """
 
     def __init__(self, seconds: float, clock: Clock = time.monotonic) -> None:
-        self._seconds, self._clock = seconds, clock
+        self._seconds = seconds
+        self._clock = clock
         self._since: float | None = None
 
     def start(self) -> None:
@@ -74,8 +75,8 @@ def retry(
 ) -> T:
     """Call until it succeeds, at least once, and return its result.
 
-    :param within_s: seconds from now after which an error is raised; or a budget, whose time starts with the first failure, and anew
-        after each :meth:`RetryBudget.reset`.
+    :param within_s: seconds from now after which an error is raised; or a budget, whose time starts with the first
+        failure, and anew after each :meth:`RetryBudget.reset`.
     :param when: whether an error is retried.
     :param failed: called with each error that is retried.
     :param sleep: waits that many seconds between two attempts; an exception that it raises ends the retries.

@@ -1,6 +1,7 @@
 """Midnights and times of day in a time zone, which java.sql.Date and java.sql.Time have as milliseconds since 1970-01-01T00:00Z.
 
-Offsets are those of Python's zoneinfo, for each day once. Arrow's own functions know no daylight saving time after 2037.
+Offsets are those of Python's zoneinfo, for each day once. Arrow's own functions know no daylight saving time after
+2037.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from .arrays import Int64Array
 UTC = "UTC"
 DAY_MS = 86_400_000
 _EPOCH = datetime.date(1970, 1, 1)
-_FIRST_DAY, _LAST_DAY = (datetime.date(1, 1, 2) - _EPOCH).days, (datetime.date(9999, 12, 30) - _EPOCH).days
+_FIRST_DAY = (datetime.date(1, 1, 2) - _EPOCH).days
+_LAST_DAY = (datetime.date(9999, 12, 30) - _EPOCH).days
 _CYCLE = 146_097  # days of 400 years, after which days of the week and leap years are the same again
 _MS = datetime.timedelta(milliseconds=1)
 

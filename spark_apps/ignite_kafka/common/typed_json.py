@@ -1,7 +1,8 @@
 """JSON of the records that this program keeps in Kafka: written and read within the same bounds, with the declared types of fields.
 
-Whoever may write to an internal topic chooses its bytes. So every reader takes JSON from :func:`loads`, and fields from :func:`read_as` or
-from the functions for single values: all of them raise ValueError, and nothing else, for a record of another form.
+Whoever may write to an internal topic chooses its bytes. So every reader takes JSON from :func:`loads`, and fields from
+:func:`read_as` or from the functions for single values: all of them raise ValueError, and nothing else, for a record of
+another form.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ def dumps(value: object) -> bytes:
 def loads(data: bytes | str) -> Any:
     """Parse JSON. Surrogates without a partner, which no encoding can write, are replaced by U+FFFD.
 
-    :raises ValueError: it is no JSON in UTF-8, has more than :data:`MOST_BYTES`, is nested deeper than :data:`MOST_DEPTH`, or has a number
-        of more digits than Python converts.
+    :raises ValueError: it is no JSON in UTF-8, has more than :data:`MOST_BYTES`, is nested deeper than
+        :data:`MOST_DEPTH`, or has a number of more digits than Python converts.
     """
     if len(data) > MOST_BYTES:
         raise ValueError(f"it has more than {MOST_BYTES:,} bytes")
@@ -148,8 +149,8 @@ def json_object(value: object) -> dict[str, Any]:
 def read_as(kind: type[T], value: object) -> T:
     """A dataclass from a JSON object, each field with its declared type; members that it has no field for are ignored.
 
-    Types are bool, int (64 bits), float (finite), str, None, Any, dataclasses, tuples, mappings by text or integer, unions of these, and
-    numbers annotated with a :class:`Range`.
+    Types are bool, int (64 bits), float (finite), str, None, Any, dataclasses, tuples, mappings by text or integer,
+    unions of these, and numbers annotated with a :class:`Range`.
 
     :raises ValueError: a field is missing, or its value has another type or is out of range.
     """
@@ -188,10 +189,15 @@ def _reader(form: Any) -> Reader:
         return _SCALARS[form]
     if is_dataclass(form):
         return _dataclass_reader(form)
-    origin, of = get_origin(form), get_args(form)
+    origin = get_origin(form)
+    of = get_args(form)
     if origin is Annotated:
         bounds = of[1]
-        return (lambda value: integer(value, bounds.least, bounds.most)) if of[0] is int else (lambda value: _number(value, bounds))
+        return (
+            (lambda value: integer(value, bounds.least, bounds.most))
+            if of[0] is int
+            else (lambda value: _number(value, bounds))
+        )
     if origin in (Union, UnionType):
         return _union_reader([_reader(one) for one in of])
     if origin is tuple:

@@ -18,7 +18,8 @@ MaskFunction = Callable[[pa.RecordBatch], Any]
 """Gets a batch of N rows, and returns N flags: an Arrow array, a numpy array or a list of booleans."""
 
 F = TypeVar("F", bound=Callable[..., Any])
-FILTER, TRANSFORM = "filter", "transform"
+FILTER = "filter"
+TRANSFORM = "transform"
 _MARK = "ignite_kafka_functions"  # attribute of a function: what settings may use it for
 
 
@@ -57,7 +58,8 @@ def _marks(function: Any) -> tuple[str, ...]:
 def user_function(name: str, use: str, **where: str) -> Callable[..., Any]:
     """Import the function of a name ``package.module:function``.
 
-    Modules of the standard library are refused before they are imported: some act when they are, and none has a marked function.
+    Modules of the standard library are refused before they are imported: some act when they are, and none has a marked
+    function.
 
     :param use: :data:`FILTER` or :data:`TRANSFORM`.
     :param where: of the error, such as the setting.

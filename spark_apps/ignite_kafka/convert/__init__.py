@@ -24,7 +24,8 @@ __all__ = ["Converters", "check_transforms", "converter"]
 def check_transforms(settings: ConnectorSettings) -> None:
     """Check transforms and predicates of a connector and of its overrides, without either cluster.
 
-    :raises SettingsError: a class is unknown, its properties are wrong, or a source's transforms would give one cache several topics.
+    :raises SettingsError: a class is unknown, its properties are wrong, or a source's transforms would give one cache
+        several topics.
     """
     if any(one.transforms for one in settings.variants):
         from .transforms.steps import check_steps  # which a run without transforms does not load
@@ -82,7 +83,8 @@ class Converters:
     """The converter of each cache, made once for all caches of the same settings."""
 
     def __init__(self, settings: SourceSettings, make: Callable[[SourceSettings], Converter] | None = None) -> None:
-        self._settings, self._make = settings, make or (lambda own: converter(own, settings))
+        self._settings = settings
+        self._make = make or (lambda own: converter(own, settings))
         self._made: dict[str | None, Converter] = {}
 
     def of(self, cache: str) -> Converter:
@@ -103,7 +105,8 @@ def _side(settings: SourceSettings, side: str, *, connect: bool = False) -> KeyC
 
     :param connect: JSON without schemas, too, is written from Connect columns, as transforms give them.
     """
-    name, properties = getattr(settings, f"{side}_converter"), settings.converter_properties(side)
+    name = getattr(settings, f"{side}_converter")
+    properties = settings.converter_properties(side)
     if name == IGNITE_BINARY:
         return None
     from .connect_converters import deserializer, serializer
@@ -115,7 +118,8 @@ def _side(settings: SourceSettings, side: str, *, connect: bool = False) -> KeyC
 
     eager = settings.field_nullability_policy == EAGER
     plain = JsonConverter(
-        side, JsonFormat(properties.get("decimal.format", settings.decimal_format), omit_nulls=side == "value" and not eager)
+        side,
+        JsonFormat(properties.get("decimal.format", settings.decimal_format), omit_nulls=side == "value" and not eager),
     )
     made = serializer(name, side, properties)
     if made is None and connect:
@@ -129,6 +133,8 @@ def _side(settings: SourceSettings, side: str, *, connect: bool = False) -> KeyC
     first = None
     if not settings.is_schema_dynamic:
         first = first_schemas(settings.name, settings.schema_cache_max_size, settings.schema_cache_ttl_ms)
-    schemaless = settings.is_schemaless and name == JSON  # the bytes of the others are the same with a schema and without
+    schemaless = (
+        settings.is_schemaless and name == JSON
+    )  # the bytes of the others are the same with a schema and without
     policy = SchemaPolicy(eager, schemaless, first, settings.date_time_zone)
     return ConnectSide(side, made, policy, plain, lambda: deserializer(side, SideRules(name, properties)))

@@ -1,8 +1,9 @@
 """Kafka Connect's converters by their names in the settings: what makes the serializer and the deserializer of each.
 
-A converter is added with an entry of CONVERTERS, besides its name, classes and properties in :mod:`~ignite_kafka.settings.converters`. It
-then writes and reads both sides of records, for every key policy: :class:`~.to_ignite.connect_values.ConnectReader` turns its columns into
-Ignite's values. Factories import what they need when they are called, so that a run loads its own converters only.
+A converter is added with an entry of CONVERTERS, besides its name, classes and properties in
+:mod:`~ignite_kafka.settings.converters`. It then writes and reads both sides of records, for every key policy:
+:class:`~.to_ignite.connect_values.ConnectReader` turns its columns into Ignite's values. Factories import what they
+need when they are called, so that a run loads its own converters only.
 
 Converter ignite-binary has no entry: its bytes do not pass through Connect's data model.
 """
@@ -57,7 +58,9 @@ def deserializer(side: str, rules: SideRules) -> Deserializer | None:
 def head_of(rules: SideRules) -> Callable[[bytes], bytes] | None:
     """Function that finds a value's head for :class:`~.connect.columns.HeadedDeserializer`; None if the values have no heads."""
     properties = _with_defaults(rules)
-    content = properties.get("schema.content") and properties["schemas.enable"] == "true"  # then each record is only a payload
+    content = (
+        properties.get("schema.content") and properties["schemas.enable"] == "true"
+    )  # then each record is only a payload
     if rules.converter != converters.JSON or properties["schemas.enable"] == "false" or content:
         return None
     from .to_ignite.envelope_texts import head_of
@@ -76,8 +79,11 @@ def _json_serializer(side: str, properties: Mapping[str, Any]) -> Serializer | N
     from .to_kafka.connect_json import ConnectJsonSerializer
     from .to_kafka.json_columns import JsonFormat
 
-    defaults, kept = properties["replace.null.with.default"], properties["schemas.cache.size"]
-    return ConnectJsonSerializer(JsonFormat(properties["decimal.format"]), schemas=schemas, defaults=defaults, kept=kept)
+    defaults = properties["replace.null.with.default"]
+    kept = properties["schemas.cache.size"]
+    return ConnectJsonSerializer(
+        JsonFormat(properties["decimal.format"]), schemas=schemas, defaults=defaults, kept=kept
+    )
 
 
 def _json_deserializer(side: str, properties: Mapping[str, Any]) -> Deserializer | None:
@@ -114,7 +120,9 @@ def _avro_deserializer(side: str, properties: Mapping[str, Any]) -> Deserializer
     from .avro.deserializer import AvroDeserializer
     from .avro.options import AvroOptions
 
-    return AvroDeserializer(registry_of(side, properties), AvroOptions.of(properties), properties["schemas.cache.config"])
+    return AvroDeserializer(
+        registry_of(side, properties), AvroOptions.of(properties), properties["schemas.cache.config"]
+    )
 
 
 def _json_schema_serializer(side: str, properties: Mapping[str, Any]) -> Serializer:
@@ -134,7 +142,9 @@ def _json_schema_deserializer(side: str, properties: Mapping[str, Any]) -> Deser
     from ..registry.registries import registry_of
     from .to_ignite.json_schema import JsonSchemaDeserializer
 
-    return JsonSchemaDeserializer(registry_of(side, properties), required=not properties["use.optional.for.nonrequired"])
+    return JsonSchemaDeserializer(
+        registry_of(side, properties), required=not properties["use.optional.for.nonrequired"]
+    )
 
 
 def _string_serializer(side: str, properties: Mapping[str, Any]) -> Serializer:

@@ -21,7 +21,8 @@ log = logging.getLogger(__name__)
 def register(spark: SparkSession) -> None:
     """Register the data sources ``ignite``, ``kafka-tx`` and ``ignite-backlog`` in a Spark session.
 
-    Their options are in docs/options.md. PySpark before 4.2 cannot read streams as ``ignite-backlog`` needs; it is left out there.
+    Their options are in docs/options.md. PySpark before 4.2 cannot read streams as ``ignite-backlog`` needs; it is left
+    out there.
 
     :raises UnsupportedVersion: PySpark is older than 4.0.
     """
@@ -33,7 +34,9 @@ def register(spark: SparkSession) -> None:
     spark.dataSource.register(IgniteDataSource)
     spark.dataSource.register(KafkaTxDataSource)
     if not STREAMS_FROM_START:
-        log.warning("the data source ignite-backlog is not registered, because it needs PySpark 4.2; ignite and kafka-tx are")
+        log.warning(
+            "the data source ignite-backlog is not registered, because it needs PySpark 4.2; ignite and kafka-tx are"
+        )
         return
     from .ignite_backlog import IgniteBacklogDataSource
 

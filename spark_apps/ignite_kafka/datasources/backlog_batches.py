@@ -1,9 +1,10 @@
 """Planner of data source `ignite-backlog`: reads the changes of each batch of Structured Streaming, and acknowledges them.
 
-Spark identifies a batch by its end offset. It requests the end (:meth:`BacklogBatchPlanner.latest`), logs it, has the batch read, logs that
-it is done, and requests the next end. So a batch is read from the backlog when its end is requested. It is acknowledged once Spark commits
-it, or requests the end of the next batch, which comes only after that. After a restart of the query a batch that was not done is read from
-the backlog again, up to the numbers in its end offset.
+Spark identifies a batch by its end offset. It requests the end (:meth:`BacklogBatchPlanner.latest`), logs it, has the
+batch read, logs that it is done, and requests the next end. So a batch is read from the backlog when its end is
+requested. It is acknowledged once Spark commits it, or requests the end of the next batch, which comes only after that.
+After a restart of the query a batch that was not done is read from the backlog again, up to the numbers in its end
+offset.
 """
 
 from __future__ import annotations
@@ -54,14 +55,16 @@ class _Planned:
 class BacklogBatchPlanner:
     """Plans batches of the changes of one cache, one after the other. For one thread.
 
-    Calls that fail with an error that may pass are retried for a minute, each time with a new reader, as after a restart of the query.
+    Calls that fail with an error that may pass are retried for a minute, each time with a new reader, as after a
+    restart of the query.
 
     :param connect: opens a connection to the cluster.
     :param target: finds the cache to read in the cluster.
     """
 
     def __init__(self, connect: Callable[[], Cluster], target: Callable[[Cluster], BacklogTarget]) -> None:
-        self._connect, self._target_of = connect, target
+        self._connect = connect
+        self._target_of = target
         self._planned: dict[int, _Planned] = {}
         self._cluster: Cluster | None = None
         self._reader: PartitionReader | None = None
@@ -72,7 +75,9 @@ class BacklogBatchPlanner:
     def beginning(self) -> Offset:
         """The offset of a new query, which reads changes that are captured and not acknowledged, and later ones."""
         return self._retry(
-            lambda: Offset.beginning(self._opened().capture_id, self._target.cache.incarnation, self._target.cache.partitions)
+            lambda: Offset.beginning(
+                self._opened().capture_id, self._target.cache.incarnation, self._target.cache.partitions
+            )
         )
 
     def end_here(self) -> None:
@@ -81,7 +86,9 @@ class BacklogBatchPlanner:
         def bound() -> Int64Array:
             self._opened()
             until = np.full(self._target.cache.partitions, -1)
-            for (_, partition), high in Capture(self._target.settings, self._open_cluster, OWNER).highest_numbers().items():
+            for (_, partition), high in (
+                Capture(self._target.settings, self._open_cluster, OWNER).highest_numbers().items()
+            ):
                 until[partition] = high
             return until
 
@@ -132,7 +139,8 @@ class BacklogBatchPlanner:
                 return start
 
     def _end(self, start: Offset, batches: Sequence[ChangeBatch], load: tuple[int, ...]) -> Offset:
-        reader, cache = self._reader_at(start), self._target.cache
+        reader = self._reader_at(start)
+        cache = self._target.cache
         units = np.zeros(cache.partitions, UNITS)
         units["high"] = [reader.high(unit) for unit in range(cache.partitions)]
         units["topology"] = reader.topology
@@ -167,13 +175,15 @@ class BacklogBatchPlanner:
             self._check_repeated(unit, read[0].changes, int(end.units["high"][unit]))
             batches += [up_to(batch, end.units["high"]) for batch in read]
         pieces = self._pieces(batches)
-        return _Planned(end, Batch(tuple(pieces), end.load), tuple(sent for sent in map(reader.remember, batches) if sent))
+        return _Planned(
+            end, Batch(tuple(pieces), end.load), tuple(sent for sent in map(reader.remember, batches) if sent)
+        )
 
     def _check_repeated(self, unit: int, changes: Changes, high: int) -> None:
         """Make sure that a batch that is read again has the changes that it had.
 
-        :raises IgniteKafkaError: an answer does not reach the batch's end: changes with lower numbers came since, or the node's heap is
-            smaller than that of the node that answered before.
+        :raises IgniteKafkaError: an answer does not reach the batch's end: changes with lower numbers came since, or
+            the node's heap is smaller than that of the node that answered before.
         """
         if changes.more.any() and (not changes.number.size or int(changes.number.max()) < high):
             raise IgniteKafkaError(
@@ -222,7 +232,10 @@ class BacklogBatchPlanner:
             if self._lost and not self._target.reload:
                 why = "lost with the whole backlog, or the cache was made again"
                 raise self._target.lost(why, range(cache.partitions))
-            reader.begin(Offset.beginning(captured.capture_id, cache.incarnation, cache.partitions) if self._lost else offset, self._until)
+            reader.begin(
+                Offset.beginning(captured.capture_id, cache.incarnation, cache.partitions) if self._lost else offset,
+                self._until,
+            )
             self._reader = reader
         return self._reader
 

@@ -23,9 +23,9 @@ class Offset:
 
     :param batch: number of the batch; 0: nothing was read yet.
     :param capture_id: the capture that the numbers belong to; `incarnation`: the same of the cache.
-    :param units: a row a partition (dtype UNITS): the highest number of all batches up to this one, -1: none; the topology version at which
-        all of it is sent, -1: unknown; whether this batch has anything of the partition, and a digest of its numbered changes, by which a
-        restarted query recognises changes that are not acknowledged yet.
+    :param units: a row a partition (dtype UNITS): the highest number of all batches up to this one, -1: none; the
+        topology version at which all of it is sent, -1: unknown; whether this batch has anything of the partition, and
+        a digest of its numbered changes, by which a restarted query recognises changes that are not acknowledged yet.
     :param load: partitions whose entries this batch reads from the cache.
     """
 
@@ -44,9 +44,17 @@ class Offset:
 
     def to_dict(self) -> dict[str, Any]:
         """The offset as primitive values, for Spark."""
-        units = base64.b64encode(zlib.compress(b"".join(self.units[name].tobytes() for name in UNITS.names or ()))).decode()
+        units = base64.b64encode(
+            zlib.compress(b"".join(self.units[name].tobytes() for name in UNITS.names or ()))
+        ).decode()
         load = ",".join(map(str, self.load))
-        return {"batch": self.batch, "capture": str(self.capture_id), "incarnation": self.incarnation, "units": units, "load": load}
+        return {
+            "batch": self.batch,
+            "capture": str(self.capture_id),
+            "incarnation": self.incarnation,
+            "units": units,
+            "load": load,
+        }
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Offset:

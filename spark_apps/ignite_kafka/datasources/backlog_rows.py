@@ -20,7 +20,10 @@ from ..ignite.types import type_codes as codes
 from ..ignite.types.model import CacheInfo, Page, TypeSource
 from ..source.stream.batch import ChangeBatch, page_of_rows, page_of_states
 
-CHANGE, NUMBER, PARTITION, TIME = "_change", "_number", "_partition", "_time"
+CHANGE = "_change"
+NUMBER = "_number"
+PARTITION = "_partition"
+TIME = "_time"
 LOADED = 0
 """Kind of an entry that was read from the cache because changes of its partition were lost."""
 _NAMES = ("loaded", "created", "updated", "removed", "expired")  # by kind
@@ -59,7 +62,9 @@ def with_change_columns(entries: pa.Schema, cache: str) -> pa.Schema:
     """
     reserved = [name for name in entries.names if name.lower() in {field.name for field in _OURS}]
     if reserved:
-        raise UnsupportedType(f"Field {reserved[0]} is named like a column of this source", "Copy the cache as JSON", cache=cache)
+        raise UnsupportedType(
+            f"Field {reserved[0]} is named like a column of this source", "Copy the cache as JSON", cache=cache
+        )
     return pa.schema([*entries, *_OURS], entries.metadata)
 
 
@@ -92,7 +97,8 @@ def rows_of(batch: ChangeBatch, now_ms: int, most: int) -> list[ChangeRows]:
         states = [(located, value) for located, value in batch.states.items() if located[0] in units]
         if not rows.size and not states:
             continue
-        kinds, times = [], []
+        kinds = []
+        times = []
         for located, value in states:
             kind, time_ms = origin.get(located, (UPDATED, now_ms))
             kinds.append(UPDATED if value is not None else EXPIRED if kind == EXPIRED else REMOVED)
@@ -151,7 +157,10 @@ def to_change_batch(rows: ChangeRows, schema: pa.Schema, cache: CacheInfo, types
     """
     entries = without_change_columns(schema)
     groups = decode_entries([Page(-1, len(rows), memoryview(rows.entries), True)], cache, types)
-    parts = [_keys_alone(group, entries) if group.value_type.code == codes.NULL else to_batch(group, entries) for group in groups]
+    parts = [
+        _keys_alone(group, entries) if group.value_type.code == codes.NULL else to_batch(group, entries)
+        for group in groups
+    ]
     table = pa.Table.from_batches(parts, entries).combine_chunks()
     if len(groups) > 1:
         table = table.take(pa.array(np.argsort(np.concatenate([group.rows for group in groups])))).combine_chunks()
@@ -170,5 +179,8 @@ def to_change_batch(rows: ChangeRows, schema: pa.Schema, cache: CacheInfo, types
 
 def _keys_alone(group: EntryGroup, entries: pa.Schema) -> pa.RecordBatch:
     size = len(group.key)
-    columns = [cast_exactly(group.key, field.type, KEY) if field.name == KEY else pa.nulls(size, field.type) for field in entries]
+    columns = [
+        cast_exactly(group.key, field.type, KEY) if field.name == KEY else pa.nulls(size, field.type)
+        for field in entries
+    ]
     return pa.RecordBatch.from_arrays(columns, schema=entries)

@@ -21,7 +21,9 @@ def conformed(array: pa.Array, field: pa.Field) -> pa.Array:
         columns = [conformed(inner[one.name.lower()], one) for one in kind]
         return pa.StructArray.from_arrays(columns, fields=list(kind), mask=mask)
     if pa.types.is_list(kind):
-        return pa.ListArray.from_arrays(list_starts(array), conformed(array.flatten(), kind.value_field), type=kind, mask=mask)
+        return pa.ListArray.from_arrays(
+            list_starts(array), conformed(array.flatten(), kind.value_field), type=kind, mask=mask
+        )
     if pa.types.is_map(kind):
         lists = array.cast(pa.list_(pa.struct([array.type.key_field, array.type.item_field])))
         keys, items = lists.flatten().flatten()

@@ -36,7 +36,8 @@ def schema_of(field: pa.Field, path: str = "") -> ConnectSchema:
 
     :raises UnsupportedType: Kafka Connect has no form for the column's type: names the field.
     """
-    kind, path = field.type, path or field.name
+    kind = field.type
+    path = path or field.name
     if kind in _SIMPLE:
         made = ConnectSchema(_SIMPLE[kind])
     elif pa.types.is_decimal(kind):
@@ -46,14 +47,20 @@ def schema_of(field: pa.Field, path: str = "") -> ConnectSchema:
     elif pa.types.is_timestamp(kind) and kind.tz:
         made = timestamp()
     elif pa.types.is_struct(kind):
-        made = ConnectSchema(ConnectType.STRUCT, fields=tuple(ConnectField(one.name, schema_of(one, f"{path}.{one.name}")) for one in kind))
+        made = ConnectSchema(
+            ConnectType.STRUCT,
+            fields=tuple(ConnectField(one.name, schema_of(one, f"{path}.{one.name}")) for one in kind),
+        )
     elif pa.types.is_list(kind):
         made = ConnectSchema(ConnectType.ARRAY, value_schema=schema_of(kind.value_field, f"{path}[]"))
     elif pa.types.is_map(kind):
-        keys, items = schema_of(kind.key_field, f"{path}{{key}}"), schema_of(kind.item_field, f"{path}{{}}")
+        keys = schema_of(kind.key_field, f"{path}{{key}}")
+        items = schema_of(kind.item_field, f"{path}{{}}")
         made = ConnectSchema(ConnectType.MAP, key_schema=keys, value_schema=items)
     else:
-        raise UnsupportedType(f"column {path} is of type {kind}, for which Kafka Connect has no form", "Cast it.", field=path)
+        raise UnsupportedType(
+            f"column {path} is of type {kind}, for which Kafka Connect has no form", "Cast it.", field=path
+        )
     return made.as_optional(field.nullable)
 
 
@@ -95,7 +102,9 @@ def to_frame(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
         return pa.nulls(len(array), target)
     if pa.types.is_struct(source) and pa.types.is_struct(target):
         found = dict(zip((one.name for one in source), array.flatten(), strict=True))
-        columns = [to_frame(found.get(one.name, pa.nulls(len(array))), one.type, f"{path}.{one.name}") for one in target]
+        columns = [
+            to_frame(found.get(one.name, pa.nulls(len(array))), one.type, f"{path}.{one.name}") for one in target
+        ]
         return pa.StructArray.from_arrays(columns, fields=list(target), mask=mask)
     if pa.types.is_list(source) and pa.types.is_list(target):
         return pa.ListArray.from_arrays(

@@ -1,8 +1,9 @@
 """Ignite types of a DataFrame's columns: by the cache's query entity and the cluster's binary types, else by the columns alone.
 
-A column fits a field if the field holds every value of the column's type: integers and floats widen, a decimal has at most the declared
-places, and nothing is parsed or rounded. Names are compared without case, as Ignite and Spark do. The schema decides before an entry is
-written; only texts that are no UUID, no constant of an enum, or no decimal are found later.
+A column fits a field if the field holds every value of the column's type: integers and floats widen, a decimal has at
+most the declared places, and nothing is parsed or rounded. Names are compared without case, as Ignite and Spark do. The
+schema decides before an entry is written; only texts that are no UUID, no constant of an enum, or no decimal are found
+later.
 """
 
 from __future__ import annotations
@@ -55,9 +56,12 @@ def entry_parts(
 ) -> tuple[Part, Part]:
     """The key and the value of the entries that a DataFrame's rows become.
 
-    :param keys: columns of the key; several are the fields of an object. The others are the fields of the value, or ``_value`` alone is it.
-    :param key_type: binary type of key objects if the cache has no query entity; else chooses a query entity. The same for `value_type`.
-    :raises SettingsError: a key column is missing, no column is left for the value, or the named types are not the cache's.
+    :param keys: columns of the key; several are the fields of an object. The others are the fields of the value, or
+        ``_value`` alone is it.
+    :param key_type: binary type of key objects if the cache has no query entity; else chooses a query entity. The same
+        for `value_type`.
+    :raises SettingsError: a key column is missing, no column is left for the value, or the named types are not the
+        cache's.
     :raises UnsupportedType: a column does not fit; the message has its type and the cache's.
     """
     columns = _by_name(schema, cache.name)
@@ -67,11 +71,18 @@ def entry_parts(
         raise SettingsError(what, "Name the key's columns in the option key.", option="key", cache=cache.name)
     if TYPE in columns:
         what = f"column {TYPE} says that the rows are of several types, which are written one by one"
-        raise SettingsError(what, f"Filter by it, drop it, and name the type in the option value_type. [{TYPE}]", cache=cache.name)
+        raise SettingsError(
+            what, f"Filter by it, drop it, and name the type in the option value_type. [{TYPE}]", cache=cache.name
+        )
     key_names = tuple(columns[name.lower()].name for name in keys)
     value_names = tuple(name for name in schema.names if name not in key_names)
     if not value_names:
-        raise SettingsError("no column is left for the value", "Keep one, or name fewer in the option key.", option="key", cache=cache.name)
+        raise SettingsError(
+            "no column is left for the value",
+            "Keep one, or name fewer in the option key.",
+            option="key",
+            cache=cache.name,
+        )
     frame = _FrameTypes(cache, types, key_type, value_type)
     return (
         frame.part(frame.key, [columns[name.lower()] for name in key_names], KEY, "key"),
@@ -97,12 +108,15 @@ class _FrameTypes:
     def __init__(self, cache: CacheInfo, types: Types, key_type: str | None, value_type: str | None) -> None:
         cache = _of_one_entity(cache, key_type, value_type)
         known = entry_types(cache, types)
-        self.key, self.value = known.key, known.value
+        self.key = known.key
+        self.value = known.value
         key_objects = known.key_objects
         if not cache.query_entities:
-            self.key, self.value = any_kind("", key_type or f"{cache.name}.Key"), any_kind("", value_type or f"{cache.name}.Value")
+            self.key = any_kind("", key_type or f"{cache.name}.Key")
+            self.value = any_kind("", value_type or f"{cache.name}.Value")
             key_objects = frozenset([_type_name(self.key)])
-        self._cache, self._keys = cache.name, key_objects
+        self._cache = cache.name
+        self._keys = key_objects
         self._declared = {name for name, fields in known.objects.items() if fields}
         self._objects = ObjectTypes(types, known.objects, key_objects)
 
@@ -134,8 +148,14 @@ class _FrameTypes:
         if is_a(known, ANY):
             return self._own(name, column, _type_name(known), path)
         if is_a(known, REFUSED):
-            raise UnsupportedType(f"Field {path} {known.metadata[REASON].decode()}", "Leave the column out.", cache=self._cache, field=path)
-        kind, wanted = column.type, known.type
+            raise UnsupportedType(
+                f"Field {path} {known.metadata[REASON].decode()}",
+                "Leave the column out.",
+                cache=self._cache,
+                field=path,
+            )
+        kind = column.type
+        wanted = known.type
         if is_a(known, OBJECT) or is_a(known, UNDECIDED):
             if pa.types.is_struct(kind):
                 return self._object(name, _type_name(known), list(kind), path)
@@ -146,7 +166,9 @@ class _FrameTypes:
         elif pa.types.is_map(wanted):
             if pa.types.is_map(kind):
                 key = self._field(wanted.key_field, kind.key_field, type_name, f"{path} key").with_nullable(False)
-                return known.with_type(pa.map_(key, self._field(wanted.item_field, kind.item_field, type_name, f"{path} value")))
+                return known.with_type(
+                    pa.map_(key, self._field(wanted.item_field, kind.item_field, type_name, f"{path} value"))
+                )
         elif mark_of(known) == "decimal" and wanted == pa.string() and pa.types.is_decimal128(kind):
             return known.with_type(kind)  # no scale is declared: each value has that of the column
         elif _holds(known, kind):
@@ -175,7 +197,8 @@ class _FrameTypes:
     def _object(self, name: str, type_name: str, columns: Sequence[pa.Field], path: str) -> pa.Field:
         """An object: fields of its type that have a column, in the type's order, then columns that are no fields of the type.
 
-        A declared type gets no more fields. Keys have exactly the fields of their type: with other fields they would be other keys.
+        A declared type gets no more fields. Keys have exactly the fields of their type: with other fields they would be
+        other keys.
         """
         fields = {one.name.lower(): one for one in self._objects.fields(type_name)}
         found = _by_name(columns, self._cache)
@@ -191,7 +214,9 @@ class _FrameTypes:
             raise UnsupportedType(what, f"Add it to {path}.", cache=self._cache, field=lacking[0])
         within = [(one, found[label]) for label, one in fields.items() if label in found]
         within += [(None, found[label.lower()]) for label in more]
-        inner = [self._field(one, column, f"{type_name}.{column.name}", f"{path}.{column.name}") for one, column in within]
+        inner = [
+            self._field(one, column, f"{type_name}.{column.name}", f"{path}.{column.name}") for one, column in within
+        ]
         return object_field(name, type_name, inner)
 
 
@@ -202,7 +227,12 @@ def _of_one_entity(cache: CacheInfo, key_type: str | None, value_type: str | Non
         left = tuple(entity for entity in entities if given in (None, getattr(entity, of_entity)))
         if entities and not left:
             has = ", ".join(getattr(entity, of_entity) for entity in entities)
-            raise SettingsError(f"{setting} is {given}, and the cache has {has}", "Leave the option out.", option=setting, cache=cache.name)
+            raise SettingsError(
+                f"{setting} is {given}, and the cache has {has}",
+                "Leave the option out.",
+                option=setting,
+                cache=cache.name,
+            )
         entities = left
     if len(entities) > 1:
         what = f"the cache has several query entities: {', '.join(entity.value_type for entity in entities)}"
@@ -212,14 +242,17 @@ def _of_one_entity(cache: CacheInfo, key_type: str | None, value_type: str | Non
 
 def _holds(known: pa.Field, kind: pa.DataType) -> bool:
     """Whether a field without inner fields holds every value of a column's type."""
-    wanted, mark = known.type, mark_of(known)
+    wanted = known.type
+    mark = mark_of(known)
     if mark in _TEXTS and wanted == pa.string():
         return bool(kind == pa.string())
     if pa.types.is_timestamp(wanted):
         return bool(pa.types.is_timestamp(kind) and kind.tz)
     if pa.types.is_decimal(wanted):
         return bool(pa.types.is_decimal128(kind) and kind.scale <= wanted.scale)
-    if (pa.types.is_integer(wanted) and pa.types.is_integer(kind)) or (pa.types.is_floating(wanted) and pa.types.is_floating(kind)):
+    if (pa.types.is_integer(wanted) and pa.types.is_integer(kind)) or (
+        pa.types.is_floating(wanted) and pa.types.is_floating(kind)
+    ):
         return bool(kind.bit_width <= wanted.bit_width)
     return bool(kind == wanted)
 

@@ -5,22 +5,24 @@
 
 Options: docs/options.md, from :mod:`~ignite_kafka.datasources.option_tables`.
 
-Columns: ``_key`` (a struct if keys are objects), then the fields of the values, or ``_value`` if values are no objects. A cache of several
-types has the fields of all, and ``_type``. Without query entities the types come from a sample (``sample_rows``). An entry of a type that
-the sample lacks ends the read with an error; no row is left out. Give the columns with ``.schema(…)`` where the sample lacks some, or where
-the cache is empty and has no query entity.
+Columns: ``_key`` (a struct if keys are objects), then the fields of the values, or ``_value`` if values are no objects.
+A cache of several types has the fields of all, and ``_type``. Without query entities the types come from a sample
+(``sample_rows``). An entry of a type that the sample lacks ends the read with an error; no row is left out. Give the
+columns with ``.schema(…)`` where the sample lacks some, or where the cache is empty and has no query entity.
 
-Filters ``_key = …`` and ``_key IN (…)`` on whole numbers and strings become gets by key if ``spark.sql.python.filterPushdown.enabled`` is
-true and ``partitions`` is not given. The thin protocol evaluates no other condition without a class on the nodes: Spark evaluates the rest.
+Filters ``_key = …`` and ``_key IN (…)`` on whole numbers and strings become gets by key if
+``spark.sql.python.filterPushdown.enabled`` is true and ``partitions`` is not given. The thin protocol evaluates no
+other condition without a class on the nodes: Spark evaluates the rest.
 
 A DataFrame to write has the same form: a key, and the fields of the value, or ``_value`` alone.
 
     df.write.format("ignite").option("cache", "flights").option("key", "id").mode("append").save()
 
-Writes are not exactly once: a task that is retried puts its rows again. Puts are idempotent by key, so the cache ends the same if each key
-is in one row, or in rows of one Spark partition, of which the last counts (without overwrite, the first). Rows that were put before a job
-failed stay in the cache. Types are those of the cache's query entity and of the cluster; a column that does not fit them
-(:mod:`.frame_types`) ends the job before anything is put. A field without a column is left out of the objects.
+Writes are not exactly once: a task that is retried puts its rows again. Puts are idempotent by key, so the cache ends
+the same if each key is in one row, or in rows of one Spark partition, of which the last counts (without overwrite, the
+first). Rows that were put before a job failed stay in the cache. Types are those of the cache's query entity and of the
+cluster; a column that does not fit them (:mod:`.frame_types`) ends the job before anything is put. A field without a
+column is left out of the objects.
 """
 
 from __future__ import annotations
@@ -97,8 +99,8 @@ class IgniteDataSource(DataSource):
     _own: pa.Schema | None = None
     """The cache's columns by :meth:`schema`; None: the user gave the schema.
 
-    Spark sends this object to the process that makes the reader, so a read has one schema. A second sample could have other columns, and
-    Spark's schema lacks the marks of Ignite types."""
+    Spark sends this object to the process that makes the reader, so a read has one schema. A second sample could have
+    other columns, and Spark's schema lacks the marks of Ignite types."""
 
     def schema(self) -> StructType:
         """The columns of the cache."""
@@ -112,7 +114,9 @@ class IgniteDataSource(DataSource):
         options = ReadOptions.of(dict(self.options))
         with options.connect() as cluster:
             info = cluster.cache(options.cache)
-            return IgniteReader(options, info, self._own or columns(lambda: read_schema(options, cluster, info), schema))
+            return IgniteReader(
+                options, info, self._own or columns(lambda: read_schema(options, cluster, info), schema)
+            )
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """A writer of DataFrames of this schema."""
@@ -126,15 +130,17 @@ class IgniteReader(DataSourceReader):
     """Splits a cache over Spark partitions; yields Arrow batches of exactly the given schema."""
 
     def __init__(self, options: ReadOptions, info: CacheInfo, schema: pa.Schema) -> None:
-        self._options, self._info, self._schema = options, info, schema
+        self._options = options
+        self._info = info
+        self._schema = schema
         self._keys: tuple[object, ...] | None = None
 
     @optional_pushdown
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         """Turn the first condition that names keys into gets by key; Spark evaluates the others on the rows of these keys.
 
-        No condition is taken if only some partitions are read, as a get finds keys of the others too; nor if the schema is not the
-        cache's own, which alone has the Ignite type of the key.
+        No condition is taken if only some partitions are read, as a get finds keys of the others too; nor if the schema
+        is not the cache's own, which alone has the Ignite type of the key.
 
         :returns: the conditions that are left to Spark.
         """
@@ -153,7 +159,9 @@ class IgniteReader(DataSourceReader):
         """
         if self._keys is not None:
             return [Partitions(keys=self._keys)]
-        wanted = self._options.partitions if self._options.partitions is not None else tuple(range(self._info.partitions))
+        wanted = (
+            self._options.partitions if self._options.partitions is not None else tuple(range(self._info.partitions))
+        )
         beyond = [number for number in wanted if number >= self._info.partitions]
         if beyond:
             raise SettingsError(
@@ -168,7 +176,9 @@ class IgniteReader(DataSourceReader):
         """The entries of a partition as Arrow batches."""
         with self._options.connect() as cluster:
             if self._keys is not None:
-                pages: Iterator[Page] = iter(get_all(cluster, self._info, partition.keys, self._schema.field("_key").type))
+                pages: Iterator[Page] = iter(
+                    get_all(cluster, self._info, partition.keys, self._schema.field("_key").type)
+                )
             else:
                 pages = scan_partitions(cluster, self._info, partition.numbers, page_bytes=self._options.page_bytes)
             for batch in batches(pages, MIN_BATCH_ROWS, lambda: 2 * self._options.page_bytes):
@@ -210,7 +220,9 @@ def parse_partitions(text: str) -> tuple[int, ...]:
             first, _, last = part.partition("-")
             numbers.update(range(int(first), int(last or first) + 1))
     except ValueError:
-        raise SettingsError(f"option 'partitions' is {text!r}", "Write numbers and ranges, as 0-63,100.", option="partitions") from None
+        raise SettingsError(
+            f"option 'partitions' is {text!r}", "Write numbers and ranges, as 0-63,100.", option="partitions"
+        ) from None
     return tuple(sorted(numbers))
 
 

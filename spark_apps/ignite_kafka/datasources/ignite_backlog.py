@@ -8,23 +8,25 @@ Options: docs/options.md, from :mod:`~ignite_kafka.datasources.option_tables`.
 Columns: those of source `ignite` (``_key``, the fields of the values, …), and
 
 ============== ====================================================================================================================
-``_change``    created, updated, removed, expired; loaded: see ``on_loss``. Removed and expired keys have null in the value's columns
-``_number``    Ignite's update counter: rises with the changes of a key. Null if the state was read from the cache because the change alone
+``_change``    created, updated, removed, expired; loaded: see ``on_loss``. Removed and expired keys have null in the
+value's columns ``_number``    Ignite's update counter: rises with the changes of a key. Null if the state was read from
+the cache because the change alone
                did not determine it, for example after a node died or a key expired
-``_partition`` the Ignite partition: all changes of a key have the same
-``_time``      time of the capture by a node
-============== ====================================================================================================================
+``_partition`` the Ignite partition: all changes of a key have the same ``_time``      time of the capture by a node
+==============
+====================================================================================================================
 
-The capture begins with the query's first trigger; read the earlier content of the cache with source `ignite` after that. It continues
-while no query runs, until ``ignite-kafka backlog cleanup`` ends it. The columns of a cache that is empty and has no query entity are
-unknown: give them with ``.schema(…)``.
+The capture begins with the query's first trigger; read the earlier content of the cache with source `ignite` after
+that. It continues while no query runs, until ``ignite-kafka backlog cleanup`` ends it. The columns of a cache that is
+empty and has no query entity are unknown: give them with ``.schema(…)``.
 
-With ``backlog_secret`` in the secrets file (part ``ignite``) nobody else can acknowledge these changes or end the capture. Keep the secret
-for the life of the query.
+With ``backlog_secret`` in the secrets file (part ``ignite``) nobody else can acknowledge these changes or end the
+capture. Keep the secret for the life of the query.
 
-**Guarantee.** At least once, by the query's checkpoint: only batches that are done there are acknowledged, and a batch that is repeated has
-at least the changes it had. Within a batch the changes of a key are in order. For exactly-once delivery into Kafka use the pipeline.
-``trigger(availableNow=True)`` is a bounded catch-up: it ends with the changes that were captured when it began.
+**Guarantee.** At least once, by the query's checkpoint: only batches that are done there are acknowledged, and a batch
+that is repeated has at least the changes it had. Within a batch the changes of a key are in order. For exactly-once
+delivery into Kafka use the pipeline. ``trigger(availableNow=True)`` is a bounded catch-up: it ends with the changes
+that were captured when it began.
 
 A batch read shows the content of the backlog and acknowledges nothing.
 """
@@ -157,7 +159,8 @@ class _RowReader:
     """Reads Spark partitions, in the tasks of a stream or of a batch read."""
 
     def __init__(self, options: BacklogOptions, schema: pa.Schema) -> None:
-        self._options, self._schema = options, schema
+        self._options = options
+        self._schema = schema
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a Spark partition as Arrow batches."""
@@ -180,7 +183,8 @@ class _RowReader:
             yield loaded_rows(batch, _now_ms())
 
     def _backlogs(self, cluster: Cluster, partition: Backlogs) -> Iterator[ChangeRows]:
-        reader, target = partition.target.reader(cluster), partition.target
+        reader = partition.target.reader(cluster)
+        target = partition.target
         for number in partition.numbers:
             batches = reader.all_of(number)
             target.check(reader.marks)
@@ -246,7 +250,10 @@ class BacklogBatchReader(_RowReader, DataSourceReader):
         """Deal the partitions of the cache to Spark partitions."""
         with self._options.read.connect() as cluster:
             target, _ = self._options.target(cluster).captured(cluster)
-        return [Backlogs(numbers, target) for numbers in _dealt(range(target.cache.partitions), self._options.read.num_partitions)]
+        return [
+            Backlogs(numbers, target)
+            for numbers in _dealt(range(target.cache.partitions), self._options.read.num_partitions)
+        ]
 
 
 def _dealt(numbers: Sequence[int], most: int) -> list[tuple[int, ...]]:

@@ -47,7 +47,9 @@ class WriteOptions(IgniteOptions):
         key = tuple(name.strip() for name in values["key"].split(","))
         if not all(key) or len({name.lower() for name in key}) < len(key):
             raise SettingsError(
-                f"option 'key' is {values['key']!r}", "Give names of columns, each once, as id or day,number.", option="key"
+                f"option 'key' is {values['key']!r}",
+                "Give names of columns, each once, as id or day,number.",
+                option="key",
             )
         names = ("overwrite", "create", "backups", "key_type", "value_type")
         return WriteOptions(*ignite_connection(values), values["cache"], key, *(values[name] for name in names))
@@ -83,7 +85,9 @@ def ignite_writer(options: WriteOptions, schema: StructType) -> IgniteWriter:
             key, value = parts_of(CacheInfo(options.cache, 0))
             table = options.value_type.rpartition(".")[2] if options.value_type else options.cache
             entity = query_entity(table, key.field, value.field)
-            cache = get_or_create_cache(cluster, CacheConfiguration(options.cache, backups=options.backups, query_entities=(entity,)))
+            cache = get_or_create_cache(
+                cluster, CacheConfiguration(options.cache, backups=options.backups, query_entities=(entity,))
+            )
         parts = parts_of(cache)
         for part in parts:
             for layout in layouts(part.field):
@@ -95,7 +99,10 @@ class IgniteWriter(DataSourceArrowWriter):
     """Puts the rows of one Spark partition. Made on the driver; :meth:`write` runs on executors."""
 
     def __init__(self, options: WriteOptions, cache: CacheInfo, key: Part, value: Part) -> None:
-        self._options, self._cache, self._key, self._value = options, cache, key, value
+        self._options = options
+        self._cache = cache
+        self._key = key
+        self._value = value
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Put the rows of a Spark partition.
@@ -105,7 +112,10 @@ class IgniteWriter(DataSourceArrowWriter):
         context = TaskContext.get()
         assert context is not None
         rows = count = 0
-        with self._options.connect() as cluster, CacheWriter(cluster, self._cache, overwrite=self._options.overwrite) as writer:
+        with (
+            self._options.connect() as cluster,
+            CacheWriter(cluster, self._cache, overwrite=self._options.overwrite) as writer,
+        ):
             for batch in iterator:
                 try:
                     entries = self._entries(batch)

@@ -6,20 +6,22 @@ Each Spark partition is written in one transaction, exactly once:
 
 Options: docs/options.md, from :mod:`~ignite_kafka.datasources.option_tables`.
 
-Columns: ``value`` (string or binary, null = tombstone), optional ``key`` (string or binary), ``topic`` (string), ``headers``
-(array<struct<key: string, value: binary>>) and ``timestamp`` (null: the time of sending). With options ``key.converter`` and
-``value.converter`` the columns ``key`` and ``value`` are typed (:mod:`.typed_columns`); a null is a record without key or value.
+Columns: ``value`` (string or binary, null = tombstone), optional ``key`` (string or binary), ``topic`` (string),
+``headers`` (array<struct<key: string, value: binary>>) and ``timestamp`` (null: the time of sending). With options
+``key.converter`` and ``value.converter`` the columns ``key`` and ``value`` are typed (:mod:`.typed_columns`); a null is
+a record without key or value.
 
-A Spark partition is a unit: (cache ``dataframe``, partition number) under snapshot id = ``write_id``. The topic ``<prefix>-configs`` has a
-record of each given id, with the end of its write (:mod:`.write_ids`).
+A Spark partition is a unit: (cache ``dataframe``, partition number) under snapshot id = ``write_id``. The topic
+``<prefix>-configs`` has a record of each given id, with the end of its write (:mod:`.write_ids`).
 
-A read has the committed records of a topic up to its end when the job began, but none behind a transaction that is open then:
+A read has the committed records of a topic up to its end when the job began, but none behind a transaction that is open
+then:
 
     spark.read.format("kafka-tx").options(**{"bootstrap.servers": "…", "topic": "t"}).load()
 
-Columns: ``key`` and ``value`` (binary, null if the record has none), ``topic``, ``partition`` (int), ``offset`` (long), ``timestamp`` (null
-if the record has none); with option ``include_headers`` also ``headers``, in the form that a write takes. With converters ``key`` and
-``value`` have the types of ``.schema(…)``, which may also leave out columns:
+Columns: ``key`` and ``value`` (binary, null if the record has none), ``topic``, ``partition`` (int), ``offset`` (long),
+``timestamp`` (null if the record has none); with option ``include_headers`` also ``headers``, in the form that a write
+takes. With converters ``key`` and ``value`` have the types of ``.schema(…)``, which may also leave out columns:
 
     spark.read.format("kafka-tx").schema("key long, value struct<name: string, price: decimal(10,2)>").options(…)
 
@@ -134,7 +136,9 @@ class KafkaTxDataSource(DataSource):
         _check_schema(schema, options)
         columns = {one.name: one for one in arrow_schema(schema)}
         typed = {
-            side: ColumnWriter.of(one, columns[side], options.topic or "") for side, one in options.converters.items() if side in columns
+            side: ColumnWriter.of(one, columns[side], options.topic or "")
+            for side, one in options.converters.items()
+            if side in columns
         }
         return KafkaTxWriter(options, typed)
 
@@ -143,7 +147,8 @@ class KafkaTxWriter(DataSourceArrowWriter):
     """Sends the rows of Spark partitions. Made on the driver, where it claims the connector; :meth:`write` runs on executors."""
 
     def __init__(self, options: WriteOptions, typed: Mapping[str, ColumnWriter] | None = None) -> None:
-        self._options, self._typed = options, typed or {}
+        self._options = options
+        self._typed = typed or {}
         self._topic_ids: dict[str, str] = {}
         with self._control() as control:
             found = control.take(options.slots, options.write_id, {}, -1)
@@ -170,7 +175,8 @@ class KafkaTxWriter(DataSourceArrowWriter):
         :param known: its id when the write began; empty: it is new, or has no id.
         :raises TopicError: it was deleted since.
         """
-        topics, topic = Topics(self._options.clients()), self._options.topic or ""
+        topics = Topics(self._options.clients())
+        topic = self._options.topic or ""
         if known and topics.identities([topic]).get(topic, ("", 0))[0] != known:
             raise TopicError(
                 "the topic was deleted since this write sent a part of its records to it",
@@ -202,7 +208,8 @@ class KafkaTxWriter(DataSourceArrowWriter):
         """
         context = TaskContext.get()
         assert context is not None
-        options, partition = self._options, context.partitionId()
+        options = self._options
+        partition = context.partitionId()
         reserve(options.reserved)
         if self._complete:
             return Written(partition, 0)
@@ -232,7 +239,9 @@ class KafkaTxWriter(DataSourceArrowWriter):
             writer.close()
 
 
-def _by_topic(batch: pa.RecordBatch, topic: str | None, prefix: str, typed: Mapping[str, ColumnWriter]) -> Iterator[tuple[str, Records]]:
+def _by_topic(
+    batch: pa.RecordBatch, topic: str | None, prefix: str, typed: Mapping[str, ColumnWriter]
+) -> Iterator[tuple[str, Records]]:
     """The records of a batch by topic, in the order of the rows.
 
     :param prefix: of internal topics, which no row may name.
@@ -246,7 +255,9 @@ def _by_topic(batch: pa.RecordBatch, topic: str | None, prefix: str, typed: Mapp
     )
     for name, rows in groups:
         if name is None:
-            raise SettingsError("a row has no topic", "Fill the column topic, or give the option topic.", option="topic")
+            raise SettingsError(
+                "a row has no topic", "Fill the column topic, or give the option topic.", option="topic"
+            )
         check_data_topic("topic", name, prefix)
         values = _bytes(rows, "value", name, typed)
         keys = _bytes(rows, "key", name, typed) if "key" in rows.column_names else pa.nulls(len(rows), pa.binary())
@@ -266,7 +277,9 @@ def _headers(rows: pa.Table) -> pa.ListArray | None:
     headers = rows["headers"].combine_chunks()
     keys = headers.flatten().field("key")
     if keys.null_count:
-        raise SettingsError("a header has no key", "Fill the field key of each element of column headers.", column="headers")
+        raise SettingsError(
+            "a header has no key", "Fill the field key of each element of column headers.", column="headers"
+        )
     counts = list_sizes(headers)
     return headers_of(counts, keys, headers.flatten().field("value").cast(pa.binary()))
 
@@ -279,7 +292,9 @@ def _times_ms(rows: pa.Table) -> Int64Array | None:
     numbers = times.cast(pa.int64())
     if pc.any(pc.less_equal(numbers, 0)).as_py():
         what = "a timestamp is not after 1970-01-01T00:00Z, where those of Kafka's records begin"
-        raise SettingsError(what, "Drop or correct the column timestamp; null is the time of sending.", column="timestamp")
+        raise SettingsError(
+            what, "Drop or correct the column timestamp; null is the time of sending.", column="timestamp"
+        )
     return np.asarray(pc.fill_null(numbers, 0))
 
 

@@ -86,7 +86,8 @@ class KafkaTxReader(DataSourceReader):
     """
 
     def __init__(self, options: ReadOptions, schema: pa.Schema | None = None) -> None:
-        self._options, self._schema = options, schema or default_schema(options)
+        self._options = options
+        self._schema = schema or default_schema(options)
         _check_schema(self._schema, options)
 
     def partitions(self) -> list[Ranges]:
@@ -96,30 +97,40 @@ class KafkaTxReader(DataSourceReader):
         :raises RecordsLost: the record of a given start is deleted.
         :raises SettingsError: a given start is behind the partition's end.
         """
-        clients, topic = self._options.clients(), self._options.topic
+        clients = self._options.clients()
+        topic = self._options.topic
         clients.check()
         topics = Topics(clients)
         found = topics.counts([topic])
         if topic not in found:
-            raise TopicError("the topic does not exist", "Check its name, and that the user may describe it.", topic=topic)
+            raise TopicError(
+                "the topic does not exist", "Check its name, and that the user may describe it.", topic=topic
+            )
         places = [(topic, number) for number in range(found[topic])]
-        first, ends = topics.offsets(places, OffsetSpec.earliest()), topics.offsets(places, OffsetSpec.latest(), committed=True)
+        first = topics.offsets(places, OffsetSpec.earliest())
+        ends = topics.offsets(places, OffsetSpec.latest(), committed=True)
         starts = first | {(topic, number): offset for number, offset in self._options.starts.items()}
         for place, start in starts.items():
             _check_start(place, start, first, ends)
         parts = min(self._options.num_partitions or len(places), len(places))
         groups = (places[number::parts] for number in range(parts))
-        return [Ranges({place: starts[place] for place in group}, {place: ends[place] for place in group}) for group in groups]
+        return [
+            Ranges({place: starts[place] for place in group}, {place: ends[place] for place in group})
+            for group in groups
+        ]
 
     def read(self, partition: Ranges) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
         """The records of a Spark partition as Arrow batches of the DataFrame's columns."""
-        headers, clients = self._options.include_headers, self._options.clients()
+        headers = self._options.include_headers
+        clients = self._options.clients()
         typed = {
             side: ColumnReader(one, self._schema.field(side))
             for side, one in self._options.converters.items()
             if side in self._schema.names
         }
-        with closing(RecordReader(clients, _GROUP, partition.starts, partition.ends, _LIMITS, timed=True, headers=headers)) as reader:
+        with closing(
+            RecordReader(clients, _GROUP, partition.starts, partition.ends, _LIMITS, timed=True, headers=headers)
+        ) as reader:
             while not reader.finished:
                 yield from (_batch(records, self._schema, typed) for records in reader.read(_WAIT_S))
 
@@ -144,12 +155,20 @@ def _check_schema(schema: pa.Schema, options: ReadOptions) -> None:
     for one in schema:
         if one.name not in known.names:
             names = ", ".join(known.names)
-            raise SettingsError(f"there is no column {one.name}", f"The columns of a read are {names}.", column=one.name)
+            raise SettingsError(
+                f"there is no column {one.name}", f"The columns of a read are {names}.", column=one.name
+            )
         if one.name in options.converters:
             schema_of(one)
         elif one.type != known.field(one.name).type and not pa.types.is_list(one.type):
-            remedy = f"Give it that type, or option {one.name}.converter." if one.name in ("key", "value") else "Give it that type."
-            raise SettingsError(f"column {one.name} is {known.field(one.name).type}, not {one.type}", remedy, column=one.name)
+            remedy = (
+                f"Give it that type, or option {one.name}.converter."
+                if one.name in ("key", "value")
+                else "Give it that type."
+            )
+            raise SettingsError(
+                f"column {one.name} is {known.field(one.name).type}, not {one.type}", remedy, column=one.name
+            )
 
 
 def parse_offsets(text: str) -> dict[int, int]:
@@ -163,22 +182,32 @@ def parse_offsets(text: str) -> dict[int, int]:
         given = json.loads(text)
     except ValueError:
         given = None
-    if not isinstance(given, dict) or not all(part.isdecimal() and type(offset) is int and offset >= 0 for part, offset in given.items()):
+    if not isinstance(given, dict) or not all(
+        part.isdecimal() and type(offset) is int and offset >= 0 for part, offset in given.items()
+    ):
         remedy = 'Give earliest, or offsets by partition as {"0": 120, "3": 0}; other partitions begin at their first record.'
         raise SettingsError(f"option 'starting_offsets' is {text!r}", remedy, option="starting_offsets")
     return {int(part): offset for part, offset in given.items()}
 
 
-def _check_start(place: TopicPartition, start: int, first: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> None:
+def _check_start(
+    place: TopicPartition, start: int, first: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
+) -> None:
     where = {"topic": place[0], "partition": place[1], "offset": start}
     if place not in ends:
-        raise TopicError("a start is given for a partition that the topic does not have", "Correct starting_offsets.", **where)
+        raise TopicError(
+            "a start is given for a partition that the topic does not have", "Correct starting_offsets.", **where
+        )
     if start < first[place]:
-        what = f"records were deleted from the topic before they were read: the first record now has offset {first[place]}"
+        what = (
+            f"records were deleted from the topic before they were read: the first record now has offset {first[place]}"
+        )
         raise RecordsLost(what, "Give that offset in starting_offsets, or earliest.", **where)
     if start > ends[place]:
         what = f"the partition ends at offset {ends[place]}, before the given start"
-        raise SettingsError(what, "Check that the offset is of this topic, and not of one that was deleted and made again.", **where)
+        raise SettingsError(
+            what, "Check that the offset is of this topic, and not of one that was deleted and made again.", **where
+        )
 
 
 def _batch(records: Consumed, schema: pa.Schema, typed: Mapping[str, ColumnReader]) -> pa.RecordBatch:
@@ -187,14 +216,19 @@ def _batch(records: Consumed, schema: pa.Schema, typed: Mapping[str, ColumnReade
         try:
             columns[side] = reader.read(columns[side], records.topic)
         except DecodeError as error:
-            where = {"topic": records.topic, "partition": records.partition, "offset": int(records.offsets[error.where["row"]])}
+            where = {
+                "topic": records.topic,
+                "partition": records.partition,
+                "offset": int(records.offsets[error.where["row"]]),
+            }
             raise DecodeError(error.what, error.remedy, **where) from error
     return pa.RecordBatch.from_arrays([columns[one.name] for one in schema], schema=schema)
 
 
 def _columns(records: Consumed) -> dict[str, pa.Array]:
     size = len(records)
-    topic, partition = pa.repeat(pa.scalar(records.topic), size), pa.repeat(pa.scalar(records.partition, pa.int32()), size)
+    topic = pa.repeat(pa.scalar(records.topic), size)
+    partition = pa.repeat(pa.scalar(records.partition, pa.int32()), size)
     assert records.times_ms is not None
     times = pa.array(records.times_ms * 1000, SCHEMA.field("timestamp").type, mask=records.times_ms < 0)
     columns = [records.keys, records.values, topic, partition, pa.array(records.offsets), times]

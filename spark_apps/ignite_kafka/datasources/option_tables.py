@@ -87,7 +87,9 @@ class OptionTable:
     def _unknown(self, name: str) -> SettingsError:
         other = next((table for table in TABLES if table.source == self.source and name in table.options), None)
         if other is not None:
-            return SettingsError(f"{name!r} is an option of {other.title}, not of {self.use}", "Leave it out.", option=name)
+            return SettingsError(
+                f"{name!r} is an option of {other.title}, not of {self.use}", "Leave it out.", option=name
+            )
         close = nearest(name, self.options)
         if close is None and self.kafka is not None and name in self.kafka:
             close = KAFKA_PREFIX + name
@@ -119,19 +121,27 @@ _INSECURE = Option(
 )
 _IGNITE: Mapping[str, Option] = {
     "addresses": Option(TEXTS, "host:port of the nodes' client connectors, separated by commas", ("127.0.0.1:10800",)),
-    "address_map": Option(ADDRESS_MAP, "announced=reachable pairs for nodes behind NAT, as ignite_address_map of a connector", ()),
+    "address_map": Option(
+        ADDRESS_MAP, "announced=reachable pairs for nodes behind NAT, as ignite_address_map of a connector", ()
+    ),
     "secrets_file": _SECRETS_FILE,
-    "max_frame_bytes": Option(whole_number(1 << 20, 2_147_483_647), "Maximum size of a node's reply in bytes", MAX_FRAME_BYTES),
+    "max_frame_bytes": Option(
+        whole_number(1 << 20, 2_147_483_647), "Maximum size of a node's reply in bytes", MAX_FRAME_BYTES
+    ),
     "tls": Option(BOOLEAN, "Use TLS", False),
     "tls_ca_file": Option(LINE, "PEM file, or JKS or PKCS#12 store, with the authorities to trust; none: the system's"),
-    "tls_cert_file": Option(LINE, "PEM file with the client's certificate; or a JKS or PKCS#12 store with it and its key"),
+    "tls_cert_file": Option(
+        LINE, "PEM file with the client's certificate; or a JKS or PKCS#12 store with it and its key"
+    ),
     "tls_key_file": Option(LINE, "PEM file with the client's key; none: it is in tls_cert_file"),
     "tls_verify": Option(BOOLEAN, "Verify the node's certificate", True),
     "tls_check_hostname": Option(BOOLEAN, "Require a certificate for the node's host name", True),
     ALLOW: _INSECURE,
 }
 _KAFKA: Mapping[str, Option] = {
-    "bootstrap.servers": Option(text_like(r"\S+", "host:port, with commas between"), "host:port of brokers", required=True),
+    "bootstrap.servers": Option(
+        text_like(r"\S+", "host:port, with commas between"), "host:port of brokers", required=True
+    ),
     "secrets_file": _SECRETS_FILE,
     ALLOW: _INSECURE,
 }
@@ -145,10 +155,14 @@ _CONVERTERS: Mapping[str, Option] = {
 }
 _CACHE: Mapping[str, Option] = {"cache": Option(_NAMES, "Name of the cache", required=True)}
 _SCAN: Mapping[str, Option] = {
-    "num_partitions": Option(whole_number(1, 100_000), "Maximum Spark partitions; each reads several Ignite partitions", 8),
+    "num_partitions": Option(
+        whole_number(1, 100_000), "Maximum Spark partitions; each reads several Ignite partitions", 8
+    ),
     "page_bytes": Option(whole_number(1 << 10, 256 << 20), "Target scan page size in bytes", 4 << 20),
     "sample_rows": Option(
-        whole_number(1, 1_000_000), "Entries that are sampled for the schema, where query entities do not give it", 1_000
+        whole_number(1, 1_000_000),
+        "Entries that are sampled for the schema, where query entities do not give it",
+        1_000,
     ),
 }
 
@@ -157,7 +171,9 @@ IGNITE_READ = OptionTable(
     "reading",
     {
         **_CACHE,
-        "partitions": Option(text_like(r"[0-9, -]+", "numbers and ranges, such as 0-63,100"), "Ignite partitions to read; none: all"),
+        "partitions": Option(
+            text_like(r"[0-9, -]+", "numbers and ranges, such as 0-63,100"), "Ignite partitions to read; none: all"
+        ),
         **_SCAN,
         **_IGNITE,
     },
@@ -167,7 +183,9 @@ IGNITE_WRITE = OptionTable(
     "writing",
     {
         **_CACHE,
-        "key": Option(_NAMES, "Column of the key; several columns, separated by commas, are the fields of a key object", "_key"),
+        "key": Option(
+            _NAMES, "Column of the key; several columns, separated by commas, are the fields of a key object", "_key"
+        ),
         "overwrite": Option(BOOLEAN, "Replace existing entries; false: keep them", True),
         "create": Option(
             BOOLEAN,
@@ -177,7 +195,8 @@ IGNITE_WRITE = OptionTable(
         ),
         "backups": Option(whole_number(0, 1_000), "Backups of a cache that is created; none: the cluster's default"),
         "key_type": Option(
-            LINE, "Binary type of the keys of a cache without query entity; with several query entities, chooses one; none: `<cache>.Key`"
+            LINE,
+            "Binary type of the keys of a cache without query entity; with several query entities, chooses one; none: `<cache>.Key`",
         ),
         "value_type": Option(
             LINE,
@@ -197,10 +216,13 @@ KAFKA_READ = OptionTable(
             "earliest",
         ),
         "include_headers": Option(
-            BOOLEAN, "Read headers, as column `headers`: array<struct<key: string, value: binary>>, null for a record without any", False
+            BOOLEAN,
+            "Read headers, as column `headers`: array<struct<key: string, value: binary>>, null for a record without any",
+            False,
         ),
         "num_partitions": Option(
-            whole_number(1, 100_000), "Maximum Spark partitions; each reads several partitions of the topic; none: one for each"
+            whole_number(1, 100_000),
+            "Maximum Spark partitions; each reads several partitions of the topic; none: one for each",
         ),
         **_CONVERTERS,
         **_KAFKA,
@@ -213,9 +235,13 @@ KAFKA_WRITE = OptionTable(
     "writing",
     {
         "name": Option(
-            _NAMES, "Connector name: transactional ids are `<name>-<slot>`, offsets are in `<prefix>-offsets-<name>`", required=True
+            _NAMES,
+            "Connector name: transactional ids are `<name>-<slot>`, offsets are in `<prefix>-offsets-<name>`",
+            required=True,
         ),
-        "topic": Option(LINE, "Topic of every row; none: the column `topic` names the topic of each row. A missing topic is created"),
+        "topic": Option(
+            LINE, "Topic of every row; none: the column `topic` names the topic of each row. A missing topic is created"
+        ),
         "write_id": Option(
             LINE,
             "A write that is repeated under its id sends nothing twice, also over driver restarts, if the DataFrame and its partitions are "
@@ -248,7 +274,9 @@ BACKLOG = OptionTable(
     {
         **_CACHE,
         "connector": Option(
-            _NAMES, "Name under which the nodes capture for this query alone; one query or pipeline at a time may use it", required=True
+            _NAMES,
+            "Name under which the nodes capture for this query alone; one query or pipeline at a time may use it",
+            required=True,
         ),
         "on_loss": Option(
             choice("fail", "reload"),
@@ -257,7 +285,9 @@ BACKLOG = OptionTable(
             "fail",
         ),
         "max_bytes": Option(whole_number(1 << 10, 256 << 20), "Target size of a batch's changes in bytes", 8 << 20),
-        "poll_interval_ms": Option(whole_number(1, 3_600_000), "Time between two polls while there are no changes", 500),
+        "poll_interval_ms": Option(
+            whole_number(1, 3_600_000), "Time between two polls while there are no changes", 500
+        ),
         "backlog_cache_name": _setting("backlog_cache_name"),
         "backlog_service_name": _setting("backlog_service_name"),
         "backlog_memory_region_name": _setting("backlog_memory_region_name"),

@@ -30,7 +30,9 @@ def kafka_options(options: Mapping[str, str], table: OptionTable) -> dict[str, s
     try:
         settings = librdkafka_settings(given, table.kafka)
     except ValueError as error:
-        raise SettingsError(f"an option {KAFKA_PREFIX}… of {table.source} is wrong: {error}", "Correct it, or leave it out.") from error
+        raise SettingsError(
+            f"an option {KAFKA_PREFIX}… of {table.source} is wrong: {error}", "Correct it, or leave it out."
+        ) from error
     return {**settings, "bootstrap.servers": options["bootstrap.servers"]}
 
 
@@ -38,7 +40,8 @@ def kafka_options(options: Mapping[str, str], table: OptionTable) -> dict[str, s
 class IgniteOptions:
     """Options of a connection to Ignite.
 
-    :param allow_insecure: accept a connection that is not protected, see :mod:`~ignite_kafka.settings.transport_security`.
+    :param allow_insecure: accept a connection that is not protected, see
+        :mod:`~ignite_kafka.settings.transport_security`.
     """
 
     endpoint: IgniteEndpoint
@@ -57,7 +60,10 @@ class IgniteOptions:
 
 def ignite_connection(values: Mapping[str, Any]) -> tuple[IgniteEndpoint, str | None, bool]:
     """The fields of `IgniteOptions`, from the values of :meth:`OptionTable.read`."""
-    tls = TlsSettings(values["tls"], *(values[f"tls_{name}"] for name in ("ca_file", "cert_file", "key_file", "verify", "check_hostname")))
+    tls = TlsSettings(
+        values["tls"],
+        *(values[f"tls_{name}"] for name in ("ca_file", "cert_file", "key_file", "verify", "check_hostname")),
+    )
     limits = {"max_frame_bytes": values["max_frame_bytes"], "address_map": values["address_map"]}
     endpoint = IgniteEndpoint(values["addresses"], tls, **limits)
     return endpoint, values["secrets_file"], values[ALLOW]
@@ -88,7 +94,9 @@ class KafkaOptions:
         return SecretsFile(self.secrets_file).load() if self.secrets_file else Secrets()
 
 
-def kafka_connection(options: Mapping[str, str], table: OptionTable, values: Mapping[str, Any]) -> tuple[dict[str, str], str | None, bool]:
+def kafka_connection(
+    options: Mapping[str, str], table: OptionTable, values: Mapping[str, Any]
+) -> tuple[dict[str, str], str | None, bool]:
     """The fields of `KafkaOptions`, from the options and their values of :meth:`OptionTable.read`.
 
     :raises SettingsError: see :func:`kafka_options`.

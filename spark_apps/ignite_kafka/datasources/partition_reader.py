@@ -34,8 +34,12 @@ class PartitionReader:
     :ivar open: a flag a partition: whether its changes are still read.
     """
 
-    def __init__(self, plan: TransferPlan, table: UnitTable, client: BacklogClient, clock: Clock = time.monotonic) -> None:
-        self._table, self._client, self._most_bytes = table, client, plan.settings.batch_bytes
+    def __init__(
+        self, plan: TransferPlan, table: UnitTable, client: BacklogClient, clock: Clock = time.monotonic
+    ) -> None:
+        self._table = table
+        self._client = client
+        self._most_bytes = plan.settings.batch_bytes
         self._states = UnitStates(plan, table, clock)
         self._states.loaded[:] = True
         nodes = NodeWatch(client, self._states)
@@ -43,7 +47,9 @@ class PartitionReader:
         self._lookup = StateLookup(client, self._states, self._reader, nodes)
         self.open = np.ones(len(table), bool)
         self._until: Int64Array | None = None
-        self._delivered: dict[int, int] = {}  # partition to the digest of its changes in the last batch, until they are seen
+        self._delivered: dict[
+            int, int
+        ] = {}  # partition to the digest of its changes in the last batch, until they are seen
 
     def begin(self, offset: Offset, until: Int64Array | None) -> None:
         """Continue behind a batch.
@@ -81,7 +87,8 @@ class PartitionReader:
         batches = self._batches(units, self._most_bytes)
         if self._until is None:
             return batches
-        batch, until = batches[0], self._until
+        batch = batches[0]
+        until = self._until
         last = np.full(len(self.open), -1)
         np.maximum.at(last, batch.classified.unit, batch.changes.number)
         shown = np.zeros(len(self.open), bool)
@@ -146,7 +153,8 @@ class PartitionReader:
             rows = np.arange(ends[position] - changes.count[position], ends[position])
             rows = rows[(changes.number[rows] >= 0) & (changes.number[rows] <= self.high(int(units[position])))]
             if digest is not None and digest == digest_of(changes, rows):
-                known, none = np.isin(np.arange(unit.size), rows), np.zeros(unit.size, bool)
+                known = np.isin(np.arange(unit.size), rows)
+                none = np.zeros(unit.size, bool)
                 classified = Classification(unit, none, known, none)
                 self._states.deduplicator.remember(classified, known, changes, self._states.clock())
 
@@ -162,9 +170,19 @@ def first_changes(changes: Changes, most_bytes: int) -> Changes:
         rows = int(ends[np.searchsorted(ends, rows, "right")])
     count = np.clip(rows - (ends - changes.count), 0, changes.count).astype(np.int32)
     cut = count < changes.count
-    columns = {name: getattr(changes, name)[:rows] for name in ("number", "time_ms", "hash", "kind", "key_length", "value_length")}
+    columns = {
+        name: getattr(changes, name)[:rows]
+        for name in ("number", "time_ms", "hash", "kind", "key_length", "value_length")
+    }
     stamps = np.where(cut, 0, changes.expired_stamp)
-    return replace(changes, count=count, more=changes.more | cut, expired_stamp=stamps, entries=changes.entries[: offsets[rows]], **columns)
+    return replace(
+        changes,
+        count=count,
+        more=changes.more | cut,
+        expired_stamp=stamps,
+        entries=changes.entries[: offsets[rows]],
+        **columns,
+    )
 
 
 def up_to(batch: ChangeBatch, highest: Int64Array) -> ChangeBatch:

@@ -13,9 +13,10 @@ Push = Callable[[Any, list[Filter]], Iterable[Filter]]
 class optional_pushdown:  # noqa: N801  # a decorator, as property and cached_property are
     """Decorator of a reader's ``pushFilters``, which is called only if the session pushes filters down.
 
-    PySpark 4.2 raises DATA_SOURCE_PUSHDOWN_DISABLED if ``spark.sql.python.filterPushdown.enabled`` is false, its default, and the
-    reader's ``pushFilters`` is not its base class's by ``__func__`` (pyspark/sql/worker/plan_data_source_read.py). The reader works
-    without the pushdown too, only slower; so the decorated method has the ``__func__`` of the base class. PySpark 4.0 never calls it.
+    PySpark 4.2 raises DATA_SOURCE_PUSHDOWN_DISABLED if ``spark.sql.python.filterPushdown.enabled`` is false, its
+    default, and the reader's ``pushFilters`` is not its base class's by ``__func__``
+    (pyspark/sql/worker/plan_data_source_read.py). The reader works without the pushdown too, only slower; so the
+    decorated method has the ``__func__`` of the base class. PySpark 4.0 never calls it.
     """
 
     def __init__(self, push: Push) -> None:
@@ -30,7 +31,8 @@ class _Bound:
     __func__ = staticmethod(push_filters)
 
     def __init__(self, push: Push, reader: Any) -> None:
-        self._push, self._reader = push, reader
+        self._push = push
+        self._reader = reader
 
     def __call__(self, filters: list[Filter]) -> Iterable[Filter]:
         return self._push(self._reader, filters)

@@ -56,14 +56,20 @@ class SideConverterOptions:
     def provide(self) -> None:
         """Make the converter's schema registry, if it has one, known to this process.
 
-        :raises SettingsError: its URL or a credential is missing, the connection is not protected, or options decide where a login is
-            sent.
+        :raises SettingsError: its URL or a credential is missing, the connection is not protected, or options decide
+            where a login is sent.
         """
         if self.connection is not None and converters.uses_registry(self.name):
-            secrets, insecure = self.connection.secrets(), self.connection.allow_insecure
+            secrets = self.connection.secrets()
+            insecure = self.connection.allow_insecure
             kafka = canonical({**self.connection.kafka, **secrets.kafka})
-            of_side, option = secrets.registry_of(self.side), f"{self.side}.converter"
-            keep(self.side, self.properties, config_of(self.side, self.properties, of_side, kafka, insecure=insecure, setting=option))
+            of_side = secrets.registry_of(self.side)
+            option = f"{self.side}.converter"
+            keep(
+                self.side,
+                self.properties,
+                config_of(self.side, self.properties, of_side, kafka, insecure=insecure, setting=option),
+            )
 
 
 def converter_options(
@@ -77,11 +83,17 @@ def converter_options(
     found = {}
     for side in SIDES:
         option = f"{side}.converter"
-        properties = {name.removeprefix(f"{option}."): value for name, value in given.items() if name.startswith(f"{option}.")}
+        properties = {
+            name.removeprefix(f"{option}."): value for name, value in given.items() if name.startswith(f"{option}.")
+        }
         name = values[option]
         if name is None:
             if properties:
-                raise SettingsError(f"{option}.{next(iter(properties))} is given without {option}", f"Give {option}, too.", option=option)
+                raise SettingsError(
+                    f"{option}.{next(iter(properties))} is given without {option}",
+                    f"Give {option}, too.",
+                    option=option,
+                )
             continue
         if name == converters.IGNITE_BINARY:
             remedy = "Leave it out, and read or write binary columns."
@@ -120,7 +132,9 @@ class ColumnWriter:
     def write(self, array: pa.Array, topic: str) -> pa.BinaryArray:
         """Bytes of each value; null for null."""
         there = array.is_valid()
-        made = self._serializer.serialize(ConnectColumn(to_connect(array.filter(there), self.schema), self.schema), topic)
+        made = self._serializer.serialize(
+            ConnectColumn(to_connect(array.filter(there), self.schema), self.schema), topic
+        )
         if not array.null_count:
             return made
         rows = np.cumsum(np.asarray(there)) - 1
@@ -160,9 +174,12 @@ class ColumnReader:
         found = self._deserialized(texts, topic)
         if found.bad:
             raise self._bad(found.bad[0], valid)
-        place, parts, count = np.full(len(data), -1), list[pa.Array](), 0
+        place = np.full(len(data), -1)
+        parts = list[pa.Array]()
+        count = 0
         for part in found.parts:
-            rows, column = valid[part.rows], part.column
+            rows = valid[part.rows]
+            column = part.column
             if column.schema is None:  # JSON texts, of a converter that reads both forms
                 plain = self._of_plain_json(column.data, topic)
                 if plain.bad:
@@ -179,7 +196,11 @@ class ColumnReader:
         return pa.concat_arrays(parts).take(pa.array(np.maximum(place, 0), mask=place < 0))
 
     def _deserialized(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        return self._of_plain_json(data, topic) if self._deserializer is None else self._deserializer.deserialize(data, topic)
+        return (
+            self._of_plain_json(data, topic)
+            if self._deserializer is None
+            else self._deserializer.deserialize(data, topic)
+        )
 
     def _of_plain_json(self, texts: pa.BinaryArray, topic: str) -> Deserialized:
         """JSON texts, read in an envelope with the schema of the DataFrame's column."""

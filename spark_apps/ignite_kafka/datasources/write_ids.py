@@ -1,6 +1,7 @@
 """Ids of writes of data source `kafka-tx`, stored in the connector's records in the configs topic like the ids of snapshots.
 
-The offsets topic has one record of each Spark partition, for the write that was begun last. It does not show what an older write has sent.
+The offsets topic has one record of each Spark partition, for the write that was begun last. It does not show what an
+older write has sent.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def topic_id(found: ConnectorState, write_id: str) -> str:
 def begin(control: ConfigsWriter, found: ConnectorState, write_id: str, *, named: bool, topic_id: str = "") -> None:
     """Begin a write, or continue the one begun last; another one that is unfinished is marked as superseded.
 
-    :param named: whether the user gave the id. A generated id is never repeated, so the end of its write need not be remembered.
+    :param named: whether the user gave the id. A generated id is never repeated, so the end of its write need not be
+        remembered.
     :param topic_id: of the topic, if all records go to one.
     """
     continued = found.snapshot is not None and found.snapshot.id == write_id

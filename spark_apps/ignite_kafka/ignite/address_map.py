@@ -1,7 +1,7 @@
 """Addresses that nodes announce, as addresses that this host reaches: for nodes behind NAT, in containers or behind forwarded ports.
 
-Each node announces the addresses of its own network interfaces to thin clients. A pair ``announced=reachable`` replaces one of them, as an
-``AddressResolver`` of the node would.
+Each node announces the addresses of its own network interfaces to thin clients. A pair ``announced=reachable`` replaces
+one of them, as an ``AddressResolver`` of the node would.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class AddressMap:
             announced, sign, reachable = text.partition("=")
             if not sign or "=" in reachable:
                 raise ValueError(f"'{text}' is not {FORM}")
-            key, target = _parsed(announced.strip()), _parsed(reachable.strip())
+            key = _parsed(announced.strip())
+            target = _parsed(reachable.strip())
             key = _canonical(key[0]), key[1]
             if pairs.setdefault(key, target) != target:
                 raise ValueError(f"'{announced.strip()}' has two reachable addresses")
@@ -50,7 +51,8 @@ class AddressMap:
     def reachable(self, announced: Iterable[str]) -> tuple[str, ...]:
         """The addresses to connect to: those that are mapped replaced, the others left out; if none is mapped, all as they are.
 
-        A node with a mapped address is reached by that alone: its others belong to its own network, where here may be another host.
+        A node with a mapped address is reached by that alone: its others belong to its own network, where here may be
+        another host.
         """
         announced = tuple(announced)
         return tuple(self._mapped(announced)) or announced
@@ -62,7 +64,9 @@ class AddressMap:
     def report_unreached(self, node: uuid.UUID, announced: Sequence[str]) -> None:
         """Report a node that is not in the map. A run works without it, but each request to its partitions passes through another node."""
         if self and announced and not self.knows(announced):
-            reason = f"node {node} announces {', '.join(announced)}: none is in ignite_address_map, and none answers here"
+            reason = (
+                f"node {node} announces {', '.join(announced)}: none is in ignite_address_map, and none answers here"
+            )
             fields = {"reason": reason, "node": str(node), "setting": "ignite_address_map"}
             emit(NODE_NOT_MAPPED, **fields)
             note(NODE_NOT_MAPPED, **fields)  # of a task: the driver emits it, too

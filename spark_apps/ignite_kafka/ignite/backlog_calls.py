@@ -17,7 +17,8 @@ REQUEST_BYTES = 4 << 20
 """Maximum bytes of one request. A node accepts a sixteenth of its heap, so every heap of 64 MiB or more is enough."""
 
 _NUMBERS = re.compile(r"(?=\t(-?[0-9]+)\t([^\t]+)\t([0-9]+)\t([0-9]+)\t)")
-_MIN_INT, _MAX_INT = -(1 << 31), (1 << 31) - 1
+_MIN_INT = -(1 << 31)
+_MAX_INT = (1 << 31) - 1
 _MAP_KIND = 1  # HASH_MAP of GridBinaryMarshaller
 _UNIT_HEAD = struct.Struct("<16sqii")  # unit, stamp of the expired keys, count of changes, 0
 _CHANGE_BYTES = 16  # number and hash
@@ -30,7 +31,8 @@ def framed(keys: Sequence[bytes]) -> bytes:
 
 def first_keys(keys: Sequence[bytes], at: int) -> Sequence[bytes]:
     """As many keys, starting at a position, as fit into one request; at least one."""
-    end, size = at, 0
+    end = at
+    size = 0
     while end < len(keys) and (end == at or size + 4 + len(keys[end]) <= REQUEST_BYTES):
         size += 4 + len(keys[end])
         end += 1
@@ -42,7 +44,10 @@ def values_of(data: memoryview) -> list[bytes | None]:
     (count,) = struct.unpack_from("<i", data)
     lengths = np.frombuffer(data, "<i4", count, 4)
     ends = 4 + 4 * count + np.cumsum(np.maximum(lengths, 0), dtype=np.int64)
-    return [bytes(data[end - size : end]) if size >= 0 else None for size, end in zip(lengths.tolist(), ends.tolist(), strict=True)]
+    return [
+        bytes(data[end - size : end]) if size >= 0 else None
+        for size, end in zip(lengths.tolist(), ends.tolist(), strict=True)
+    ]
 
 
 def acknowledgements(sent: bytes, most_bytes: int = REQUEST_BYTES) -> Iterator[bytes]:
@@ -50,7 +55,8 @@ def acknowledgements(sent: bytes, most_bytes: int = REQUEST_BYTES) -> Iterator[b
     if len(sent) <= most_bytes:
         yield sent
         return
-    part, at = bytearray(), 0
+    part = bytearray()
+    at = 0
     most_changes = max(1, (most_bytes - _UNIT_HEAD.size) // _CHANGE_BYTES)
     while at < len(sent):
         unit, stamp, count, zero = _UNIT_HEAD.unpack_from(sent, at)
@@ -91,13 +97,15 @@ def encode(value: Any) -> bytes:
 def cache_of(line: str) -> tuple[str, int, str, int, int, str]:
     """Name, id, deployment id, topology version of its start, partitions and group of a cache, from a line of the call ``caches``.
 
-    Tabs separate them, and names may hold tabs too: the id, which is the hash of the name, tells where the name ends. The last place that
-    fits is the right one: a name may hold a whole line, but not one with its own deployment id, which is chosen later.
+    Tabs separate them, and names may hold tabs too: the id, which is the hash of the name, tells where the name ends.
+    The last place that fits is the right one: a name may hold a whole line, but not one with its own deployment id,
+    which is chosen later.
 
     :raises ValueError: the line has another form.
     """
     for numbers in reversed(list(_NUMBERS.finditer(line))):
-        name, id_ = line[: numbers.start()], int(numbers[1])
+        name = line[: numbers.start()]
+        id_ = int(numbers[1])
         if protocol.cache_id(name) == id_:
             return name, id_, numbers[2], int(numbers[3]), int(numbers[4]), line[numbers.end(4) + 1 :]
     raise ValueError(f"the backlog service answered a line that describes no cache: {line!r}")

@@ -16,7 +16,10 @@ from ..common.arrays import Int32Array, Int64Array, Mask
 from .backlog_units import UNIT, ColumnReader
 from .types import type_codes as codes
 
-CREATED, UPDATED, REMOVED, EXPIRED = 1, 2, 3, 4
+CREATED = 1
+UPDATED = 2
+REMOVED = 3
+EXPIRED = 4
 """Kinds of a change."""
 
 _MAGIC = 0x31434B42
@@ -38,8 +41,8 @@ class Changes:
     :param number: N items: number of the change in its unit; so are `time_ms` (epoch milliseconds), `hash` and `kind`.
     :param kind: CREATED, UPDATED, REMOVED or EXPIRED; the first two have a value.
     :param key_length: N items: bytes of the key in `entries`, and `value_length` those of the value.
-    :param entries: keys and values in the layout of a scan page: a binary object is wrapped (code 27), a missing value is code 101. Any run
-        of entries is a valid page.
+    :param entries: keys and values in the layout of a scan page: a binary object is wrapped (code 27), a missing value
+        is code 101. Any run of entries is a valid page.
     """
 
     topology: int
@@ -65,11 +68,30 @@ class Changes:
         if magic != _MAGIC or len(data) != _HEADER.size + 28 * units + 33 * changes + entry_bytes:
             raise ValueError("the bytes are not changes of the backlog service")
         take = ColumnReader(data, _HEADER.size)
-        mark_number, stamp = take("<i8", units), take("<i8", units)
-        number, time_ms, hashes = take("<i8", changes), take("<i8", changes), take("<i8", changes)
-        count, marks, more = take("<i4", units), take("<i4", units), take("<i4", units)
-        key_length, value_length, kind = take("<i4", changes), take("<i4", changes), take("i1", changes)
-        columns = (mark_number, stamp, count, marks, more.astype(bool), number, time_ms, hashes, kind, key_length, value_length)
+        mark_number = take("<i8", units)
+        stamp = take("<i8", units)
+        number = take("<i8", changes)
+        time_ms = take("<i8", changes)
+        hashes = take("<i8", changes)
+        count = take("<i4", units)
+        marks = take("<i4", units)
+        more = take("<i4", units)
+        key_length = take("<i4", changes)
+        value_length = take("<i4", changes)
+        kind = take("i1", changes)
+        columns = (
+            mark_number,
+            stamp,
+            count,
+            marks,
+            more.astype(bool),
+            number,
+            time_ms,
+            hashes,
+            kind,
+            key_length,
+            value_length,
+        )
         return cls(topology, *columns, data[take.position :])
 
     @classmethod
@@ -90,10 +112,14 @@ class Changes:
         cuts[:, 1] = cuts[:, 0] + self.key_length
         wrapped = np.frombuffer(self.entries, np.uint8)[cuts[:, 0]] == codes.WRAPPED
         cuts += np.where(wrapped[:, None], _WRAPPER, 0).astype(np.int32)
-        spans = pa.Array.from_buffers(pa.binary(), max(cuts.size - 1, 0), [None, pa.py_buffer(cuts), pa.py_buffer(self.entries)])
+        spans = pa.Array.from_buffers(
+            pa.binary(), max(cuts.size - 1, 0), [None, pa.py_buffer(cuts), pa.py_buffer(self.entries)]
+        )
         return spans.take(pa.array(np.arange(0, cuts.size, 2, dtype=np.int32)))
 
-    def acknowledgement(self, units: npt.NDArray[np.void], rows: Mask | None = None, stamps: Mask | None = None) -> bytes:
+    def acknowledgement(
+        self, units: npt.NDArray[np.void], rows: Mask | None = None, stamps: Mask | None = None
+    ) -> bytes:
         """Bytes that acknowledge changes of this reply.
 
         :param units: the U units of the request, dtype UNIT.

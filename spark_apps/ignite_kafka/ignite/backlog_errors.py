@@ -72,4 +72,6 @@ def to_error(error: ThinError, address: str) -> IgniteKafkaError:
     if "Service not found" in error.message:
         what = "no node of the cluster has the backlog service"
         return BacklogMissing(what, "Put its jar on the class path of every server node", address=address)
-    return BacklogUnavailable(f"a call of the backlog service failed: {error.message}", "The nodes' logs say more", address=address)
+    return BacklogUnavailable(
+        f"a call of the backlog service failed: {error.message}", "The nodes' logs say more", address=address
+    )

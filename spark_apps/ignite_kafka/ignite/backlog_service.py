@@ -24,7 +24,8 @@ from .connection import ThinConnection
 from .protocol import Reader, ThinError
 
 SERVICE = "ignite-kafka-backlog"
-SERVICE_INVOKE, SERVICE_DESCRIPTORS = 7000, 7001
+SERVICE_INVOKE = 7000
+SERVICE_DESCRIPTORS = 7001
 
 _MARKED_UNIT = np.dtype([*UNIT.descr, ("mark_number", "<i8")])
 
@@ -43,7 +44,8 @@ class BacklogService:
     """
 
     def __init__(self, connection: ThinConnection, secret: str | None = None) -> None:
-        self._connection, self._secret = connection, secret
+        self._connection = connection
+        self._secret = secret
 
     def version(self) -> int:
         """Version of the service's contract on the node that answers.
@@ -119,7 +121,9 @@ class BacklogService:
 
         :param keys: in Ignite's binary format, not wrapped.
         """
-        partitions, present, at = [np.empty(0, np.int32)], [np.empty(0, bool)], 0
+        partitions = [np.empty(0, np.int32)]
+        present = [np.empty(0, bool)]
+        at = 0
         while at < len(keys):
             part = service_calls.first_keys(keys, at)
             data = self._call("locate", connector, cache, service_calls.framed(part))
@@ -173,7 +177,8 @@ class BacklogService:
 def has_service(connection: ThinConnection) -> bool:
     """True if the cluster has the backlog service and this user may see it.
 
-    Unlike a call, this leaves no warning in a node's log. Ignite 2.9 to 2.12 does not list services, so there it is called.
+    Unlike a call, this leaves no warning in a node's log. Ignite 2.9 to 2.12 does not list services, so there it is
+    called.
     """
     try:
         reader = Reader(connection.request(SERVICE_DESCRIPTORS, b""))

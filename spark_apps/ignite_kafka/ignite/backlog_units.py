@@ -14,14 +14,19 @@ import numpy.typing as npt
 
 from ..common.arrays import Int32Array, Int64Array
 
-GIVEN_UP, MISSED, LOST, GONE, ASKED = 1, 2, 4, 8, 16
+GIVEN_UP = 1
+MISSED = 2
+LOST = 4
+GONE = 8
+ASKED = 16
 """Marks of a unit: changes were given up, were missed, or their backlog was lost; the incarnation is no longer captured; a user requested
 a reload."""
 
 UNIT = np.dtype([("cache_id", "<i4"), ("partition", "<i4"), ("incarnation", "<i8")])
 """A unit: one partition of one incarnation of a cache, in the service's byte layout."""
 
-_CHANGED, _UNITS = 0x31444B42, 0x31554B42
+_CHANGED = 0x31444B42
+_UNITS = 0x31554B42
 _CHANGED_HEADER = struct.Struct("<iiiii")
 
 
@@ -86,7 +91,8 @@ class ColumnReader:
     """Reads columns from a buffer one after the other, without a copy."""
 
     def __init__(self, data: memoryview, position: int) -> None:
-        self.data, self.position = data, position
+        self.data = data
+        self.position = position
 
     def __call__(self, kind: str, count: int) -> npt.NDArray[Any]:
         """The next column: `count` items of dtype `kind`."""

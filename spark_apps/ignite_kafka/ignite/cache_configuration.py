@@ -1,9 +1,9 @@
 """Configuration of a cache as a node reports it (op 1055) and takes it for a new cache (op 1054).
 
-Source: `ClientCacheConfigurationSerializer` and `PlatformConfigurationUtils` of Ignite 2.17. The two operations have one set of properties,
-in a fixed order without codes in the reply, and as pairs of code and value in the request. Not among them, and so at the new cluster's
-defaults: the affinity function with its number of partitions, node filters, near caches, eviction, encryption, cache stores, interceptors,
-and expiry policies that Java code made.
+Source: `ClientCacheConfigurationSerializer` and `PlatformConfigurationUtils` of Ignite 2.17. The two operations have
+one set of properties, in a fixed order without codes in the reply, and as pairs of code and value in the request. Not
+among them, and so at the new cluster's defaults: the affinity function with its number of partitions, node filters,
+near caches, eviction, encryption, cache stores, interceptors, and expiry policies that Java code made.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class CacheConfiguration:
     """Configuration of a cache; None leaves a property to the cluster.
 
     :param mode: PARTITIONED or REPLICATED. :param atomicity: ATOMIC or TRANSACTIONAL.
-    :param write_synchronization: FULL_SYNC, so that what is acknowledged is on all backups and survives its primary node; the cluster's
-        own default, PRIMARY_SYNC, loses acknowledged entries with the node.
+    :param write_synchronization: FULL_SYNC, so that what is acknowledged is on all backups and survives its primary
+        node; the cluster's own default, PRIMARY_SYNC, loses acknowledged entries with the node.
     :param key_configuration: names of key types, and of the field of each that decides the partition.
     :param expiry_policy: times to live after creation, update and access in milliseconds; -1: eternal, -2: unchanged.
     """
@@ -146,7 +146,9 @@ _REPORTED = (  # in the order of the reply
     _text("sql_schema", 203),
     _choice("write_synchronization", 4, WRITE_SYNCHRONIZATIONS),
 )
-_QUERY_ENTITIES, _KEY_CONFIGURATION, _EXPIRY_POLICY = 200, 401, 407
+_QUERY_ENTITIES = 200
+_KEY_CONFIGURATION = 401
+_EXPIRY_POLICY = 407
 _ADVANCED = frozenset(AdvancedSettings.__dataclass_fields__)
 
 
@@ -158,14 +160,18 @@ def read_configuration(reader: Reader) -> CacheConfiguration:
     keys = tuple((_required(reader), reader.text() or "") for _ in range(reader.int32()))
     entities = tuple(_read_entity(reader) for _ in range(reader.int32()))
     policy = (reader.int64(), reader.int64(), reader.int64()) if reader.position < end and reader.boolean() else None
-    return CacheConfiguration(**values, key_configuration=keys, query_entities=entities, expiry_policy=policy, advanced=advanced)
+    return CacheConfiguration(
+        **values, key_configuration=keys, query_entities=entities, expiry_policy=policy, advanced=advanced
+    )
 
 
 def configuration_bytes(wanted: CacheConfiguration) -> bytes:
     """Payload of op 1054: the length of what follows, the number of properties, then code and value of each."""
     given = {one.code: one.write(value) for one in _REPORTED if (value := _value(wanted, one.name)) is not None}
     if wanted.key_configuration:
-        given[_KEY_CONFIGURATION] = _list([protocol.string(name) + protocol.string(field) for name, field in wanted.key_configuration])
+        given[_KEY_CONFIGURATION] = _list(
+            [protocol.string(name) + protocol.string(field) for name, field in wanted.key_configuration]
+        )
     if wanted.query_entities:
         given[_QUERY_ENTITIES] = _list([_entity(entity) for entity in wanted.query_entities])
     if wanted.expiry_policy:
@@ -181,20 +187,28 @@ def _value(wanted: CacheConfiguration, name: str) -> Any:
 def _read_entity(reader: Reader) -> QueryEntity:
     key_type, value_type, table, key_field, value_field = (reader.text() for _ in range(5))
     fields = tuple(_read_field(reader) for _ in range(reader.int32()))
-    aliases = tuple(sorted((_required(reader), _required(reader)) for _ in range(reader.int32())))  # nodes have them in any order
+    aliases = tuple(
+        sorted((_required(reader), _required(reader)) for _ in range(reader.int32()))
+    )  # nodes have them in any order
     indexes = tuple(_read_index(reader) for _ in range(reader.int32()))
     return QueryEntity(key_type or "", value_type or "", key_field, value_field, table, fields, aliases, indexes)
 
 
 def _read_field(reader: Reader) -> QueryField:
-    name, java_type = _required(reader), _required(reader)
-    is_key, not_null, default = reader.boolean(), reader.boolean(), reader.any_object()
-    precision, scale = reader.int32(), reader.int32()
+    name = _required(reader)
+    java_type = _required(reader)
+    is_key = reader.boolean()
+    not_null = reader.boolean()
+    default = reader.any_object()
+    precision = reader.int32()
+    scale = reader.int32()
     return QueryField(name, java_type, is_key, not_null, precision, scale, "" if default == _NULL else default.hex())
 
 
 def _read_index(reader: Reader) -> QueryIndex:
-    name, kind, inline_size = reader.text(), reader.byte(), reader.int32()
+    name = reader.text()
+    kind = reader.byte()
+    inline_size = reader.int32()
     fields = tuple((_required(reader), reader.boolean()) for _ in range(reader.int32()))
     return QueryIndex(name, fields, _INDEX_KINDS[kind], inline_size)
 
@@ -208,7 +222,12 @@ def _entity(entity: QueryEntity) -> bytes:
 
 def _query_field(field: QueryField) -> bytes:
     flags = struct.pack("<??", field.is_key, field.not_null) + (bytes.fromhex(field.default) or _NULL)
-    return protocol.string(field.name) + protocol.string(field.java_type) + flags + struct.pack("<ii", field.precision, field.scale)
+    return (
+        protocol.string(field.name)
+        + protocol.string(field.java_type)
+        + flags
+        + struct.pack("<ii", field.precision, field.scale)
+    )
 
 
 def _index(index: QueryIndex) -> bytes:

@@ -1,10 +1,13 @@
 """Detects that a cache was destroyed or created again during a scan.
 
 The thin client protocol has neither a cache's deployment id nor its start time. It has this, as tried on real nodes:
-- Each reply reports a changed affinity version, and destroying or creating any cache changes it: without a change nothing is to check.
-- A cursor opened with the local flag fails with CacheStoppedException once its cache is destroyed, even if a cache of the same name
-  exists again. So one such cursor, kept open with rows left to read, is the proof after a change of the version.
-- A cursor whose rows come from another node does *not* fail: it ends early, without an error. `scan.py` checks such scans.
+- Each reply reports a changed affinity version, and destroying or creating any cache changes it: without a change
+  nothing is to check.
+- A cursor opened with the local flag fails with CacheStoppedException once its cache is destroyed, even if a cache of
+  the same name exists again. So one such cursor, kept open with rows left to read, is the proof after a change of the
+  version.
+- A cursor whose rows come from another node does *not* fail: it ends early, without an error. `scan.py` checks such
+  scans.
 """
 
 from __future__ import annotations
@@ -38,12 +41,14 @@ class _Pin:
 class CacheWatch:
     """Watches the identity of one cache from an affinity version on; for the thread of its cluster.
 
-    Until a cursor is pinned (a partition with two entries was read from its primary), a changed version only leads to a check that a
-    cache of that name exists.
+    Until a cursor is pinned (a partition with two entries was read from its primary), a changed version only leads to a
+    check that a cache of that name exists.
     """
 
     def __init__(self, cluster: Cluster, cache: CacheInfo, affinity: tuple[int, int]) -> None:
-        self.cluster, self.cache, self.affinity = cluster, cache, affinity
+        self.cluster = cluster
+        self.cache = cache
+        self.affinity = affinity
         self._pin: _Pin | None = None
 
     @property
@@ -95,7 +100,8 @@ class CacheWatch:
 
     def _prove(self, pin: _Pin) -> None:
         """Replace the pinned cursor. The new one opens first, so both are of one cache; the old one stays if none is free."""
-        room, successor = True, None
+        room = True
+        successor = None
         try:
             successor = self._open(pin.connection, pin.partition)
         except _NoCursorFree:
@@ -114,7 +120,9 @@ class CacheWatch:
 
     def _open(self, connection: ThinConnection, partition: int) -> int | None:
         try:
-            body = connection.request(protocol.QUERY_SCAN, protocol.scan_request(self.cache.cache_id, partition, 1, local=True))
+            body = connection.request(
+                protocol.QUERY_SCAN, protocol.scan_request(self.cache.cache_id, partition, 1, local=True)
+            )
         except ThinError as error:
             if error.status == protocol.TOO_MANY_CURSORS:
                 raise _NoCursorFree from error
@@ -133,13 +141,20 @@ def close_cursor(connection: ThinConnection, cursor: int) -> None:
 def failure(cache: CacheInfo, partition: int, connection: ThinConnection, error: ThinError) -> IgniteKafkaError:
     """CacheDestroyed or ScanFailed for a node's refusal to read a partition.
 
-    A stopping node reports its caches as stopped too, so the error is CacheDestroyed only if the node still answers for the cache.
+    A stopping node reports its caches as stopped too, so the error is CacheDestroyed only if the node still answers for
+    the cache.
     """
     if error.status == protocol.CACHE_DOES_NOT_EXIST or _STOPPED in error.message:
         exists = _exists(cache, connection)
         if exists is not None:
-            what = "the cache was destroyed and made again while it was read" if exists else "the cache was destroyed while it was read"
-            return CacheDestroyed(what, "Start a new snapshot if the cache is there on purpose", cache=cache.name, partition=partition)
+            what = (
+                "the cache was destroyed and made again while it was read"
+                if exists
+                else "the cache was destroyed while it was read"
+            )
+            return CacheDestroyed(
+                what, "Start a new snapshot if the cache is there on purpose", cache=cache.name, partition=partition
+            )
     remedy = "Read the partition again; the node's log says more"
     if error.status == protocol.TOO_MANY_CURSORS:
         remedy = "Raise ClientConnectorConfiguration.maxOpenCursorsPerConnection of the nodes"

@@ -1,8 +1,8 @@
 """Inserts: requests that leave existing entries as they are.
 
-A node's data streamer inserts many entries by one request (op 8000, since Ignite 2.11). Older nodes take one entry by a request
-(put if absent, op 1002), of which many are in flight at the same time.
-Source: `ClientDataStreamerStartRequest` and `ClientCachePutIfAbsentRequest` in apache/ignite.
+A node's data streamer inserts many entries by one request (op 8000, since Ignite 2.11). Older nodes take one entry by a
+request (put if absent, op 1002), of which many are in flight at the same time. Source: `ClientDataStreamerStartRequest`
+and `ClientCachePutIfAbsentRequest` in apache/ignite.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ INSERTS = frozenset({protocol.STREAMER_START, protocol.CACHE_PUT_IF_ABSENT})
 SINGLE_IN_FLIGHT = 256
 """Requests of one entry in flight to one node, for each request of many entries that would be."""
 
-_SKIP_STORE, _KEEP_BINARY, _FLUSH, _CLOSE = 0x02, 0x04, 0x08, 0x10
+_SKIP_STORE = 0x02
+_KEEP_BINARY = 0x04
+_FLUSH = 0x08
+_CLOSE = 0x10
 _FLAGS = _SKIP_STORE | _KEEP_BINARY | _FLUSH | _CLOSE
 _STREAM = struct.Struct("<iBiiBi")
 _ONE = struct.Struct("<iB")
@@ -37,7 +40,9 @@ def insert_op(cluster: Cluster, cache_id: int) -> int:
     :raises IgniteUnreachable: no node answered.
     """
     try:
-        cluster.ask(lambda node: node.request(protocol.STREAMER_START, insert_head(protocol.STREAMER_START, cache_id, 0)))
+        cluster.ask(
+            lambda node: node.request(protocol.STREAMER_START, insert_head(protocol.STREAMER_START, cache_id, 0))
+        )
     except ThinError as error:
         if error.status == protocol.INVALID_OPERATION:
             return protocol.CACHE_PUT_IF_ABSENT
@@ -65,4 +70,6 @@ class Streaming:
                 connection.request(protocol.CLUSTER_STATE, b"")
         except IgniteUnreachable:
             return True
-        return any(connection.affinity is not None and connection.affinity > self.since for connection in self.connections)
+        return any(
+            connection.affinity is not None and connection.affinity > self.since for connection in self.connections
+        )

@@ -2,12 +2,13 @@
 
 Entries go to the primary node of their partition, which saves a hop; any other node would forward them.
 
-A request without a reply must not be repeated blindly: the first one may execute after newer entries of its keys. A node executes requests
-in any order, also those of a connection that was closed since, and reports their outcome on no other connection. So:
+A request without a reply must not be repeated blindly: the first one may execute after newer entries of its keys. A
+node executes requests in any order, also those of a connection that was closed since, and reports their outcome on no
+other connection. So:
 - A slow node: wait on the same connection for `retry_timeout_ms`. After that the outcome is unknown: OutcomeUnknown.
 - A node that left the topology cannot execute the request any more: send it to another node.
-- A broken connection, as after the death of a node: send it to another node. If the first node is alive, has read the request and executes
-  it late, that stale entry stays until the next entry of the key.
+- A broken connection, as after the death of a node: send it to another node. If the first node is alive, has read the
+  request and executes it late, that stale entry stays until the next entry of the key.
 - An insert leaves existing entries as they are, so a late one does no harm: send it again at once.
 """
 
@@ -48,7 +49,9 @@ _MOST_TRIES = 3
 _LOOK_S = 2.0  # between two checks whether a node that does not reply has left
 _UPDATE_FAILED = "retry update if possible"
 _MAY_PASS = (_UPDATE_FAILED, "retry transaction", "topology")
-_MAY_PASS_REMEDY = "Check the cluster's nodes: their logs say whether one has left, or the cache's data region is out of memory"
+_MAY_PASS_REMEDY = (
+    "Check the cluster's nodes: their logs say whether one has left, or the cache's data region is out of memory"
+)
 _OF_A_COLUMN = re.compile(r"for (a )?column '")
 """Message of a node for a value that a column does not accept: too long, out of range, null, of another type (QueryTypeDescriptorImpl).
 The node then has stored no entry of the request."""
@@ -78,12 +81,17 @@ class CacheWriter:
 
     Between two flushes a key may be given only once: requests in flight have no order, nor has one that is repeated.
 
-    :param overwrite: False: existing entries stay as they are. A data streamer of the node inserts then, which may lose entries that it has
-        confirmed while nodes join or leave: :meth:`flush` raises in that case. Ignite before 2.11 inserts each entry by a request.
+    :param overwrite: False: existing entries stay as they are. A data streamer of the node inserts then, which may lose
+        entries that it has confirmed while nodes join or leave: :meth:`flush` raises in that case. Ignite before 2.11
+        inserts each entry by a request.
     """
 
-    def __init__(self, cluster: Cluster, cache: CacheInfo, *, overwrite: bool, limits: WriteLimits | None = None) -> None:
-        self.cluster, self.cache, self.overwrite = cluster, cache, overwrite
+    def __init__(
+        self, cluster: Cluster, cache: CacheInfo, *, overwrite: bool, limits: WriteLimits | None = None
+    ) -> None:
+        self.cluster = cluster
+        self.cache = cache
+        self.overwrite = overwrite
         self.limits = limits or WriteLimits()
         self._waiting: dict[uuid.UUID | None, deque[_Request]] = {}
         self._streaming: Streaming | None = None
@@ -93,9 +101,11 @@ class CacheWriter:
     def put(self, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
         """Send entries; :meth:`flush` awaits the replies.
 
-        :param keys: N keys in Ignite's binary format, as :func:`~ignite_kafka.ignite.binary.encode.encoded` returns them.
+        :param keys: N keys in Ignite's binary format, as :func:`~ignite_kafka.ignite.binary.encode.encoded` returns
+            them.
         :param values: N values in the same format.
-        :raises IgniteUnreachable, OutcomeUnknown, WriteFailed, CacheDestroyed: as :meth:`flush`, also for entries of earlier calls.
+        :raises IgniteUnreachable, OutcomeUnknown, WriteFailed, CacheDestroyed: as :meth:`flush`, also for entries of
+            earlier calls.
         """
         if self.overwrite:
             self._write(protocol.CACHE_PUT_ALL, keys, values)
@@ -111,11 +121,12 @@ class CacheWriter:
     def flush(self) -> None:
         """Return once everything given so far is in the cache.
 
-        :raises IgniteUnreachable: no node accepted some entries in the endpoint's time-out, or no node replies; or nodes joined or left
-            while entries were inserted: give all entries since the last flush again.
+        :raises IgniteUnreachable: no node accepted some entries in the endpoint's time-out, or no node replies; or
+            nodes joined or left while entries were inserted: give all entries since the last flush again.
         :raises OutcomeUnknown: a node did not reply in the endpoint's `retry_timeout_ms` and has not left the cluster.
         :raises WriteFailed: a node refused some entries; the message has its reason.
-        :raises EntriesRefused: a node refused the values of some entries, or cannot load a class; all other requests have their replies.
+        :raises EntriesRefused: a node refused the values of some entries, or cannot load a class; all other requests
+            have their replies.
         :raises CacheDestroyed: the cache no longer exists.
         """
         refused = None
@@ -127,7 +138,8 @@ class CacheWriter:
                     refused = refused or error
         if refused is not None:
             raise refused
-        streaming, self._streaming = self._streaming, None
+        streaming = self._streaming
+        self._streaming = None
         if streaming is not None and streaming.changed():
             raise IgniteUnreachable(
                 "nodes came or went while entries were inserted; the data streamer may have lost some of them",
@@ -191,8 +203,9 @@ class CacheWriter:
     def _order(self, keys: pa.BinaryArray, partitions: npt.NDArray[np.int32], hashes: Hashes) -> npt.NDArray[np.int64]:
         """The rows in the order of a node's storage: each partition has a tree of its keys, ordered by hash code (CacheDataTree).
 
-        A node needs 7 µs per entry for 20,000 in this order and 10 µs in any other: neighbours find the tree's pages in the CPU cache.
-        Keys of one hash in a TRANSACTIONAL cache are ordered by their bytes: writers that lock the same keys in one order cannot deadlock.
+        A node needs 7 µs per entry for 20,000 in this order and 10 µs in any other: neighbours find the tree's pages in
+        the CPU cache. Keys of one hash in a TRANSACTIONAL cache are ordered by their bytes: writers that lock the same
+        keys in one order cannot deadlock.
         """
         places = (partitions.astype(np.int64) << 32) + hashes
         if self.cache.atomicity != "TRANSACTIONAL":
@@ -213,7 +226,9 @@ class CacheWriter:
             start = stop
 
     def _head(self, op: int, count: int) -> bytes:
-        return insert_head(op, self.cache.cache_id, count) if op in INSERTS else _WRITE.pack(self.cache.cache_id, 0, count)
+        return (
+            insert_head(op, self.cache.cache_id, count) if op in INSERTS else _WRITE.pack(self.cache.cache_id, 0, count)
+        )
 
     def _send(self, node: uuid.UUID | None, op: int, payload: bytes) -> None:
         waiting = self._waiting.setdefault(node, deque())
@@ -245,7 +260,8 @@ class CacheWriter:
         :raises IgniteUnreachable: no reply will come, and the request may be sent again.
         :raises OutcomeUnknown: no reply came in time.
         """
-        connection, endpoint = request.connection, self.cluster.endpoint
+        connection = request.connection
+        endpoint = self.cluster.endpoint
         most_s = max(endpoint.request_timeout_ms, endpoint.retry_timeout_ms) / 1000
         wait_s = endpoint.request_timeout_ms / 1000
         while request.op not in INSERTS and not _answered(request, wait_s):
@@ -255,7 +271,9 @@ class CacheWriter:
                 raise IgniteUnreachable(what, "Send them again, to another node", **self._place(connection))
             waited_s = time.monotonic() - request.sent_at
             if waited_s > most_s:
-                what = f"a node was sent entries of a cache and gave no answer in {waited_s:.0f} s: it may still put them"
+                what = (
+                    f"a node was sent entries of a cache and gave no answer in {waited_s:.0f} s: it may still put them"
+                )
                 remedy = "See what holds the node up, or stop it. Run again then: the same entries are put once more"
                 raise OutcomeUnknown(what, remedy, **self._place(connection))
             beat()  # the wait has its own limit
@@ -290,7 +308,9 @@ class CacheWriter:
     def _refused(self, connection: ThinConnection, error: ThinError) -> IgniteKafkaError:
         place = self._place(connection)
         if error.status == protocol.CACHE_DOES_NOT_EXIST:
-            return CacheDestroyed("a cache went away while entries were put into it", "Make it again, or stop writing to it", **place)
+            return CacheDestroyed(
+                "a cache went away while entries were put into it", "Make it again, or stop writing to it", **place
+            )
         what = f"Ignite did not take entries of a cache: {in_message(_without_keys(error.message))}"
         if error.status == protocol.SECURITY_VIOLATION:
             return WriteFailed(what, "Give the user the right to put and remove entries of the cache", **place)

@@ -1,8 +1,9 @@
 """Metadata of a cluster: its caches, their configurations, binary types, nodes and partition owners.
 
-pyignite is not used here, though it has these operations: its sockets wrap TLS without a server name, so that the host name cannot be
-checked and SNI does not work, support TLS 1.2 and IPv4 only, and parse each reply value by value. `metadata_replies.py` parses the six
-operations needed. The Airflow hook gives pyignite sockets of this library; tests and loaders use it as it is.
+pyignite is not used here, though it has these operations: its sockets wrap TLS without a server name, so that the host
+name cannot be checked and SNI does not work, support TLS 1.2 and IPv4 only, and parse each reply value by value.
+`metadata_replies.py` parses the six operations needed. The Airflow hook gives pyignite sockets of this library; tests
+and loaders use it as it is.
 """
 
 from __future__ import annotations
@@ -89,16 +90,18 @@ class Cluster:
     def cache(self, name: str) -> CacheInfo:
         """Configuration of a cache.
 
-        `incarnation` is the cache's deployment id if the nodes have the backlog service, else empty: the thin client protocol has neither
-        that nor a start time (`cache_identity.py` explains how a scan detects a new cache). `partitions` of a LOCAL cache (before Ignite
-        2.14) is 0: no other node can read it.
+        `incarnation` is the cache's deployment id if the nodes have the backlog service, else empty: the thin client
+        protocol has neither that nor a start time (`cache_identity.py` explains how a scan detects a new cache).
+        `partitions` of a LOCAL cache (before Ignite 2.14) is 0: no other node can read it.
 
         :raises CacheNotFound: the cluster has no such cache.
         """
         cache_id = protocol.cache_id(name)
 
         def read(body: memoryview) -> CacheInfo:
-            return replies.read_cache(body, cache_id, lambda mode: 0 if mode == "LOCAL" else self._partition_count(name, cache_id))
+            return replies.read_cache(
+                body, cache_id, lambda mode: 0 if mode == "LOCAL" else self._partition_count(name, cache_id)
+            )
 
         info = self._configuration(name, read)
         return replace(info, incarnation=self._deployment_ids().get(name, ""))
@@ -191,7 +194,9 @@ class Cluster:
                 else:
                     known = self._request(protocol.CACHE_PARTITIONS, payload, read)
             except ThinError as error:
-                raise IgniteKafkaError(f"Ignite does not report the owners of partitions: {error.message}", cache_id=cache_id) from error
+                raise IgniteKafkaError(
+                    f"Ignite does not report the owners of partitions: {error.message}", cache_id=cache_id
+                ) from error
             self._partitions[cache_id] = known
         return known
 
@@ -239,7 +244,9 @@ class Cluster:
                 with ThinConnection(endpoint, self.credentials, address) as other:
                     if other.node_id == connection.node_id or protocol.FEATURE_NODE_ENDPOINTS not in other.features:
                         continue
-                    left = _answer(other, protocol.NODE_ENDPOINTS, struct.pack("<qq", since, _NEWEST), replies.read_left)
+                    left = _answer(
+                        other, protocol.NODE_ENDPOINTS, struct.pack("<qq", since, _NEWEST), replies.read_left
+                    )
             except (IgniteUnreachable, ThinError, DecodeError):
                 continue
             return connection.node_id in left
@@ -291,13 +298,16 @@ class Cluster:
         owners = self.partitions(cache_id)
         if owners.primary:
             return len(owners.primary)
-        known = self._found_counts.get(cache_id)  # of that affinity version: a node logs each refusal with its stack trace
+        known = self._found_counts.get(
+            cache_id
+        )  # of that affinity version: a node logs each refusal with its stack trace
         if known is None or known[0] is not owners:
             known = self._found_counts[cache_id] = owners, self._first_invalid(name, cache_id)
         return known[1]
 
     def _first_invalid(self, name: str, cache_id: int) -> int:
-        low, high = 0, MAX_PARTITIONS
+        low = 0
+        high = MAX_PARTITIONS
         guesses = [512, 511, 1024, 1023]
         while low < high:
             number = next((guess for guess in guesses if low <= guess < high), (low + high) // 2)

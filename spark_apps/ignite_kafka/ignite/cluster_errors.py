@@ -41,7 +41,10 @@ def unknown_type(type_id: int, class_name: Callable[[int], str | None]) -> Unkno
         name_hash = (type_id & 0xFFFF_FFFF ^ 0x8000_0000) - 0x8000_0000
         what = "a value is of a Java class that the cluster does not know by name"
         return UnknownBinaryType(
-            what, "Put a value of the class through a node or a client that has it", name_hash=name_hash, type_id=type_id
+            what,
+            "Put a value of the class through a node or a client that has it",
+            name_hash=name_hash,
+            type_id=type_id,
         )
     try:
         name = class_name(type_id)

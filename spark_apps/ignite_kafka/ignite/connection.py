@@ -34,23 +34,25 @@ _NO_ANSWER = "no answer in time"
 class ThinConnection:
     """A connection to one node, for one thread.
 
-    :param address: the only address to try. Without it all addresses of the endpoint are tried, starting at a random one, so that
-        readers spread over the nodes.
+    :param address: the only address to try. Without it all addresses of the endpoint are tried, starting at a random
+        one, so that readers spread over the nodes.
     :raises IgniteUnreachable: no address answered as an Ignite node; the message lists each address and its reason.
     :raises AuthenticationFailed: a node refused the user or the password; no other address is tried then.
 
-    Every wait on the socket is bounded: by `connect_timeout_ms` until the handshake is done, by `request_timeout_ms` after it. A wait
-    that receives nothing closes the connection and raises IgniteUnreachable; only :meth:`answered` leaves it open.
+    Every wait on the socket is bounded: by `connect_timeout_ms` until the handshake is done, by `request_timeout_ms`
+    after it. A wait that receives nothing closes the connection and raises IgniteUnreachable; only :meth:`answered`
+    leaves it open.
 
-    :attr gave_up: True if this side closed the connection because the node took too long. Such a node may be alive and still execute
-        the requests that it has read. False if the connection broke or is no longer needed.
+    :attr gave_up: True if this side closed the connection because the node took too long. Such a node may be alive and
+        still execute the requests that it has read. False if the connection broke or is no longer needed.
     """
 
     def __init__(self, endpoint: IgniteEndpoint, credentials: IgniteCredentials, address: str | None = None) -> None:
         self._session = Session(protocol.VERSIONS[0], frozenset(), None)
         self.affinity: tuple[int, int] | None = None
         self.closed = self.gave_up = False
-        self._endpoint, self._credentials = endpoint, credentials
+        self._endpoint = endpoint
+        self._credentials = credentials
         self._context = tls_context(endpoint.tls, credentials) if endpoint.tls.enabled else None
         self._last_id = 0
         self._unanswered = 0
@@ -186,8 +188,9 @@ class ThinConnection:
     def close(self) -> None:
         """Close the socket; may be called again. The node closes the cursors of a connection that ends.
 
-        Outstanding replies are read first. Unread, they would reset the connection, and after a reset the node's network thread pauses
-        for a second, and with it every other client that it serves (GridNioServer of 2.17, processSelectedKeysOptimized).
+        Outstanding replies are read first. Unread, they would reset the connection, and after a reset the node's
+        network thread pauses for a second, and with it every other client that it serves (GridNioServer of 2.17,
+        processSelectedKeysOptimized).
         """
         if not self.closed:
             self.closed = True
@@ -225,7 +228,9 @@ class ThinConnection:
                     break
         self.closed = True
         what = "no address of the Ignite cluster answered: " + "; ".join(reasons)
-        raise IgniteUnreachable(what, "Check the addresses, the TLS settings and that the nodes' client connectors are up")
+        raise IgniteUnreachable(
+            what, "Check the addresses, the TLS settings and that the nodes' client connectors are up"
+        )
 
     def _connect(self, address: str, version: Version) -> None:
         host, port = split_address(address)

@@ -1,10 +1,11 @@
 """Continuous queries of the thin client protocol (op 2006): a node sends notifications (op 2007) of all changes of a cache.
 
-A query lives as long as its connection, and receives all changes that are made on any node after its registration; changes of one key keep
-their order. Changes on the query's node arrive at once, changes on other nodes after at most the interval. A node buffers in its heap what
-the client does not read. After the cache is destroyed or the cluster deactivated, the query never sends anything again, not even an error.
-So a cursor is kept open beside it, as `cache_identity.py` explains, and its next page is requested when the affinity version changes.
-Source: `ClientCacheQueryContinuousRequest` and `ClientCacheEntryEventNotification` in apache/ignite; Ignite has it since 2.10.
+A query lives as long as its connection, and receives all changes that are made on any node after its registration;
+changes of one key keep their order. Changes on the query's node arrive at once, changes on other nodes after at most
+the interval. A node buffers in its heap what the client does not read. After the cache is destroyed or the cluster
+deactivated, the query never sends anything again, not even an error. So a cursor is kept open beside it, as
+`cache_identity.py` explains, and its next page is requested when the affinity version changes. Source:
+`ClientCacheQueryContinuousRequest` and `ClientCacheEntryEventNotification` in apache/ignite; Ignite has it since 2.10.
 """
 
 from __future__ import annotations
@@ -88,7 +89,9 @@ def parse_events(cache: str, body: memoryview) -> CacheEvents:
 
     :raises DecodeError: the bytes do not contain that many changes.
     """
-    position, removed, parts = _COUNT.size, bytearray(), list[memoryview | bytes]()
+    position = _COUNT.size
+    removed = bytearray()
+    parts = list[memoryview | bytes]()
     try:
         for _ in range(_COUNT.unpack_from(body)[0]):
             key_end = end_of(body, position, len(body))
@@ -109,8 +112,11 @@ def joined(events: Sequence[CacheEvents]) -> CacheEvents:
 
     :param events: at least one.
     """
-    rows, data = sum(one.page.rows for one in events), b"".join(one.page.data for one in events)
-    return CacheEvents(events[0].cache, Page(-1, rows, memoryview(data), True), np.concatenate([one.removed for one in events]))
+    rows = sum(one.page.rows for one in events)
+    data = b"".join(one.page.data for one in events)
+    return CacheEvents(
+        events[0].cache, Page(-1, rows, memoryview(data), True), np.concatenate([one.removed for one in events])
+    )
 
 
 class ContinuousQueries:
@@ -126,14 +132,25 @@ class ContinuousQueries:
     """
 
     def __init__(
-        self, connection: ThinConnection, caches: Sequence[str], interval_ms: int, *, expired: bool, clock: Clock = time.monotonic
+        self,
+        connection: ThinConnection,
+        caches: Sequence[str],
+        interval_ms: int,
+        *,
+        expired: bool,
+        clock: Clock = time.monotonic,
     ) -> None:
-        self._connection, self._clock = connection, clock
-        self._checks, self._check = Interval(_CHECK_S, clock), (0, 0.0)  # request of the pending check, 0 if none, and its time
-        self._interval_ms, self._expired = interval_ms, expired
+        self._connection = connection
+        self._clock = clock
+        self._checks = Interval(_CHECK_S, clock)  # request of the pending check, 0 if none, and its time
+        self._check = (0, 0.0)
+        self._interval_ms = interval_ms
+        self._expired = expired
         self._closing: list[int] = []
         self._queries: dict[str, int] = {}  # id by cache
-        self._caches: dict[int, str] = {}  # by id, also of queries that were ended: their notifications may be on the way
+        self._caches: dict[
+            int, str
+        ] = {}  # by id, also of queries that were ended: their notifications may be on the way
         self._proofs: dict[str, int] = {}  # cursor id by cache
         self._proving: dict[int, str] = {}  # cache by request id
         for cache in caches:
@@ -148,7 +165,9 @@ class ContinuousQueries:
             body = self._connection.subscribe(protocol.QUERY_CONTINUOUS, payload)
             self._queries[cache] = query = _ID.unpack_from(body)[0]
             self._caches[query] = cache
-            body = self._connection.request(protocol.QUERY_SCAN, protocol.scan_request(cache_id, _ANY_PARTITION, 1, local=True))
+            body = self._connection.request(
+                protocol.QUERY_SCAN, protocol.scan_request(cache_id, _ANY_PARTITION, 1, local=True)
+            )
             if body[-1]:
                 self._proofs[cache] = _ID.unpack_from(body)[0]
         except ThinError as error:
@@ -179,8 +198,9 @@ class ContinuousQueries:
         """Check at intervals that the queries are alive; call it between reads.
 
         :param timeout_s: maximum seconds in which a node may send nothing.
-        :returns: caches whose queries may have ended: some cache was created or destroyed, and no cursor can prove that it was another one,
-            because the node had fewer than two entries of the cache. Call :meth:`begin_again` for them.
+        :returns: caches whose queries may have ended: some cache was created or destroyed, and no cursor can prove that
+            it was another one, because the node had fewer than two entries of the cache. Call :meth:`begin_again` for
+            them.
         :raises CacheDestroyed: a cache was destroyed, or recreated.
         :raises IgniteUnreachable: the node has not answered, or the cluster was deactivated, which ends all queries.
         """
@@ -207,7 +227,9 @@ class ContinuousQueries:
         try:
             more = self._connection.receive(request)[-1]
         except ThinError as error:
-            raise CacheDestroyed("the cache was destroyed while its changes were followed", "Start again.", cache=cache) from error
+            raise CacheDestroyed(
+                "the cache was destroyed while its changes were followed", "Start again.", cache=cache
+            ) from error
         if not more:  # the node has closed the cursor
             del self._proofs[cache]
 
@@ -241,7 +263,9 @@ class ContinuousQueries:
 def _refused(cache: str, error: ThinError, connection: ThinConnection) -> IgniteKafkaError:
     where = {**({"cache": cache} if cache else {}), "address": connection.address, "node": connection.node_id}
     if error.status == protocol.CACHE_DOES_NOT_EXIST:
-        return CacheNotFound("the cluster has no such cache", "Check the name; upper and lower case differ", cache=cache)
+        return CacheNotFound(
+            "the cluster has no such cache", "Check the name; upper and lower case differ", cache=cache
+        )
     if error.status == protocol.SECURITY_VIOLATION:
         what = f"Ignite does not let this user follow a cache's changes: {error.message}"
         return IgniteKafkaError(what, "Give the user the right to read it", **where)
@@ -253,4 +277,6 @@ def _refused(cache: str, error: ThinError, connection: ThinConnection) -> Ignite
         what = f"the node's Ignite has no continuous queries for thin clients: {error.message}"
         remedy = "Use Ignite 2.10 or newer; or on Ignite 2.9 the backlog service (docs/deploy.md) and failover_policy BACKLOG"
         return IgniteKafkaError(what, remedy, **where)
-    return ScanFailed(f"a node could not begin a continuous query: {error.message}", "The node's log says more", **where)
+    return ScanFailed(
+        f"a node could not begin a continuous query: {error.message}", "The node's log says more", **where
+    )

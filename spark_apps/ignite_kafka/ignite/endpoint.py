@@ -55,7 +55,8 @@ class IgniteCredentials:
 
     :param key_password: of the private key. :param ca_password: of a trust store. :param cert_password: of a key store.
     :param ca_pem: trusted certificates as text, instead of a file.
-    :param cert_pem: the client's certificates and private key as text, instead of files; the key may be encrypted by ``key_password``.
+    :param cert_pem: the client's certificates and private key as text, instead of files; the key may be encrypted by
+        ``key_password``.
     """
 
     username: str | None = None
@@ -69,7 +70,11 @@ class IgniteCredentials:
 
     def __repr__(self) -> str:
         shown = {name: "***" if value is not None else None for name, value in vars(self).items() if name != "username"}
-        return f"IgniteCredentials(username={self.username!r}, " + ", ".join(f"{name}={value}" for name, value in shown.items()) + ")"
+        return (
+            f"IgniteCredentials(username={self.username!r}, "
+            + ", ".join(f"{name}={value}" for name, value in shown.items())
+            + ")"
+        )
 
 
 def split_address(address: str) -> tuple[str, int]:
@@ -77,7 +82,8 @@ def split_address(address: str) -> tuple[str, int]:
 
     :raises ValueError: there is no host, or the port is not a number from 1 to 65535.
     """
-    host, port = address, ""
+    host = address
+    port = ""
     if address.startswith("["):
         host, _, rest = address[1:].partition("]")
         port = rest.removeprefix(":")

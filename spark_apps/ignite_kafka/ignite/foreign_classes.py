@@ -1,9 +1,10 @@
 """Values of Java classes that a node cannot load, in requests to put entries.
 
-A node reads a value that Java's optimized marshaller wrote (code 254: a class with writeObject or writeReplace) as an object of its class,
-already when it parses the request. Where that fails it sends no error: it closes the connection, as the network does. So such a request
-is told from a lost connection by its content, and by other requests to which the nodes reply at the same time.
-Source: `ClientListenerNioListener.onMessage` and `BinaryUtils.doReadOptimized` of Ignite 2.17.
+A node reads a value that Java's optimized marshaller wrote (code 254: a class with writeObject or writeReplace) as an
+object of its class, already when it parses the request. Where that fails it sends no error: it closes the connection,
+as the network does. So such a request is told from a lost connection by its content, and by other requests to which the
+nodes reply at the same time. Source: `ClientListenerNioListener.onMessage` and `BinaryUtils.doReadOptimized` of Ignite
+2.17.
 """
 
 from __future__ import annotations
@@ -55,13 +56,14 @@ def class_hashes(payload: bytes) -> tuple[int, ...]:
 class Closings:
     """Closings of connections at one request, which are told from those of the network.
 
-    The class of a request with one class, which nodes were found unable to load, is remembered by the cluster's object: later requests
-    with it need no waits and fewer tries. A node logs a stack for each try, and many records may have the class. Of a request with several
-    none is remembered, as nodes may have the others.
+    The class of a request with one class, which nodes were found unable to load, is remembered by the cluster's object:
+    later requests with it need no waits and fewer tries. A node logs a stack for each try, and many records may have
+    the class. Of a request with several none is remembered, as nodes may have the others.
     """
 
     def __init__(self, payload: bytes, cluster: Cluster) -> None:
-        self._hashes, self._cluster = class_hashes(payload), cluster
+        self._hashes = class_hashes(payload)
+        self._cluster = cluster
         self._known = not cluster.refused_classes.isdisjoint(self._hashes)
         self._count = 0
 

@@ -38,7 +38,8 @@ class FrameReader:
                 raise FrameTooLong(length)
             if length <= 0:
                 raise ValueError(f"a frame of {length} bytes is not Ignite's thin client protocol")
-            self._head, self._body = _Buffer(_LENGTH.size), _Buffer(length)
+            self._head = _Buffer(_LENGTH.size)
+            self._body = _Buffer(length)
         view = self._body.fill(source)
         self._body = None
         return view
@@ -48,7 +49,9 @@ class _Buffer:
     """Head or body of a frame as far as received; it grows as bytes arrive, so that an announced length alone takes no memory."""
 
     def __init__(self, length: int) -> None:
-        self._length, self._buffer, self._received = length, bytearray(min(length, FIRST_BYTES)), 0
+        self._length = length
+        self._buffer = bytearray(min(length, FIRST_BYTES))
+        self._received = 0
 
     def fill(self, source: socket.socket) -> memoryview:
         """All bytes; after an error of the socket the next call resumes."""

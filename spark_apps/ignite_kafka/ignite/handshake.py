@@ -35,7 +35,9 @@ class OlderVersion(Exception):
         self.version = version
 
 
-def shake_hands(connected: socket.socket, frames: FrameReader, version: Version, credentials: IgniteCredentials, address: str) -> Session:
+def shake_hands(
+    connected: socket.socket, frames: FrameReader, version: Version, credentials: IgniteCredentials, address: str
+) -> Session:
     """Offer a protocol version and return what the node agreed to.
 
     :raises OlderVersion: the node wants an older version; connect again with it.
@@ -52,7 +54,11 @@ def shake_hands(connected: socket.socket, frames: FrameReader, version: Version,
     status = reader.int32() if reader.position < len(reader.data) else protocol.FAILED
     if status == protocol.AUTHENTICATION_FAILED:
         user = f"user '{credentials.username}'" if credentials.username is not None else "a connection without a user"
-        raise AuthenticationFailed(f"Ignite refused {user}: {message}", "Check user and password of the connection", address=address)
+        raise AuthenticationFailed(
+            f"Ignite refused {user}: {message}", "Check user and password of the connection", address=address
+        )
     if offered in protocol.VERSIONS and offered < version:
         raise OlderVersion(offered)
-    raise OSError(f"handshake refused: {message} (status {status}, the node offers protocol {'.'.join(map(str, offered))})")
+    raise OSError(
+        f"handshake refused: {message} (status {status}, the node offers protocol {'.'.join(map(str, offered))})"
+    )

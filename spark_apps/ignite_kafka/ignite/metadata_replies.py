@@ -1,7 +1,7 @@
 """Parses replies of the metadata operations: cache names, configurations, binary types, partition owners, node addresses.
 
-Formats: `ClientBinaryTypeGetResponse`, `ClientCachePartitionAwarenessGroup` and `ClientClusterGroupGetNodesEndpointsResponse` in
-apache/ignite; configurations of caches: :mod:`.cache_configuration`.
+Formats: `ClientBinaryTypeGetResponse`, `ClientCachePartitionAwarenessGroup` and
+`ClientClusterGroupGetNodesEndpointsResponse` in apache/ignite; configurations of caches: :mod:`.cache_configuration`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ REQUESTS = {
 class Partitions:
     """Owners of a cache's partitions (op 1101) at one affinity version; `primary` is empty if the node gives no mapping.
 
-    `affinity_keys`: type id of a key to the id of the field that its partition is taken from, where it is not the whole key.
+    `affinity_keys`: type id of a key to the id of the field that its partition is taken from, where it is not the whole
+    key.
     """
 
     affinity: tuple[int, int]
@@ -70,7 +71,9 @@ def read_binary_type(body: memoryview) -> BinaryType | None:
     reader = Reader(body)
     if not reader.boolean():
         return None
-    type_id, name, affinity = reader.int32(), _text(reader), reader.text()
+    type_id = reader.int32()
+    name = _text(reader)
+    affinity = reader.text()
     fields = tuple(BinaryField(_text(reader), reader.int32(), reader.int32()) for _ in range(reader.int32()))
     is_enum = reader.boolean()
     values = {}
@@ -92,7 +95,9 @@ def read_partitions(body: memoryview, cache_id: int, *, all_mappings: bool) -> P
     primary: dict[int, uuid.UUID] = {}
     affinity_keys: dict[int, int] = {}
     for _ in range(reader.int32()):
-        mapped, wanted, owners = reader.boolean(), False, {}
+        mapped = reader.boolean()
+        wanted = False
+        owners = {}
         for _ in range(reader.int32()):
             this = reader.int32() == cache_id
             wanted |= this
@@ -128,7 +133,8 @@ def _endpoints(reader: Reader) -> dict[uuid.UUID, tuple[str, ...]]:
     reader.int64()
     nodes = {}
     for _ in range(reader.int32()):
-        node, port = reader.raw_uuid(), reader.int32()
+        node = reader.raw_uuid()
+        port = reader.int32()
         hosts = [_text(reader) for _ in range(reader.int32())]
         nodes[node] = tuple(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host in hosts)
     return nodes

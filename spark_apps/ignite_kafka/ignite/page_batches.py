@@ -20,9 +20,13 @@ def batches(pages: Iterator[Page], rows: int, size: Callable[[], int]) -> Iterat
     split = False
     for page in pages:
         batch.append(page)
-        held, held_bytes = held + page.rows, held_bytes + len(page.data)
+        held = held + page.rows
+        held_bytes = held_bytes + len(page.data)
         if held >= rows or held_bytes >= size() or (split and page.last):
             yield batch
-            batch, held, held_bytes, split = [], 0, 0, not page.last
+            batch = []
+            held = 0
+            held_bytes = 0
+            split = not page.last
     if batch:
         yield batch

@@ -9,10 +9,10 @@ MAX_PAGE_ROWS = 65_536
 class PageSize:
     """Rows of the next cursor's pages, from the pages seen so far.
 
-    A node fixes the rows of a cursor's pages when it opens, so the first cursors ask for :data:`PROBE_ROWS`, and a partition whose first
-    page shows that this was far too few is opened again. The larger of the last page's and the mean row width counts: a page may be too
-    small, it must not be much too large. So it is with :attr:`page_mean`, the bytes of a page as they come: a small partition does not
-    fill one.
+    A node fixes the rows of a cursor's pages when it opens, so the first cursors ask for :data:`PROBE_ROWS`, and a
+    partition whose first page shows that this was far too few is opened again. The larger of the last page's and the
+    mean row width counts: a page may be too small, it must not be much too large. So it is with :attr:`page_mean`, the
+    bytes of a page as they come: a small partition does not fill one.
     """
 
     def __init__(self, page_bytes: int) -> None:

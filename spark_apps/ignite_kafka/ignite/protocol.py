@@ -1,9 +1,10 @@
 """Op codes, status codes and framing of Ignite's thin client protocol, versions 1.4 to 1.7.
 
-A frame is a little-endian int32 length and that many bytes. A request holds op (int16), request id (int64) and the payload. A reply holds
-the request id, flags (int16; bit 0 error, bit 1 affinity version follows, bit 2 notification), what the flags announce, and the body.
-Older versions (Ignite before 2.8) report no affinity version, without which a scan cannot detect that its cache was destroyed.
-Source: `ClientListenerNioListener`, `ClientConnectionContext`, `ClientResponse` and `ClientStatus` in apache/ignite.
+A frame is a little-endian int32 length and that many bytes. A request holds op (int16), request id (int64) and the
+payload. A reply holds the request id, flags (int16; bit 0 error, bit 1 affinity version follows, bit 2 notification),
+what the flags announce, and the body. Older versions (Ignite before 2.8) report no affinity version, without which a
+scan cannot detect that its cache was destroyed. Source: `ClientListenerNioListener`, `ClientConnectionContext`,
+`ClientResponse` and `ClientStatus` in apache/ignite.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ QUERY_SCAN_PAGE = 2001
 QUERY_SQL_FIELDS = 2004
 QUERY_SQL_FIELDS_PAGE = 2005
 QUERY_CONTINUOUS = 2006
-BINARY_TYPE_NAME, BINARY_TYPE_NAME_PUT = 3000, 3001
+BINARY_TYPE_NAME = 3000
+BINARY_TYPE_NAME_PUT = 3001
 BINARY_TYPE = 3002
 BINARY_TYPE_PUT = 3003
 BINARY_CONFIGURATION = 3004
@@ -53,8 +55,13 @@ FEATURE_NODE_ENDPOINTS = 3
 FEATURE_ALL_AFFINITY_MAPPINGS = 13
 FEATURES = frozenset({FEATURE_NODE_ENDPOINTS, FEATURE_ALL_AFFINITY_MAPPINGS})
 
-_FLAG_ERROR, _FLAG_AFFINITY, _FLAG_NOTIFICATION = 1, 2, 4
-_CODE_STRING, _CODE_UUID, _CODE_BYTES, _CODE_NULL = 9, 10, 12, 101
+_FLAG_ERROR = 1
+_FLAG_AFFINITY = 2
+_FLAG_NOTIFICATION = 4
+_CODE_STRING = 9
+_CODE_UUID = 10
+_CODE_BYTES = 12
+_CODE_NULL = 101
 _CODE_DECIMAL = 30
 # Bytes after the type code: byte, short, int, long, float, double, char, boolean, UUID, date, timestamp, time, null.
 _WIDTHS = {1: 1, 2: 2, 3: 4, 4: 8, 5: 4, 6: 8, 7: 2, 8: 1, 10: 16, 11: 8, 33: 12, 36: 8, 101: 0}
@@ -145,12 +152,14 @@ class Reader:
 
     def raw_uuid(self) -> uuid.UUID:
         """A UUID without type code: two little-endian longs, the most significant first."""
-        high, low = self.int64(), self.int64()
+        high = self.int64()
+        low = self.int64()
         return uuid.UUID(int=((high & 0xFFFFFFFFFFFFFFFF) << 64) | (low & 0xFFFFFFFFFFFFFFFF))
 
     def any_object(self) -> bytes:
         """Bytes of one typed value of a fixed-width type, a string, an array of bytes, a decimal, or null."""
-        start, code = self.position, self.byte()
+        start = self.position
+        code = self.byte()
         if code in _WIDTHS:
             self.take(_WIDTHS[code])
         elif code in (_CODE_STRING, _CODE_BYTES):
@@ -176,7 +185,9 @@ def frame(op: int, request_id: int, payload: bytes) -> bytes:
     return _REQUEST.pack(10 + len(payload), op, request_id) + payload
 
 
-def handshake(version: Version, username: str | None, password: str | None, features: frozenset[int] = FEATURES) -> bytes:
+def handshake(
+    version: Version, username: str | None, password: str | None, features: frozenset[int] = FEATURES
+) -> bytes:
     """The handshake request with its length before it; the feature mask is a typed byte array from 1.7 on."""
     body = struct.pack("<BhhhB", 1, *version, _THIN_CLIENT)
     if version >= WITH_FEATURES:
@@ -213,7 +224,9 @@ def string(value: str | None) -> bytes:
 def parse_reply(data: memoryview) -> Reply:
     """Take the header off a reply frame; `struct.error` or `ValueError` when it is too short."""
     request_id, flags = _REPLY.unpack_from(data)
-    affinity, error, position = None, None, _REPLY.size
+    affinity = None
+    error = None
+    position = _REPLY.size
     if flags & _FLAG_AFFINITY:
         affinity = _AFFINITY.unpack_from(data, position)
         position += _AFFINITY.size

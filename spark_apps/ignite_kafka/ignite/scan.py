@@ -1,11 +1,12 @@
 """Scans of a cache's partitions over the thin protocol (op 2000 with keep-binary, then 2001), several outstanding at a time.
 
-A page has the node's bytes: key, value, key, value ...; a binary object is wrapped as type code 27 (length, payload, offset).
+A page has the node's bytes: key, value, key, value ...; a binary object is wrapped as type code 27 (length, payload,
+offset).
 
-A partition is read from its primary node with the local flag, from that node's own copy: a destroyed cache or a stopping node gives an
-error there. If the primary's address cannot be reached, another node fetches the rows; such a scan can end early without an error
-(seen with Ignite 2.17 when the cache is destroyed), so it counts only if the partition can still be opened afterwards and the affinity
-version has not changed since it began.
+A partition is read from its primary node with the local flag, from that node's own copy: a destroyed cache or a
+stopping node gives an error there. If the primary's address cannot be reached, another node fetches the rows; such a
+scan can end early without an error (seen with Ignite 2.17 when the cache is destroyed), so it counts only if the
+partition can still be opened afterwards and the affinity version has not changed since it began.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ def scan_partitions(
 ) -> Generator[Page, None, None]:
     """Every entry of the partitions; the pages of one partition come in order and together, the partitions in about the given order.
 
-    The next page is requested before one is yielded, and so are the first pages of the next `window` partitions. Small pages may be four
-    times as many, if together they hold no more than one full page. Closing the generator closes the open cursors.
+    The next page is requested before one is yielded, and so are the first pages of the next `window` partitions. Small
+    pages may be four times as many, if together they hold no more than one full page. Closing the generator closes the
+    open cursors.
 
     :param page_bytes: target page size in bytes; a page is larger if its rows are larger than those before.
     :param window: maximum full pages held or in flight.
@@ -70,13 +72,18 @@ class _PartitionScan:
 class Scan:
     """State of one :func:`scan_partitions`: partitions left, outstanding requests, partition owners and page size.
 
-    Use it directly to let the nodes begin before the pages are needed: :meth:`begin`, later :meth:`pages`, finally :meth:`close`.
+    Use it directly to let the nodes begin before the pages are needed: :meth:`begin`, later :meth:`pages`, finally
+    :meth:`close`.
 
     :param size: of an earlier scan of the cache, if any: partitions need not be opened again with larger pages then.
     """
 
-    def __init__(self, cluster: Cluster, cache: CacheInfo, partitions: Sequence[int], size: PageSize, window: int = 8) -> None:
-        self.cluster, self.cache, self.window = cluster, cache, max(1, window)
+    def __init__(
+        self, cluster: Cluster, cache: CacheInfo, partitions: Sequence[int], size: PageSize, window: int = 8
+    ) -> None:
+        self.cluster = cluster
+        self.cache = cache
+        self.window = max(1, window)
         self.left = deque(partitions)
         self.outstanding: deque[_PartitionScan] = deque()
         self.elsewhere: set[int] = set()
@@ -164,7 +171,11 @@ class Scan:
             self.ask(scan, protocol.QUERY_SCAN_PAGE, CURSOR.pack(scan.cursor))
             return page
         if scan.local:
-            if page.rows > 1 and not self.watch.pinned and not self.watch.pin_partition(scan.connection, scan.partition):
+            if (
+                page.rows > 1
+                and not self.watch.pinned
+                and not self.watch.pin_partition(scan.connection, scan.partition)
+            ):
                 self.window = max(1, self.window // 2)  # the next partition finds room for the watch's cursor
             return page
         scan.checked = page

@@ -1,6 +1,7 @@
 """Creates binary types (ops 3001, 3003) and caches (op 1054) before entries are put. Existing ones are not changed.
 
-Formats: `PlatformUtils.readBinaryMetadata` and `ClientBinaryTypeNamePutRequest` of Ignite 2.17; caches: :mod:`.cache_configuration`.
+Formats: `PlatformUtils.readBinaryMetadata` and `ClientBinaryTypeNamePutRequest` of Ignite 2.17; caches:
+:mod:`.cache_configuration`.
 """
 
 from __future__ import annotations
@@ -41,10 +42,12 @@ def get_or_create_cache(cluster: Cluster, wanted: CacheConfiguration) -> CacheIn
 def query_entity(table: str, key: pa.Field, value: pa.Field) -> QueryEntity:
     """Query entity of a cache, which makes it a table in SQL: the fields of object keys and values are its columns.
 
-    A key or value that is no object is the column of its field's name; without a name it is SQL's own _KEY or _VAL only. A name that key
-    and value share is the key's column. Decimals have precision and scale, which Ignite then checks of every value that is put.
+    A key or value that is no object is the column of its field's name; without a name it is SQL's own _KEY or _VAL
+    only. A name that key and value share is the key's column. Decimals have precision and scale, which Ignite then
+    checks of every value that is put.
     """
-    key_columns, value_columns = _columns(key, is_key=True), _columns(value, is_key=False)
+    key_columns = _columns(key, is_key=True)
+    value_columns = _columns(value, is_key=False)
     names = {column.name.lower() for column in key_columns}
     return QueryEntity(
         key_type=java_type(key),
@@ -73,10 +76,12 @@ def _single_column(field: pa.Field) -> str | None:
 def register_type(cluster: Cluster, wanted: BinaryType, *, unless_known: bool = False) -> None:
     """Register a binary type's fields, schemas and, so that Java's clients find their class, its name.
 
-    :param unless_known: leave a type as it is that the cluster knows, looked at last right before the type is sent. Another client that
-        sends it in that moment is not kept from it: then the cluster holds the schemas of both, and the later one at least sees them.
+    :param unless_known: leave a type as it is that the cluster knows, looked at last right before the type is sent.
+        Another client that sends it in that moment is not kept from it: then the cluster holds the schemas of both, and
+        the later one at least sees them.
     :raises TypeClash: the cluster has a field of it with another type: names type, field, both types.
-    :raises UnsupportedType: the cluster's nodes write objects in another form, by which they would not find the keys written here.
+    :raises UnsupportedType: the cluster's nodes write objects in another form, by which they would not find the keys
+        written here.
     :raises WriteFailed: the cluster refused it for another reason.
     """
     _check_form(cluster)
@@ -95,7 +100,9 @@ def register_type(cluster: Cluster, wanted: BinaryType, *, unless_known: bool = 
             cluster.ask(lambda connection: connection.request(protocol.BINARY_TYPE_PUT, binary_type_bytes(wanted)))
     except ThinError as error:
         cluster.forget_types()
-        known = known_type(cluster, wanted.type_id)  # another client may have been quicker, with another type of a field
+        known = known_type(
+            cluster, wanted.type_id
+        )  # another client may have been quicker, with another type of a field
         if known is not None:
             merged_type(known, wanted)
         what = f"Ignite did not take binary type {wanted.name}: {error.message}"
@@ -112,7 +119,9 @@ def _await_type(cluster: Cluster, wanted: BinaryType) -> None:
         if known is not None and _has(known, wanted):
             return
         if time.monotonic() > deadline:
-            raise WriteFailed("Ignite took a binary type and does not show it", "The node's log says more", value_type=wanted.name)
+            raise WriteFailed(
+                "Ignite took a binary type and does not show it", "The node's log says more", value_type=wanted.name
+            )
 
 
 def _check_form(cluster: Cluster) -> None:
@@ -122,10 +131,14 @@ def _check_form(cluster: Cluster) -> None:
     except ThinError as error:
         if error.status == protocol.INVALID_OPERATION:
             return
-        raise WriteFailed(f"Ignite does not tell its binary configuration: {error.message}", "The node's log says more") from error
+        raise WriteFailed(
+            f"Ignite does not tell its binary configuration: {error.message}", "The node's log says more"
+        ) from error
     if not compact or names != _FULL_NAMES:
         what = "The cluster's binaryConfiguration is not the default one: footers that are not compact, or another name mapper"
-        raise UnsupportedType(what, "Objects can be written to clusters with compactFooter true and BinaryBasicNameMapper of full names")
+        raise UnsupportedType(
+            what, "Objects can be written to clusters with compactFooter true and BinaryBasicNameMapper of full names"
+        )
 
 
 def known_type(cluster: Cluster, type_id: int) -> BinaryType | None:
@@ -139,8 +152,8 @@ def known_type(cluster: Cluster, type_id: int) -> BinaryType | None:
 def merged_type(known: BinaryType, wanted: BinaryType) -> BinaryType:
     """The wanted type merged with the cluster's of the same id: a field that is Object there stays so, as it holds values of any type.
 
-    :raises TypeClash: a field of both has another type in each, or two types have one id; one is an enum and the other is none, a
-        constant has two ordinals or names, or another field than the cluster's gives the affinity key.
+    :raises TypeClash: a field of both has another type in each, or two types have one id; one is an enum and the other
+        is none, a constant has two ordinals or names, or another field than the cluster's gives the affinity key.
     """
     if known.name != wanted.name:
         what = f"Binary types {wanted.name} and {known.name} have one type id: Ignite does not tell their names apart"
@@ -153,7 +166,9 @@ def merged_type(known: BinaryType, wanted: BinaryType) -> BinaryType:
                 f"Field {field.name} of binary type {wanted.name} is {code_name(before)} in the cluster, "
                 f"and {code_name(field.type_code)} is to be written"
             )
-            raise TypeClash(what, "Ignite never changes a field's type: use another field or type name", field=field.name)
+            raise TypeClash(
+                what, "Ignite never changes a field's type: use another field or type name", field=field.name
+            )
     _check_same_kind(known, wanted)
     fields = tuple(replace(field, type_code=types.get(field.field_id, field.type_code)) for field in wanted.fields)
     return replace(wanted, fields=fields, affinity_field=known.affinity_field)
@@ -165,7 +180,10 @@ def _check_same_kind(known: BinaryType, wanted: BinaryType) -> None:
         kinds = ["an enum" if one.is_enum else "no enum" for one in (known, wanted)]
         _clash(wanted, f"is {kinds[0]} in the cluster, and {kinds[1]} is to be written")
     if wanted.affinity_field not in (None, known.affinity_field):
-        _clash(wanted, f"has the affinity key field {known.affinity_field} in the cluster, and {wanted.affinity_field} is to be written")
+        _clash(
+            wanted,
+            f"has the affinity key field {known.affinity_field} in the cluster, and {wanted.affinity_field} is to be written",
+        )
     for ordinal, label in wanted.enum_values.items():
         held = known.enum_values.get(ordinal, label)
         other = next((number for number, name in known.enum_values.items() if name == label), ordinal)
@@ -191,7 +209,11 @@ def binary_type_bytes(binary: BinaryType) -> bytes:
 def _has(known: BinaryType, wanted: BinaryType) -> bool:
     ids = {field.field_id for field in known.fields}
     values = wanted.enum_values.keys() <= known.enum_values.keys()
-    return values and all(field.field_id in ids for field in wanted.fields) and wanted.schemas.keys() <= known.schemas.keys()
+    return (
+        values
+        and all(field.field_id in ids for field in wanted.fields)
+        and wanted.schemas.keys() <= known.schemas.keys()
+    )
 
 
 def _type_name(binary: BinaryType) -> bytes:

@@ -1,6 +1,7 @@
 """SQL statements in the thin client protocol (ops 2004 and 2005): requests, and pages of rows as values of the row path.
 
-Source: `ClientCacheSqlFieldsQueryRequest`, `ClientCacheSqlFieldsQueryResponse` and `ClientCacheQueryNextPageResponse` in apache/ignite.
+Source: `ClientCacheSqlFieldsQueryRequest`, `ClientCacheSqlFieldsQueryResponse` and `ClientCacheQueryNextPageResponse`
+in apache/ignite.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ _KEEP_BINARY = 1
 _LONGS = range(-(1 << 63), 1 << 63)
 _EPOCH = datetime.date(1970, 1, 1)
 _MIDNIGHT = datetime.datetime(1970, 1, 1)
-_MICROSECOND, _MILLISECOND = datetime.timedelta(microseconds=1), datetime.timedelta(milliseconds=1)
+_MICROSECOND = datetime.timedelta(microseconds=1)
+_MILLISECOND = datetime.timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True)
@@ -57,13 +59,20 @@ class SqlResult:
     page: SqlPage
 
 
-def request(statement: str, arguments: Sequence[bytes] = (), *, schema: str | None = None, page_rows: int = PAGE_ROWS) -> bytes:
+def request(
+    statement: str, arguments: Sequence[bytes] = (), *, schema: str | None = None, page_rows: int = PAGE_ROWS
+) -> bytes:
     """Payload of op 2004.
 
     :param arguments: values of the statement's ``?``, each with its type code; see :func:`argument`.
     :param schema: of names without one; None: each name has its own, or is in PUBLIC.
     """
-    head = struct.pack("<iB", 0, _KEEP_BINARY) + protocol.string(schema) + struct.pack("<ii", page_rows, -1) + protocol.string(statement)
+    head = (
+        struct.pack("<iB", 0, _KEEP_BINARY)
+        + protocol.string(schema)
+        + struct.pack("<ii", page_rows, -1)
+        + protocol.string(statement)
+    )
     values = struct.pack("<i", len(arguments)) + b"".join(arguments)
     return head + values + struct.pack("<B6?q?", _ANY_STATEMENT, *(False,) * 6, 0, True)
 
@@ -80,7 +89,8 @@ def read_result(body: memoryview, types: TypeSource) -> SqlResult:
     :raises DecodeError, UnsupportedType: see :func:`~.binary.decode_rows.decode_values`.
     """
     reader = Reader(body)
-    cursor, names = reader.int64(), [reader.text() or "" for _ in range(reader.int32())]
+    cursor = reader.int64()
+    names = [reader.text() or "" for _ in range(reader.int32())]
     return SqlResult(cursor, names, read_page(body[reader.position :], len(names), types))
 
 
@@ -89,14 +99,17 @@ def read_page(body: memoryview, columns: int, types: TypeSource) -> SqlPage:
     count = Reader(body).int32()
     values, found, end = decode_values(body, 4, count * columns, types)
     rows = [values[first : first + columns] for first in range(0, len(values), columns)] if columns else []
-    seen = [next((code for code in found[column::columns] if code != codes.NULL), codes.NULL) for column in range(columns)]
+    seen = [
+        next((code for code in found[column::columns] if code != codes.NULL), codes.NULL) for column in range(columns)
+    ]
     return SqlPage(rows, seen, Reader(body, end).boolean())
 
 
 def argument(value: object, zone: str = UTC) -> bytes:
     """A Python value with its type code.
 
-    :param zone: time zone of the nodes: that of a datetime without one, and the one at whose midnight a java.sql.Date begins.
+    :param zone: time zone of the nodes: that of a datetime without one, and the one at whose midnight a java.sql.Date
+        begins.
     :raises ValueError: SQL has no such value; the message does not show it.
     """
     if value is None:

@@ -1,7 +1,7 @@
 """Columns and indexes of a cache's SQL tables as they are now.
 
-The configuration that a node reports (op 1055) is that of the cache's creation: it lacks what ALTER TABLE and CREATE INDEX have added
-since, and still has what they dropped. The system views have the present state.
+The configuration that a node reports (op 1055) is that of the cache's creation: it lacks what ALTER TABLE and CREATE
+INDEX have added since, and still has what they dropped. The system views have the present state.
 """
 
 from __future__ import annotations
@@ -65,7 +65,10 @@ def _present(cluster: Cluster, cache: str, tables: Mapping[str, str], entity: Qu
         fields = (*entity.fields, *(one for one in fields if one not in entity.fields))
     kept = {one.name for one in fields}
     aliases = tuple(alias for alias in entity.aliases if alias[0] in kept)
-    keys = {column_of.get(one.name, one.name).upper() for one in fields if one.is_key} | {(entity.key_field or "_KEY").upper(), "_KEY"}
+    keys = {column_of.get(one.name, one.name).upper() for one in fields if one.is_key} | {
+        (entity.key_field or "_KEY").upper(),
+        "_KEY",
+    }
     found = [_index(row, keys, fields, column_of) for row in _texts(cluster, _INDEXES, cache, schema, table)]
     others = [one for one in entity.indexes if one.kind != _SORTED]
     declared = {one.name: one for one in entity.indexes}
@@ -98,7 +101,11 @@ def _index(row: Row, keys: set[str], fields: Sequence[QueryField], column_of: Ma
     while len(listed) > 1 and listed[-1][0].upper() in keys and not listed[-1][1]:
         listed.pop()
     field_of = {column_of.get(one.name, one.name).upper(): one.name for one in fields}
-    return QueryIndex(name, tuple((field_of.get(column.upper(), column), down) for column, down in listed), inline_size=int(inline_size))
+    return QueryIndex(
+        name,
+        tuple((field_of.get(column.upper(), column), down) for column, down in listed),
+        inline_size=int(inline_size),
+    )
 
 
 def _quoted(name: str) -> str:
@@ -125,12 +132,17 @@ def _texts(cluster: Cluster, sql: str, *arguments: str) -> list[Row]:
 
 def _select(connection: ThinConnection, sql: str, arguments: Sequence[str]) -> tuple[list[str], list[Row]]:
     """Column names and rows of a query whose columns are texts."""
-    body = connection.request(protocol.QUERY_SQL_FIELDS, sql_query.request(sql, [protocol.string(one) for one in arguments]))
+    body = connection.request(
+        protocol.QUERY_SQL_FIELDS, sql_query.request(sql, [protocol.string(one) for one in arguments])
+    )
     reader = Reader(body)
-    cursor, names = reader.int64(), [reader.text() or "" for _ in range(reader.int32())]
+    cursor = reader.int64()
+    names = [reader.text() or "" for _ in range(reader.int32())]
     rows, more = _rows(reader, len(names))
     while more:
-        found, more = _rows(Reader(connection.request(protocol.QUERY_SQL_FIELDS_PAGE, sql_query.page_request(cursor))), len(names))
+        found, more = _rows(
+            Reader(connection.request(protocol.QUERY_SQL_FIELDS_PAGE, sql_query.page_request(cursor))), len(names)
+        )
         rows += found
     return names, rows
 

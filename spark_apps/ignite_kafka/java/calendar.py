@@ -27,7 +27,9 @@ def date_of(day: int) -> datetime.date:
     years = (4 * shifted + 3) // 1461
     of_year = shifted - 1461 * years // 4
     month = (5 * of_year + 2) // 153
-    return datetime.date(years - 4800 + month // 10, month + 3 - 12 * (month // 10), of_year - (153 * month + 2) // 5 + 1)
+    return datetime.date(
+        years - 4800 + month // 10, month + 3 - 12 * (month // 10), of_year - (153 * month + 2) // 5 + 1
+    )
 
 
 def first_offset(zone: ZoneInfo) -> datetime.timedelta:
@@ -40,5 +42,6 @@ def day_of(date: datetime.date) -> int:
     if date >= FIRST_GREGORIAN:
         return (date - _EPOCH).days
     early = (14 - date.month) // 12
-    years, month = date.year + 4800 - early, date.month + 12 * early - 3
+    years = date.year + 4800 - early
+    month = date.month + 12 * early - 3
     return date.day + (153 * month + 2) // 5 + 365 * years + years // 4 - 32_083 - _EPOCH_JULIAN_DAY

@@ -79,7 +79,8 @@ def formatted(times_ms: Int64Array, parts: tuple[Part, ...]) -> pa.StringArray:
     """N texts of N times in milliseconds since 1970."""
     if not parts:
         return pa.repeat("", len(times_ms))
-    days, of_day = pa.array(np.floor_divide(times_ms, _DAY_MS)).dictionary_encode(), np.mod(times_ms, _DAY_MS)
+    days = pa.array(np.floor_divide(times_ms, _DAY_MS)).dictionary_encode()
+    of_day = np.mod(times_ms, _DAY_MS)
     columns = [
         _clock_texts(group).take(pa.array(of_day // _CLOCK[group[0].letter].unit_ms % _CLOCK[group[0].letter].most))
         if group[0].letter in _CLOCK
@@ -114,7 +115,8 @@ def _joined(group: tuple[Part, ...], days: Int64Array, of_day: Int64Array) -> pa
 
 
 def _text(part: Part, days: Int64Array, of_day: Int64Array) -> pa.StringArray:
-    count, letter = len(part.text), part.letter
+    count = len(part.text)
+    letter = part.letter
     year, month, day = civil(days)
     if letter in "ML" and count > 2:
         return _names([name[:3] if count == 3 else name for name in MONTHS], month - 1)

@@ -21,7 +21,8 @@ _READ = "yMLdDEaHkKhmsSzZX"
 _TEXTS = "EazZX"
 _DAY_MS = 86_400_000
 _GREGORIAN = -141_427  # 1582-10-15 in days since 1970-01-01
-_HOURS, _MINUTES = "(?:[01][0-9]|2[0-3])", "[0-5][0-9]"
+_HOURS = "(?:[01][0-9]|2[0-3])"
+_MINUTES = "[0-5][0-9]"
 _GMT = f"GMT(?:[+-](?:[0-9]|{_HOURS}):{_MINUTES})?"
 _ZONES = {
     "z": f"(?i:Coordinated Universal Time|UTC|{_GMT})|[+-]{_HOURS}{_MINUTES}", "X": f"Z|[+-]{_HOURS}", "XX": f"Z|[+-]{_HOURS}{_MINUTES}",
@@ -72,7 +73,10 @@ class TimeParser:
         if part.letter in "ML" and len(part.text) > 2:
             names = pa.array([name[:3].lower() for name in MONTHS])
             return (
-                np.asarray(pc.fill_null(pc.index_in(pc.utf8_slice_codeunits(pc.ascii_lower(values), 0, 3), names), 0)).astype(np.int64) + 1
+                np.asarray(
+                    pc.fill_null(pc.index_in(pc.utf8_slice_codeunits(pc.ascii_lower(values), 0, 3), names), 0)
+                ).astype(np.int64)
+                + 1
             )
         digits = pc.utf8_trim(values, " \t")
         empty = {"y": "1970", "M": "1", "L": "1", "d": "1", "D": "1"}.get(part.letter, "0")
@@ -158,8 +162,11 @@ def _of_day(fields: dict[str, Int64Array]) -> Int64Array | int:
 
 def _days(fields: dict[str, Int64Array]) -> Int64Array | int:
     """Days since 1970-01-01 of a lenient date: month 13 is January of the next year."""
-    year, month, day = (fields.get(letter, default) for letter, default in (("y", 1970), ("M", 1), ("d", fields.get("D", 1))))
-    year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
+    year, month, day = (
+        fields.get(letter, default) for letter, default in (("y", 1970), ("M", 1), ("d", fields.get("D", 1)))
+    )
+    year = year + (month - 1) // 12
+    month = (month - 1) % 12 + 1
     before = year - (month <= 2)
     of_year = (153 * np.where(month > 2, month - 3, month + 9) + 2) // 5 + day - 1
     gregorian = 365 * before + before // 4 - before // 100 + before // 400 + of_year - 719_468

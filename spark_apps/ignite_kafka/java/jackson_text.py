@@ -21,7 +21,8 @@ def as_jackson(texts: pa.BinaryArray) -> pa.BinaryArray:
     if not len(texts):
         return texts
     offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
-    start, end = int(offsets[0]), int(offsets[-1])
+    start = int(offsets[0])
+    end = int(offsets[-1])
     if end == start:
         return texts
     block = texts.buffers()[2].slice(start, end - start)

@@ -27,7 +27,8 @@ def narrowed(numbers: npt.NDArray[Any], kind: np.dtype[Any]) -> npt.NDArray[Any]
     limits = np.iinfo(wide)
     with np.errstate(invalid="ignore"):
         whole = np.where(np.isnan(numbers), 0, numbers).astype(np.float64)
-        high, low = whole >= float(limits.max), whole <= float(limits.min)
+        high = whole >= float(limits.max)
+        low = whole <= float(limits.min)
         inside = np.where(high | low, 0, whole).astype(wide)
     return np.where(high, limits.max, np.where(low, limits.min, inside)).astype(wide).astype(kind)
 

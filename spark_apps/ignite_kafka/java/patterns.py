@@ -1,8 +1,8 @@
 r"""Regular expressions in Java's syntax: the whole name must match, as in Java's ``String.matches``.
 
-Syntax that Python writes differently is translated (``\Q…\E``, ``\p{Alpha}``, named groups). An expression without a Python
-equivalent is refused, so that no expression changes its meaning. Matching time is bounded, see :mod:`~ignite_kafka.common.name_pattern`.
-Source: java.util.regex.Pattern.
+Syntax that Python writes differently is translated (``\Q…\E``, ``\p{Alpha}``, named groups). An expression without a
+Python equivalent is refused, so that no expression changes its meaning. Matching time is bounded, see
+:mod:`~ignite_kafka.common.name_pattern`. Source: java.util.regex.Pattern.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from functools import lru_cache
 from ..common.name_pattern import NamePattern
 
 _TOKEN = re.compile(
-    r"\\[pP]\{(?P<long>\w+)\}|\\[pP](?P<short>\w)|\\Q(?P<quoted>.*?)(?:\\E|$)|\\k<(?P<back>\w+)>|\\.|\(\?<(?![=!])|.", re.DOTALL
+    r"\\[pP]\{(?P<long>\w+)\}|\\[pP](?P<short>\w)|\\Q(?P<quoted>.*?)(?:\\E|$)|\\k<(?P<back>\w+)>|\\.|\(\?<(?![=!])|.",
+    re.DOTALL,
 )
 # java.util.regex.Pattern, POSIX character classes (US-ASCII only)
 _CLASSES = {
@@ -104,7 +105,9 @@ def _groups(pattern: str, name: str) -> tuple[str | None, ...] | str | None:
 def _compiled(pattern: str) -> NamePattern:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", FutureWarning)  # set operations inside [...], which Java has and Python lacks
+            warnings.simplefilter(
+                "error", FutureWarning
+            )  # set operations inside [...], which Java has and Python lacks
             return NamePattern(_from_java(pattern), re.ASCII)
     except FutureWarning:
         raise ValueError(f"'{pattern}' has a set operation inside [...], which is not supported") from None
@@ -117,7 +120,8 @@ def _from_java(pattern: str) -> str:
     inside = False
     result = []
     for token in _TOKEN.finditer(pattern):
-        text, name = token[0], token["long"] or token["short"]
+        text = token[0]
+        name = token["long"] or token["short"]
         if name:
             text = _java_class(pattern, name, negated=text[1] == "P", inside=inside)
         elif text.startswith(r"\Q"):

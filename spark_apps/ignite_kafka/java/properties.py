@@ -1,6 +1,7 @@
 """Java `.properties` files as ``java.util.Properties.load(InputStream)`` reads them.
 
-Source: the specification of ``java.util.Properties.load`` (Java 17): ISO 8859-1, natural and logical lines, escapes, separators.
+Source: the specification of ``java.util.Properties.load`` (Java 17): ISO 8859-1, natural and logical lines, escapes,
+separators.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     for number, natural in enumerate(naturals if naturals[-1] else naturals[:-1], 1):
         line = natural.lstrip(_BLANK)
         if not any(held):  # no logical line has begun, not even by an empty continued line
-            held, first = [], number
+            held = []
+            first = number
             if not line or line[0] in "#!":
                 continue
         if (len(line) - len(line.rstrip("\\"))) % 2:
@@ -63,14 +65,16 @@ def _split(logical: str) -> tuple[str, str]:
     end = 0
     while end < len(logical) and logical[end] not in "=:" + _BLANK:
         end += 2 if logical[end] == "\\" else 1
-    key, rest = logical[:end], logical[end:].lstrip(_BLANK)
+    key = logical[:end]
+    rest = logical[end:].lstrip(_BLANK)
     return key, rest[1:].lstrip(_BLANK) if rest[:1] in ("=", ":") else rest
 
 
 def _unescaped(text: str) -> str:
     if "\\" not in text:
         return text
-    result, position = [], 0
+    result = []
+    position = 0
     while position < len(text):
         character = text[position]
         position += 1
@@ -81,7 +85,8 @@ def _unescaped(text: str) -> str:
                 digits = text[position : position + 4]
                 if not _FOUR_HEX.fullmatch(digits):
                     raise ValueError(f"\\u{digits} is not four hexadecimal digits")
-                character, position = chr(int(digits, 16)), position + 4
+                character = chr(int(digits, 16))
+                position = position + 4
             else:
                 character = _ESCAPES.get(character, character)
         result.append(character)
@@ -98,5 +103,6 @@ def _escaped(text: str, also: str = "") -> str:
     units = text.encode("utf-16-be", "surrogatepass")
     characters = [chr(int.from_bytes(units[at : at + 2], "big")) for at in range(0, len(units), 2)]
     return "".join(
-        _WRITTEN.get(one) or (f"\\{one}" if one in also else one if " " <= one <= "~" else f"\\u{ord(one):04x}") for one in characters
+        _WRITTEN.get(one) or (f"\\{one}" if one in also else one if " " <= one <= "~" else f"\\u{ord(one):04x}")
+        for one in characters
     )

@@ -1,8 +1,8 @@
 """Columns of scalars as the text that Java's ``toString`` gives, without a Python object per row.
 
-Numbers of floating point have the shortest digits that tell them from their neighbours, as Java writes them since version 19; Java 17 and
-18 write some of them with a digit too many (JDK-4511638). A Date, a Time and a Timestamp are a ``java.util.Date`` in Connect, whose text
-has seconds and a time zone, here UTC, and no milliseconds.
+Numbers of floating point have the shortest digits that tell them from their neighbours, as Java writes them since
+version 19; Java 17 and 18 write some of them with a digit too many (JDK-4511638). A Date, a Time and a Timestamp are a
+``java.util.Date`` in Connect, whose text has seconds and a time zone, here UTC, and no milliseconds.
 
 Source: Double.toString, BigDecimal.toString and Date.toString of the JDK.
 """
@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 
 from ..common.arrays import Int64Array
 
-_PLAIN_FROM, _PLAIN_TO = 1e-3, 1e7  # outside of this range Java writes an exponent
+_PLAIN_FROM = 1e-3  # outside of this range Java writes an exponent
+_PLAIN_TO = 1e7
 _NUMBER = r"^(?P<sign>-?)(?P<whole>[0-9]+)(?:\.(?P<fraction>[0-9]+))?(?:e(?P<exponent>[-+]?[0-9]+))?$"
 _TWO_DIGITS_BELOW = {pa.float64(): 1e-321, pa.float32(): 1e-43}  # here one digit can do, and Java gives the two nearest
 _NO_TEXT = pa.scalar("")
@@ -58,7 +59,9 @@ def _with_exponent(array: pa.FloatingPointArray, short: pa.StringArray) -> pa.St
     digits = pc.utf8_trim(digits, "0")
     rest = pc.utf8_slice_codeunits(digits, 1)
     rest = pc.if_else(pc.equal(rest, ""), "0", rest)
-    text = pc.binary_join_element_wise(sign, pc.utf8_slice_codeunits(digits, 0, 1), ".", rest, "E", power.cast(pa.string()), _NO_TEXT)
+    text = pc.binary_join_element_wise(
+        sign, pc.utf8_slice_codeunits(digits, 0, 1), ".", rest, "E", power.cast(pa.string()), _NO_TEXT
+    )
     text = pc.if_else(pc.is_nan(array), "NaN", text)
     return pc.if_else(pc.is_inf(array), pc.if_else(pc.less(array, 0), "-Infinity", "Infinity"), text)
 
@@ -72,7 +75,9 @@ def _exact_subnormals(array: pa.FloatingPointArray, short: pa.StringArray) -> pa
         return short
     texts = [
         text if len(text.lstrip("-").split("e")[0].replace(".", "")) > 1 else f"{number:.1e}"
-        for number, text in zip(array.take(pa.array(rows)).to_pylist(), short.take(pa.array(rows)).to_pylist(), strict=True)
+        for number, text in zip(
+            array.take(pa.array(rows)).to_pylist(), short.take(pa.array(rows)).to_pylist(), strict=True
+        )
     ]
     mask = np.zeros(len(array), bool)
     mask[rows] = True
@@ -82,7 +87,8 @@ def _exact_subnormals(array: pa.FloatingPointArray, short: pa.StringArray) -> pa
 def _dates(array: pa.Array) -> pa.StringArray:
     """``Thu Jan 01 00:00:00 UTC 1970``."""
     ms = _milliseconds(array)
-    days, of_day = np.floor_divide(ms, _DAY_MS), np.mod(ms, _DAY_MS) // 1000
+    days = np.floor_divide(ms, _DAY_MS)
+    of_day = np.mod(ms, _DAY_MS) // 1000
     year, month, day = civil(days)
     numbers = (day, of_day // 3600, of_day // 60 % 60, of_day % 60)
     two_digits = [pc.utf8_lpad(pa.array(number).cast(pa.string()), 2, "0") for number in numbers]
@@ -102,14 +108,17 @@ def _milliseconds(array: pa.Array) -> Int64Array:
 def civil(days: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Year, month and day of days since 1970-01-01: Gregorian from 1582-10-15, Julian before; a year before 1 is that of its era.
 
-    Years are counted from March, so that a leap day is a year's last. Source: H. Hinnant, chrono-compatible low-level date algorithms.
+    Years are counted from March, so that a leap day is a year's last. Source: H. Hinnant, chrono-compatible low-level
+    date algorithms.
     """
     since = days + 719_468  # 0000-03-01
-    era, of_era = np.floor_divide(since, 146_097), np.mod(since, 146_097)
+    era = np.floor_divide(since, 146_097)
+    of_era = np.mod(since, 146_097)
     of_era_years = (of_era - of_era // 1_460 + of_era // 36_524 - of_era // 146_096) // 365
     gregorian = of_era_years + 400 * era, of_era - (365 * of_era_years + of_era_years // 4 - of_era_years // 100)
     since = days + 719_470  # 0000-03-01 of the Julian calendar
-    cycle, of_cycle = np.floor_divide(since, 1_461), np.mod(since, 1_461)
+    cycle = np.floor_divide(since, 1_461)
+    of_cycle = np.mod(since, 1_461)
     of_cycle_years = (of_cycle - of_cycle // 1_460) // 365
     julian = of_cycle_years + 4 * cycle, of_cycle - 365 * of_cycle_years
     year, of_year = (np.where(days >= _FIRST_GREGORIAN, new, old) for new, old in zip(gregorian, julian, strict=True))

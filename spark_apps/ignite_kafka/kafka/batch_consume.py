@@ -1,8 +1,9 @@
 """Read whole batches of records from librdkafka into Arrow arrays.
 
-confluent-kafka makes a Python object of each record: 1 µs of Python a record, and as many small objects as there are keys and values.
-``rd_kafka_consume_batch_queue`` fills an array of pointers to ``rd_kafka_message_t``; numpy reads those structures where they lie, and
-Arrow copies keys and values together: 0.4 µs, of which giving the messages back is half. :func:`.batch_produce.supported` guards it.
+confluent-kafka makes a Python object of each record: 1 µs of Python a record, and as many small objects as there are
+keys and values. ``rd_kafka_consume_batch_queue`` fills an array of pointers to ``rd_kafka_message_t``; numpy reads
+those structures where they lie, and Arrow copies keys and values together: 0.4 µs, of which giving the messages back is
+half. :func:`.batch_produce.supported` guards it.
 
 Source: librdkafka ``rdkafka.h`` (``rd_kafka_message_s``, ``rd_kafka_consume_batch_queue``).
 """
@@ -29,7 +30,13 @@ _OBJECT_HEAD = object.__basicsize__
 _WORDS = 8  # of rd_kafka_message_t, of 8 bytes each: err, rkt, partition, payload, len, key, key_len, offset
 _WINDOW_BITS = 30  # a buffer of an Arrow view array is addressed by 31 bits
 _INLINE = 12  # bytes that an Arrow view holds itself
-_VIEW = np.dtype({"names": ["length", "inline", "buffer", "offset"], "formats": ["<i4", "S12", "<i4", "<i4"], "offsets": [0, 4, 8, 12]})
+_VIEW = np.dtype(
+    {
+        "names": ["length", "inline", "buffer", "offset"],
+        "formats": ["<i4", "S12", "<i4", "<i4"],
+        "offsets": [0, 4, 8, 12],
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -47,8 +54,15 @@ def signal_of(message: Message) -> Signal:
     """The signal of a message that holds no record."""
     error = message.error()
     assert error is not None
-    partition, offset = message.partition(), message.offset()
-    return Signal(error.code(), message.topic(), -1 if partition is None else partition, -1 if offset is None else offset, error.str())
+    partition = message.partition()
+    offset = message.offset()
+    return Signal(
+        error.code(),
+        message.topic(),
+        -1 if partition is None else partition,
+        -1 if offset is None else offset,
+        error.str(),
+    )
 
 
 @cache
@@ -79,17 +93,21 @@ def _library() -> ctypes.CDLL:
 class NativeQueue:
     """A queue for the records of some partitions. Create it before they are assigned; close it before the consumer.
 
-    Connection events stay in the consumer's own queue, which :meth:`consume` polls through confluent-kafka: a Python callback that
-    librdkafka makes while this module calls it finds no state of confluent-kafka, which then aborts the process.
+    Connection events stay in the consumer's own queue, which :meth:`consume` polls through confluent-kafka: a Python
+    callback that librdkafka makes while this module calls it finds no state of confluent-kafka, which then aborts the
+    process.
 
     :param partitions: topic and partition.
     :param timed: whether to read timestamps, which costs a call per record.
     :param headers: whether to read headers, which costs a call per record and header.
     """
 
-    def __init__(self, consumer: Consumer, partitions: Sequence[tuple[str, int]], *, timed: bool = False, headers: bool = False) -> None:
+    def __init__(
+        self, consumer: Consumer, partitions: Sequence[tuple[str, int]], *, timed: bool = False, headers: bool = False
+    ) -> None:
         self._consumer = consumer  # keeps the handle alive
-        self._timed, self._headers = timed, headers
+        self._timed = timed
+        self._headers = headers
         handle = ctypes.c_void_p.from_address(id(consumer) + _OBJECT_HEAD).value
         self._queue = _library().rd_kafka_queue_new(handle)
         for topic, partition in partitions:
@@ -126,32 +144,47 @@ def _read(pointers: Addresses, timed: bool, headed: bool) -> tuple[list[Consumed
     error, topic, partition, value, value_length, key, key_length, offset = _words(pointers)
     codes = error.astype(np.uint32).view(np.int32)
     partitions = partition.astype(np.uint32).view(np.int32)
-    fetched, signals = [], []
+    fetched = []
+    signals = []
     for row in np.flatnonzero(codes).tolist():
         text = ctypes.string_at(int(value[row])).decode(errors="replace") if value[row] else ""
-        signals.append(Signal(int(codes[row]), _name(int(topic[row])), int(partitions[row]), int(offset[row].view(np.int64)), text))
+        signals.append(
+            Signal(int(codes[row]), _name(int(topic[row])), int(partitions[row]), int(offset[row].view(np.int64)), text)
+        )
     for rows in _by_partition(topic, partitions, np.flatnonzero(codes == 0)):
-        keys, values = binary_at(key[rows], key_length[rows]), binary_at(value[rows], value_length[rows])
+        keys = binary_at(key[rows], key_length[rows])
+        values = binary_at(value[rows], value_length[rows])
         name = _name(int(topic[rows[0]]))
         assert name is not None, "a record without a topic"
         times = _times_ms(pointers[rows]) if timed else None
         headers = _headers(pointers[rows]) if headed else None
-        fetched.append(Consumed(name, int(partitions[rows[0]]), keys, values, offset[rows].view(np.int64), times, headers))
+        fetched.append(
+            Consumed(name, int(partitions[rows[0]]), keys, values, offset[rows].view(np.int64), times, headers)
+        )
     return fetched, signals
 
 
 def _times_ms(pointers: Addresses) -> Int64Array:
     """Timestamps lie outside the public structure, so each costs a call."""
-    time_of, kind = _library().rd_kafka_message_timestamp, ctypes.byref(ctypes.c_int())
+    time_of = _library().rd_kafka_message_timestamp
+    kind = ctypes.byref(ctypes.c_int())
     return np.array([time_of(pointer, kind) for pointer in pointers.tolist()], np.int64)
 
 
 def _headers(pointers: Addresses) -> pa.ListArray:
     """Headers of these messages; their values are copied together."""
-    of_message, of_header = _library().rd_kafka_message_headers, _library().rd_kafka_header_get_all
-    headers, name, value, size = ctypes.c_void_p(), ctypes.c_char_p(), ctypes.c_void_p(), ctypes.c_size_t()
-    found, places = ctypes.byref(headers), [ctypes.byref(one) for one in (name, value, size)]
-    counts, names, addresses, lengths = [], [], [], []
+    of_message = _library().rd_kafka_message_headers
+    of_header = _library().rd_kafka_header_get_all
+    headers = ctypes.c_void_p()
+    name = ctypes.c_char_p()
+    value = ctypes.c_void_p()
+    size = ctypes.c_size_t()
+    found = ctypes.byref(headers)
+    places = [ctypes.byref(one) for one in (name, value, size)]
+    counts = []
+    names = []
+    addresses = []
+    lengths = []
     for pointer in pointers.tolist():
         count = 0
         if not of_message(pointer, found):
@@ -161,7 +194,9 @@ def _headers(pointers: Addresses) -> pa.ListArray:
                 lengths.append(size.value)
                 count += 1
         counts.append(count)
-    values = binary_at(np.array(addresses, np.uint64), np.array(lengths, np.uint64)) if names else pa.array([], pa.binary())
+    values = (
+        binary_at(np.array(addresses, np.uint64), np.array(lengths, np.uint64)) if names else pa.array([], pa.binary())
+    )
     return headers_of(np.array(counts, np.int64), pa.array(names, pa.binary()).cast(pa.string()), values)
 
 
@@ -196,7 +231,8 @@ def binary_at(addresses: Addresses, lengths: Addresses) -> pa.BinaryArray:
     views["length"] = lengths
     absent = addresses == 0
     there = np.flatnonzero(~absent & (lengths > 0))
-    short, long = there[lengths[there] <= _INLINE], there[lengths[there] > _INLINE]
+    short = there[lengths[there] <= _INLINE]
+    long = there[lengths[there] > _INLINE]
     buffers: list[pa.Buffer] = []
     if short.size:
         views["inline"][short] = _inline(addresses[short], lengths[short].astype(np.int64))

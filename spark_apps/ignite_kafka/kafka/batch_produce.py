@@ -1,12 +1,13 @@
 """Produce a whole Arrow batch with one call of librdkafka.
 
-confluent-kafka's ``produce`` costs about a microsecond of Python a record, as much as scanning and decoding it. librdkafka's own
-``rd_kafka_produce_batch`` takes an array of ``rd_kafka_message_t``, which numpy fills without a Python loop: pointers into the Arrow
-buffers plus lengths. The library is the one that confluent-kafka has loaded; its handle is the first field of the producer object after
-Python's object head (``Handle`` in confluent_kafka.h), unchanged since version 0.9. :func:`supported` guards it.
+confluent-kafka's ``produce`` costs about a microsecond of Python a record, as much as scanning and decoding it.
+librdkafka's own ``rd_kafka_produce_batch`` takes an array of ``rd_kafka_message_t``, which numpy fills without a Python
+loop: pointers into the Arrow buffers plus lengths. The library is the one that confluent-kafka has loaded; its handle
+is the first field of the producer object after Python's object head (``Handle`` in confluent_kafka.h), unchanged since
+version 0.9. :func:`supported` guards it.
 
-Source: librdkafka ``rdkafka.h`` (``rd_kafka_message_s``, ``rd_kafka_produce_batch``); the C structure is part of its stable ABI.
-Measured in docs/decisions/0002-batch-produce.md.
+Source: librdkafka ``rdkafka.h`` (``rd_kafka_message_s``, ``rd_kafka_produce_batch``); the C structure is part of its
+stable ABI. Measured in docs/decisions/0002-batch-produce.md.
 """
 
 from __future__ import annotations
@@ -39,7 +40,13 @@ def _library() -> ctypes.CDLL:
     library.rd_kafka_topic_new.restype = ctypes.c_void_p
     library.rd_kafka_topic_new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     library.rd_kafka_topic_destroy.argtypes = [ctypes.c_void_p]
-    library.rd_kafka_produce_batch.argtypes = [ctypes.c_void_p, ctypes.c_int32, ctypes.c_int, ctypes.c_void_p, ctypes.c_int]
+    library.rd_kafka_produce_batch.argtypes = [
+        ctypes.c_void_p,
+        ctypes.c_int32,
+        ctypes.c_int,
+        ctypes.c_void_p,
+        ctypes.c_int,
+    ]
     library.rd_kafka_err2str.restype = ctypes.c_char_p
     library.rd_kafka_err2str.argtypes = [ctypes.c_int]
     return library
@@ -67,10 +74,12 @@ def addresses(array: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     bounds = np.frombuffer(offsets, np.int32, len(array) + 1).astype(np.uint64)
     # an array of empty values may have no data buffer; librdkafka takes any address but 0 as 'empty', not 'null'
     base = data.address if data is not None and data.size else offsets.address
-    where, length = np.uint64(base) + bounds[:-1], bounds[1:] - bounds[:-1]
+    where = np.uint64(base) + bounds[:-1]
+    length = bounds[1:] - bounds[:-1]
     if array.null_count:
         absent = np.asarray(array.is_null())
-        where, length = np.where(absent, np.uint64(0), where), np.where(absent, np.uint64(0), length)
+        where = np.where(absent, np.uint64(0), where)
+        length = np.where(absent, np.uint64(0), length)
     return where, length
 
 
@@ -87,8 +96,8 @@ class NativeTopic:
     def produce(self, keys: pa.Array, values: pa.Array, first: int, last: int, *, copy: bool = True) -> np.ndarray:
         """Queue records ``first`` to ``last`` (excluded) of two binary arrays of equal length.
 
-        :param copy: copy the values; else the caller keeps them until librdkafka has no message left (:mod:`.lent_values`). Keys are
-            always copied.
+        :param copy: copy the values; else the caller keeps them until librdkafka has no message left
+            (:mod:`.lent_values`). Keys are always copied.
         :returns: librdkafka's error code per record (int32), 0 where it was queued.
         """
         messages = np.zeros(last - first, _MESSAGE)
@@ -97,7 +106,9 @@ class NativeTopic:
         messages["key"], messages["key_len"] = key[first:last], key_length[first:last]
         messages["payload"], messages["len"] = value[first:last], value_length[first:last]
         messages["partition"] = _ANY_PARTITION
-        _library().rd_kafka_produce_batch(self._topic, _ANY_PARTITION, _COPY if copy else 0, messages.ctypes.data, last - first)
+        _library().rd_kafka_produce_batch(
+            self._topic, _ANY_PARTITION, _COPY if copy else 0, messages.ctypes.data, last - first
+        )
         codes: np.ndarray = messages["err"]
         return codes
 

@@ -1,8 +1,9 @@
 """Calls of librdkafka that end when they should, although librdkafka does not return.
 
-librdkafka may wait without limit, whatever time-out it was given: ``send_offsets_to_transaction`` waits for a wake-up that is lost when
-the coordinator's connection breaks (its issues 5456 and 5511). A thread that waits in it cannot be ended. So such a call runs in a thread
-of its own, which is left behind if the call does not return; the client that it was made on must not be used again.
+librdkafka may wait without limit, whatever time-out it was given: ``send_offsets_to_transaction`` waits for a wake-up
+that is lost when the coordinator's connection breaks (its issues 5456 and 5511). A thread that waits in it cannot be
+ended. So such a call runs in a thread of its own, which is left behind if the call does not return; the client that it
+was made on must not be used again.
 """
 
 from __future__ import annotations
@@ -87,8 +88,9 @@ def stuck(doing: str, cause: CallStuck, **where: Any) -> KafkaUnavailable:
 def await_answer(future: Future[Any], admin: AdminClient, timeout_s: float, doing: str, **where: Any) -> None:
     """Wait until a request of an admin client is answered or has failed.
 
-    An admin client asks the broker that its metadata name as the controller. If that broker is dead, librdkafka 2.16 asks it again and
-    again, with a whole core, until it is back. So the metadata are read anew, from any broker, each second until the answer is there.
+    An admin client asks the broker that its metadata name as the controller. If that broker is dead, librdkafka 2.16
+    asks it again and again, with a whole core, until it is back. So the metadata are read anew, from any broker, each
+    second until the answer is there.
 
     :param admin: the client of the request.
     :param timeout_s: that the request was given.

@@ -25,7 +25,8 @@ BRIEF_S = 5.0  # timeout of optional requests, which may fail while the broker i
 _REFUSED_S = 1.0  # a login is refused within milliseconds, and tried again after reconnect.backoff.ms
 _CERTAIN_REFUSALS = 2  # one may be a broker that stopped during the handshake
 QUICK = {  # defaults of every client
-    # the first lookup of a coordinator races with the first connection and waits this long: init_transactions 53 ms at 100, 14 ms at 10
+    # the first lookup of a coordinator races with the first connection and waits this long: init_transactions 53 ms at
+    # 100, 14 ms at 10
     "reconnect.backoff.ms": 10,
     "reconnect.backoff.max.ms": 1_000,  # a broker that is back is found within a second; librdkafka's own is 10 s
     "socket.nagle.disable": True,
@@ -86,12 +87,15 @@ def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, 
     """
     code = error.code()
     if memory is not None and memory.authentication is not None:
-        error, code = memory.authentication, memory.authentication.code()
+        error = memory.authentication
+        code = memory.authentication.code()
     text = f"{doing} failed: {error.str()} ({error.name()})"
     if _is_of_tls(error):
         return AuthenticationFailed(text, _CHECK_TLS, **where)
     if code in _AUTHENTICATION:
-        return AuthenticationFailed(text, "Check user, password or token, and sasl.mechanism, of the Kafka connection.", **where)
+        return AuthenticationFailed(
+            text, "Check user, password or token, and sasl.mechanism, of the Kafka connection.", **where
+        )
     if code in _FORBIDDEN:
         return TopicError(text, "Grant the user of the Kafka connection the right to do this.", **where)
     if code in NO_TOPIC:
@@ -118,8 +122,8 @@ def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, 
 def make_client(kind: Callable[[dict[str, Any]], C], config: Mapping[str, Any]) -> C:
     """Create a client of librdkafka, which then checks its settings and reads the files that they name; key stores are read here.
 
-    :raises SettingsError: librdkafka refuses a setting; its reason names the setting. Or a setting has a control character, or
-        ``oauth_cb`` names no function.
+    :raises SettingsError: librdkafka refuses a setting; its reason names the setting. Or a setting has a control
+        character, or ``oauth_cb`` names no function.
     :raises AuthenticationFailed: the function that makes tokens made none.
     :raises KafkaUnavailable: the machine lacks a resource of the client, such as threads.
     """
@@ -137,7 +141,9 @@ def make_client(kind: Callable[[dict[str, Any]], C], config: Mapping[str, Any]) 
         if isinstance(tokens, TokenMaker) and tokens.error is not None:
             what = f"{tokens.name} made no token for Kafka: {type(tokens.error).__name__}: {tokens.error}"
             remedy = "Check the identity of this host and the property oauth_cb of the Kafka connection."
-            raise AuthenticationFailed(what, remedy, bootstrap_servers=config.get("bootstrap.servers")) from tokens.error
+            raise AuthenticationFailed(
+                what, remedy, bootstrap_servers=config.get("bootstrap.servers")
+            ) from tokens.error
         if error.code() == KafkaError._INVALID_ARG:
             raise SettingsError(
                 f"librdkafka refuses the settings of a Kafka client: {error.str().strip()}",
@@ -165,7 +171,9 @@ class KafkaClients:
     @staticmethod
     def of(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients:
         """Clients of a connector; that the connection is protected is not checked here."""
-        return KafkaClients({**settings.kafka_common, **secrets.kafka}, settings.producer_override, settings.consumer_override)
+        return KafkaClients(
+            {**settings.kafka_common, **secrets.kafka}, settings.producer_override, settings.consumer_override
+        )
 
     def __repr__(self) -> str:
         return f"KafkaClients({self.bootstrap})"
@@ -194,7 +202,8 @@ class KafkaClients:
                 "enable.partition.eof": True,
                 "fetch.wait.max.ms": 20,
                 "fetch.error.backoff.ms": 50,
-                "queued.max.messages.kbytes": 8_192,  # queued small records take many times their size: 64 MiB of them took 0.6 GB
+                # queued small records take many times their size: 64 MiB of them took 0.6 GB
+                "queued.max.messages.kbytes": 8_192,
                 **QUICK,
                 **self.common,
                 **self.consumer,
@@ -205,8 +214,8 @@ class KafkaClients:
     def writer(self, **settings: Any) -> Producer:
         """Create a producer for single records of compacted topics: in order, acknowledged by all in-sync replicas, at least once.
 
-        It is not idempotent: missing write permission is a fatal error of an idempotent producer, which confluent-kafka raises inside
-        ``flush`` as a SystemError. This one reports such errors per record.
+        It is not idempotent: missing write permission is a fatal error of an idempotent producer, which confluent-kafka
+        raises inside ``flush`` as a SystemError. This one reports such errors per record.
         """
         in_order = {"acks": "all", "max.in.flight.requests.per.connection": 1}
         return make_client(Producer, {**in_order, **QUICK, **self.common, **settings, **NO_NEW_TOPICS})
@@ -214,7 +223,8 @@ class KafkaClients:
     def check(self, timeout_s: float = REQUEST_TIMEOUT_S / 3) -> None:
         """Request the topic list.
 
-        librdkafka connects again and again after a refused login. A login that was refused twice within a second is not waited for.
+        librdkafka connects again and again after a refused login. A login that was refused twice within a second is not
+        waited for.
 
         :raises KafkaUnavailable: no broker answered within the timeout.
         :raises AuthenticationFailed: the broker refused user, password or certificate.
@@ -231,4 +241,6 @@ class KafkaClients:
                     continue
                 # a refusal is the error itself
                 seen = None if memory.last is None or memory.refusals else memory.last.str()
-                raise translate(cause.args[0], "connecting to Kafka", memory, bootstrap_servers=self.bootstrap, seen=seen) from cause
+                raise translate(
+                    cause.args[0], "connecting to Kafka", memory, bootstrap_servers=self.bootstrap, seen=seen
+                ) from cause

@@ -1,7 +1,7 @@
 """Reader of assigned partitions from given offsets: it joins no group and commits nothing.
 
-An end is reached once the position reaches it, whether the last offsets hold records, transaction markers or nothing (KafkaConsumer's
-position; the end-of-partition signal reports it). Records of open or aborted transactions are skipped.
+An end is reached once the position reaches it, whether the last offsets hold records, transaction markers or nothing
+(KafkaConsumer's position; the end-of-partition signal reports it). Records of open or aborted transactions are skipped.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class RecordReader:
     :param ends: end offset (excluded) of each partition; None: no end.
     :param timed: whether to read the records' timestamps.
     :param headers: whether to read the records' headers.
-    :param head_of: finds the head of a value, to cut common heads of values if batches end by their bytes; None to never cut.
+    :param head_of: finds the head of a value, to cut common heads of values if batches end by their bytes; None to
+        never cut.
     :raises KafkaUnavailable: from :meth:`read`: nothing arrived for the clients' ``patience_s`` before the ends.
     :raises RecordsLost: from :meth:`read`: records were deleted before they were read.
     """
@@ -71,14 +72,23 @@ class RecordReader:
         headers: bool = False,
         head_of: HeadOf | None = None,
     ) -> None:
-        self._limits, self._patience_s, self._memory = limits, clients.patience_s, ErrorMemory()
+        self._limits = limits
+        self._patience_s = clients.patience_s
+        self._memory = ErrorMemory()
         self._ends = dict(ends or {})
         self.positions = dict(starts)
         self._open = {place for place in starts if ends is None or starts[place] < ends[place]}
-        self._consumer: Consumer = clients.reader(**{**_SETTINGS, **clients.consumer, "group.id": group, "error_cb": self._memory})
-        self._queue = NativeQueue(self._consumer, sorted(self._open), timed=timed, headers=headers) if native.supported() else None
+        self._consumer: Consumer = clients.reader(
+            **{**_SETTINGS, **clients.consumer, "group.id": group, "error_cb": self._memory}
+        )
+        self._queue = (
+            NativeQueue(self._consumer, sorted(self._open), timed=timed, headers=headers)
+            if native.supported()
+            else None
+        )
         self._consumer.assign([TopicPartitionOffset(*place, starts[place]) for place in sorted(self._open)])
-        self._heads, self._cuts = None if head_of is None else ValueHeads(head_of), False
+        self._heads = None if head_of is None else ValueHeads(head_of)
+        self._cuts = False
         self._kept_mean = self._read_mean = limits.bytes / min(limits.records, _FIRST_RECORDS)
         self._held: tuple[list[Consumed], list[Signal]] | None = None
         self._moved_at = time.monotonic()
@@ -96,8 +106,8 @@ class RecordReader:
     def read(self, wait_s: float) -> list[Consumed]:
         """Read the next batch, one :class:`Consumed` per partition; empty if nothing arrived in time.
 
-        Returns once the batch is full, every end is reached, ``wait_s`` seconds have passed, or the next records of a partition have
-        another head. :attr:`positions` are then those after the batch.
+        Returns once the batch is full, every end is reached, ``wait_s`` seconds have passed, or the next records of a
+        partition have another head. :attr:`positions` are then those after the batch.
         """
         until = time.monotonic() + wait_s
         parts: dict[TopicPartition, list[Consumed]] = {}
@@ -108,7 +118,11 @@ class RecordReader:
                 break
             fetched, signals = self._held or self._fetch(self._room(records, size), min(left_s, _STEP_S))
             self._held = None
-            if any(part.head != parts[place][0].head for part in fetched if (place := (part.topic, part.partition)) in parts):
+            if any(
+                part.head != parts[place][0].head
+                for part in fetched
+                if (place := (part.topic, part.partition)) in parts
+            ):
                 self._held = fetched, signals
                 break
             for part in filter(None, map(self._up_to_end, fetched)):
@@ -128,14 +142,17 @@ class RecordReader:
         return min(room, int(self._limits.bytes / _FETCHES / self._read_mean) + 1) if self._cuts else room
 
     def _fetch(self, count: int, timeout_s: float) -> tuple[list[Consumed], list[Signal]]:
-        fetched, signals = self._queue.consume(count, timeout_s) if self._queue else consume(self._consumer, count, timeout_s)
+        fetched, signals = (
+            self._queue.consume(count, timeout_s) if self._queue else consume(self._consumer, count, timeout_s)
+        )
         beat()
         if fetched or signals:
             self._moved_at = time.monotonic()
         if self._heads is None or not fetched:
             return fetched, signals
         self._read_mean = sum(part.read_bytes for part in fetched) / sum(map(len, fetched))
-        # nothing to gain for records so small that their number ends batches; never reset, because batches end where heads change
+        # nothing to gain for records so small that their number ends batches; never reset, because batches end where
+        # heads change
         self._cuts = self._cuts or self._read_mean * self._limits.records > self._limits.bytes
         return [self._heads.cut(part) for part in fetched] if self._cuts else fetched, signals
 
@@ -149,7 +166,9 @@ class RecordReader:
             count = int(np.searchsorted(part.offsets, end))
             times = None if part.times_ms is None else part.times_ms[:count]
             headers = None if part.headers is None else part.headers[:count]
-            part = Consumed(*place, part.keys[:count], part.values[:count], part.offsets[:count], times, headers, part.head)
+            part = Consumed(
+                *place, part.keys[:count], part.values[:count], part.offsets[:count], times, headers, part.head
+            )
             self._close(place, end)
         else:
             self.positions[place] = int(part.offsets[-1]) + 1
@@ -209,7 +228,9 @@ def consume(consumer: Consumer, count: int, timeout_s: float) -> tuple[list[Cons
     rows: dict[TopicPartition, list[Message]] = {}
     signals = []
     for message in consumer.consume(count, timeout_s):
-        topic, partition, offset = message.topic(), message.partition(), message.offset()
+        topic = message.topic()
+        partition = message.partition()
+        offset = message.offset()
         if message.error() is not None:
             signals.append(signal_of(message))
         elif topic is not None and partition is not None and offset is not None:
@@ -218,17 +239,22 @@ def consume(consumer: Consumer, count: int, timeout_s: float) -> tuple[list[Cons
 
 
 def _consumed(place: TopicPartition, messages: Sequence[Message]) -> Consumed:
-    keys, values = [message.key() for message in messages], [message.value() for message in messages]
+    keys = [message.key() for message in messages]
+    values = [message.value() for message in messages]
     offsets = np.array([message.offset() for message in messages], np.int64)
     times = np.array([message.timestamp()[1] for message in messages], np.int64)
-    return Consumed(*place, pa.array(keys, pa.binary()), pa.array(values, pa.binary()), offsets, times, from_messages(messages))
+    return Consumed(
+        *place, pa.array(keys, pa.binary()), pa.array(values, pa.binary()), offsets, times, from_messages(messages)
+    )
 
 
 def _concat(place: TopicPartition, parts: list[Consumed]) -> Consumed:
     if len(parts) == 1:
-        keys, values = pa.concat_arrays([parts[0].keys]), pa.concat_arrays([parts[0].values])
+        keys = pa.concat_arrays([parts[0].keys])
+        values = pa.concat_arrays([parts[0].values])
     else:
-        keys, values = pa.concat_arrays([part.keys for part in parts]), pa.concat_arrays([part.values for part in parts])
+        keys = pa.concat_arrays([part.keys for part in parts])
+        values = pa.concat_arrays([part.values for part in parts])
     times = [part.times_ms for part in parts if part.times_ms is not None]
     return Consumed(
         *place,

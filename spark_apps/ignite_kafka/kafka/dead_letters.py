@@ -1,7 +1,8 @@
 """Dead letters: the original record with its headers, followed by headers that describe the failure.
 
-The added headers have the names and the order of ``org.apache.kafka.connect.runtime.errors.DeadLetterQueueReporter`` (KIP-298), each as
-text. An Ignite entry has no topic, partition and offset: headers with the prefix ``ignite_kafka.errors.`` name its cache instead.
+The added headers have the names and the order of ``org.apache.kafka.connect.runtime.errors.DeadLetterQueueReporter``
+(KIP-298), each as text. An Ignite entry has no topic, partition and offset: headers with the prefix
+``ignite_kafka.errors.`` name its cache instead.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from dataclasses import dataclass
 from ..errors import IgniteKafkaError
 from .headers import Header
 
-_CONNECT, _OURS = "__connect.errors.", "ignite_kafka.errors."
+_CONNECT = "__connect.errors."
+_OURS = "ignite_kafka.errors."
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,9 @@ def from_messages(messages: Sequence[Message]) -> pa.ListArray:
 def header_bytes(headers: pa.ListArray) -> Int64Array:
     """Bytes of the names and values of each record's headers."""
     flat = headers.flatten()
-    sizes = np.asarray(pc.add(pc.binary_length(flat.field(0)), pc.fill_null(pc.binary_length(flat.field(1)), 0))).astype(np.int64)
+    sizes = np.asarray(
+        pc.add(pc.binary_length(flat.field(0)), pc.fill_null(pc.binary_length(flat.field(1)), 0))
+    ).astype(np.int64)
     ends = np.cumsum(list_sizes(headers))
     total = np.concatenate(([0], np.cumsum(sizes)))
     found: Int64Array = total[ends] - total[np.concatenate(([0], ends[:-1]))] if len(headers) else np.zeros(0, np.int64)
@@ -88,4 +90,6 @@ def last_values(headers: pa.ListArray, name: str) -> tuple[pa.BinaryArray, np.nd
     place = np.full(len(headers), -1, np.int64)
     place[of_row[at]] = at  # a later one of the record overwrites
     there = place >= 0
-    return flat.field(1).take(pa.array(np.where(there, place, 0), mask=~there)) if at.size else pa.nulls(len(headers), pa.binary()), there
+    return flat.field(1).take(pa.array(np.where(there, place, 0), mask=~there)) if at.size else pa.nulls(
+        len(headers), pa.binary()
+    ), there

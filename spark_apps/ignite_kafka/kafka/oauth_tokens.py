@@ -4,8 +4,9 @@ The property ``oauth_cb`` of a connection or a secrets file names who makes them
 
 - ``aws_msk_iam``, or ``aws_msk_iam:eu-west-1``: Amazon MSK with IAM, by the package ``aws-msk-iam-sasl-signer-python``;
 - ``gcp``: Google Cloud Managed Service for Apache Kafka, by the package ``google-auth`` and its default credentials;
-- ``module.function``: a function of the user's, as confluent-kafka calls it: it gets the text of ``sasl.oauthbearer.config`` and returns
-  the token and its expiry in seconds since 1970. Only with an administrator's permission (:mod:`~ignite_kafka.settings.client_properties`).
+- ``module.function``: a function of the user's, as confluent-kafka calls it: it gets the text of
+  ``sasl.oauthbearer.config`` and returns the token and its expiry in seconds since 1970. Only with an administrator's
+  permission (:mod:`~ignite_kafka.settings.client_properties`).
 
 Form of Google's tokens: github.com/googleapis/managedkafka, kafka-auth-local-server.
 """
@@ -55,7 +56,8 @@ class TokenMaker:
 def with_token_function(config: Mapping[str, Any]) -> dict[str, Any]:
     """A client's settings with the function in place of its name in ``oauth_cb``; unchanged if none is named.
 
-    :raises SettingsError: there is no such function, its package is not installed, or the region of an MSK cluster is not known.
+    :raises SettingsError: there is no such function, its package is not installed, or the region of an MSK cluster is
+        not known.
     """
     result = dict(config)
     name = result.get(OAUTH_CALLBACK)
@@ -76,7 +78,9 @@ def token_function(name: str, servers: str) -> TokenFunction:
         found = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
         what = f"{OAUTH_CALLBACK} names {name}, which cannot be imported here: {error}"
-        raise SettingsError(what, "Install its module on the worker, the driver and each executor", setting=OAUTH_CALLBACK) from error
+        raise SettingsError(
+            what, "Install its module on the worker, the driver and each executor", setting=OAUTH_CALLBACK
+        ) from error
     if not callable(found):
         raise SettingsError(f"{OAUTH_CALLBACK} names {name}, which is no function", "Name one", setting=OAUTH_CALLBACK)
     made: TokenFunction = found
@@ -103,12 +107,15 @@ def _msk_function(region: str) -> TokenFunction:
 
 
 def _google_function() -> TokenFunction:
-    auth, transport = _imported("google.auth", "gcp"), _imported("google.auth.transport.requests", "gcp")
+    auth = _imported("google.auth", "gcp")
+    transport = _imported("google.auth.transport.requests", "gcp")
     try:
         credentials, _ = auth.default(scopes=[_GOOGLE_SCOPE])
     except auth.exceptions.DefaultCredentialsError as error:
         what = f"{OAUTH_CALLBACK} {GCP} finds no credentials on this host"
-        raise SettingsError(what, "Give it a service account, or set GOOGLE_APPLICATION_CREDENTIALS", setting=OAUTH_CALLBACK) from error
+        raise SettingsError(
+            what, "Give it a service account, or set GOOGLE_APPLICATION_CREDENTIALS", setting=OAUTH_CALLBACK
+        ) from error
 
     def token(_: str) -> Token:
         if not credentials.valid:

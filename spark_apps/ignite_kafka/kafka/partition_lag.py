@@ -17,7 +17,8 @@ class PartitionLag:
     :param position: everything up to it is copied: next offset of a topic, highest update number sent of a cache.
     :param end: the position at which nothing is left.
     :param count: records or changes to copy.
-    :param open: records of a topic behind a transaction that is open, which nobody who reads committed records can see yet.
+    :param open: records of a topic behind a transaction that is open, which nobody who reads committed records can see
+        yet.
     """
 
     name: str
@@ -45,6 +46,10 @@ def partition_lags(topics: Topics, group: str, names: Iterable[str], *, stable: 
     positions = {place: max(committed[place][0] if place in committed else 0, starts[place]) for place in places}
     found = []
     for place in places:
-        position, visible, end = positions[place], committed_ends[place], ends[place]
-        found.append(PartitionLag(*place, position, end, max(0, visible - position), max(0, end - max(visible, position))))
+        position = positions[place]
+        visible = committed_ends[place]
+        end = ends[place]
+        found.append(
+            PartitionLag(*place, position, end, max(0, visible - position), max(0, end - max(visible, position)))
+        )
     return found

@@ -1,8 +1,8 @@
 """Transactional producer that is discarded after any call without an answer.
 
-librdkafka has no KIP-890: a delayed EndTxn of one transaction can hit the next one of the same producer. So after a transactional call
-without an answer the producer is discarded; the next one's init_transactions settles the open transaction, and the offsets topic shows
-what was committed (docs/delivery.md).
+librdkafka has no KIP-890: a delayed EndTxn of one transaction can hit the next one of the same producer. So after a
+transactional call without an answer the producer is discarded; the next one's init_transactions settles the open
+transaction, and the offsets topic shows what was committed (docs/delivery.md).
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ DEFAULTS: dict[str, Any] = {
     "queue.buffering.max.messages": 1_000_000,
     "queue.buffering.max.kbytes": 1_048_576,
     "delivery.report.only.error": True,
-    # with connections on demand, init_transactions sometimes misses the coordinator's connection and waits 500 ms for a timer:
-    # claiming 16 slots takes 0.53 s with it, 0.08 s without
+    # with connections on demand, init_transactions sometimes misses the coordinator's connection and waits 500 ms for a
+    # timer: claiming 16 slots takes 0.53 s with it, 0.08 s without
     "enable.sparse.connections": False,
     **QUICK,
     "retry.backoff.ms": 500,  # see TransactionalProducer.spent
@@ -98,7 +98,12 @@ class TransactionalProducer:
         self.written: dict[tuple[str, int], int] = {}
         given = {**DEFAULTS, **(settings or {}), **clients.common, **clients.producer}
         config = canonical(given)
-        config |= {"transactional.id": transactional_id, "transaction.timeout.ms": timeout_ms, "error_cb": self._memory, **NO_NEW_TOPICS}
+        config |= {
+            "transactional.id": transactional_id,
+            "transaction.timeout.ms": timeout_ms,
+            "error_cb": self._memory,
+            **NO_NEW_TOPICS,
+        }
         config["message.timeout.ms"] = _message_timeout_ms(config.get("message.timeout.ms"), timeout_ms)
         self.size_limit = SizeLimit.of(config)
         self._producer = make_client(client, config)
@@ -134,7 +139,13 @@ class TransactionalProducer:
         """
         try:
             self._producer.produce(
-                topic, value, key, partition, on_delivery=self._on_delivery, timestamp=timestamp_ms, headers=list(headers or ())
+                topic,
+                value,
+                key,
+                partition,
+                on_delivery=self._on_delivery,
+                timestamp=timestamp_ms,
+                headers=list(headers or ()),
             )
         except BufferError as cause:
             raise KafkaUnavailable("the producer's queue is full", topic=topic) from cause
@@ -172,7 +183,14 @@ class TransactionalProducer:
         span = slice(first, last)
         headers = repeat(None) if records.headers is None else pairs(records.headers[span])
         times = repeat(0) if records.times_ms is None else records.times_ms[span].tolist()
-        columns = zip(range(first, last), records.keys[span].to_pylist(), records.values[span].to_pylist(), headers, times, strict=False)
+        columns = zip(
+            range(first, last),
+            records.keys[span].to_pylist(),
+            records.values[span].to_pylist(),
+            headers,
+            times,
+            strict=False,
+        )
         for row, key, value, mine, time_ms in columns:
             try:
                 self._producer.produce(topic, value, key, headers=mine, timestamp=time_ms)
@@ -185,13 +203,15 @@ class TransactionalProducer:
         :raises KafkaUnavailable: the queue did not shrink for ``patience_s``.
         """
         allowed = max(0, int(self._queue_bytes / max(1.0, size)) - count)
-        left, moved_at = len(self._producer), time.monotonic()
+        left = len(self._producer)
+        moved_at = time.monotonic()
         while left > allowed:
             self._call("sending records", "poll", 0.005)
             if self._delivery_error is not None:
                 raise self._error(KafkaException(self._delivery_error), "sending records")
             if len(self._producer) < left:
-                left, moved_at = len(self._producer), time.monotonic()
+                left = len(self._producer)
+                moved_at = time.monotonic()
                 beat()
             elif time.monotonic() - moved_at > self._patience_s:
                 raise KafkaUnavailable(
@@ -204,7 +224,8 @@ class TransactionalProducer:
         """Add a consumer group's offsets to the open transaction.
 
         :param group_metadata: ``Consumer.consumer_group_metadata()``.
-        :raises KafkaUnavailable: no answer: nothing of the transaction is committed, and the producer must be discarded.
+        :raises KafkaUnavailable: no answer: nothing of the transaction is committed, and the producer must be
+            discarded.
         """
         timeout_s = min(_OFFSETS_S, self._patience_s)
         self._call_within(timeout_s, "send_offsets_to_transaction", list(offsets), group_metadata, timeout_s)
@@ -212,12 +233,15 @@ class TransactionalProducer:
     def commit(self) -> None:
         """Commit the open transaction.
 
-        :attr:`spent` is set if the call was slow enough for librdkafka to have sent EndTxn twice (a broken connection, a late reply). The
-        first one may still arrive and would end this producer's next transaction half sent, so a spent producer must be closed; the next
-        one's init makes the broker refuse the late request.
+        :attr:`spent` is set if the call was slow enough for librdkafka to have sent EndTxn twice (a broken connection,
+            a late reply). The
+        first one may still arrive and would end this producer's next transaction half sent, so a spent producer must be
+        closed; the next one's init makes the broker refuse the late request.
 
-        :raises ProducerFenced: another producer took over; this transaction was or will be aborted, unless its EndTxn had been answered.
-        :raises KafkaUnavailable: no answer: the outcome is unknown (:attr:`outcome_unknown`), and the producer must be discarded.
+        :raises ProducerFenced: another producer took over; this transaction was or will be aborted, unless its EndTxn
+            had been answered.
+        :raises KafkaUnavailable: no answer: the outcome is unknown (:attr:`outcome_unknown`), and the producer must be
+            discarded.
         """
         self._drain()
         self.outcome_unknown = True
@@ -229,11 +253,13 @@ class TransactionalProducer:
 
     def _drain(self) -> None:
         """Wait until the queue is empty, so that the commit only sends EndTxn; without progress the commit itself reports the cause."""
-        left, moved_at = len(self._producer), time.monotonic()
+        left = len(self._producer)
+        moved_at = time.monotonic()
         while left and time.monotonic() - moved_at < _SILENCE_S:
             self._call("sending records", "flush", _SILENCE_S / 2)  # poll would wait for linger.ms
             if len(self._producer) < left:
-                left, moved_at = len(self._producer), time.monotonic()
+                left = len(self._producer)
+                moved_at = time.monotonic()
 
     def abort(self, timeout_s: float) -> None:
         """Abort the open transaction."""
@@ -260,7 +286,9 @@ class TransactionalProducer:
         for topic in self._topics.values():
             topic.close()
         self._topics = {}
-        with suppress(KafkaException):  # flush of a fenced producer raises its fatal error, which would hide the cause of the close
+        with suppress(
+            KafkaException
+        ):  # flush of a fenced producer raises its fatal error, which would hide the cause of the close
             self._producer.purge(in_queue=True, in_flight=True, blocking=False)
             self._producer.flush(0)
         gone = not len(self._producer) or sys.getrefcount(self._producer) == _LAST_REFERENCE
@@ -269,7 +297,9 @@ class TransactionalProducer:
             self._lent.release()
 
     def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
-        topic, partition, offset = message.topic(), message.partition(), message.offset()
+        topic = message.topic()
+        partition = message.partition()
+        offset = message.offset()
         if error is not None and error.code() in _PURGED:
             return  # librdkafka has failed the transaction already, for a reason that :meth:`_failed` asks for
         if error is not None:
@@ -282,7 +312,9 @@ class TransactionalProducer:
             getattr(self._producer, method)(*arguments)
         except KafkaException as cause:
             error = self._error(cause, doing)
-            if cause.args[0].code() == KafkaError._INCONSISTENT and self._delivery_error is not None:  # its text only counts the failures
+            if (
+                cause.args[0].code() == KafkaError._INCONSISTENT and self._delivery_error is not None
+            ):  # its text only counts the failures
                 error = self._error(KafkaException(self._delivery_error), "sending records")
             raise error from cause
 
@@ -320,12 +352,15 @@ class TransactionalProducer:
 
 
 def _refused(code: int, records: Records, row: int, topic: str) -> IgniteKafkaError:
-    key, value = records.keys[row].as_py(), records.values[row].as_py()
+    key = records.keys[row].as_py()
+    value = records.values[row].as_py()
     size = len(key or b"") + len(value or b"")
     if code == KafkaError.MSG_SIZE_TOO_LARGE:
         what = f"a record of {size + RECORD_OVERHEAD} bytes is larger than the producer's message.max.bytes"
         return too_large(what, topic, key=in_message((key or b"")[:80]))
-    return KafkaUnavailable(f"librdkafka refused a record: {native.describe(code)}", topic=topic, key=in_message((key or b"")[:80]))
+    return KafkaUnavailable(
+        f"librdkafka refused a record: {native.describe(code)}", topic=topic, key=in_message((key or b"")[:80])
+    )
 
 
 def _message_timeout_ms(given: str | int | None, transaction_ms: int) -> str | int:

@@ -35,10 +35,12 @@ class SizeLimit:
     def exceeded(self, records: Records, topic: str, topic_bytes: int | None) -> dict[int, RecordTooLarge]:
         """Find records that are too large.
 
-        A record larger than ``topic_bytes`` is alone in its batch; it is compressed here to learn whether the topic accepts it. This uses
-        another library than the client, so a record within some bytes of the limit may still be refused.
+        A record larger than ``topic_bytes`` is alone in its batch; it is compressed here to learn whether the topic
+        accepts it. This uses another library than the client, so a record within some bytes of the limit may still be
+        refused.
 
-        :param topic_bytes: ``max.message.bytes`` of the topic; None: unknown, so that the broker's refusal ends the transaction.
+        :param topic_bytes: ``max.message.bytes`` of the topic; None: unknown, so that the broker's refusal ends the
+            transaction.
         :returns: error by row.
         """
         sizes = record_sizes(records) + RECORD_OVERHEAD
@@ -47,10 +49,14 @@ class SizeLimit:
         for row in np.flatnonzero(sizes > smallest).tolist():
             size = int(sizes[row])
             if size > self.message_bytes:
-                found[row] = too_large(f"a record of {size} bytes is larger than the producer's message.max.bytes", topic)
+                found[row] = too_large(
+                    f"a record of {size} bytes is larger than the producer's message.max.bytes", topic
+                )
             elif topic_bytes is not None and (sent := self._compressed(records, row)) > topic_bytes:
                 compressed = f" ({sent} compressed)" if sent < size else ""
-                found[row] = too_large(f"a record of {size} bytes{compressed} is larger than the topic's max.message.bytes", topic)
+                found[row] = too_large(
+                    f"a record of {size} bytes{compressed} is larger than the topic's max.message.bytes", topic
+                )
         return found
 
     def _compressed(self, records: Records, row: int) -> int:
@@ -62,4 +68,6 @@ class SizeLimit:
 
 def too_large(what: str, topic: str, **where: Any) -> RecordTooLarge:
     """The error of a record that client or topic refuse for its size."""
-    return RecordTooLarge(what, "Raise message.max.bytes in producer_override and max.message.bytes of the topic.", topic=topic, **where)
+    return RecordTooLarge(
+        what, "Raise message.max.bytes in producer_override and max.message.bytes of the topic.", topic=topic, **where
+    )

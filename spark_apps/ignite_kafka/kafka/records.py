@@ -30,17 +30,21 @@ class KeyType:
 class Records:
     """Records of one topic, in order: `keys[i]` and `values[i]` belong together; a null value is a tombstone.
 
-    Both are ``pa.binary()`` arrays of equal length without an Arrow offset, so that base address + offsets name each value.
+    Both are ``pa.binary()`` arrays of equal length without an Arrow offset, so that base address + offsets name each
+    value.
 
     :param type_ids: Ignite binary types that a reader needs.
-    :param key_kinds: kinds of the keys (:data:`~ignite_kafka.ignite.types.key_kind.KeyKind`), where a key's bytes do not show its type.
+    :param key_kinds: kinds of the keys (:data:`~ignite_kafka.ignite.types.key_kind.KeyKind`), where a key's bytes do
+        not show its type.
     :param key_types: types of the keys, where two of them can give the same bytes.
     :param headers: of type :data:`.headers.HEADERS`; None: no record has any.
     :param times_ms: N timestamps in milliseconds since 1970; None: all have the time of sending.
     :param uses: classes and types of what was decoded, which bytes of other formats do not have.
-    :param rows: row of each record's entry in the batch of entries, rising, where transforms drop some; None: each entry has a record.
+    :param rows: row of each record's entry in the batch of entries, rising, where transforms drop some; None: each
+        entry has a record.
     :param refused: rows of entries for which a transform throws an exception, with the error; they have no records.
-    :param topics: N topics (``pa.string()``) that transforms have given the records; None: all have the topic of their cache.
+    :param topics: N topics (``pa.string()``) that transforms have given the records; None: all have the topic of their
+        cache.
     """
 
     keys: pa.BinaryArray
@@ -58,12 +62,19 @@ class Records:
     def __post_init__(self) -> None:
         if len(self.keys) != len(self.values):
             raise ValueError(f"{len(self.keys)} keys and {len(self.values)} values")
-        for name, column in (("headers", self.headers), ("times", self.times_ms), ("rows", self.rows), ("topics", self.topics)):
+        for name, column in (
+            ("headers", self.headers),
+            ("times", self.times_ms),
+            ("rows", self.rows),
+            ("topics", self.topics),
+        ):
             if column is not None and len(column) != len(self.keys):
                 raise ValueError(f"{len(self.keys)} keys and {len(column)} {name}")
         for array in (self.keys, self.values):
             if array.type != pa.binary() or array.offset:
-                raise ValueError(f"records are binary arrays without an offset, not {array.type} with offset {array.offset}")
+                raise ValueError(
+                    f"records are binary arrays without an offset, not {array.type} with offset {array.offset}"
+                )
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -79,8 +90,9 @@ class Records:
 class Consumed:
     """Records of one partition of a topic, in their order: row i of `keys`, `values` and `offsets` (int64) is one record.
 
-    A null in `values` is a tombstone, a null in `keys` a record without a key; both are ``pa.binary()``. `times_ms` are the records'
-    timestamps in milliseconds since 1970, -1 without one; `headers` are of type :data:`.headers.HEADERS`. None: not read.
+    A null in `values` is a tombstone, a null in `keys` a record without a key; both are ``pa.binary()``. `times_ms` are
+    the records' timestamps in milliseconds since 1970, -1 without one; `headers` are of type :data:`.headers.HEADERS`.
+    None: not read.
     """
 
     topic: str
@@ -130,7 +142,8 @@ def take_rows(records: Records, rows: Int64Array) -> Records:
     times = None if records.times_ms is None else records.times_ms[rows]
     of = None if records.rows is None else records.rows[rows]
     topics = None if records.topics is None else records.topics.take(index)
-    keys, values = records.keys.take(index), records.values.take(index)
+    keys = records.keys.take(index)
+    values = records.values.take(index)
     return replace(records, keys=keys, values=values, headers=headers, times_ms=times, rows=of, topics=topics)
 
 
@@ -231,7 +244,10 @@ def record_sizes(records: Records) -> Int64Array:
     """Size of each record's key, value and headers, in bytes."""
     if not len(records):
         return np.zeros(0, np.int64)
-    bounds = [np.frombuffer(array.buffers()[1], np.int32, len(array) + 1).astype(np.int64) for array in (records.keys, records.values)]
+    bounds = [
+        np.frombuffer(array.buffers()[1], np.int32, len(array) + 1).astype(np.int64)
+        for array in (records.keys, records.values)
+    ]
     total = bounds[0] + bounds[1]
     sizes: Int64Array = total[1:] - total[:-1]
     return sizes if records.headers is None else sizes + header_bytes(records.headers)

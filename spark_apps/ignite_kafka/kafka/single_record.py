@@ -40,12 +40,15 @@ def write_record(
         if error is not None:
             refused.append(error)
 
-    producer, doing = clients.writer(), f"writing {what}"
+    producer = clients.writer()
+    doing = f"writing {what}"
     try:
         producer.produce(topic, value, key, partition, on_delivery=on_delivery, headers=[*headers])
     except KafkaException as cause:
         raise translate(cause.args[0], doing, topic=topic, **where) from cause
     if producer.flush(min(REQUEST_TIMEOUT_S, clients.patience_s)):
-        raise KafkaUnavailable(f"the broker did not confirm {what} in time", "Repeat the request.", topic=topic, **where)
+        raise KafkaUnavailable(
+            f"the broker did not confirm {what} in time", "Repeat the request.", topic=topic, **where
+        )
     if refused:
         raise translate(refused[0], doing, topic=topic, **where)

@@ -23,14 +23,18 @@ T = TypeVar("T")
 class TopicLookup:
     """Descriptions and settings of topics. Threads may share it.
 
-    A broker learns of a new topic within seconds, and knows few topics after its start. So a topic unknown to a broker is looked up at
-    the controller, which knows all: if it exists there, the lookup waits until the broker knows it.
+    A broker learns of a new topic within seconds, and knows few topics after its start. So a topic unknown to a broker
+    is looked up at the controller, which knows all: if it exists there, the lookup waits until the broker knows it.
 
     :param sleep: waits that many seconds between two attempts.
     """
 
-    def __init__(self, clients: KafkaClients, *, clock: Clock = time.monotonic, sleep: Callable[[float], object] = time.sleep) -> None:
-        self._clients, self._clock, self._sleep = clients, clock, sleep
+    def __init__(
+        self, clients: KafkaClients, *, clock: Clock = time.monotonic, sleep: Callable[[float], object] = time.sleep
+    ) -> None:
+        self._clients = clients
+        self._clock = clock
+        self._sleep = sleep
         self._unknown_since: dict[str, float] = {}
         self._timeout_s = min(REQUEST_TIMEOUT_S, clients.patience_s)
         # a caller that waits for an answer holds its client, because another thread may replace it meanwhile
@@ -42,19 +46,25 @@ class TopicLookup:
         return self._known_by_all(lambda: self._describe(names, permissions)) if names else {}
 
     def _describe(self, names: list[str], permissions: bool) -> dict[str, TopicDescription]:
-        admin, wanted = self._admin, TopicCollection(names)
-        answers = admin.describe_topics(wanted, include_authorized_operations=permissions, request_timeout=self._timeout_s)
+        admin = self._admin
+        wanted = TopicCollection(names)
+        answers = admin.describe_topics(
+            wanted, include_authorized_operations=permissions, request_timeout=self._timeout_s
+        )
         found = self._answers(answers, admin, "describing a topic")
         for name, topic in found.items():
             if not topic.partitions:
-                raise not_known_yet(name, "describing a topic", KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE)))
+                raise not_known_yet(
+                    name, "describing a topic", KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE))
+                )
         return found
 
     def _configs(self, names: list[str]) -> dict[str, dict[str, str]]:
         """Settings by topic; empty without permission to describe them. A topic deleted meanwhile is left out."""
         if not names:
             return {}
-        admin, doing = self._admin, "describing a topic's settings"
+        admin = self._admin
+        doing = "describing a topic's settings"
         resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
         wanted = admin.describe_configs(resources, request_timeout=self._timeout_s)
         answers = {resource.name: future for resource, future in wanted.items()}
@@ -86,8 +96,8 @@ class TopicLookup:
     def _is_there(self, name: str) -> bool:
         """Whether a topic that a broker does not know exists.
 
-        A create request that is only validated fails at the controller if the topic exists. Without permission to create topics, a topic
-        counts as missing once it has been unknown for some seconds.
+        A create request that is only validated fails at the controller if the topic exists. Without permission to
+        create topics, a topic counts as missing once it has been unknown for some seconds.
         """
         admin = self._admin
         try:
@@ -98,7 +108,9 @@ class TopicLookup:
             if code == KafkaError.TOPIC_ALREADY_EXISTS:
                 return True
             if code in NOT_REFUSED:
-                raise translate(cause.args[0], "looking up a topic at the controller", self._memory, topic=name) from cause
+                raise translate(
+                    cause.args[0], "looking up a topic at the controller", self._memory, topic=name
+                ) from cause
             if code in NOT_ALLOWED and self._clock() - self._unknown_since.setdefault(name, self._clock()) < BRIEF_S:
                 return True
         self._unknown_since.pop(name, None)
@@ -106,9 +118,12 @@ class TopicLookup:
 
     def _known_by_all(self, request: Callable[[], T]) -> T:
         """Retry until the brokers know the topics and their leaders."""
-        return retry(request, self._timeout_s, may_pass, failed=self._renew_client, sleep=self._sleep, clock=self._clock)
+        return retry(
+            request, self._timeout_s, may_pass, failed=self._renew_client, sleep=self._sleep, clock=self._clock
+        )
 
     def _renew_client(self, _error: IgniteKafkaError) -> None:
-        # librdkafka's admin client repeats its outdated leader epoch for five minutes (topic.metadata.refresh.interval.ms), because
-        # rd_kafka_admin_result_err_refresh ignores FENCED_LEADER_EPOCH. A new client reads metadata anew, perhaps from another broker
+        # librdkafka's admin client repeats its outdated leader epoch for five minutes
+        # (topic.metadata.refresh.interval.ms), because rd_kafka_admin_result_err_refresh ignores FENCED_LEADER_EPOCH. A
+        # new client reads metadata anew, perhaps from another broker
         self._admin, self._memory = self._clients.admin()

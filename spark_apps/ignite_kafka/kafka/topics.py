@@ -50,9 +50,10 @@ class TopicSpec:
 class TopicState:
     """Description of a topic: id (hex), partition count and the settings that a copy depends on.
 
-    ``max_message_bytes`` and ``cleanup_policy`` are None if the user of the Kafka connection lacks the permission DESCRIBE_CONFIGS. They
-    are never guessed, because they decide which records are refused and whether offsets are trusted. ``may_write`` is False if the user
-    lacks the permission WRITE; it is True if the broker does not report permissions.
+    ``max_message_bytes`` and ``cleanup_policy`` are None if the user of the Kafka connection lacks the permission
+    DESCRIBE_CONFIGS. They are never guessed, because they decide which records are refused and whether offsets are
+    trusted. ``may_write`` is False if the user lacks the permission WRITE; it is True if the broker does not report
+    permissions.
     """
 
     name: str
@@ -78,7 +79,9 @@ class Topics(TopicLookup):
             topics = self._admin.list_topics(timeout=self._timeout_s).topics
         except KafkaException as cause:
             raise translate(cause.args[0], "listing topics", self._memory) from cause
-        return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None and topic.partitions}
+        return {
+            name: len(topic.partitions) for name, topic in topics.items() if topic.error is None and topic.partitions
+        }
 
     def counts(self, names: Iterable[str]) -> dict[str, int]:
         """Partition counts of topics; topics that do not exist are left out.
@@ -105,13 +108,20 @@ class Topics(TopicLookup):
         Event 15121 names the topics that were created.
 
         :param have: an earlier result of :meth:`existing`; a topic created meanwhile is used as it is.
-        :raises TopicError: the user may not create a topic, its settings are refused, or a topic that must exist does not.
+        :raises TopicError: the user may not create a topic, its settings are refused, or a topic that must exist does
+            not.
         """
         have = self.existing() if have is None else have
         missing = [spec for spec in specs if spec.name not in have]
         if absent := [spec.name for spec in missing if not spec.create and not self.exists(spec.name)]:
-            raise TopicError("the topic does not exist, and create_topics is false", "Create it, or set create_topics.", topic=absent)
-        made = [NewTopic(spec.name, spec.partitions, spec.replication_factor, config=dict(spec.config)) for spec in missing if spec.create]
+            raise TopicError(
+                "the topic does not exist, and create_topics is false", "Create it, or set create_topics.", topic=absent
+            )
+        made = [
+            NewTopic(spec.name, spec.partitions, spec.replication_factor, config=dict(spec.config))
+            for spec in missing
+            if spec.create
+        ]
         admin = self._admin  # it must live until its answers have arrived
         created: list[str] = []
         for name, future in (admin.create_topics(made, request_timeout=self._timeout_s) if made else {}).items():
@@ -150,13 +160,19 @@ class Topics(TopicLookup):
         for name, topic in found.items():
             settings = configs.get(name)
             if settings is not None:
-                largest, policy = _whole(settings, "max.message.bytes"), settings.get(_POLICY)
-                states[name] = TopicState(name, str(topic.topic_id), len(topic.partitions), largest, policy, _may_write(topic))
+                largest = _whole(settings, "max.message.bytes")
+                policy = settings.get(_POLICY)
+                states[name] = TopicState(
+                    name, str(topic.topic_id), len(topic.partitions), largest, policy, _may_write(topic)
+                )
         return states
 
     def identities(self, names: Iterable[str]) -> dict[str, tuple[str, int]]:
         """Id and partition count of topics; topics that do not exist are left out. Raises as :meth:`counts`."""
-        return {name: (str(topic.topic_id), len(topic.partitions)) for name, topic in self._descriptions(list(names)).items()}
+        return {
+            name: (str(topic.topic_id), len(topic.partitions))
+            for name, topic in self._descriptions(list(names)).items()
+        }
 
     def unknown_topic(self, error: TopicError, names: Iterable[str]) -> IgniteKafkaError:
         """Refine the error of a call refused for an unknown topic: it is final only if a topic does not exist.
@@ -170,7 +186,9 @@ class Topics(TopicLookup):
         gone = sorted(set(names) - self.counts(names).keys())
         if not gone:
             return not_known_yet(", ".join(names), error.what, cause)
-        return TopicError(error.what, "The topic was deleted during the run.", **{**error.where, "topic": ", ".join(gone)})
+        return TopicError(
+            error.what, "The topic was deleted during the run.", **{**error.where, "topic": ", ".join(gone)}
+        )
 
     def ends(self, topic: str, partitions: list[int]) -> dict[int, int]:
         """End offsets by partition, open transactions included. Waits while a partition's leader changes.
@@ -183,7 +201,9 @@ class Topics(TopicLookup):
         except TopicError as error:
             raise OffsetsLost(error.what, error.remedy, **error.where) from error
 
-    def offsets(self, places: Iterable[TopicPartition], spec: OffsetSpec, *, committed: bool = False) -> dict[TopicPartition, int]:
+    def offsets(
+        self, places: Iterable[TopicPartition], spec: OffsetSpec, *, committed: bool = False
+    ) -> dict[TopicPartition, int]:
         """First or end offsets of partitions. Waits while a partition's leader changes.
 
         :param committed: whether an end is the last stable offset, which lies before every open transaction.
@@ -191,17 +211,22 @@ class Topics(TopicLookup):
         """
         wanted = {TopicPartitionOffset(*place): spec for place in places}
         isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-        # a request keeps to the leader that it began with, dead or not, for its whole time; the next one, by a new client, finds another
+        # a request keeps to the leader that it began with, dead or not, for its whole time; the next one, by a new
+        # client, finds another
         times = (min(_FIRST_TRY_S * 2**tried, self._timeout_s) for tried in count())
         return self._known_by_all(lambda: self._offsets(wanted, isolation, next(times))) if wanted else {}
 
     def _offsets(
         self, wanted: dict[TopicPartitionOffset, OffsetSpec], isolation: IsolationLevel, timeout_s: float
     ) -> dict[TopicPartition, int]:
-        found, doing, admin = {}, "reading offsets", self._admin
+        found = {}
+        doing = "reading offsets"
+        admin = self._admin
         for place, future in admin.list_offsets(wanted, isolation_level=isolation, request_timeout=timeout_s).items():
             try:
-                found[place.topic, place.partition] = _offset_of(answer_of(future, admin, timeout_s, doing, topic=place.topic))
+                found[place.topic, place.partition] = _offset_of(
+                    answer_of(future, admin, timeout_s, doing, topic=place.topic)
+                )
                 self._unknown_since.pop(place.topic, None)
             except KafkaException as cause:
                 code = cause.args[0].code()
@@ -209,7 +234,9 @@ class Topics(TopicLookup):
                     raise not_known_yet(place.topic, doing, cause) from cause
                 if code == KafkaError._TIMED_OUT and timeout_s < self._timeout_s:
                     cause = _no_offset()
-                raise translate(cause.args[0], doing, self._memory, topic=place.topic, partition=place.partition) from cause
+                raise translate(
+                    cause.args[0], doing, self._memory, topic=place.topic, partition=place.partition
+                ) from cause
         return found
 
     def group_offsets(
@@ -217,8 +244,8 @@ class Topics(TopicLookup):
     ) -> dict[TopicPartition, tuple[int, str | None]]:
         """Committed offset and metadata of a consumer group, by partition; partitions without an offset are left out.
 
-        :param stable: whether to wait until no transaction has offsets of these partitions that are not committed; that of a producer which
-            was killed ends when its transactional id is taken over, or times out.
+        :param stable: whether to wait until no transaction has offsets of these partitions that are not committed; that
+            of a producer which was killed ends when its transactional id is taken over, or times out.
         """
         wanted = [TopicPartitionOffset(*place) for place in places]
         if not wanted:
@@ -243,8 +270,8 @@ class Topics(TopicLookup):
 def _offset_of(answer: ListOffsetsResultInfo) -> int:
     """The offset of an answer; -1 where no record is as late as the time that was asked for.
 
-    :raises KafkaException: there is none, and no error: librdkafka 2.16 answers so when the partition's leader was away for the request's
-        time. Taken for an end, it would make a topic look empty.
+    :raises KafkaException: there is none, and no error: librdkafka 2.16 answers so when the partition's leader was away
+        for the request's time. Taken for an end, it would make a topic look empty.
     """
     if answer.offset == OFFSET_INVALID:
         raise _no_offset()
@@ -273,11 +300,17 @@ def read_to_end(clients: KafkaClients, topics: Topics, topic: str, partitions: l
 
 
 def read_to(
-    clients: KafkaClients, topic: str, ends: Mapping[int, int], starts: Mapping[int, int] | None = None, *, committed: bool = True
+    clients: KafkaClients,
+    topic: str,
+    ends: Mapping[int, int],
+    starts: Mapping[int, int] | None = None,
+    *,
+    committed: bool = True,
 ) -> Iterator[Message]:
     """Read every committed record of the partitions, from `starts`, else their beginning, to `ends`.
 
-    An end is reached once the committed position passes it, so the reader waits for a transaction that is being committed.
+    An end is reached once the committed position passes it, so the reader waits for a transaction that is being
+    committed.
 
     :param committed: False: read records of open and aborted transactions too, without waiting.
     :raises KafkaUnavailable: nothing arrived for the clients' ``patience_s`` before the end.
@@ -292,7 +325,9 @@ def read_to(
         deadline = time.monotonic() + clients.patience_s
         while open_partitions:
             for message in consumer.consume(10_000, timeout=0.005):
-                error, partition, offset = message.error(), message.partition(), message.offset()
+                error = message.error()
+                partition = message.partition()
+                offset = message.offset()
                 if error is not None and error.code() != KafkaError._PARTITION_EOF:
                     raise translate(error, "reading a topic", topic=topic, partition=partition)
                 if partition not in open_partitions or offset is None:

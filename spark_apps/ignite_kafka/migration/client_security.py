@@ -17,7 +17,8 @@ from . import jaas, key_stores
 
 IN_SECRETS = "it is in the secrets file, as {}"
 _CONFIG = "kafka_config."
-_HANDLER, _OAUTH_HANDLER = "sasl.login.callback.handler.class", "OAuthBearerLoginCallbackHandler"
+_HANDLER = "sasl.login.callback.handler.class"
+_OAUTH_HANDLER = "OAuthBearerLoginCallbackHandler"
 _HOST_CHECK = "ssl.endpoint.identification.algorithm"
 _AWS_HANDLER = "IAMClientCallbackHandler"
 
@@ -137,27 +138,35 @@ class _Clients:
             self.keys.put(_CONFIG + _HOST_CHECK, "none", found)
 
     def _trust(self) -> None:
-        location, text = self.find("ssl.truststore.location"), self.find("ssl.truststore.certificates")
+        location = self.find("ssl.truststore.location")
+        text = self.find("ssl.truststore.certificates")
         kind = self._take("ssl.truststore.type", "the store is converted to PEM").strip().upper()
         password = self._take("ssl.truststore.password", "the store is converted to PEM, which needs no password")
         if text:
             self.keys.put(f"{_CONFIG}ssl.ca.pem", self.keys.take(text, "it is kafka_config.ssl.ca.pem"), text)
         elif location and kind == "PEM":
-            self.keys.put(f"{_CONFIG}ssl.ca.location", self.keys.take(location, "it is kafka_config.ssl.ca.location"), location)
+            self.keys.put(
+                f"{_CONFIG}ssl.ca.location", self.keys.take(location, "it is kafka_config.ssl.ca.location"), location
+            )
         elif location:
             path = self.keys.take(location, "its certificates are in kafka_config.ssl.ca.pem")
             self.keys.put(f"{_CONFIG}ssl.ca.pem", key_stores.certificates(path, password, location), location)
 
     def _key(self, target: Path) -> None:
-        location, chain = self.find("ssl.keystore.location"), self.find("ssl.keystore.certificate.chain")
+        location = self.find("ssl.keystore.location")
+        chain = self.find("ssl.keystore.certificate.chain")
         kind = self._take("ssl.keystore.type", "librdkafka knows it by the property's name").strip().upper()
         inline = self._take("ssl.keystore.key", IN_SECRETS.format("ssl.key.pem"))
         if inline:
             self.keys.kafka["ssl.key.pem"] = inline
         if chain:
-            self.keys.put(f"{_CONFIG}ssl.certificate.pem", self.keys.take(chain, "it is kafka_config.ssl.certificate.pem"), chain)
+            self.keys.put(
+                f"{_CONFIG}ssl.certificate.pem", self.keys.take(chain, "it is kafka_config.ssl.certificate.pem"), chain
+            )
         if location and kind == "PEM":
-            path = self.keys.take(location, "it is kafka_config.ssl.certificate.location and kafka_config.ssl.key.location")
+            path = self.keys.take(
+                location, "it is kafka_config.ssl.certificate.location and kafka_config.ssl.key.location"
+            )
             for name in ("certificate", "key"):
                 self.keys.put(f"{_CONFIG}ssl.{name}.location", path, location)
         elif location:
@@ -194,7 +203,9 @@ def _registry_stores(keys: Keys, side: str, target: Path) -> None:
         location = f"{beginning}truststore.location"
         password = take("truststore.password", "the store is converted to PEM, which needs no password")
         take("truststore.type", "the store is converted to PEM")
-        text = key_stores.certificates(take("truststore.location", "its certificates are in a PEM file"), password, location)
+        text = key_stores.certificates(
+            take("truststore.location", "its certificates are in a PEM file"), password, location
+        )
         made = target.with_name(f"{target.name}-ca.pem")
         made.write_text(text)
         keys.put(location, str(made), location)
@@ -205,7 +216,9 @@ def _registry_stores(keys: Keys, side: str, target: Path) -> None:
         take("keystore.type", "the store is converted to PEM")
         path = take("keystore.location", "its key and certificates are in a PEM file")
         store = key_stores.pkcs12(path, password, key_password, target.with_name(f"{target.name}.p12"), location)
-        keys.put(location, str(key_stores.pem(store, password, target.with_name(f"{target.name}.pem"), location)), location)
+        keys.put(
+            location, str(key_stores.pem(store, password, target.with_name(f"{target.name}.pem"), location)), location
+        )
         keys.registry[f"{side}.converter.{registry_properties.KEY_PASSWORD}"] = password
 
 
@@ -213,7 +226,9 @@ def _extract_registry(keys: Keys) -> None:
     """Login of the schema registry, of each side's own; with it goes what decides where the login is sent, which no setting may do."""
     for side in ("key", "value"):
         prefix = f"{side}.converter."
-        found = {key: registry_properties.canonical(key.removeprefix(prefix)) for key in keys.given if key.startswith(prefix)}
+        found = {
+            key: registry_properties.canonical(key.removeprefix(prefix)) for key in keys.given if key.startswith(prefix)
+        }
         texts = {name: str(keys.given[key]) for key, name in found.items()}
         own = {name.removeprefix(prefix): value for name, value in keys.registry.items() if name.startswith(prefix)}
         together = registry_properties.ADDRESSES if has_login({**texts, **own}) else frozenset()

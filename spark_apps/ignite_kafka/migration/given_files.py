@@ -40,7 +40,9 @@ def read_given(path: str | Path) -> tuple[GivenFile, ...]:
         given, origin = properties_of(content, file)
         return (GivenFile(file, given, origin, is_worker=CLASS not in given and "name" not in given),)
     return tuple(
-        GivenFile(one.origin, one.config, dict.fromkeys((*one.config, *one.ignored), one.origin), one.ignored, one.errors)
+        GivenFile(
+            one.origin, one.config, dict.fromkeys((*one.config, *one.ignored), one.origin), one.ignored, one.errors
+        )
         for one in bodies(json_of(content, file), file)
     )
 

@@ -1,7 +1,8 @@
 """``igniteCfg``: what a node's Spring XML file says about a connection, where it is written literally.
 
-Read are the addresses of a TcpDiscovery IP finder, ``clientConnectorConfiguration``, ``SslContextFactory``, ``SecurityCredentials`` and
-the names of data regions. Addresses of discovery are not those of thin clients: the port is that of the client connector, or assumed.
+Read are the addresses of a TcpDiscovery IP finder, ``clientConnectorConfiguration``, ``SslContextFactory``,
+``SecurityCredentials`` and the names of data regions. Addresses of discovery are not those of thin clients: the port is
+that of the client connector, or assumed.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ def _property_of(name: str, value: str) -> Element:
 
 class _Reader:
     def __init__(self, root: Element) -> None:
-        self._root, self._skipped = root, dict[str, None]()
+        self._root = root
+        self._skipped = dict[str, None]()
 
     def read(self) -> NodeFile:
         connector = self._bean("ClientConnectorConfiguration")
@@ -94,7 +96,9 @@ class _Reader:
             password,
             tuple(filter(None, regions)),
             tuple(self._skipped),
-            next((name for bean in self._root.iter("bean") if (name := bean.get("class", "")).endswith("IpFinder")), ""),
+            next(
+                (name for bean in self._root.iter("bean") if (name := bean.get("class", "")).endswith("IpFinder")), ""
+            ),
         )
 
     def _beans(self, ending: str) -> Iterator[Element]:
@@ -105,13 +109,19 @@ class _Reader:
 
     def _property(self, bean: Element | None, name: str) -> str:
         """Literal value of a bean's property; empty without one."""
-        found = next((one for one in (() if bean is None else bean.findall("property")) if one.get("name") == name), None)
+        found = next(
+            (one for one in (() if bean is None else bean.findall("property")) if one.get("name") == name), None
+        )
         return "" if found is None else self._literal(name, found.get("value") or found.findtext("value") or "")
 
     def _texts(self, name: str) -> list[str]:
         """Literal values of each property of a name: those of its list, or those between commas in its attribute."""
         named = [one for one in self._root.iter("property") if one.get("name") == name]
-        found = [text for one in named for text in (one.get("value", "").split(","), [value.text or "" for value in one.iter("value")])]
+        found = [
+            text
+            for one in named
+            for text in (one.get("value", "").split(","), [value.text or "" for value in one.iter("value")])
+        ]
         return [text for texts in found for one in texts if (text := self._literal(name, one))]
 
     def _credentials(self) -> tuple[str, str]:

@@ -28,7 +28,8 @@ def librdkafka_properties(text: str, setting: str, set_in: str | None = None) ->
     """Properties of librdkafka, secrets included, for a JAAS configuration.
 
     :param setting: key that holds the text, for the error.
-    :raises SettingsError: the login module cannot run here, or the text has another form; nothing of it but the module is shown.
+    :raises SettingsError: the login module cannot run here, or the text has another form; nothing of it but the module
+        is shown.
     """
     found = _ENTRY.fullmatch(text)
     if found is None or _OPTION.sub("", found[3]).strip():
@@ -38,7 +39,9 @@ def librdkafka_properties(text: str, setting: str, set_in: str | None = None) ->
     if module in ("PlainLoginModule", "ScramLoginModule"):
         return _renamed(options, _USER)
     if module == "OAuthBearerLoginModule":
-        extensions = [f"{name.removeprefix(_EXTENSION)}={value}" for name, value in options.items() if name.startswith(_EXTENSION)]
+        extensions = [
+            f"{name.removeprefix(_EXTENSION)}={value}" for name, value in options.items() if name.startswith(_EXTENSION)
+        ]
         more = {"sasl.oauthbearer.extensions": ",".join(extensions)} if extensions else {}
         return {"sasl.oauthbearer.method": "oidc", **_renamed(options, _OAUTH), **more}
     if module == "IAMLoginModule":
@@ -48,9 +51,16 @@ def librdkafka_properties(text: str, setting: str, set_in: str | None = None) ->
             "Use SASL_SSL with SCRAM or OAUTHBEARER; or install confluent-kafka with a librdkafka that has GSSAPI, and set "
             "kafka_config.sasl.kerberos.keytab, .principal and .service.name"
         )
-        raise SettingsError("Kerberos needs a librdkafka with GSSAPI, which the wheels do not have", remedy, setting=setting, set_in=set_in)
+        raise SettingsError(
+            "Kerberos needs a librdkafka with GSSAPI, which the wheels do not have",
+            remedy,
+            setting=setting,
+            set_in=set_in,
+        )
     remedy = "Use PLAIN, SCRAM or OAUTHBEARER, or an option of librdkafka in the part kafka of the secrets file"
-    raise SettingsError(f"the login module {module} is a Java class, which Python cannot load", remedy, setting=setting, set_in=set_in)
+    raise SettingsError(
+        f"the login module {module} is a Java class, which Python cannot load", remedy, setting=setting, set_in=set_in
+    )
 
 
 def _renamed(options: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:

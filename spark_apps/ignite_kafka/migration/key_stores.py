@@ -1,7 +1,7 @@
 """Java's key stores to what librdkafka and Python's TLS read.
 
-``keytool`` of the JDK that Spark needs reads both JKS and PKCS#12; ``openssl`` writes a private key as PEM. Passwords go to them by the
-environment, never by arguments, which other users of the host can see.
+``keytool`` of the JDK that Spark needs reads both JKS and PKCS#12; ``openssl`` writes a private key as PEM. Passwords
+go to them by the environment, never by arguments, which other users of the host can see.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from ..errors import SettingsError
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 _ALIAS = re.compile(r"^(.+?), .*PrivateKeyEntry", re.MULTILINE)
 _JKS = bytes.fromhex("feedfeed")
-_STORE, _KEY = "IGNITE_KAFKA_STORE_PASSWORD", "IGNITE_KAFKA_KEY_PASSWORD"
+_STORE = "IGNITE_KAFKA_STORE_PASSWORD"
+_KEY = "IGNITE_KAFKA_KEY_PASSWORD"
 _TIMEOUT_S = 120
 
 
@@ -32,7 +33,9 @@ def is_jks(path: str | Path, setting: str) -> bool:
         with open(path, "rb") as file:
             return file.read(4) == _JKS
     except OSError as error:
-        raise SettingsError(f"the key store cannot be read: {error.strerror}", "Check its path", setting=setting, file=path) from error
+        raise SettingsError(
+            f"the key store cannot be read: {error.strerror}", "Check its path", setting=setting, file=path
+        ) from error
 
 
 def certificates(path: str, password: str, setting: str) -> str:
@@ -45,7 +48,9 @@ def certificates(path: str, password: str, setting: str) -> str:
     command = ["keytool", "-list", "-rfc", "-keystore", path, *(["-storepass:env", _STORE] if password else [])]
     found = _CERTIFICATE.findall(_run(command, {_STORE: password}, setting, path))
     if not found:
-        what = "the trust store has no certificate" + ("" if password else ", or none that can be read without a password")
+        what = "the trust store has no certificate" + (
+            "" if password else ", or none that can be read without a password"
+        )
         raise SettingsError(what, "Check that it is the right file, and its password", setting=setting, file=path)
     return "\n".join(found) + "\n"
 
@@ -61,11 +66,34 @@ def pkcs12(path: str, password: str, key_password: str, target: Path, setting: s
     listed = _run(["keytool", "-list", "-keystore", path, "-storepass:env", _STORE], passwords, setting, path)
     aliases = _ALIAS.findall(listed)
     if len(aliases) != 1:
-        remedy = "Export the one that Kafka's broker accepts into a store of its own, with keytool -importkeystore -srcalias"
-        raise SettingsError(f"the key store has {len(aliases)} private keys, and one is wanted", remedy, setting=setting, file=path)
+        remedy = (
+            "Export the one that Kafka's broker accepts into a store of its own, with keytool -importkeystore -srcalias"
+        )
+        raise SettingsError(
+            f"the key store has {len(aliases)} private keys, and one is wanted", remedy, setting=setting, file=path
+        )
     # ":env" again for each: the store of the destination has one password for both
-    command = ["keytool", "-importkeystore", "-noprompt", "-srckeystore", path, "-destkeystore", str(target), "-deststoretype", "PKCS12"]
-    command += ["-srcalias", aliases[0], "-srcstorepass:env", _STORE, "-srckeypass:env", _KEY, "-deststorepass:env", _STORE]
+    command = [
+        "keytool",
+        "-importkeystore",
+        "-noprompt",
+        "-srckeystore",
+        path,
+        "-destkeystore",
+        str(target),
+        "-deststoretype",
+        "PKCS12",
+    ]
+    command += [
+        "-srcalias",
+        aliases[0],
+        "-srcstorepass:env",
+        _STORE,
+        "-srckeypass:env",
+        _KEY,
+        "-deststorepass:env",
+        _STORE,
+    ]
     _run([*command, "-destkeypass:env", _STORE], passwords, setting, path)
     return target
 
@@ -76,7 +104,18 @@ def pem(store: Path, password: str, target: Path, setting: str) -> Path:
     :raises SettingsError: see :func:`certificates`.
     """
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
-    command = ["openssl", "pkcs12", "-in", str(store), "-passin", f"env:{_STORE}", "-passout", f"env:{_STORE}", "-out", str(target)]
+    command = [
+        "openssl",
+        "pkcs12",
+        "-in",
+        str(store),
+        "-passin",
+        f"env:{_STORE}",
+        "-passout",
+        f"env:{_STORE}",
+        "-out",
+        str(target),
+    ]
     _run(command, {_STORE: password}, setting, str(store))
     return target
 
@@ -92,18 +131,30 @@ def _run(command: Sequence[str], passwords: dict[str, str], setting: str, path: 
         what = f"the key store cannot be converted: there is no {command[0]}"
         raise SettingsError(what, f"Install it. {by_hand}", setting=setting, file=path)
     # the language of messages is fixed, because the kind of an entry is read from them
-    environment = {**os.environ, **passwords, "JAVA_TOOL_OPTIONS": "-Duser.language=en -Duser.country=US", "LC_ALL": "C"}
+    environment = {
+        **os.environ,
+        **passwords,
+        "JAVA_TOOL_OPTIONS": "-Duser.language=en -Duser.country=US",
+        "LC_ALL": "C",
+    }
     try:
         done = subprocess.run(
             [program, *command[1:]], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_TIMEOUT_S,
-            check=False, umask=0o077,  # keytool makes its file itself, and refuses an empty one: nobody else may read the key meanwhile
+            # keytool makes its file itself, and refuses an empty one: nobody else may read the key meanwhile
+            check=False, umask=0o077,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         what = f"the key store cannot be read: {command[0]} did not end within {_TIMEOUT_S} s"
         raise SettingsError(what, by_hand, setting=setting, file=path) from None
     if done.returncode:
-        said = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("keytool error") or "invalid password" in line]
-        raise SettingsError(f"the key store cannot be read: {' '.join(said) or command[0]}", by_hand, setting=setting, file=path)
+        said = [
+            line
+            for line in (done.stdout + done.stderr).splitlines()
+            if line.startswith("keytool error") or "invalid password" in line
+        ]
+        raise SettingsError(
+            f"the key store cannot be read: {' '.join(said) or command[0]}", by_hand, setting=setting, file=path
+        )
     return done.stdout
 
 

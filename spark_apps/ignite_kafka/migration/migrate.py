@@ -26,8 +26,16 @@ from ..settings.transforms import without_effect
 from . import client_security, node_settings
 from .client_security import Keys
 
-_RUN_MODE, _GROUPS = "run_mode", "topic_creation_groups"
-_NEEDED = ("name", "connector.class", "transforms", "predicates", "topic.creation.groups", *(f"{side}.converter" for side in SIDES))
+_RUN_MODE = "run_mode"
+_GROUPS = "topic_creation_groups"
+_NEEDED = (
+    "name",
+    "connector.class",
+    "transforms",
+    "predicates",
+    "topic.creation.groups",
+    *(f"{side}.converter" for side in SIDES),
+)
 """Keys by whose values others are translated."""
 
 
@@ -75,8 +83,8 @@ def migrate(
     :param folder: where converted key stores are written.
     :param addresses: setting ``ignite_addresses``, as a text.
     :param allowed: what the config providers that the files declare may read.
-    :param keep: a reference that is not allowed stays in the settings, to be read at each run; it is a finding only if the migration needs
-        its value. Else it is a finding.
+    :param keep: a reference that is not allowed stays in the settings, to be read at each run; it is a finding only if
+        the migration needs its value. Else it is a finding.
     """
     merged = merge(worker, connector)
     raw = dict(merged.given)
@@ -91,7 +99,9 @@ def migrate(
     except SettingsError as error:
         return Migrated(connector.file, LoadedSettings({}, {}), Secrets(), (), {}, {}, (), (*errors, error))
     keys = Keys(values, merged.origin)
-    kept = tuple(name for name, value in values.items() if merged.origin.get(name, "").endswith(PROVIDED) and value == raw[name])
+    kept = tuple(
+        name for name, value in values.items() if merged.origin.get(name, "").endswith(PROVIDED) and value == raw[name]
+    )
     name = str(values.get("name", Path(connector.file).stem)).strip().replace("/", "-")
     client_security.extract(keys, "consumer" if direction is SinkSettings else "producer", folder, name)
     warnings = node_settings.extract(keys, folder, name, addresses)
@@ -107,7 +117,9 @@ def _to_check(loaded: LoadedSettings, merged: Merged) -> list[str]:
         settings = replace(loaded, ignored={}).settings()
     except (SettingsError, NotAvailableYet):  # a finding
         return found
-    return found + [f"{set_in}: {setting} has no effect: {reason}" for setting, reason, set_in in without_effect(settings)]
+    return found + [
+        f"{set_in}: {setting} has no effect: {reason}" for setting, reason, set_in in without_effect(settings)
+    ]
 
 
 @dataclass(frozen=True)
@@ -119,13 +131,20 @@ class _Files:
     kept: tuple[str, ...]
 
 
-def _migrated(files: _Files, keys: Keys, direction: type[ConnectorSettings], errors: list[IgniteKafkaError]) -> Migrated:
+def _migrated(
+    files: _Files, keys: Keys, direction: type[ConnectorSettings], errors: list[IgniteKafkaError]
+) -> Migrated:
     """The connector after its security was converted."""
-    merged, judged = files.merged, prepare(keys.given, keys.origin, sink=direction is SinkSettings)
+    merged = files.merged
+    judged = prepare(keys.given, keys.origin, sink=direction is SinkSettings)
     loaded = _loaded(judged, keys)
     targets = _targets(judged.given, judged.renamed, direction)
     provided = _provided(files.raw, merged.origin, targets, keys.became)
-    needed = [name for name in files.kept if name not in loaded.ignored and (name in _NEEDED or targets.get(name) not in provided)]
+    needed = [
+        name
+        for name in files.kept
+        if name not in loaded.ignored and (name in _NEEDED or targets.get(name) not in provided)
+    ]
     places = {merged.origin[name] for name in files.kept}
     found = _findings(replace(loaded, file=files.connector.file), [*errors, *keys.errors.errors, *judged.errors])
     return Migrated(
@@ -154,9 +173,7 @@ def _loaded(judged: ConnectKeys, keys: Keys) -> LoadedSettings:
 
 def _needs_value(name: str, origin: Mapping[str, str]) -> SettingsError:
     what = "its value is a reference to a config provider, and the migration needs the value"
-    remedy = (
-        "Let this command read it with --allow-config-provider, or write the value; leave a secret out and put it into the secrets file"
-    )
+    remedy = "Let this command read it with --allow-config-provider, or write the value; leave a secret out and put it into the secrets file"
     return SettingsError(what, remedy, setting=name, set_in=origin.get(name, "").removesuffix(PROVIDED) or None)
 
 
@@ -176,8 +193,12 @@ def _targets(given: Mapping[str, Any], renamed: Mapping[str, str], direction: An
     return found
 
 
-def _became(files: _Files, keys: Keys, ignored: Mapping[str, str], targets: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    worker, connector, merged = files.worker, files.connector, files.merged
+def _became(
+    files: _Files, keys: Keys, ignored: Mapping[str, str], targets: Mapping[str, str]
+) -> list[tuple[str, str, str]]:
+    worker = files.worker
+    connector = files.connector
+    merged = files.merged
     found = []
     for file in (worker, connector) if worker is not None else (connector,):
         for name in file.given:
@@ -196,7 +217,9 @@ def _became(files: _Files, keys: Keys, ignored: Mapping[str, str], targets: Mapp
     return found
 
 
-def _sources(targets: Mapping[str, str], origin: Mapping[str, str], stands_for: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+def _sources(
+    targets: Mapping[str, str], origin: Mapping[str, str], stands_for: Mapping[str, str]
+) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for name, target in targets.items():
         found[target] = (
@@ -206,7 +229,9 @@ def _sources(targets: Mapping[str, str], origin: Mapping[str, str], stands_for: 
     return found
 
 
-def _provided(raw: Mapping[str, Any], origin: Mapping[str, str], targets: Mapping[str, str], became: Mapping[str, str]) -> dict[str, str]:
+def _provided(
+    raw: Mapping[str, Any], origin: Mapping[str, str], targets: Mapping[str, str], became: Mapping[str, str]
+) -> dict[str, str]:
     """What a new file keeps of config providers, so that it shows no value of them."""
     kept = {
         targets[name]: str(value)

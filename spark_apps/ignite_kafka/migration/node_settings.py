@@ -37,7 +37,9 @@ def extract(keys: Keys, folder: Path, name: str, addresses: str | None) -> list[
     warnings = _warnings(path, found, given=_ADDRESSES in keys.given)
     if found.addresses and _ADDRESSES not in keys.given:
         keys.put(_ADDRESSES, ",".join(found.addresses), ignite_cfg.NAME)
-    keys.ignite.update({name: value for name, value in (("username", found.username), ("password", found.password)) if value})
+    keys.ignite.update(
+        {name: value for name, value in (("username", found.username), ("password", found.password)) if value}
+    )
     if found.tls:
         with keys.errors.check():
             _tls(keys, found, folder, name)
@@ -63,17 +65,22 @@ def _check_addresses(path: str, found: NodeFile, keys: Keys) -> None:
 def _warnings(path: str, found: NodeFile, *, given: bool) -> list[str]:
     warnings = []
     if found.addresses and not given and found.port_assumed:
-        warnings.append(f"{path} has addresses of discovery, and no port of the client connector: 10800, its default, is assumed")
+        warnings.append(
+            f"{path} has addresses of discovery, and no port of the client connector: 10800, its default, is assumed"
+        )
     if found.skipped:
         warnings.append(f"{path} has no literal value for: {', '.join(found.skipped)}")
     if found.regions:
-        warnings.append(f"{path} declares data regions {', '.join(found.regions)}: new caches go to the nodes' default region")
+        warnings.append(
+            f"{path} declares data regions {', '.join(found.regions)}: new caches go to the nodes' default region"
+        )
     return warnings
 
 
 def _tls(keys: Keys, found: NodeFile, folder: Path, name: str) -> None:
     keys.put("ignite_tls_enabled", "true", ignite_cfg.NAME)
-    trust, store = found.stores.get("trustStoreFilePath"), found.stores.get("keyStoreFilePath")
+    trust = found.stores.get("trustStoreFilePath")
+    store = found.stores.get("keyStoreFilePath")
     if trust:
         target = folder / f"{name}-ignite-ca.pem"
         text = key_stores.certificates(trust, found.stores.get("trustStorePassword", ""), ignite_cfg.NAME)

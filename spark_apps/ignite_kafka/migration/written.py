@@ -12,7 +12,8 @@ from ..settings.transforms import CONFIGS
 from .migrate import Migrated
 
 SECRETS_ENDING = ".secrets.json"
-_SINK_CLASS, _SOURCE_CLASS = "IgniteSinkConnector", "IgniteSourceConnector"
+_SINK_CLASS = "IgniteSinkConnector"
+_SOURCE_CLASS = "IgniteSourceConnector"
 _BY_NAME = (
     "key_converter_config", "value_converter_config", "header_converter_config", "kafka_config", "producer_override", "consumer_override",
     "topic_config",

@@ -54,13 +54,17 @@ class CacheState:
         entities = sorted(cache.query_entities, key=repr)
         types = tuple(f"{entity.key_type} → {entity.value_type}" for entity in entities)
         columns = _digest([asdict(entity) for entity in entities]) if entities else ""
-        return CacheState(cache.cache_id, cache.partitions, cache.mode, cache.atomicity, types, columns, cache.incarnation)
+        return CacheState(
+            cache.cache_id, cache.partitions, cache.mode, cache.atomicity, types, columns, cache.incarnation
+        )
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> CacheState:
         """Read what :meth:`to_dict` gave, of any version: unknown properties are ignored, missing ones are unknown."""
         known = {field.name: data[field.name] for field in fields(CacheState) if field.name in data}
-        return CacheState(**{"partitions": 0, "mode": "", "atomicity": "", **known, "types": tuple(data.get("types", ()))})
+        return CacheState(
+            **{"partitions": 0, "mode": "", "atomicity": "", **known, "types": tuple(data.get("types", ()))}
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
@@ -69,7 +73,8 @@ class CacheState:
     def made_again(self, earlier: CacheState) -> bool:
         """Whether the cache was destroyed and created again: a known property that no cache can change differs."""
         for name in ("cache_id", *_MAY_BE_UNKNOWN):
-            before, now = getattr(earlier, name), getattr(self, name)
+            before = getattr(earlier, name)
+            now = getattr(self, name)
             if before != now and (name == "cache_id" or (before and now)):
                 return True
         return not set(earlier.types) <= set(self.types)  # each CREATE TABLE generates a new value type
@@ -93,7 +98,8 @@ State = Mapping[str, CacheState]
 class CacheDiff:
     """Difference between two polls; false if there is none.
 
-    A cache that was created again is in `destroyed` and in `created`. `id` is equal for equal differences after equal differences.
+    A cache that was created again is in `destroyed` and in `created`. `id` is equal for equal differences after equal
+    differences.
 
     :param changed: cache to the names of its changed properties.
     :param state: caches at the later poll: the base of the next difference.
@@ -138,7 +144,13 @@ class CacheDiff:
     def from_dict(data: Mapping[str, Any]) -> CacheDiff:
         """Read what :meth:`to_dict` gave, of any version."""
         changed = {name: tuple(names) for name, names in data.get("changed", {}).items()}
-        return CacheDiff(data["id"], tuple(data.get("created", ())), tuple(data.get("destroyed", ())), changed, _states(data["state"]))
+        return CacheDiff(
+            data["id"],
+            tuple(data.get("created", ())),
+            tuple(data.get("destroyed", ())),
+            changed,
+            _states(data["state"]),
+        )
 
 
 class CacheSource(Protocol):
@@ -161,7 +173,8 @@ Polled = Mapping[CacheLists, dict[str, CacheState] | SettingsError]
 def poll_caches(cluster: CacheSource, lists: CacheLists, deadline: Deadline | None = None) -> dict[str, CacheState]:
     """Read the state of the selected caches; a cache destroyed meanwhile is left out.
 
-    :raises IgniteUnreachable: no node answered, the cluster is not active, or the deadline passed before the last cache was read.
+    :raises IgniteUnreachable: no node answered, the cluster is not active, or the deadline passed before the last cache
+        was read.
     :raises SettingsError: a pattern cannot be used.
     """
     found = poll_all(cluster, [lists], deadline)[lists]
@@ -179,10 +192,13 @@ def poll_all(cluster: CacheSource, several: Iterable[CacheLists], deadline: Dead
     names = cluster.cache_names()
     selected = {lists: _selected(names, lists) for lists in several}
     found = {}
-    for name in sorted({name for chosen in selected.values() if not isinstance(chosen, SettingsError) for name in chosen}):
+    for name in sorted(
+        {name for chosen in selected.values() if not isinstance(chosen, SettingsError) for name in chosen}
+    ):
         if deadline is not None and deadline.expired:
             raise IgniteUnreachable(
-                "the cluster answers too slowly: not all caches were read in time", "Select fewer caches, or allow more time"
+                "the cluster answers too slowly: not all caches were read in time",
+                "Select fewer caches, or allow more time",
             )
         try:
             found[name] = CacheState.of(cluster.cache(name))

@@ -34,18 +34,25 @@ def is_backlog(cache: str, backlog_cache_name: str) -> bool:
 
 
 def select(
-    caches: Iterable[str], whitelist: Sequence[str] = (), blacklist: Sequence[str] = (), backlog_cache_name: str = "kafka-connect-backlog"
+    caches: Iterable[str],
+    whitelist: Sequence[str] = (),
+    blacklist: Sequence[str] = (),
+    backlog_cache_name: str = "kafka-connect-backlog",
 ) -> list[str]:
     """The caches to copy, sorted by name, without backlogs of connectors."""
-    return sorted(cache for cache in caches if not is_backlog(cache, backlog_cache_name) and matches(cache, whitelist, blacklist))
+    return sorted(
+        cache for cache in caches if not is_backlog(cache, backlog_cache_name) and matches(cache, whitelist, blacklist)
+    )
 
 
-def routes(caches: Iterable[str], topic_of: Callable[[str], NamedBy], internal_topic_prefix: str = DEFAULT_PREFIX) -> dict[str, str]:
+def routes(
+    caches: Iterable[str], topic_of: Callable[[str], NamedBy], internal_topic_prefix: str = DEFAULT_PREFIX
+) -> dict[str, str]:
     """The topic of each cache.
 
     :param topic_of: name of a cache's topic.
-    :raises SettingsError: a topic's name is not valid (1 to 249 of a-z A-Z 0-9 . _ -, and neither . nor ..) or internal, or two topics
-        collide (Kafka does not distinguish `.` and `_` in metric names).
+    :raises SettingsError: a topic's name is not valid (1 to 249 of a-z A-Z 0-9 . _ -, and neither . nor ..) or
+        internal, or two topics collide (Kafka does not distinguish `.` and `_` in metric names).
     """
     result: dict[str, str] = {}
     taken: dict[str, tuple[str, NamedBy]] = {}
@@ -74,7 +81,9 @@ def check_topic(cache: str, topic: NamedBy, internal_topic_prefix: str = DEFAULT
     where = {"cache": cache, "topic": topic.name, "named_by": topic.rule}
     if not is_topic_name(topic.name):
         what = f"the name of a cache's topic is not valid: allowed are {ALLOWED}, and neither . nor .."
-        raise SettingsError(what, f"Choose another name ({NAMED_BY}), or leave the cache out with cache_blacklist", **where)
+        raise SettingsError(
+            what, f"Choose another name ({NAMED_BY}), or leave the cache out with cache_blacklist", **where
+        )
     if is_internal_topic(topic.name, internal_topic_prefix):
         what = "the topic of a cache is an internal topic"
         raise SettingsError(what, f"Choose another name ({NAMED_BY}) or another internal_topic_prefix", **where)

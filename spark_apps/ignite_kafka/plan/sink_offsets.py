@@ -1,17 +1,20 @@
 """Offsets of a sink: pure functions.
 
-The consumer group holds them, as that of a Kafka Connect sink does; the offsets topic holds a copy, committed in the same transaction and
-used once the group has expired. Record layout, besides those of :mod:`.slots`, in the connector's offsets topic (partition = slot):
+The consumer group holds them, as that of a Kafka Connect sink does; the offsets topic holds a copy, committed in the
+same transaction and used once the group has expired. Record layout, besides those of :mod:`.slots`, in the connector's
+offsets topic (partition = slot):
 
 =========================================================== =======================================================================
 key (JSON)                                                  value (JSON)
-=========================================================== =======================================================================
+===========================================================
+=======================================================================
 ``["<connector>",{"kafka_topic":"t","kafka_partition":3}]`` ``{"kafka_offset":42,"topic_id":"…","generation":7}``
-=========================================================== =======================================================================
+===========================================================
+=======================================================================
 
 The key is the layout of sink offsets in Kafka Connect's REST interface (KIP-875). The metadata of the group's offset is
-``{"topic_id":"…","offsets_topic":"…"}``: an offset is void for a new topic of that name, and of use to the connector of that offsets topic
-alone.
+``{"topic_id":"…","offsets_topic":"…"}``: an offset is void for a new topic of that name, and of use to the connector of
+that offsets topic alone.
 """
 
 from __future__ import annotations
@@ -23,7 +26,9 @@ from ..common.typed_json import dumps, integer, json_object, loads, text
 from ..errors import RecordsLost, SettingsError, TopicError
 from ..settings.sink import EARLIEST, LATEST, NONE
 
-SKIP_REMEDY = f"Records are lost. To skip them set auto_offset_reset to {EARLIEST} or {LATEST}, or set the group's offsets."
+SKIP_REMEDY = (
+    f"Records are lost. To skip them set auto_offset_reset to {EARLIEST} or {LATEST}, or set the group's offsets."
+)
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,9 @@ class PartitionOffset:
         :raises ValueError: the record has another form.
         """
         value = json_object(loads(data))
-        return PartitionOffset(integer(value.get("kafka_offset"), 0), text(value.get("topic_id")), integer(value.get("generation")))
+        return PartitionOffset(
+            integer(value.get("kafka_offset"), 0), text(value.get("topic_id")), integer(value.get("generation"))
+        )
 
     def metadata(self, offsets_topic: str) -> str:
         """Metadata of the group's offset.
@@ -123,7 +130,13 @@ class Start:
 
 
 def start_of(
-    topic: str, partition: int, log: Log, group: PartitionOffset | None, copy: PartitionOffset | None, begin: int | None, reset: str
+    topic: str,
+    partition: int,
+    log: Log,
+    group: PartitionOffset | None,
+    copy: PartitionOffset | None,
+    begin: int | None,
+    reset: str,
 ) -> Start:
     """Choose where to continue: at the group's offset, else at the copy, else at the beginning.
 

@@ -18,8 +18,8 @@ class TopicPlan:
 
     :param ends: end offset of each partition at the start of a run that ends by itself.
     :param begins: first offset of each partition without any committed offset; empty: its first record.
-    :param routed: transforms give records of the topic several topics, whose caches are created with their first records; `cache` names
-        the counts only.
+    :param routed: transforms give records of the topic several topics, whose caches are created with their first
+        records; `cache` names the counts only.
     """
 
     name: str
@@ -68,8 +68,13 @@ class SinkPlan:
         data: dict[str, Any] = json.loads(text)
         try:
             topics = tuple(
-                TopicPlan(**{**topic, "ends": tuple(topic["ends"]), "begins": tuple(topic["begins"])}) for topic in data["topics"]
+                TopicPlan(**{**topic, "ends": tuple(topic["ends"]), "begins": tuple(topic["begins"])})
+                for topic in data["topics"]
             )
-            return SinkPlan(**{**data, "settings": SinkSettings.from_dict(data["settings"], "the plan"), "topics": topics})
+            return SinkPlan(
+                **{**data, "settings": SinkSettings.from_dict(data["settings"], "the plan"), "topics": topics}
+            )
         except (KeyError, TypeError) as error:
-            raise SettingsError(f"a plan cannot be read: {error}", "It was written by another version: start anew") from error
+            raise SettingsError(
+                f"a plan cannot be read: {error}", "It was written by another version: start anew"
+            ) from error

@@ -1,22 +1,23 @@
 """Units, slots and records of the offsets topic: pure functions.
 
-A *unit* is a cache partition: (cache, Ignite partition). A *slot* owns one transactional id and one partition of the connector's offsets
-topic. Record layout (one compacted topic per connector, partition = slot):
+A *unit* is a cache partition: (cache, Ignite partition). A *slot* owns one transactional id and one partition of the
+connector's offsets topic. Record layout (one compacted topic per connector, partition = slot):
 
 ================================================ ===================================================================================
-key (JSON)                                       value (JSON)
-================================================ ===================================================================================
-``["<connector>",{"slot":3}]``                   ``{"generation":7,"epoch":0,"attempt":0}``: run, epoch of a stream and attempt of
+key (JSON)                                       value (JSON) ================================================
+=================================================================================== ``["<connector>",{"slot":3}]``
+            ``{"generation":7,"epoch":0,"attempt":0}``: run, epoch of a stream and attempt of
                                                  the task that own the slot
-``["<connector>",{"cache":"c","partition":12}]`` ``{"generation":7,"incarnation":"…","snapshot":…,"ranges":[]}``; the snapshot is
-                                                 ``{"id":"…","done":true,"records":9}``, with ``"bad":1`` if entries were skipped;
-                                                 ``"topic_id":"…"`` is that of the data topic, ``"key_kinds"`` those of the
-                                                 cache's keys; a stream adds ``"recent"``, ``"topology"`` and, until the unit is reconciled,
-                                                 ``"sweep":[0,0]``
+``["<connector>",{"cache":"c","partition":12}]`` ``{"generation":7,"incarnation":"…","snapshot":…,"ranges":[]}``; the
+snapshot is
+                                                 ``{"id":"…","done":true,"records":9}``, with ``"bad":1`` if entries
+                                                 were skipped; ``"topic_id":"…"`` is that of the data topic,
+                                                 ``"key_kinds"`` those of the cache's keys; a stream adds ``"recent"``,
+                                                 ``"topology"`` and, until the unit is reconciled, ``"sweep":[0,0]``
 ================================================ ===================================================================================
 
-The key of a unit is the layout of Kafka Connect's source offsets (KIP-98/KIP-875): ``[connector, source partition]``. Records of a sink are
-in :mod:`~ignite_kafka.plan.sink_offsets`.
+The key of a unit is the layout of Kafka Connect's source offsets (KIP-98/KIP-875): ``[connector, source partition]``.
+Records of a sink are in :mod:`~ignite_kafka.plan.sink_offsets`.
 """
 
 from __future__ import annotations
@@ -50,14 +51,15 @@ class UnitOffset:
     """What is known of one unit: ``records`` were sent under ``snapshot_id``, and all update counters up to ``high``; -1: none.
 
     :param done: false from the decision to send a unit again until it is loaded.
-    :param recent: numbers and hashes of changes settled in the last seconds, packed; the backlog may hold them again after a crash.
-    :param reconcile: position (topic partition, offset) of a pending reconciliation; None: none is pending. The unit was sent again, and
-        from this position on the topic may hold keys that the cache no longer has.
+    :param recent: numbers and hashes of changes settled in the last seconds, packed; the backlog may hold them again
+        after a crash.
+    :param reconcile: position (topic partition, offset) of a pending reconciliation; None: none is pending. The unit
+        was sent again, and from this position on the topic may hold keys that the cache no longer has.
     :param key_kinds: kinds of the keys sent of the cache.
     :param topology: topology version at which everything the backlog held for the unit was sent; -1: unknown.
     :param bad: entries of a snapshot that were skipped or became dead letters.
-    :param topic_id: id of the topic that holds the unit's records; the offset is void for a new topic of that name. Empty: unknown
-        (0.1.0 wrote none).
+    :param topic_id: id of the topic that holds the unit's records; the offset is void for a new topic of that name.
+        Empty: unknown (0.1.0 wrote none).
     :param dropped: entries of a snapshot that transforms dropped.
     """
 
@@ -77,7 +79,9 @@ class UnitOffset:
 
     def to_json(self) -> bytes:
         """Bytes of the record."""
-        snapshot = None if self.snapshot_id is None else {"id": self.snapshot_id, "done": self.done, "records": self.records}
+        snapshot = (
+            None if self.snapshot_id is None else {"id": self.snapshot_id, "done": self.done, "records": self.records}
+        )
         if snapshot is not None and self.bad:
             snapshot["bad"] = self.bad
         if snapshot is not None and self.dropped:
@@ -107,7 +111,8 @@ class UnitOffset:
         ranges = array(value.get("ranges"))
         high = integer(_pair(ranges[-1])[1]) if ranges else -1
         # a slot may hold a hundred thousand units of one snapshot, so equal texts share memory
-        incarnation, snapshot_id = sys.intern(text(value.get("incarnation"))), snapshot.get("id")
+        incarnation = sys.intern(text(value.get("incarnation")))
+        snapshot_id = snapshot.get("id")
         return UnitOffset(
             integer(value.get("generation")),
             incarnation,
@@ -198,7 +203,11 @@ class Owner:
         :raises ValueError: the record has another form.
         """
         value = json_object(loads(data))
-        return Owner(integer(value.get("generation")), epoch=integer(value.get("epoch", 0)), attempt=integer(value.get("attempt")))
+        return Owner(
+            integer(value.get("generation")),
+            epoch=integer(value.get("epoch", 0)),
+            attempt=integer(value.get("attempt")),
+        )
 
 
 def parse_key(data: bytes) -> UnitKey | SlotKey | PartitionKey:
@@ -208,7 +217,8 @@ def parse_key(data: bytes) -> UnitKey | SlotKey | PartitionKey:
     """
     try:
         first, second = array(loads(data))
-        connector, source = text(first), json_object(second)
+        connector = text(first)
+        source = json_object(second)
         if "kafka_topic" in source:
             return PartitionKey(connector, text(source["kafka_topic"]), _number(source.get("kafka_partition")))
         if "slot" in source:
@@ -249,7 +259,9 @@ class SlotState:
             self._apply(parsed, value)
         except ValueError as cause:
             if not isinstance(parsed, UnitKey):
-                raise OffsetsLost(f"a value of the offsets topic cannot be read: {(value or b'')[:_SHOWN_BYTES]!r}") from cause
+                raise OffsetsLost(
+                    f"a value of the offsets topic cannot be read: {(value or b'')[:_SHOWN_BYTES]!r}"
+                ) from cause
             self.by_cache.get(parsed.cache, {}).pop(parsed.partition, None)
             self.unreadable.add((parsed.cache, parsed.partition))
 

@@ -29,8 +29,10 @@ class CachePlan:
     :param load: whether a stream sends the initial data.
     :param topic_bytes: max.message.bytes of the topic; None: unknown.
     :param topic_id: Kafka's id of the topic; empty: unknown.
-    :param deployment: of a stream: the cache's deployment id, which changes when the cache is created again; empty: unknown.
-    :param one_topic: whether all records go to one topic; False: transforms route each record, to topics created with their first ones.
+    :param deployment: of a stream: the cache's deployment id, which changes when the cache is created again; empty:
+        unknown.
+    :param one_topic: whether all records go to one topic; False: transforms route each record, to topics created with
+        their first ones.
     """
 
     name: str
@@ -137,7 +139,9 @@ class TransferPlan:
             settings = SourceSettings.from_dict(json_object(data["settings"]), "the plan")
             return TransferPlan(**vars(read_as(_Scalars, data)), settings=settings, caches=caches)
         except (KeyError, TypeError, ValueError) as error:
-            raise SettingsError(f"a plan cannot be read: {error}", "It was written by another version: begin a new snapshot") from error
+            raise SettingsError(
+                f"a plan cannot be read: {error}", "It was written by another version: begin a new snapshot"
+            ) from error
 
     @staticmethod
     def from_json(text: str | bytes) -> TransferPlan:

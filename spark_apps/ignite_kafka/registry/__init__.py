@@ -1,4 +1,5 @@
 """Client of a schema registry with Confluent's API: ids of schemas, schemas of ids, subjects of records.
 
-Imports common and settings; convert imports it. Only :mod:`.client` needs the packages of the extra ``registry``, when a client is made.
+Imports common and settings; convert imports it. Only :mod:`.client` needs the packages of the extra ``registry``, when
+a client is made.
 """

@@ -44,7 +44,8 @@ class Registry:
         clock: Clock = time.monotonic,
     ) -> None:
         self.config = config
-        self._sleep, self._clock = sleep, clock
+        self._sleep = sleep
+        self._clock = clock
         self._make_client = make_client or _make_client
         kept = config.properties["max.schemas.per.subject"]
         self._ids: _Kept[tuple[str, RegistrySchema], tuple[Registered, float]] = _Kept(kept)
@@ -69,8 +70,9 @@ class Registry:
     def registered(self, subject: str, schema: RegistrySchema) -> Registered:
         """The id of a schema, and the schema that values with this id are written with.
 
-        With ``auto.register.schemas`` the schema is registered, unless it is already. Without, it must be registered, or the properties
-        name another one. Kept for the life of the process, but the latest of a subject only for ``latest.cache.ttl.sec``.
+        With ``auto.register.schemas`` the schema is registered, unless it is already. Without, it must be registered,
+        or the properties name another one. Kept for the life of the process, but the latest of a subject only for
+        ``latest.cache.ttl.sec``.
 
         :raises RegistryError: the registry refuses the schema or the credentials, or does not have the schema.
         :raises RegistryUnavailable: it did not answer for ``retry_timeout_ms``.
@@ -118,13 +120,18 @@ class Registry:
 
     def latest(self, subject: str) -> RegistrySchema:
         """The latest schema of a subject, asked for at each call; the same errors as :meth:`schema`."""
-        return self._latest("reading the latest schema", subject, lambda client: client.get_latest_version(subject), False).schema
+        return self._latest(
+            "reading the latest schema", subject, lambda client: client.get_latest_version(subject), False
+        ).schema
 
     def referenced(self, reference: Reference) -> RegistrySchema:
         """A schema that another one refers to; the same errors as :meth:`schema`."""
-        subject, version = reference.subject, reference.version
+        subject = reference.subject
+        version = reference.version
         doing = "reading a referenced schema"
-        found: RegistrySchema = self._call(doing, lambda client: _ours(client.get_version(subject, version).schema), subject=subject)
+        found: RegistrySchema = self._call(
+            doing, lambda client: _ours(client.get_version(subject, version).schema), subject=subject
+        )
         return found
 
     def _find(self, subject: str, schema: RegistrySchema) -> tuple[Registered, float]:
@@ -134,7 +141,9 @@ class Registry:
         if properties["auto.register.schemas"]:
             doing = "registering a schema"
             id = self._call(
-                doing, _in_either_form(lambda client, one: client.register_schema(subject, one, normalize), schema), subject=subject
+                doing,
+                _in_either_form(lambda client, one: client.register_schema(subject, one, normalize), schema),
+                subject=subject,
             )
             return Registered(self._checked(id, subject), schema), _FOR_EVER
         ttl = properties["latest.cache.ttl.sec"]
@@ -144,16 +153,24 @@ class Registry:
         strict = properties["latest.compatibility.strict"]
         if metadata := dict(properties["use.latest.with.metadata"]):
             doing = "reading the latest schema with the metadata"
-            return self._latest(doing, subject, lambda client: client.get_latest_with_metadata(subject, metadata), strict), lives_s
+            return self._latest(
+                doing, subject, lambda client: client.get_latest_with_metadata(subject, metadata), strict
+            ), lives_s
         if properties["use.latest.version"]:
-            return self._latest("reading the latest schema", subject, lambda client: client.get_latest_version(subject), strict), lives_s
+            return self._latest(
+                "reading the latest schema", subject, lambda client: client.get_latest_version(subject), strict
+            ), lives_s
         doing = "looking a schema up"
         id = self._call(
-            doing, _in_either_form(lambda client, one: client.lookup_schema(subject, one, normalize).schema_id, schema), subject=subject
+            doing,
+            _in_either_form(lambda client, one: client.lookup_schema(subject, one, normalize).schema_id, schema),
+            subject=subject,
         )
         return Registered(self._checked(id, subject), schema), _FOR_EVER
 
-    def _latest(self, doing: str, subject: str, ask: Callable[[SchemaRegistryClient], RegisteredSchema], strict: bool) -> Registered:
+    def _latest(
+        self, doing: str, subject: str, ask: Callable[[SchemaRegistryClient], RegisteredSchema], strict: bool
+    ) -> Registered:
         def read(client: SchemaRegistryClient) -> tuple[Any, RegistrySchema]:
             found = ask(client)
             return found.schema_id, _ours(found.schema)
@@ -166,7 +183,9 @@ class Registry:
         if isinstance(id, int) and not isinstance(id, bool) and 0 <= id < 1 << 31:
             return id
         raise RegistryError(
-            "the registry's answer has no id", "Check that the URL is that of a schema registry", **self._where(subject=subject)
+            "the registry's answer has no id",
+            "Check that the URL is that of a schema registry",
+            **self._where(subject=subject),
         )
 
     def _call(self, doing: str, request: Callable[[SchemaRegistryClient], Any], **where: Any) -> Any:
@@ -178,7 +197,14 @@ class Registry:
                 finally:
                     client.clear_caches()  # this class keeps what it learnt, within bounds
 
-        return retry(once, self.config.retry_s, lambda error: not error.final, backoff=GROWING, sleep=self._sleep, clock=self._clock)
+        return retry(
+            once,
+            self.config.retry_s,
+            lambda error: not error.final,
+            backoff=GROWING,
+            sleep=self._sleep,
+            clock=self._clock,
+        )
 
     def _where(self, **where: Any) -> dict[str, Any]:
         return {**where, "registry": ",".join(self.config.urls)}
@@ -216,14 +242,19 @@ def _make_client(config: RegistryConfig) -> SchemaRegistryClient:
     except (OSError, ValueError) as error:  # of TLS files: missing, no PEM, wrong password
         text = f"the client of the schema registry cannot be made: {error}"
         files = {name: config.client.get(name) for name in ("ssl.ca.location", "ssl.certificate.location")}
-        raise SettingsError(text, "Check schema.registry.ssl.truststore.location and keystore.location", **files) from error
+        raise SettingsError(
+            text, "Check schema.registry.ssl.truststore.location and keystore.location", **files
+        ) from error
 
 
-def _in_either_form(request: Callable[[SchemaRegistryClient, Schema], T], schema: RegistrySchema) -> Callable[[SchemaRegistryClient], T]:
+def _in_either_form(
+    request: Callable[[SchemaRegistryClient, Schema], T], schema: RegistrySchema
+) -> Callable[[SchemaRegistryClient], T]:
     """A request with a schema as it is and, if the registry refuses or does not know it so, with ``$schema``.
 
-    Apicurio Registry does not recognise the JSON Schema of a single value or an array unless it has ``$schema``. Confluent's registry does,
-    and there one with ``$schema`` has another id than that which Confluent's converter writes. So that form is the second.
+    Apicurio Registry does not recognise the JSON Schema of a single value or an array unless it has ``$schema``.
+    Confluent's registry does, and there one with ``$schema`` has another id than that which Confluent's converter
+    writes. So that form is the second.
     """
 
     def ask(client: SchemaRegistryClient) -> T:
@@ -266,7 +297,8 @@ class _Kept(Generic[K, V]):
     """A bounded mapping for several threads, which drops what was not used for longest."""
 
     def __init__(self, most: int) -> None:
-        self._most, self._lock = most, threading.Lock()
+        self._most = most
+        self._lock = threading.Lock()
         self._values: OrderedDict[K, V] = OrderedDict()
 
     def get(self, key: K) -> V | None:

@@ -25,7 +25,8 @@ _OAUTH = {  # properties of Kafka's OAuth client by those of the registry's
     names.CLIENT_SECRET: "sasl.oauthbearer.client.secret",
     "bearer.auth.scope": "sasl.oauthbearer.scope",
 }
-CA_TEXT, CERTIFICATE_TEXT = "ssl.ca.pem", "ssl.certificate.pem"
+CA_TEXT = "ssl.ca.pem"
+CERTIFICATE_TEXT = "ssl.certificate.pem"
 """Content of files that Confluent's client names as ssl.ca.location and ssl.certificate.location; not known to that client."""
 _REMEDY = "Put it into the part registry of the secrets file, or into the Airflow connection of the registry"
 
@@ -63,7 +64,8 @@ def registry_config(settings: ConnectorSettings, secrets: Secrets, side: str) ->
     """Configuration for keys or values.
 
     :param side: ``key`` or ``value``.
-    :raises SettingsError: a URL or a credential is missing, a connection is not protected, or settings decide where a login is sent.
+    :raises SettingsError: a URL or a credential is missing, a connection is not protected, or settings decide where a
+        login is sent.
     """
     kafka = canonical({**settings.kafka_common, **secrets.kafka})
     retry_s = settings.retry_timeout_ms / 1000
@@ -102,7 +104,8 @@ def config_of(
     """
     setting = setting or f"{side}_converter_config"
     refuse_addresses(properties, secrets, setting, set_in)
-    own, url_info = dict(secrets), ""
+    own = dict(secrets)
+    url_info = ""
     known = {name: properties[name] for name in names.PROPERTIES}
     if names.URL in own:
         own[names.URL], url_info = _without_credentials(own[names.URL])
@@ -126,8 +129,11 @@ def _without_credentials(text: str) -> tuple[str, str]:
     return ",".join(bare), next(filter(None, infos), "")
 
 
-def _login(known: Mapping[str, Any], own: Mapping[str, str], url_info: str, kafka: Mapping[str, Any], setting: str) -> dict[str, Any]:
-    source, token_source = known[names.USER_INFO_SOURCE], known[names.TOKEN_SOURCE]
+def _login(
+    known: Mapping[str, Any], own: Mapping[str, str], url_info: str, kafka: Mapping[str, Any], setting: str
+) -> dict[str, Any]:
+    source = known[names.USER_INFO_SOURCE]
+    token_source = known[names.TOKEN_SOURCE]
     if token_source:
         return _bearer(known, own, kafka, setting)
     if source == "USER_INFO":
@@ -166,7 +172,9 @@ def _bearer(known: Mapping[str, Any], own: Mapping[str, str], kafka: Mapping[str
 
 def _needed(given: Mapping[str, str], name: str, setting: str) -> str:
     if not given.get(name):
-        raise SettingsError("it is missing, and the registry's credentials need it", _REMEDY, setting=f"{setting}.{name}")
+        raise SettingsError(
+            "it is missing, and the registry's credentials need it", _REMEDY, setting=f"{setting}.{name}"
+        )
     return given[name]
 
 
@@ -181,9 +189,12 @@ def _tls(known: Mapping[str, Any], own: Mapping[str, str]) -> dict[str, Any]:
     elif path:
         found["ssl.ca.location"] = path
     path, text = _one_of(known, "keystore.location", "keystore.certificate.chain")
-    key_password, store_password = own.get(names.KEY_PASSWORD, ""), own.get(names.STORE_PASSWORD, "")
+    key_password = own.get(names.KEY_PASSWORD, "")
+    store_password = own.get(names.STORE_PASSWORD, "")
     if path and _is_store(known, "keystore", path):
-        pair = key_stores.key_pair(path, store_password or key_password, key_password, f"{names.PREFIX}ssl.keystore.location")
+        pair = key_stores.key_pair(
+            path, store_password or key_password, key_password, f"{names.PREFIX}ssl.keystore.location"
+        )
         return {**found, CERTIFICATE_TEXT: pair.certificates + pair.key}
     if text:
         found[CERTIFICATE_TEXT] = f"{text}\n{own.get(names.KEY_TEXT, '')}"
@@ -196,9 +207,12 @@ def _tls(known: Mapping[str, Any], own: Mapping[str, str]) -> dict[str, Any]:
 
 def _one_of(known: Mapping[str, Any], file: str, text: str) -> tuple[str, str]:
     """Return path and text; at most one of them is set."""
-    file, text = f"{names.PREFIX}ssl.{file}", f"{names.PREFIX}ssl.{text}"
+    file = f"{names.PREFIX}ssl.{file}"
+    text = f"{names.PREFIX}ssl.{text}"
     if known[file] and known[text]:
-        raise SettingsError(f"{file} and {text} are both set, and a client uses only one of them", "Leave one out", setting=file)
+        raise SettingsError(
+            f"{file} and {text} are both set, and a client uses only one of them", "Leave one out", setting=file
+        )
     return known[file], known[text]
 
 
@@ -208,8 +222,13 @@ def _is_store(known: Mapping[str, Any], kind: str, path: str) -> bool:
 
 
 def _network(known: Mapping[str, Any]) -> dict[str, Any]:
-    connect_s, read_s = known["http.connect.timeout.ms"] / 1000, known["http.read.timeout.ms"] / 1000
-    found: dict[str, Any] = {"timeout": (connect_s, read_s, read_s, read_s), "max.retries": 0, "cache.latest.ttl.sec": 0}
+    connect_s = known["http.connect.timeout.ms"] / 1000
+    read_s = known["http.read.timeout.ms"] / 1000
+    found: dict[str, Any] = {
+        "timeout": (connect_s, read_s, read_s, read_s),
+        "max.retries": 0,
+        "cache.latest.ttl.sec": 0,
+    }
     if known["proxy.host"]:
         found["proxy"] = f"http://{known['proxy.host']}:{known['proxy.port']}"
     return found

@@ -13,7 +13,9 @@ NOT_FOUND = frozenset({40401, 40402, 40403})
 """Error codes of a registry that has no such subject, version or schema."""
 _TRANSIENT = frozenset({408, 429})  # and 5xx
 _LONGEST = 600  # characters of a registry's message: some have whole schemas
-_URL = "Check that the URL is that of a schema registry, with the path of its API if it has one, such as /apis/ccompat/v7."
+_URL = (
+    "Check that the URL is that of a schema registry, with the path of its API if it has one, such as /apis/ccompat/v7."
+)
 _REMEDIES = {
     401: "Check user and password, or the token, of the registry in the secrets file.",
     403: "Grant the user of the registry the right to do this.",
@@ -46,7 +48,9 @@ def translated(doing: str, where: Mapping[str, Any]) -> Iterator[None]:
     except httpx.TransportError as error:
         text = f"{doing} failed: {type(error).__name__}: {error}"
         if _is_of_tls(error):
-            raise RegistryError(text, "Check the registry's certificate and schema.registry.ssl.truststore.location.", **where) from error
+            raise RegistryError(
+                text, "Check the registry's certificate and schema.registry.ssl.truststore.location.", **where
+            ) from error
         raise RegistryUnavailable(text, "Check schema.registry.url and that the registry is up.", **where) from error
     except (httpx.HTTPError, httpx.InvalidURL, ValueError, TypeError, KeyError, AttributeError) as error:
         raise RegistryError(
@@ -61,7 +65,9 @@ def _refused(doing: str, status: int, code: int | None, message: str, where: Map
         return RegistryUnavailable(text, "Check the log of the registry.", **where)
     if status == 404 and code not in NOT_FOUND:
         # a gateway answers so while the registry behind it restarts: this says nothing about the schema
-        return RegistryUnavailable(text, f"{_URL} A gateway before the registry answers so while the registry is down.", **where)
+        return RegistryUnavailable(
+            text, f"{_URL} A gateway before the registry answers so while the registry is down.", **where
+        )
     if status == 404 and doing.startswith("looking"):
         remedy = _NOT_REGISTERED
     else:

@@ -1,7 +1,7 @@
 """Registries of the converters of this process.
 
-Converters are made from settings alone, far from the secrets. So a process that makes clients of a connector, the driver and each task,
-says here how its converters reach their registries.
+Converters are made from settings alone, far from the secrets. So a process that makes clients of a connector, the
+driver and each task, says here how its converters reach their registries.
 """
 
 from __future__ import annotations
@@ -100,7 +100,9 @@ def registry_of(side: str, properties: Mapping[str, Any]) -> Registry:
         config, (urls, learned) = _configs.get(key := _key(side, properties)), _learned.get(key, ((), ()))
     if config is None:
         what = f"the {side} converter needs a schema registry, and its credentials are not known here"
-        raise SettingsError(what, "Use the converter in a connector or in data source kafka-tx", setting=f"{side}_converter")
+        raise SettingsError(
+            what, "Use the converter in a connector or in data source kafka-tx", setting=f"{side}_converter"
+        )
     found = registry(config)
     if urls == config.urls:  # an id of another registry names another schema
         found.learn(learned)

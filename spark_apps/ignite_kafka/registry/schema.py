@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from ..errors import UnsupportedType
 
-AVRO, JSON = "AVRO", "JSON"
+AVRO = "AVRO"
+JSON = "JSON"
 """Types of schemas, by the registry's names."""
 _DIALECT = "http://json-schema.org/draft-07/schema#"
 """Of schemas that name none, for Confluent's registry and converters."""
@@ -42,7 +43,9 @@ def with_dialect(schema: RegistrySchema) -> RegistrySchema | None:
     root = json.loads(schema.text)
     if not isinstance(root, dict) or "$schema" in root:
         return None
-    body = schema.text.strip().removeprefix("{").lstrip()  # the rest stays as it is: defaults keep the digits of their numbers
+    body = (
+        schema.text.strip().removeprefix("{").lstrip()
+    )  # the rest stays as it is: defaults keep the digits of their numbers
     return replace(schema, text=f'{{"$schema":"{_DIALECT}"{"" if body.startswith("}") else ","}{body}')
 
 
@@ -51,7 +54,8 @@ class Registered:
     """A registered schema and its id.
 
     :param schema: the schema that values with this id must be written with; not always the schema that was asked for.
-    :param strict: whether the schema that was asked for must be one that `schema` can read; the registry has not compared them.
+    :param strict: whether the schema that was asked for must be one that `schema` can read; the registry has not
+        compared them.
     """
 
     id: int

@@ -24,7 +24,8 @@ from ..state.open_transaction import TransactionLimits
 def ignite_cluster(settings: ConnectorSettings, secrets: Secrets, backlog_secret: str | None = None) -> Cluster:
     """A connected cluster: a context manager.
 
-    :param backlog_secret: of the connector's capture, for calls that change it; None: that of the secrets file, if it has one.
+    :param backlog_secret: of the connector's capture, for calls that change it; None: that of the secrets file, if it
+        has one.
     :raises SettingsError: the connection is not protected, and the settings do not allow that.
     """
     check_ignite(settings, secrets)
@@ -60,10 +61,15 @@ def slot_opener(plan: TransferPlan, clients: KafkaClients, topics: Topics, owner
     """Opens slots of a source. Their producers take dead letters as large as their topic allows."""
     settings = plan.settings
     limits = TransactionLimits(
-        settings.transaction_max_records, settings.transaction_max_bytes, settings.transaction_max_ms, settings.transaction_timeout_ms
+        settings.transaction_max_records,
+        settings.transaction_max_bytes,
+        settings.transaction_max_ms,
+        settings.transaction_timeout_ms,
     )
     producer = producer_settings(plan)
-    return SlotOpener(clients, topics, plan.connector, settings.internal_topic_prefix, owner, limits, plan.max_batch_bytes, producer)
+    return SlotOpener(
+        clients, topics, plan.connector, settings.internal_topic_prefix, owner, limits, plan.max_batch_bytes, producer
+    )
 
 
 def producer_settings(plan: TransferPlan) -> dict[str, int]:

@@ -72,7 +72,10 @@ class ConnectorRun(ABC, Generic[S]):
     """Whether the status topic took the last progress report."""
 
     def __init__(self, spark: SparkSession, request: RunRequest[S], stack: ExitStack) -> None:
-        self._spark, self._request, self._settings, self._stack = spark, request, request.settings, stack
+        self._spark = spark
+        self._request = request
+        self._settings = request.settings
+        self._stack = stack
         self._secrets = request.secrets_file.load() if request.secrets_file else Secrets()
         self._clients = kafka_clients(self._settings, self._secrets)
         self._status = RunStatus(status.RUNNING, self._settings.name, request.run_id, started_ms=status.now_ms())
@@ -92,7 +95,9 @@ class ConnectorRun(ABC, Generic[S]):
         _refuse_speculation(self._spark)
         spark = self._spark.sparkContext
         versions = {**installed_versions(), "Spark": self._spark.version}
-        self._status = replace(self._status, application_id=spark.applicationId or "", spark_ui=spark.uiWebUrl or "", versions=versions)
+        self._status = replace(
+            self._status, application_id=spark.applicationId or "", spark_ui=spark.uiWebUrl or "", versions=versions
+        )
         self._settings.emit_warnings()
         self._retry(self._clients.check)
         self._topics = Topics(self._clients)
@@ -141,7 +146,9 @@ class ConnectorRun(ABC, Generic[S]):
         """Abort open transactions of failed tasks, so that readers need not wait for the timeout; unless a newer run owns the slots."""
         try:
             self._clients.check(BRIEF_S)
-            state = read_connector(self._clients, self._topics, self._settings.internal_topic_prefix, self._settings.name)
+            state = read_connector(
+                self._clients, self._topics, self._settings.internal_topic_prefix, self._settings.name
+            )
             if state.connector is not None and state.connector.generation == control.record.generation:
                 control.fence_slots()
         except IgniteKafkaError as error:
@@ -167,27 +174,39 @@ class ConnectorRun(ABC, Generic[S]):
 
     def _state(self) -> ConnectorState:
         """Read the connector's state."""
-        prefix, name = self._settings.internal_topic_prefix, self._settings.name
+        prefix = self._settings.internal_topic_prefix
+        name = self._settings.name
         return self._retry(lambda: read_connector(self._clients, self._topics, prefix, name))
 
     def _configs_writer(self) -> ConfigsWriter:
         """Create a writer of the connector's records, which is closed when the run ends."""
         settings = self._settings
-        writer = ConfigsWriter(self._clients, self._topics, settings.internal_topic_prefix, settings.name, settings.runs_kept)
+        writer = ConfigsWriter(
+            self._clients, self._topics, settings.internal_topic_prefix, settings.name, settings.runs_kept
+        )
         self._stack.callback(writer.close)
         return writer
 
     def _claim(self, control: ConfigsWriter, slots: int, seen: ConnectorState) -> ConnectorState:
         """Claim the connector: see :meth:`.ConfigsWriter.take`."""
         settings = self._settings
-        return self._retry(lambda: control.take(slots, self._request.run_id, settings.to_dict(), settings.replication_factor, seen))
+        return self._retry(
+            lambda: control.take(slots, self._request.run_id, settings.to_dict(), settings.replication_factor, seen)
+        )
 
     def _check_tasks(self) -> None:
         """Raise the error of a task that has failed: the driver does not retry for longer than its tasks."""
 
     def _start(self, work: Work, tasks: int, description: str) -> Job:
         """Start a job; see :class:`Job`."""
-        return Job(self._spark, self._errors, work, tasks, f"ignite-kafka-{self._request.run_id}", f"{self._settings.name}: {description}")
+        return Job(
+            self._spark,
+            self._errors,
+            work,
+            tasks,
+            f"ignite-kafka-{self._request.run_id}",
+            f"{self._settings.name}: {description}",
+        )
 
     def _publish(self, wait_s: float = REQUEST_TIMEOUT_S) -> None:
         self._errors.emit_noted()
@@ -210,7 +229,9 @@ class ConnectorRun(ABC, Generic[S]):
         """Write the run's last record; returns whether it was written, which is certain without an error."""
         succeeded = error is None
         if not succeeded and self._continued_by_a_later_attempt():
-            log.warning("YARN's next attempt has continued this run: the end of this attempt is not recorded as that of the run")
+            log.warning(
+                "YARN's next attempt has continued this run: the end of this attempt is not recorded as that of the run"
+            )
             return False
         self._status = replace(self._status, state=state, ended_ms=status.now_ms(), error=error)
         try:
@@ -232,7 +253,9 @@ class ConnectorRun(ABC, Generic[S]):
             return False
         try:
             clients = replace(self._clients, patience_s=BRIEF_S)
-            owner = read_connector(clients, Topics(clients), self._settings.internal_topic_prefix, self._settings.name).connector
+            owner = read_connector(
+                clients, Topics(clients), self._settings.internal_topic_prefix, self._settings.name
+            ).connector
         except IgniteKafkaError as unknown:
             log.info("whether another attempt has continued the run is not known: %s", unknown)
             return False

@@ -1,7 +1,8 @@
 """Epochs of a stream. An epoch is one Spark job, whose tasks run until the driver ends it.
 
-The driver ends an epoch when the target state or the set of caches changes and, after some time, when tasks wait for a core or the number
-of cores has changed. Otherwise it continues, because the next epoch opens all slots anew, which takes up to a second.
+The driver ends an epoch when the target state or the set of caches changes and, after some time, when tasks wait for a
+core or the number of cores has changed. Otherwise it continues, because the next epoch opens all slots anew, which
+takes up to a second.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from ..plan.source_plan import RunPlan
 from ..state.configs import capture_secret_of, configs_topic, connector_generation, epoch_of
 from ..state.internal_records import InternalRecord
 
-LOADING_S, STREAMING_S = 20.0, 120.0
+LOADING_S = 20.0
+STREAMING_S = 120.0
 """Minimum time that a task waits for a core, in seconds: while the initial data is sent, and afterwards."""
 
 _SECRET_POLL_S = 0.5
@@ -39,7 +41,8 @@ class Epoch:
 
     :param number: increases within a generation, from 1.
     :param configs_offset: end offset of the configs topic before the epoch began.
-    :param until: for a run that ends: the highest number in each unit's backlog when the run began; None: the stream has no end.
+    :param until: for a run that ends: the highest number in each unit's backlog when the run began; None: the stream
+        has no end.
     :param seconds: maximum duration.
     :param ahead_s: seconds by which earlier epochs are ahead of ``max_records_per_second``.
     """
@@ -64,7 +67,8 @@ class EpochEnd:
     """Detects the end of an epoch in a task: by time, or by the driver's records."""
 
     def __init__(self, clients: KafkaClients, plan: RunPlan, epoch: Epoch) -> None:
-        self._plan, self._epoch = plan, epoch
+        self._plan = plan
+        self._epoch = epoch
         self._end = time.monotonic() + epoch.seconds
         self._ended = False
         self._secret: str | None = None
@@ -84,7 +88,9 @@ class EpochEnd:
         if self._secret is None:
             topic = configs_topic(self._plan.settings.internal_topic_prefix)
             what = "the record of the epoch, which holds the secret of the capture, did not arrive"
-            raise KafkaUnavailable(what, "Check the brokers.", topic=topic, connector=self._plan.connector, epoch=self._epoch.number)
+            raise KafkaUnavailable(
+                what, "Check the brokers.", topic=topic, connector=self._plan.connector, epoch=self._epoch.number
+            )
         return self._secret
 
     def reached(self, wait_s: float = 0.0) -> bool:
@@ -116,7 +122,8 @@ class EpochEnd:
         return self._ended
 
     def _on_record(self, record: InternalRecord) -> None:
-        connector, mine = self._plan.connector, self._plan.generation
+        connector = self._plan.connector
+        mine = self._plan.generation
         self._secret = capture_secret_of(connector, record) or self._secret
         theirs = connector_generation(connector, record)
         if theirs > mine:

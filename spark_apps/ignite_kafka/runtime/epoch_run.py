@@ -89,12 +89,14 @@ class EpochRun(ConnectorRun[S]):
 
     def _requested_target(self) -> str | None:
         """Read the target state requested last."""
-        prefix, name = self._settings.internal_topic_prefix, self._settings.name
+        prefix = self._settings.internal_topic_prefix
+        name = self._settings.name
         return self._retry(lambda: read_target(self._clients, self._topics, prefix, name))
 
     def _adopt_target(self) -> None:
         """Adopt the target state requested before the run. The follower exists already, so that no later request is missed."""
-        prefix, name = self._settings.internal_topic_prefix, self._settings.name
+        prefix = self._settings.internal_topic_prefix
+        name = self._settings.name
         requested = self._requested_target()
         self._target = target.PAUSED if requested == target.PAUSED else target.RUNNING
         if requested == target.STOPPED:  # meant for the previous run
@@ -106,7 +108,8 @@ class EpochRun(ConnectorRun[S]):
         :param ends: whether the run ends by itself.
         :returns: whether everything is done.
         """
-        number, configs = 0, configs_topic(self._settings.internal_topic_prefix)
+        number = 0
+        configs = configs_topic(self._settings.internal_topic_prefix)
         while True:
             offset = self._retry(lambda: self._topics.ends(configs, [0])[0])
             number += 1
@@ -151,12 +154,11 @@ class EpochRun(ConnectorRun[S]):
     def _follow(self, job: Job, running: Running, *, ends: bool) -> None:
         """Wait until the epoch ends; end it on a new target state, changed caches or topics and, after some time, changed cores."""
         ending = False
-        refresh, report, cores = (
-            Interval(self._refresh_interval_ms / 1000),
-            Interval(self._settings.progress_interval_ms / 1000),
-            Interval(self._cores_s),
-        )
-        silence, checks = self._silence_watch(), Interval(SILENCE_CHECK_S)
+        refresh = Interval(self._refresh_interval_ms / 1000)
+        report = Interval(self._settings.progress_interval_ms / 1000)
+        cores = Interval(self._cores_s)
+        silence = self._silence_watch()
+        checks = Interval(SILENCE_CHECK_S)
         while not job.ended(POLL_S):
             job.check()
             self._poll()
@@ -188,7 +190,8 @@ class EpochRun(ConnectorRun[S]):
     def _wait(self) -> None:
         """Wait while the connector is paused or has nothing to copy, until that may have changed.
 
-        A run that has nothing to copy reports its status, because its followers would otherwise consider it dead; a paused run need not.
+        A run that has nothing to copy reports its status, because its followers would otherwise consider it dead; a
+        paused run need not.
         """
         until = time.monotonic() + self._refresh_interval_ms / 1000
         while time.monotonic() < until and not self._request.stop.wait(POLL_S):
@@ -209,7 +212,8 @@ class EpochRun(ConnectorRun[S]):
         """
         self._follower.poll()
         if self._follower.error is not None:
-            error, self._follower.error = self._follower.error, None
+            error = self._follower.error
+            self._follower.error = None
             raise error
 
     def _follow_target(self) -> bool:
@@ -230,7 +234,11 @@ class EpochRun(ConnectorRun[S]):
     def _count_failed(self, job: Job, epoch: Epoch) -> None:
         """Set the run's counts after an error: what failed tasks committed, and what other tasks reported last."""
         failed = {slot: result.caches for slot, result in job.failed().items()}
-        others = [counts_of(task) for slot, task in self._follower.tasks.items() if task.epoch == epoch.number and slot not in failed]
+        others = [
+            counts_of(task)
+            for slot, task in self._follower.tasks.items()
+            if task.epoch == epoch.number and slot not in failed
+        ]
         self._add([*failed.values(), *others], {})
 
     def _close_run(self, state: str) -> None:

@@ -13,8 +13,8 @@ from py4j.protocol import Py4JError
 def interrupts_raised() -> Iterator[None]:
     """Raise KeyboardInterrupt instead of the Py4JError that hides it, and suppress the traceback that Py4J logs.
 
-    Py4J tells the JVM to cancel a call that Ctrl-C ends. If the connection is closed already, that raises a Py4JError, and the caller
-    does not see the KeyboardInterrupt (py4j/java_gateway.py, ``GatewayClient.send_command``).
+    Py4J tells the JVM to cancel a call that Ctrl-C ends. If the connection is closed already, that raises a Py4JError,
+    and the caller does not see the KeyboardInterrupt (py4j/java_gateway.py, ``GatewayClient.send_command``).
 
     :raises KeyboardInterrupt: it is what the Py4JError was raised for.
     """

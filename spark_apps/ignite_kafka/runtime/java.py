@@ -38,7 +38,9 @@ def require_java(environment: Mapping[str, str] = os.environ) -> None:
         java = Path(found)
     version = _version(java)
     if version is not None and version < _OLDEST:
-        raise SettingsError(f"Spark needs Java {_OLDEST} or newer, and this is Java {version}", _INSTALL, java=java, JAVA_HOME=home)
+        raise SettingsError(
+            f"Spark needs Java {_OLDEST} or newer, and this is Java {version}", _INSTALL, java=java, JAVA_HOME=home
+        )
 
 
 def _version(java: Path) -> int | None:

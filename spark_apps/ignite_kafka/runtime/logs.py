@@ -36,11 +36,15 @@ def configure(level: int, form: str) -> None:
 def show_error(error: IgniteKafkaError, *, as_json: bool = False) -> None:
     """Write an error as the last line, ``ignite-kafka: <error> <message>``; several findings precede it, one per line.
 
-    :param as_json: write one line of JSON instead: ``{"error": {"type", "what", "remedy", "where", "findings"}, "exit_code"}``.
+    :param as_json: write one line of JSON instead: ``{"error": {"type", "what", "remedy", "where", "findings"},
+        "exit_code"}``.
     """
     if as_json:
         findings = [one.to_dict() for one in error.findings]
-        print(json.dumps({"error": {**error.to_dict(), "findings": findings}, "exit_code": error.exit_code}), file=sys.stderr)
+        print(
+            json.dumps({"error": {**error.to_dict(), "findings": findings}, "exit_code": error.exit_code}),
+            file=sys.stderr,
+        )
         return
     for one in error.findings:
         print(f"ignite-kafka: {type(one).__name__} {one}", file=sys.stderr)

@@ -8,7 +8,8 @@ from ..settings.connector import ConnectorSettings
 from ..state.configs import ConnectorState
 
 _SLOTS_A_CORE = 2  # evens out slots of unequal size
-_FEWEST_SLOTS, _MOST_SLOTS = 4, 64
+_FEWEST_SLOTS = 4
+_MOST_SLOTS = 64
 _ALL_EXECUTORS = 2_147_483_647  # Spark's default of the most executors
 
 
@@ -27,8 +28,8 @@ def cores(spark: SparkSession) -> int:
 def slots(settings: ConnectorSettings, state: ConnectorState, spark_cores: int) -> int:
     """Slots of a connector: the setting, else those it has, else two per core of its first run, from 4 to 64.
 
-    A small machine gets few, because each slot costs a transaction (docs/decisions/0010-slots-by-cores.md). A setting that differs from
-    the connector's slots is refused when the driver takes the connector.
+    A small machine gets few, because each slot costs a transaction (docs/decisions/0010-slots-by-cores.md). A setting
+    that differs from the connector's slots is refused when the driver takes the connector.
     """
     if settings.slots is not None:
         return settings.slots

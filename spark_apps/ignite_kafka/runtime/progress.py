@@ -1,7 +1,7 @@
 """Live progress of a run: the driver follows the connector's topics while tasks work.
 
-The offsets topic shows what is committed, the status topic the progress of a stream's tasks, the configs topic whether a newer run has
-taken the connector. Errors of tasks arrive through Spark (:mod:`~ignite_kafka.runtime.spark_job`).
+The offsets topic shows what is committed, the status topic the progress of a stream's tasks, the configs topic whether
+a newer run has taken the connector. Errors of tasks arrive through Spark (:mod:`~ignite_kafka.runtime.spark_job`).
 """
 
 from __future__ import annotations
@@ -33,9 +33,12 @@ class RunFollower:
         self.heard_at: dict[int, float] = {}
         """When it came, on the monotonic clock."""
         prefix = plan.settings.internal_topic_prefix
-        self._status, self._configs = status_topic(prefix), configs_topic(prefix)
+        self._status = status_topic(prefix)
+        self._configs = configs_topic(prefix)
         ends = [TopicPartition(topic, 0, topics.ends(topic, [0])[0]) for topic in (self._status, self._configs)]
-        self._consumer = clients.reader(**{"enable.partition.eof": False, "fetch.wait.max.ms": 500})  # else 50 requests a second
+        self._consumer = clients.reader(
+            **{"enable.partition.eof": False, "fetch.wait.max.ms": 500}
+        )  # else 50 requests a second
         self._consumer.assign([*self._more_partitions(topics), *ends])
 
     def _more_partitions(self, topics: Topics) -> list[TopicPartition]:
@@ -71,7 +74,8 @@ class RunFollower:
             self.tasks[slot], self.heard_at[slot] = progress, time.monotonic()
 
     def _control_record(self, record: InternalRecord) -> None:
-        mine, theirs = self._run_plan.generation, connector_generation(self._run_plan.connector, record)
+        mine = self._run_plan.generation
+        theirs = connector_generation(self._run_plan.connector, record)
         self.target = target_of(self._run_plan.connector, record, mine) or self.target
         if theirs > mine:
             self.error = fenced_by_newer(self._run_plan.connector, None, mine, theirs)

@@ -1,8 +1,8 @@
 """Tasks that neither report nor end: a Python worker that is frozen, which cannot end itself (common/heartbeat.py).
 
-Spark counts the tasks that run; how many of them are alive is known from their reports. If there are fewer for longer than any wait of a
-task, the run ends with an error, and Spark kills the workers. A report is no task's last sign: a task may end without another one, so
-tasks that ended lately may hide a silent one for a while.
+Spark counts the tasks that run; how many of them are alive is known from their reports. If there are fewer for longer
+than any wait of a task, the run ends with an error, and Spark kills the workers. A report is no task's last sign: a
+task may end without another one, so tasks that ended lately may hide a silent one for a while.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ SILENCE_CHECK_S = 5.0
 _LATE_S = 60.0  # a report may be so late on a busy machine
 
 
-def watched_task(settings: ConnectorSettings, report: Callable[[], None] = lambda: None) -> AbstractContextManager[None]:
+def watched_task(
+    settings: ConnectorSettings, report: Callable[[], None] = lambda: None
+) -> AbstractContextManager[None]:
     """Watch the task that this Python worker of Spark runs (:func:`.watched`); elsewhere nothing is watched.
 
     :param report: called with signs of life, at most once a second.
@@ -47,7 +49,9 @@ class SilenceWatch:
     """
 
     def __init__(self, interval_ms: int, longest_s: float, clock: Clock = time.monotonic) -> None:
-        self._late_s, self._longest_s, self._clock = interval_ms / 1000 * 3 + _LATE_S, longest_s, clock
+        self._late_s = interval_ms / 1000 * 3 + _LATE_S
+        self._longest_s = longest_s
+        self._clock = clock
         self._since: float | None = None
 
     def check(self, running: int, heard_at: Iterable[float]) -> None:

@@ -17,12 +17,15 @@ def require_pyspark() -> None:
     """
     if importlib.util.find_spec("pyspark") is None:
         what = f"a run needs PySpark, which is not installed in {sys.prefix}"
-        raise SettingsError(what, "Install the wheel with its dependencies (docs/deploy.md), or `pip install 'pyspark>=3.5.2,<4.3'`")
+        raise SettingsError(
+            what, "Install the wheel with its dependencies (docs/deploy.md), or `pip install 'pyspark>=3.5.2,<4.3'`"
+        )
 
 
 def configured(environment: Mapping[str, str], name: str) -> bool:
     """Whether Spark's configuration has the file ``name``: in SPARK_CONF_DIR, else in SPARK_HOME, else in pip's PySpark."""
-    folder, home = environment.get("SPARK_CONF_DIR"), environment.get("SPARK_HOME")
+    folder = environment.get("SPARK_CONF_DIR")
+    home = environment.get("SPARK_HOME")
     if folder:
         return Path(folder, name).exists()
     if home:

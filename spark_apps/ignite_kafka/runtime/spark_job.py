@@ -1,9 +1,11 @@
 """The Spark job of a run: one task per group of slots, one result per slot.
 
-A task's error reaches the driver with the end of the task, in an accumulator, so that neither tasks waiting for a core nor a broker that
-is down delay the end of the run. The accumulator also carries the counts of what the task committed before the error.
+A task's error reaches the driver with the end of the task, in an accumulator, so that neither tasks waiting for a core
+nor a broker that is down delay the end of the run. The accumulator also carries the counts of what the task committed
+before the error.
 
-The job is an RDD, because a DataFrame's plan and Arrow frames cost a tenth of a second per run (docs/decisions/0006-fixed-costs.md).
+The job is an RDD, because a DataFrame's plan and Arrow frames cost a tenth of a second per run
+(docs/decisions/0006-fixed-costs.md).
 """
 
 from __future__ import annotations
@@ -58,12 +60,16 @@ Notes = frozenset[events.Note]
 
 
 def slot_work(
-    run_slots: RunSlots, plan: RunPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsSource | None, argument: Any
+    run_slots: RunSlots,
+    plan: RunPlan,
+    tasks: Sequence[Sequence[int]],
+    secrets_file: SecretsSource | None,
+    argument: Any,
 ) -> Work:
     """Work in which each task runs its slots with ``run_slots(plan, secrets, slots, attempt, argument)``, on an executor.
 
-    Tasks receive the schema ids that this process has got from schema registries, the values that its messages hide, and the prefixes
-    that it takes for those of internal topics.
+    Tasks receive the schema ids that this process has got from schema registries, the values that its messages hide,
+    and the prefixes that it takes for those of internal topics.
 
     :param tasks: slots of each task.
     :param argument: sent unchanged to every task.
@@ -96,11 +102,16 @@ def _run_task(
 
 
 def _noting(
-    failed: Accumulator[Failed], emitted: Accumulator[EventCounts], noted: Accumulator[Notes], work: Work, numbers: Iterable[int]
+    failed: Accumulator[Failed],
+    emitted: Accumulator[EventCounts],
+    noted: Accumulator[Notes],
+    work: Work,
+    numbers: Iterable[int],
 ) -> Iterator[SlotResult]:
     """Results of a task; its errors, its events and those that it notes are added to those that the driver sees.
 
-    :raises CallsStuck: as the error of the whole task, it ends this Python worker, and Spark tries the task again in a new one.
+    :raises CallsStuck: as the error of the whole task, it ends this Python worker, and Spark tries the task again in a
+        new one.
     """
     before = Counter(events.counts())
     events.take_notes()  # of a task before, which failed
@@ -170,13 +181,19 @@ class Job:
     :param tasks: number of tasks; ``work`` is called with the number of each.
     """
 
-    def __init__(self, spark: SparkSession, errors: TaskErrors, work: Work, tasks: int, group: str, description: str) -> None:
-        self._context, self._group, self._description = spark.sparkContext, group, description
+    def __init__(
+        self, spark: SparkSession, errors: TaskErrors, work: Work, tasks: int, group: str, description: str
+    ) -> None:
+        self._context = spark.sparkContext
+        self._group = group
+        self._description = description
         errors.forget()
         self._failed = errors.accumulator
         with disk_errors(local_folder(self._context), SPARK_REMEDY):  # Spark's Python side writes a file for each RDD
             numbers = self._context.parallelize(range(tasks), tasks)
-        self._slots: RDD[SlotResult] = numbers.mapPartitions(partial(_noting, self._failed, errors.events, errors.noted, work))
+        self._slots: RDD[SlotResult] = numbers.mapPartitions(
+            partial(_noting, self._failed, errors.events, errors.noted, work)
+        )
         self._thread = ThreadPoolExecutor(1, "spark-job")
         self._results = self._thread.submit(self._collect)
         self._thread.shutdown(wait=False)
@@ -235,14 +252,18 @@ class Job:
     def cancel(self) -> None:
         """Cancel the job and wait until none of its tasks works.
 
-        Spark ends a cancelled job at once, and its tasks some seconds later: it first gives their Python workers time to end, then kills
-        them. A task of a sink must not put entries after the next run has begun.
+        Spark ends a cancelled job at once, and its tasks some seconds later: it first gives their Python workers time
+        to end, then kills them. A task of a sink must not put entries after the next run has begun.
         """
         self._context.cancelJobGroup(self._group)
         deadline = Deadline.after(_CANCEL_S)
         while not self.ended(0) or any(stage.numActiveTasks for stage in self._stages(active=False)):
             if deadline.expired:
-                log.error("tasks of the Spark job %r did not end within %.0f s of its cancellation", self._description, _CANCEL_S)
+                log.error(
+                    "tasks of the Spark job %r did not end within %.0f s of its cancellation",
+                    self._description,
+                    _CANCEL_S,
+                )
                 return
             time.sleep(_CANCEL_POLL_S)
 

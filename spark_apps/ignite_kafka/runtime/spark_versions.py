@@ -14,9 +14,12 @@ from ..errors import UnsupportedVersion
 VERSION = tuple(int(part) for part in pyspark.__version__.split(".")[:2])
 """Major and minor version of the installed PySpark."""
 
-_OLDEST, _WITH_DATA_SOURCES = (3, 5), (4, 0)
+_OLDEST = (3, 5)
+_WITH_DATA_SOURCES = (4, 0)
 _NO_CONNECT = "the session is one of Spark Connect, which has no RDDs and accumulators, and connectors need both"
-_INSTEAD = "Make the session without a remote address, or submit the app with spark-submit; serverless Spark offers neither."
+_INSTEAD = (
+    "Make the session without a remote address, or submit the app with spark-submit; serverless Spark offers neither."
+)
 
 
 def require_spark(master: str | None = None, environment: Mapping[str, str] = os.environ) -> None:
@@ -29,7 +32,10 @@ def require_spark(master: str | None = None, environment: Mapping[str, str] = os
         raise UnsupportedVersion(f"this is PySpark {pyspark.__version__}", "Connectors need PySpark 3.5 or newer.")
     if (master or "").startswith("sc://"):
         raise UnsupportedVersion(f"{_NO_CONNECT}, by the master {master}", _INSTEAD)
-    remote = {"SPARK_REMOTE": bool(environment.get("SPARK_REMOTE")), "SPARK_API_MODE": environment.get("SPARK_API_MODE") == "connect"}
+    remote = {
+        "SPARK_REMOTE": bool(environment.get("SPARK_REMOTE")),
+        "SPARK_API_MODE": environment.get("SPARK_API_MODE") == "connect",
+    }
     for name, connects in remote.items():
         if connects:
             raise UnsupportedVersion(f"{_NO_CONNECT}, by the environment variable {name}", f"Unset it. {_INSTEAD}")

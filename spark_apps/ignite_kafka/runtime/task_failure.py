@@ -16,7 +16,8 @@ _CRASHED = "Python worker exited unexpectedly"
 _DUMP = re.compile(r"Fatal Python error: (?P<signal>.+)")
 _STOOD = re.compile(r"Timeout \((?P<time>[0-9:.]+)\)!")  # of common/heartbeat.py
 _PLACE = r'\n +File "(?P<file>[^"]*)", line (?P<line>\d+) in (?P<function>.*)'
-_CRASHED_AT, _STOOD_AT = re.compile("Current thread .*" + _PLACE), re.compile("Thread .*" + _PLACE)  # the main thread is the last one
+_CRASHED_AT = re.compile("Current thread .*" + _PLACE)  # the main thread is the last one
+_STOOD_AT = re.compile("Thread .*" + _PLACE)
 _TRACEBACK = "Traceback (most recent call last):\n"
 _RAISED = re.compile(r"^\S.*$", re.MULTILINE)
 _LAST_FAILURE = re.compile(r"most recent failure: (.+)")
@@ -27,7 +28,8 @@ _CONTINUES = "The next run continues after what was committed."
 def task_failed(text: str, folder: str, again: str = _CONTINUES) -> TaskFailed | LocalDiskFull:
     """The error for the text of a failed Spark job.
 
-    :param text: of PySpark's exception: Spark's message with the dump of a crashed worker (``faulthandler``), or the worker's traceback.
+    :param text: of PySpark's exception: Spark's message with the dump of a crashed worker (``faulthandler``), or the
+        worker's traceback.
     :param folder: Spark's local folder (:func:`local_folder`).
     :param again: what a repetition does after a worker that crashed, one sentence.
     """
@@ -57,7 +59,8 @@ def local_folder(context: SparkContext) -> str:
 
 
 def _crashed(text: str, again: str) -> TaskFailed:
-    dump, stood = _DUMP.search(text), _STOOD.search(text)
+    dump = _DUMP.search(text)
+    stood = _STOOD.search(text)
     if stood is not None:
         return TaskFailed(
             f"the Python worker of a Spark task gave no sign of life for {stood['time']} hours, and was ended",

@@ -41,7 +41,9 @@ class TaskServices:
     @staticmethod
     def of(plan: RunPlan, clients: KafkaClients, epoch: Epoch) -> TaskServices:
         """The services of a task of an epoch."""
-        return TaskServices(StatusWriter(clients, plan.settings.internal_topic_prefix), partial(EpochEnd, clients, plan, epoch))
+        return TaskServices(
+            StatusWriter(clients, plan.settings.internal_topic_prefix), partial(EpochEnd, clients, plan, epoch)
+        )
 
 
 class TaskLoop(ABC):
@@ -51,7 +53,10 @@ class TaskLoop(ABC):
     """Event to emit for a retry that is caused by Ignite."""
 
     def __init__(self, plan: RunPlan, slots: Sequence[int], epoch: Epoch, services: TaskServices) -> None:
-        self._run_plan, self._slots, self._epoch, self._services = plan, slots, epoch, services
+        self._run_plan = plan
+        self._slots = slots
+        self._epoch = epoch
+        self._services = services
         self._budget = RetryBudget(plan.settings.retry_timeout_ms / 1000, services.clock)
         self._reports = Interval(plan.settings.progress_interval_ms / 1000)
         self._reported = TaskProgress(plan.generation, epoch.number, False, {})
@@ -107,7 +112,14 @@ class TaskLoop(ABC):
                     raise _EpochOver
 
             try:
-                retry(lambda: self._attempt(end), self._budget, _may_pass, failed=self._retried, backoff=GROWING, sleep=pause)
+                retry(
+                    lambda: self._attempt(end),
+                    self._budget,
+                    _may_pass,
+                    failed=self._retried,
+                    backoff=GROWING,
+                    sleep=pause,
+                )
             except _EpochOver:
                 return None
             except IgniteKafkaError as failure:

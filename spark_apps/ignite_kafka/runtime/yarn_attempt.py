@@ -1,7 +1,7 @@
 """Attempts of a YARN application: YARN starts a driver again whose application master has died or failed (spark.yarn.maxAppAttempts).
 
-The new driver gets the request of the first one, so it is the same run, which continues after what was committed. But a run whose record
-has an end is over: whoever follows it has seen the end, and decides whether another run begins.
+The new driver gets the request of the first one, so it is the same run, which continues after what was committed. But a
+run whose record has an end is over: whoever follows it has seen the end, and decides whether another run begins.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def run_has_ended(settings: ConnectorSettings, secrets: Secrets, run_id: str) ->
     if ended is None:
         log.warning("YARN's attempt %d of this run: it continues after what was committed", attempt)
         return False
-    log.warning("YARN's attempt %d of this run, which has ended %s in an earlier one: nothing is started", attempt, ended.state)
+    log.warning(
+        "YARN's attempt %d of this run, which has ended %s in an earlier one: nothing is started", attempt, ended.state
+    )
     if ended.error:
         raise IgniteKafkaError.from_dict(dict(ended.error))
     return True

@@ -37,7 +37,8 @@ class Settings:
     """Base class: every field made by :func:`setting` is a setting.
 
     :param origin: where each setting was set (name -> "file, line 3", "command line"), for messages; not compared.
-    :raises SettingsError: a value is not allowed or contradicts another; the error names setting, value, what is allowed and its origin.
+    :raises SettingsError: a value is not allowed or contradicts another; the error names setting, value, what is
+        allowed and its origin.
     :raises NotAvailableYet: a value of a feature that this version does not have.
     """
 
@@ -49,7 +50,9 @@ class Settings:
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         made = {name: value.metadata["setting"] for name, value in vars(cls).items() if _is_setting(value)}
-        describe_settings({name: name for name in made} | {one.reference: name for name, one in made.items() if one.reference})
+        describe_settings(
+            {name: name for name in made} | {one.reference: name for name, one in made.items() if one.reference}
+        )
 
     def __post_init__(self) -> None:
         found = Findings()
@@ -81,24 +84,33 @@ class Settings:
 
     def to_dict(self) -> dict[str, Any]:
         """Every setting, JSON-ready; :meth:`from_dict` reads it back."""
-        return {name: list(value) if isinstance(value := getattr(self, name), tuple) else _copied(value) for name in self.known()}
+        return {
+            name: list(value) if isinstance(value := getattr(self, name), tuple) else _copied(value)
+            for name in self.known()
+        }
 
     @classmethod
     def from_dict(
-        cls, values: Mapping[str, Any], origin: str | Mapping[str, str] = "settings", before: Iterable[IgniteKafkaError] = ()
+        cls,
+        values: Mapping[str, Any],
+        origin: str | Mapping[str, str] = "settings",
+        before: Iterable[IgniteKafkaError] = (),
     ) -> Self:
         """Parse settings from JSON values or texts.
 
         :param origin: where they were set: one origin for all, or one by name.
         :param before: errors found earlier in the same source; they are raised together with those found here.
-        :raises SettingsError: see the class; also an unknown name, with the closest known one, and a secret among the settings.
+        :raises SettingsError: see the class; also an unknown name, with the closest known one, and a secret among the
+            settings.
         """
         origins = dict.fromkeys(values, origin) if isinstance(origin, str) else dict(origin)
         found = Findings(before)
         parsed = cls.parsed_values(values, origins, found)
         if "name" not in values:
             with found.check("name"):
-                raise SettingsError("name is missing", "Name the connector: its offsets are stored under that name", setting="name")
+                raise SettingsError(
+                    "name is missing", "Name the connector: its offsets are stored under that name", setting="name"
+                )
         if found.errors:
             cls._unchecked(parsed, origins).check(found)
         found.raise_all()
@@ -137,7 +149,11 @@ class Settings:
         """
         for name in cls.all_when_absent:
             value = values.get(name, ...)
-            if (isinstance(value, str) and not value.strip()) or (isinstance(value, (list, tuple)) and not value) or value is None:
+            if (
+                (isinstance(value, str) and not value.strip())
+                or (isinstance(value, (list, tuple)) and not value)
+                or value is None
+            ):
                 raise SettingsError(
                     f"{name} was given and is empty: nothing is chosen",
                     f"Name at least one pattern; `.*`, or leaving {name} out, chooses all.",
@@ -189,9 +205,15 @@ class Settings:
         return self._error(name, getattr(self, name), reason, remedy, self.origin, **where)
 
     @classmethod
-    def _error(cls, name: str, value: object, reason: str, remedy: str, origins: Mapping[str, str], **more: Any) -> SettingsError:
+    def _error(
+        cls, name: str, value: object, reason: str, remedy: str, origins: Mapping[str, str], **more: Any
+    ) -> SettingsError:
         value_type = cls.known()[name].type
-        where = {"value": _shown(value) if value_type.shown else None, "allowed": value_type.allowed, "set_in": origins.get(name)}
+        where = {
+            "value": _shown(value) if value_type.shown else None,
+            "allowed": value_type.allowed,
+            "set_in": origins.get(name),
+        }
         return SettingsError(f"{name} is wrong: {reason}", remedy, setting=name, **(where | more))
 
     def _check_value(self, name: str, value_type: SettingType) -> None:
@@ -201,13 +223,20 @@ class Settings:
         except ValueError as error:
             raise self.wrong(name, str(error)) from error
         if canonical != value or type(canonical) is not type(value):
-            raise self.wrong(name, "it has not the form that from_dict gives it", "Build settings from texts with from_dict")
+            raise self.wrong(
+                name, "it has not the form that from_dict gives it", "Build settings from texts with from_dict"
+            )
 
     def _check_supported(self, name: str, known: Setting) -> None:
-        value, default = getattr(self, name), self.defaults()[name]
+        value = getattr(self, name)
+        default = self.defaults()[name]
         if value != default and (known.unsupported is None or value in known.unsupported):
-            remedy = known.instead or f"Leave {name} at its default" + ("" if default in ("", (), {}) else f", {_shown(default)}")
-            what = f"{name} {_shown(value)} is not available yet" if known.type.shown else f"{name} is not available yet"
+            remedy = known.instead or f"Leave {name} at its default" + (
+                "" if default in ("", (), {}) else f", {_shown(default)}"
+            )
+            what = (
+                f"{name} {_shown(value)} is not available yet" if known.type.shown else f"{name} is not available yet"
+            )
             raise NotAvailableYet(what, remedy, setting=name, set_in=self.origin.get(name))
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:

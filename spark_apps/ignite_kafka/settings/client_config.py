@@ -1,7 +1,7 @@
 """Kafka client settings: translation of Java's names, and checks of what settings may hold.
 
-librdkafka's names and who may set each: :mod:`.client_properties`. Java's names: kafka.apache.org/documentation, producer and consumer
-configurations.
+librdkafka's names and who may set each: :mod:`.client_properties`. Java's names: kafka.apache.org/documentation,
+producer and consumer configurations.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ _RENAMED = {
     "send.buffer.bytes": "socket.send.buffer.bytes",
     "receive.buffer.bytes": "socket.receive.buffer.bytes",
     "fetch.max.wait.ms": "fetch.wait.max.ms",
-    # two names of librdkafka for one setting, of which it takes the last. A given value under the other name would be overridden by a
-    # default of the project, or would override a fixed value. The name kept is the one that the project sets
+    # two names of librdkafka for one setting, of which it takes the last. A given value under the other name would be
+    # overridden by a default of the project, or would override a fixed value. The name kept is the one that the project
+    # sets
     "delivery.timeout.ms": "message.timeout.ms",
     "queue.buffering.max.ms": "linger.ms",
     "compression.codec": "compression.type",
@@ -90,8 +91,8 @@ def librdkafka_settings(given: Mapping[str, str], known: frozenset[str], *, over
 
     :param known: names of this type of client: COMMON, PRODUCER or CONSUMER.
     :param override: whether they override the settings of all clients for one type of client.
-    :raises ValueError: a name is unknown or belongs elsewhere, a name or value has a control character, or a value would break
-        exactly-once delivery. No value is shown.
+    :raises ValueError: a name is unknown or belongs elsewhere, a name or value has a control character, or a value
+        would break exactly-once delivery. No value is shown.
     """
     result: dict[str, str] = {}
     wrong: list[str] = []
@@ -110,7 +111,9 @@ def _add(result: dict[str, str], name: str, value: str, known: frozenset[str], *
     target, value = _renamed(name, value)
     if is_secret(name):
         converted = "; ignite-kafka migrate converts it" if name in CLIENT_CONVERTED else ""
-        raise ValueError(f"{name} is a secret: put it into the kafka part of the secrets file or into the Airflow connection{converted}")
+        raise ValueError(
+            f"{name} is a secret: put it into the kafka part of the secrets file or into the Airflow connection{converted}"
+        )
     if (reason := kept_from_settings(target, value)) is not None:
         raise ValueError(f"{name} {reason}: {_TRUSTED}")
     if override and is_security(target):
@@ -130,7 +133,8 @@ class ByClient:
     """Settings of Kafka clients under librdkafka's names, by type of client.
 
     :param common: of every client; also unknown names, for a later check to refuse.
-    :param fixed: names that the connector sets itself, with the reason why a given value is ignored; empty if the values are equal.
+    :param fixed: names that the connector sets itself, with the reason why a given value is ignored; empty if the
+        values are equal.
     """
 
     common: Mapping[str, str]
@@ -170,7 +174,8 @@ def one_name(name: str) -> str:
 def canonical(config: Mapping[str, Any]) -> dict[str, Any]:
     """A client's settings as librdkafka reads them: one name each, of which the last wins, and one form of values that decide security.
 
-    Both the check of a connection's protection and every client use this, so the check judges exactly what a client gets.
+    Both the check of a connection's protection and every client use this, so the check judges exactly what a client
+    gets.
 
     :param config: librdkafka settings by name, in the order in which librdkafka would set them.
     """
@@ -216,8 +221,11 @@ def _client_settings(known: frozenset[str], *, override: bool) -> SettingType:
         return librdkafka_settings(mapping, known, override=override)
 
     without = "secrets and names of security" if override else "secrets and what acts on the host"
-    return SettingType("mapping", f"a mapping of librdkafka's or Kafka's names to texts, without {without}", parse, shown=False)
+    return SettingType(
+        "mapping", f"a mapping of librdkafka's or Kafka's names to texts, without {without}", parse, shown=False
+    )
 
 
 CLIENT_SETTINGS = _client_settings(COMMON, override=False)
-PRODUCER_SETTINGS, CONSUMER_SETTINGS = _client_settings(PRODUCER, override=True), _client_settings(CONSUMER, override=True)
+PRODUCER_SETTINGS = _client_settings(PRODUCER, override=True)
+CONSUMER_SETTINGS = _client_settings(CONSUMER, override=True)

@@ -1,9 +1,10 @@
 """Classification of librdkafka's properties: what each can do to a host or a secret, and who may set it.
 
-Settings, data source options, Airflow connections and secrets files all use it. A test compares the names with those of the installed
-librdkafka, so that a property added by a new version fails until it is classified here.
+Settings, data source options, Airflow connections and secrets files all use it. A test compares the names with those of
+the installed librdkafka, so that a property added by a new version fails until it is classified here.
 
-Names: CONFIGURATION.md of librdkafka 2.16; of Java's, those of key and trust stores, which :mod:`.client_stores` converts.
+Names: CONFIGURATION.md of librdkafka 2.16; of Java's, those of key and trust stores, which :mod:`.client_stores`
+converts.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ CREDENTIAL_TARGETS: Mapping[str, str] = {
 }
 """Properties that decide where a credential is sent. Never in settings: they belong in the connection or the secrets file."""
 
-OAUTH_CALLBACK, AWS_MSK_IAM, GCP = "oauth_cb", "aws_msk_iam", "gcp"
+OAUTH_CALLBACK = "oauth_cb"
+AWS_MSK_IAM = "aws_msk_iam"
+GCP = "gcp"
 """confluent-kafka's property of a function that makes tokens, and those that need no permission; see :mod:`..kafka.oauth_tokens`.
 """
 
@@ -118,7 +121,13 @@ CONSUMER = COMMON | _OPEN_CONSUMER | _CONSUMER_FILES
 
 def is_security(name: str) -> bool:
     """Whether a property concerns authentication or acts on the host."""
-    return name in SECURITY or name in SECRETS or name in CREDENTIAL_TARGETS or name in HOST_ACCESS or name == OAUTH_CALLBACK
+    return (
+        name in SECURITY
+        or name in SECRETS
+        or name in CREDENTIAL_TARGETS
+        or name in HOST_ACCESS
+        or name == OAUTH_CALLBACK
+    )
 
 
 def host_access(name: str, value: str) -> str | None:
@@ -140,7 +149,8 @@ def kept_from_settings(name: str, value: str) -> str | None:
 def refuse_control_characters(name: str, value: str) -> None:
     """Refuse what librdkafka reads otherwise than the checks of this package: for it NUL ends a text.
 
-    :raises ValueError: the name or the value has a control character; PEM texts may have ends of lines. The value is not shown.
+    :raises ValueError: the name or the value has a control character; PEM texts may have ends of lines. The value is
+        not shown.
     """
     try:
         refuse_in_line(name)
@@ -155,8 +165,8 @@ def check_trusted(config: Mapping[str, str], allowed: Collection[str], **where: 
 
     :param allowed: properties that an administrator allows, each ``name=value``.
     :param where: the connection or file, for the error.
-    :raises SettingsError: a name is unknown to librdkafka, a name or value has a control character, or a property acts on the host and is
-        not allowed. No value is shown.
+    :raises SettingsError: a name is unknown to librdkafka, a name or value has a control character, or a property acts
+        on the host and is not allowed. No value is shown.
     """
     known = PRODUCER | CONSUMER | {OAUTH_CALLBACK}
     for name, value in config.items():
@@ -166,7 +176,9 @@ def check_trusted(config: Mapping[str, str], allowed: Collection[str], **where: 
             raise SettingsError(str(error), "Remove the character", **where) from None
         if name not in known:
             hint = did_you_mean(name, known)
-            raise SettingsError("no property of librdkafka has this name", hint or "Leave it out", setting=name, **where)
+            raise SettingsError(
+                "no property of librdkafka has this name", hint or "Leave it out", setting=name, **where
+            )
         reason = host_access(name, value)
         if reason is not None and f"{name}={value}" not in allowed:
             raise SettingsError(

@@ -1,8 +1,9 @@
 """Java's key and trust stores among the properties of a Kafka client, as the PEM texts that librdkafka reads.
 
-Java's names are accepted beside librdkafka's: ``ssl.truststore.location``, ``ssl.truststore.password``, ``ssl.truststore.type``,
-``ssl.keystore.location``, ``ssl.keystore.password``, ``ssl.keystore.type``, ``ssl.key.password``. A store may also stand where librdkafka
-wants a PEM file: in ``ssl.ca.location`` and ``ssl.certificate.location``.
+Java's names are accepted beside librdkafka's: ``ssl.truststore.location``, ``ssl.truststore.password``,
+``ssl.truststore.type``, ``ssl.keystore.location``, ``ssl.keystore.password``, ``ssl.keystore.type``,
+``ssl.key.password``. A store may also stand where librdkafka wants a PEM file: in ``ssl.ca.location`` and
+``ssl.certificate.location``.
 """
 
 from __future__ import annotations
@@ -14,12 +15,19 @@ from typing import Any
 from ..common import key_stores
 from ..errors import SettingsError
 
-TRUST, TRUST_TYPE, TRUST_PASSWORD = "ssl.truststore.location", "ssl.truststore.type", "ssl.truststore.password"
-KEYS, KEYS_TYPE, KEYS_PASSWORD, KEY_PASSWORD = "ssl.keystore.location", "ssl.keystore.type", "ssl.keystore.password", "ssl.key.password"
-CA_FILE, CA_TEXT = "ssl.ca.location", "ssl.ca.pem"
-CERTIFICATE_FILE, CERTIFICATE_TEXT, KEY_FILE, KEY_TEXT = (
-    "ssl.certificate.location", "ssl.certificate.pem", "ssl.key.location", "ssl.key.pem",
-)  # fmt: skip
+TRUST = "ssl.truststore.location"
+TRUST_TYPE = "ssl.truststore.type"
+TRUST_PASSWORD = "ssl.truststore.password"
+KEYS = "ssl.keystore.location"
+KEYS_TYPE = "ssl.keystore.type"
+KEYS_PASSWORD = "ssl.keystore.password"
+KEY_PASSWORD = "ssl.key.password"
+CA_FILE = "ssl.ca.location"
+CA_TEXT = "ssl.ca.pem"
+CERTIFICATE_FILE = "ssl.certificate.location"  # fmt: skip
+CERTIFICATE_TEXT = "ssl.certificate.pem"
+KEY_FILE = "ssl.key.location"
+KEY_TEXT = "ssl.key.pem"
 JAVA_NAMES = frozenset({TRUST, TRUST_TYPE, KEYS_TYPE})
 """Properties that librdkafka does not know, besides the secret of the trust store."""
 
@@ -27,7 +35,8 @@ JAVA_NAMES = frozenset({TRUST, TRUST_TYPE, KEYS_TYPE})
 def stores_as_text(config: Mapping[str, Any]) -> dict[str, Any]:
     """A client's properties without Java's names, and with the content of stores as text. Without stores they stay as they are.
 
-    :raises SettingsError: a store cannot be used, see :mod:`..common.key_stores`; or there are two trust stores or two keys.
+    :raises SettingsError: a store cannot be used, see :mod:`..common.key_stores`; or there are two trust stores or two
+        keys.
     """
     found = dict(config)
     _trust(found)
@@ -36,7 +45,8 @@ def stores_as_text(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _trust(found: dict[str, Any]) -> None:
-    kind, password = _kind(found, TRUST_TYPE), found.pop(TRUST_PASSWORD, "")
+    kind = _kind(found, TRUST_TYPE)
+    password = found.pop(TRUST_PASSWORD, "")
     if path := found.pop(TRUST, None):
         _alone(found, TRUST, (CA_FILE, CA_TEXT))
         found[CA_FILE] = path
@@ -65,7 +75,8 @@ def _keys(found: dict[str, Any]) -> None:
     if kind == "PEM" or (not kind and key_stores.is_pem(path)):
         found[CERTIFICATE_FILE] = found[KEY_FILE] = path
         return
-    password, key_password = found.pop(KEYS_PASSWORD, ""), found.pop(KEY_PASSWORD, "")
+    password = found.pop(KEYS_PASSWORD, "")
+    key_password = found.pop(KEY_PASSWORD, "")
     pair = key_stores.key_pair(path, password or key_password, key_password, name)
     found[CERTIFICATE_TEXT], found[KEY_TEXT] = pair.certificates, pair.key
 
@@ -81,4 +92,6 @@ def _kind(found: dict[str, Any], name: str) -> str:
 def _alone(found: Mapping[str, Any], name: str, others: tuple[str, ...]) -> None:
     second = next((other for other in others if found.get(other)), None)
     if second is not None:
-        raise SettingsError(f"{name} and {second} are both set, and a client uses only one of them", "Leave one out", setting=name)
+        raise SettingsError(
+            f"{name} and {second} are both set, and a client uses only one of them", "Leave one out", setting=name
+        )

@@ -1,6 +1,7 @@
 """Settings of both directions.
 
-Names and defaults are the reference's, names in snake_case and with units. docs/settings.md is generated from the classes.
+Names and defaults are the reference's, names in snake_case and with units. docs/settings.md is generated from the
+classes.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ from .transforms import PROPERTIES_BY_ALIAS, check_transforms
 T = TypeVar("T")
 
 _TLS_FILES = ("ignite_tls_ca_file", "ignite_tls_cert_file", "ignite_tls_key_file")
-NAME = text_like(r"[a-zA-Z0-9._-]{1,180}", "1 to 180 of the characters a-z A-Z 0-9 . _ -, because topics and transactional ids bear it")
+NAME = text_like(
+    r"[a-zA-Z0-9._-]{1,180}",
+    "1 to 180 of the characters a-z A-Z 0-9 . _ -, because topics and transactional ids bear it",
+)
 PREFIX = text_like(r"[a-zA-Z0-9._-]{0,200}", "at most 200 of the characters a-z A-Z 0-9 . _ -")
 TIME = whole_number(1, 2_147_483_647)
 
@@ -42,7 +46,9 @@ class ConnectorSettings(NamedSettings):
     reads_records: ClassVar[bool] = False
     """True for a sink: its converters read records."""
 
-    name: str = dataclasses.field(metadata={"setting": Setting(NAME, "Name of the connector; its offsets are stored under this name")})
+    name: str = dataclasses.field(
+        metadata={"setting": Setting(NAME, "Name of the connector; its offsets are stored under this name")}
+    )
     run_mode: str = setting(
         "once",
         choice("once", "continuous"),
@@ -132,7 +138,10 @@ class ConnectorSettings(NamedSettings):
         fixed_in_snapshot=True,
     )  # fmt: skip
     header_converter_config: Mapping[str, str] = setting(
-        {}, MAPPING, "Properties of header_converter, by their names in Kafka Connect without header.converter.", fixed_in_snapshot=True
+        {},
+        MAPPING,
+        "Properties of header_converter, by their names in Kafka Connect without header.converter.",
+        fixed_in_snapshot=True,
     )
     decimal_format: str = setting(
         "BASE64", choice("BASE64", "NUMERIC"),
@@ -148,9 +157,13 @@ class ConnectorSettings(NamedSettings):
     )  # fmt: skip
 
     # Ignite
-    ignite_addresses: tuple[str, ...] = setting(("127.0.0.1:10800",), TEXTS, "host:port of the nodes' client connectors")
+    ignite_addresses: tuple[str, ...] = setting(
+        ("127.0.0.1:10800",), TEXTS, "host:port of the nodes' client connectors"
+    )
     ignite_address_map: tuple[str, ...] = setting(
-        (), ADDRESS_MAP, "Where nodes behind NAT or forwarded ports are reached: announced=reachable pairs (docs/nat.md)"
+        (),
+        ADDRESS_MAP,
+        "Where nodes behind NAT or forwarded ports are reached: announced=reachable pairs (docs/nat.md)",
     )
     ignite_connect_timeout_ms: int = setting(5_000, TIME, "Timeout of a connection and its handshake, in milliseconds")
     ignite_request_timeout_ms: int = setting(60_000, TIME, "Timeout of a node's reply, in milliseconds")
@@ -161,10 +174,16 @@ class ConnectorSettings(NamedSettings):
     )  # fmt: skip
     ignite_tls_enabled: bool = setting(False, BOOLEAN, "Use TLS for connections to Ignite")
     ignite_tls_ca_file: str = setting(
-        "", LINE, "PEM file, or JKS or PKCS#12 store, of the trusted certificate authorities; empty: those of the system"
+        "",
+        LINE,
+        "PEM file, or JKS or PKCS#12 store, of the trusted certificate authorities; empty: those of the system",
     )
-    ignite_tls_cert_file: str = setting("", LINE, "PEM file of the client's certificate; or a JKS or PKCS#12 store with it and its key")
-    ignite_tls_key_file: str = setting("", LINE, "PEM file of the client's private key; empty: it is in ignite_tls_cert_file")
+    ignite_tls_cert_file: str = setting(
+        "", LINE, "PEM file of the client's certificate; or a JKS or PKCS#12 store with it and its key"
+    )
+    ignite_tls_key_file: str = setting(
+        "", LINE, "PEM file of the client's private key; empty: it is in ignite_tls_cert_file"
+    )
     ignite_tls_verify: bool = setting(True, BOOLEAN, "Verify the node's certificate")
     ignite_tls_check_hostname: bool = setting(True, BOOLEAN, "Require that the node's certificate names its host")
     ignite_cfg: str = setting(
@@ -234,9 +253,13 @@ class ConnectorSettings(NamedSettings):
         "Number of transactional ids and of partitions of the offsets topic; upper limit of concurrent tasks. Fixed for the connector's "
         "life. None: two per Spark core of its first run, from 4 to 64",
     )
-    tasks_max: int | None = setting(None, whole_number(1, optional=True), "Maximum number of Spark tasks; none: one per Spark core")
+    tasks_max: int | None = setting(
+        None, whole_number(1, optional=True), "Maximum number of Spark tasks; none: one per Spark core"
+    )
     transaction_timeout_ms: int = setting(
-        600_000, whole_number(1_000, 2_147_483_647), "Time after which the broker aborts an open transaction, in milliseconds"
+        600_000,
+        whole_number(1_000, 2_147_483_647),
+        "Time after which the broker aborts an open transaction, in milliseconds",
     )
     retry_timeout_ms: int = setting(
         300_000,
@@ -250,7 +273,9 @@ class ConnectorSettings(NamedSettings):
         "A removed snapshot id begins a new snapshot. The default, 100, holds a day of runs every quarter of an hour, and each start "
         "reads the ended snapshots",
     )  # fmt: skip
-    progress_interval_ms: int = setting(10_000, whole_number(100, 2_147_483_647), "Interval of progress reports, in milliseconds")
+    progress_interval_ms: int = setting(
+        10_000, whole_number(100, 2_147_483_647), "Interval of progress reports, in milliseconds"
+    )
 
     def check_together(self, found: Findings) -> None:
         """Check settings that depend on one another; a direction adds its own."""
@@ -269,10 +294,14 @@ class ConnectorSettings(NamedSettings):
         for name in _TLS_FILES:
             with found.check(name, "ignite_tls_enabled"):
                 if getattr(self, name) and not self.ignite_tls_enabled:
-                    raise self.wrong(name, "it has no effect without TLS", "Set ignite_tls_enabled to true, or leave it out")
+                    raise self.wrong(
+                        name, "it has no effect without TLS", "Set ignite_tls_enabled to true, or leave it out"
+                    )
         with found.check(*_TLS_FILES):
             if self.ignite_tls_key_file and not self.ignite_tls_cert_file:
-                raise self.wrong("ignite_tls_key_file", "it is a key without a certificate", "Set ignite_tls_cert_file too")
+                raise self.wrong(
+                    "ignite_tls_key_file", "it is a key without a certificate", "Set ignite_tls_cert_file too"
+                )
         with found.check("dead_letter_topic", "error_handling_policy", "conversion_error_policy"):
             policies = {self.error_handling_policy, self.conversion_policy}
             takes_one = DEAD_LETTER in policies or (STOP in policies and self.reads_records)
@@ -280,7 +309,9 @@ class ConnectorSettings(NamedSettings):
                 reason = f"error_handling_policy is {self.error_handling_policy}"
                 if self.conversion_error_policy:
                     reason += f" and conversion_error_policy is {self.conversion_error_policy}"
-                raise self.wrong("dead_letter_topic", reason, "Set both: policy DEAD_LETTER and the topic, or none of them")
+                raise self.wrong(
+                    "dead_letter_topic", reason, "Set both: policy DEAD_LETTER and the topic, or none of them"
+                )
             check_data_topic("dead_letter_topic", self.dead_letter_topic, self.internal_topic_prefix)
 
     def parsed_text(self, name: str, parse: Callable[[str], T]) -> T | None:
@@ -343,8 +374,11 @@ class ConnectorSettings(NamedSettings):
         :raises SettingsError: a property is unknown or has a wrong value.
         :raises NotAvailableYet: a value asks for what this version does not do.
         """
-        setting, name = f"{side}_converter_config", getattr(self, f"{side}_converter")
-        found = converters.parse_properties(setting, name, getattr(self, setting), self.origin.get(setting), sink=self.reads_records)
+        setting = f"{side}_converter_config"
+        name = getattr(self, f"{side}_converter")
+        found = converters.parse_properties(
+            setting, name, getattr(self, setting), self.origin.get(setting), sink=self.reads_records
+        )
         if "decimal.format" in found:
             found["decimal.format"] = found["decimal.format"] or self.decimal_format
         return found

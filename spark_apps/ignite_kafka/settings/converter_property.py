@@ -14,7 +14,8 @@ class Property:
 
     :param default: its value where it is not given, canonical.
     :param ignored: why it has no effect; empty where it has one.
-    :param refused: values that are refused because nothing here does what they ask for; None: every value but the default.
+    :param refused: values that are refused because nothing here does what they ask for; None: every value but the
+        default.
     :param remedy: what to do instead of a refused value; empty: the allowed values are named.
     :param of_sinks: values that a source refuses: they say how records are read.
     """

@@ -1,6 +1,7 @@
 """Converters of keys and values, by our names and by Kafka Connect's classes, and the properties that each takes.
 
-A property has its name in Kafka Connect, without the prefix ``key.converter.`` or ``value.converter.``: a file of Connect loads as it is.
+A property has its name in Kafka Connect, without the prefix ``key.converter.`` or ``value.converter.``: a file of
+Connect loads as it is.
 """
 
 from __future__ import annotations
@@ -18,7 +19,12 @@ from .fields import BOOLEAN, TEXT, SettingType, choice, whole_number
 from .secrets import is_secret
 from .suggestions import did_you_mean
 
-JSON, IGNITE_BINARY, AVRO, JSON_SCHEMA, STRING, BYTES = "json", "ignite-binary", "avro", "json-schema", "string", "bytes"
+JSON = "json"
+IGNITE_BINARY = "ignite-binary"
+AVRO = "avro"
+JSON_SCHEMA = "json-schema"
+STRING = "string"
+BYTES = "bytes"
 PRIMITIVES = ("boolean", "short", "integer", "long", "float", "double")
 SIMPLE = "simple"
 HEADER_NAMES = (SIMPLE, JSON, STRING, BYTES)
@@ -53,7 +59,9 @@ _NO_PROTOBUF = "Protobuf is not available in this version; avro and json-schema 
 CONVERTER = choice(
     *NAMES,
     aliases=CLASSES,
-    absent=dict.fromkeys(("protobuf", "ProtobufConverter", "io.confluent.connect.protobuf.ProtobufConverter"), _NO_PROTOBUF),
+    absent=dict.fromkeys(
+        ("protobuf", "ProtobufConverter", "io.confluent.connect.protobuf.ProtobufConverter"), _NO_PROTOBUF
+    ),
 )
 """Type of a setting that names a converter of keys or values."""
 HEADER_CLASSES: Mapping[str, str] = MappingProxyType(
@@ -65,7 +73,11 @@ HEADER_CLASSES: Mapping[str, str] = MappingProxyType(
 
 def missing_converters(given: Mapping[str, Any]) -> list[str]:
     """The converters that a connector's file and its worker's do not have, of those without a default in Kafka Connect."""
-    return [f"{side}.converter" for side in ("key", "value") if not {f"{side}.converter", f"{side}_converter"} & given.keys()]
+    return [
+        f"{side}.converter"
+        for side in ("key", "value")
+        if not {f"{side}.converter", f"{side}_converter"} & given.keys()
+    ]
 
 
 _DECIMAL_FORMAT = Property(
@@ -85,7 +97,11 @@ def _schema(value: object) -> str:
 
 _SCHEMA = SettingType("string", 'a schema of Kafka Connect as JSON, such as {"type":"string","optional":true}', _schema)
 
-_SIDE = {"converter.type": Property(TEXT, "", "Side of the records", ignored="it follows from the setting that names the converter")}
+_SIDE = {
+    "converter.type": Property(
+        TEXT, "", "Side of the records", ignored="it follows from the setting that names the converter"
+    )
+}
 PROPERTIES: Mapping[str, Mapping[str, Property]] = MappingProxyType(
     {
         JSON: {
@@ -103,7 +119,9 @@ PROPERTIES: Mapping[str, Mapping[str, Property]] = MappingProxyType(
                 BOOLEAN, True, "Whether a null in a field with a default is the default, with schemas.enable"
             ),
             "schema.content": Property(
-                _SCHEMA, "", "Schema of all records that a sink reads, as JSON, with schemas.enable=true: they are payloads alone"
+                _SCHEMA,
+                "",
+                "Schema of all records that a sink reads, as JSON, with schemas.enable=true: they are payloads alone",
             ),
         },
         IGNITE_BINARY: {},
@@ -148,11 +166,18 @@ def parse_properties(
         if name not in known and registry_properties.URL in known and (reason := registry_properties.unsupported(name)):
             raise SettingsError(reason, setting=f"{setting}.{name}", set_in=set_in)
         if name not in known:
-            hint = did_you_mean(name, known) or f"Converter {converter} has: {', '.join(sorted(known)) or 'no properties'}."
-            raise SettingsError(f"converter {converter} has no such property", hint, setting=f"{setting}.{name}", set_in=set_in)
+            hint = (
+                did_you_mean(name, known)
+                or f"Converter {converter} has: {', '.join(sorted(known)) or 'no properties'}."
+            )
+            raise SettingsError(
+                f"converter {converter} has no such property", hint, setting=f"{setting}.{name}", set_in=set_in
+            )
         values[name] = parse_property(f"{setting}.{name}", known[name], text, set_in)
         if not sink and values[name] in known[name].of_sinks:
-            raise SettingsError(f"{text} is a value for sinks: a source writes one form", setting=f"{setting}.{name}", set_in=set_in)
+            raise SettingsError(
+                f"{text} is a value for sinks: a source writes one form", setting=f"{setting}.{name}", set_in=set_in
+            )
     return values
 
 
@@ -162,7 +187,9 @@ def parse_property(setting: str, known: Property, text: str, set_in: str | None 
         value = known.type.parse(text)
     except ValueError as error:
         shown = text if known.type.shown else None
-        raise SettingsError(f"{error}", setting=setting, value=shown, allowed=known.type.allowed, set_in=set_in) from error
+        raise SettingsError(
+            f"{error}", setting=setting, value=shown, allowed=known.type.allowed, set_in=set_in
+        ) from error
     if known.refuses(value):
         remedy = known.remedy or f"Allowed: {known.type.allowed}"
         shown = setting if known.refused is None else f"{setting} {text}"  # any text could be a secret

@@ -1,7 +1,7 @@
 """Types of settings: one parser per type, for texts of a `.properties` file and for JSON values.
 
-A parser returns the canonical value and is idempotent, so that it both reads a setting and checks one that is already built. It raises
-ValueError; the caller adds the setting's name, the allowed values and the origin.
+A parser returns the canonical value and is idempotent, so that it both reads a setting and checks one that is already
+built. It raises ValueError; the caller adds the setting's name, the allowed values and the origin.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class Setting:
     :param unsupported: values that this version refuses; None: every value but the default.
     :param instead: what to do instead of giving an unsupported value; empty: leave the setting at its default.
     :param no_effect_because: why a value other than the default has no effect; empty where it has one.
-    :param fixed_in_snapshot: whether it decides which records are sent or what they contain: it cannot change under one snapshot id.
+    :param fixed_in_snapshot: whether it decides which records are sent or what they contain: it cannot change under one
+        snapshot id.
     :param overridable: whether it may differ between caches or topics, see setting `overrides`.
     """
 
@@ -186,7 +187,11 @@ BOOLEAN = SettingType("boolean", "true or false", _boolean)
 TEXTS = SettingType("list", "a list of texts, or one text with commas between", _texts)
 MAPPING = SettingType("mapping", "a mapping of names to texts", _mapping, shown=False)
 RULES = SettingType(
-    "mapping", "a mapping of regular expressions to replacements, in order; as a text: JSON", _rules, shown=False, ordered=True
+    "mapping",
+    "a mapping of regular expressions to replacements, in order; as a text: JSON",
+    _rules,
+    shown=False,
+    ordered=True,
 )
 
 
@@ -202,10 +207,14 @@ def text_like(pattern: str, allowed: str) -> SettingType:
     return SettingType("string", allowed, parse, schema={"pattern": f"^(?:{pattern})$"})
 
 
-def whole_number(low: int, high: int | None = None, *, besides: int | None = None, optional: bool = False) -> SettingType:
+def whole_number(
+    low: int, high: int | None = None, *, besides: int | None = None, optional: bool = False
+) -> SettingType:
     """A whole number from ``low`` to ``high``, or the value ``besides``, or None if ``optional``."""
     span = f"from {low}" + ("" if high is None else f" to {high}")
-    allowed = f"a whole number {span}" + ("" if besides is None else f", or {besides}") + (", or none" if optional else "")
+    allowed = (
+        f"a whole number {span}" + ("" if besides is None else f", or {besides}") + (", or none" if optional else "")
+    )
 
     def parse(value: object) -> int | None:
         if optional and value is None:
@@ -218,12 +227,18 @@ def whole_number(low: int, high: int | None = None, *, besides: int | None = Non
     limits = {"minimum": low} | ({} if high is None else {"maximum": high})
     types = ["integer", "null"] if optional else ["integer"]
     return SettingType(
-        "int", allowed, parse, schema={"type": types, **({"anyOf": [limits, {"const": besides}]} if besides is not None else limits)}
+        "int",
+        allowed,
+        parse,
+        schema={"type": types, **({"anyOf": [limits, {"const": besides}]} if besides is not None else limits)},
     )
 
 
 def choice(
-    *values: str, aliases: Mapping[str, str] | None = None, any_case: bool = False, absent: Mapping[str, str] | None = None
+    *values: str,
+    aliases: Mapping[str, str] | None = None,
+    any_case: bool = False,
+    absent: Mapping[str, str] | None = None,
 ) -> SettingType:
     """One of several texts, or an alias of one.
 

@@ -15,7 +15,8 @@ PROVIDED = ", by a config provider"
 def concealed(error: IgniteKafkaError) -> IgniteKafkaError:
     """The error without values of config providers.
 
-    One about such a value says only where the value is: its reason may show parts of the value. In another one known values are hidden.
+    One about such a value says only where the value is: its reason may show parts of the value. In another one known
+    values are hidden.
     """
     if error.findings:
         return _joined([concealed(one) for one in error.findings])
@@ -28,7 +29,9 @@ def concealed(error: IgniteKafkaError) -> IgniteKafkaError:
     if not hidden_values():
         return error
     shown = {name: without_hidden(value) if isinstance(value, str) else value for name, value in where.items()}
-    return type(error)(without_hidden(error.what), without_hidden(error.remedy), **shown)  # without the cause, which has the value
+    return type(error)(
+        without_hidden(error.what), without_hidden(error.remedy), **shown
+    )  # without the cause, which has the value
 
 
 class Findings:
@@ -45,7 +48,8 @@ class Findings:
     def check(self, *names: str) -> Iterator[None]:
         """Run one check and keep its error.
 
-        :param names: settings that it compares. If one of them is wrong already, the error follows from that and is dropped.
+        :param names: settings that it compares. If one of them is wrong already, the error follows from that and is
+            dropped.
         """
         try:
             yield

@@ -1,8 +1,9 @@
 """What becomes of the keys of Kafka Connect's files: the tables of keys that are ignored, changed or refused, each with its reason.
 
-A key that no table has is honoured: it is a setting (:mod:`.connect.names`) or a property of librdkafka (:mod:`.client_properties`).
-Keys are refused only where both obeying and ignoring them would lose or damage data, or where no connection could be made. Sources: the
-definitions in Kafka 4.3; ``tests/migration/config_keys.txt`` lists them, and a test fails for a key without a verdict.
+A key that no table has is honoured: it is a setting (:mod:`.connect.names`) or a property of librdkafka
+(:mod:`.client_properties`). Keys are refused only where both obeying and ignoring them would lose or damage data, or
+where no connection could be made. Sources: the definitions in Kafka 4.3; ``tests/migration/config_keys.txt`` lists
+them, and a test fails for a key without a verdict.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 _WORKER = "it configures a worker of Kafka Connect, which this connector does not have"
-_WORKER_CLIENTS = "it configures the worker's own clients; keys of the connectors' clients have the prefixes producer. and consumer."
+_WORKER_CLIENTS = (
+    "it configures the worker's own clients; keys of the connectors' clients have the prefixes producer. and consumer."
+)
 _METRICS = "metrics come from librdkafka, and are reported in events and run records"
 _JAVA = "it names a Java class, which Python cannot load"
 _BYTES = "the converters serialize and deserialize records"
@@ -154,7 +157,9 @@ CLIENT_IGNORED_BEGINNINGS: Mapping[str, str] = {"confluent.": "it configures an 
 CLIENT_CHANGED: Mapping[str, Change] = {
     "acks": Change(("all", "-1"), "it is changed to all: other values can lose records"),
     "enable.idempotence": Change(("true",), "it is changed to true: false can duplicate records"),
-    "enable.auto.commit": Change(("false",), "it is changed to false: offsets are committed after their records are stored"),
+    "enable.auto.commit": Change(
+        ("false",), "it is changed to false: offsets are committed after their records are stored"
+    ),
 }
 
 CLIENT_REFUSED: Mapping[str, Refusal] = {

@@ -50,7 +50,8 @@ CONNECT_NAMES_OF_SINK: Mapping[str, str] = {
     "consumer.override.auto.offset.reset": "auto_offset_reset",
     "consumer.auto.offset.reset": "auto_offset_reset",
 }
-TOLERANCE, TOLERATED = "errors.tolerance", "conversion_error_policy"  # its values are others
+TOLERANCE = "errors.tolerance"  # its values are others
+TOLERATED = "conversion_error_policy"
 _OURS = {**CONNECT_NAMES, **CONNECT_NAMES_OF_SOURCE, **CONNECT_NAMES_OF_SINK, TOLERANCE: TOLERATED}
 
 
@@ -64,7 +65,9 @@ def spelling(name: str, known: Container[str]) -> str:
     for kind, setting in CONFIGS.items():
         if name.startswith(f"{kind}."):
             alias, _, item = name.removeprefix(f"{kind}.").partition(".")
-            return f"Write {_written(setting, {alias: {item or 'type': '…'}})}: a property has no setting of its own here"
+            return (
+                f"Write {_written(setting, {alias: {item or 'type': '…'}})}: a property has no setting of its own here"
+            )
     for beginning, setting in MAPPINGS.items():
         if name.startswith(beginning) and setting in known:
             return f"Write {_written(setting, {name.removeprefix(beginning): '…'})}: an item has no setting of its own here"

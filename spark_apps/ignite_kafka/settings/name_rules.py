@@ -1,8 +1,9 @@
 r"""Names by rules: a regular expression of a whole name, and a replacement that makes the new name.
 
-Expressions have Java's syntax (:mod:`~ignite_kafka.java.patterns`), replacements that of ``java.util.regex.Matcher``: ``$1`` and
-``${name}`` are the texts of groups, ``\`` escapes the next character. The groups are those of the match of the whole name, as in
-``matches()`` followed by ``appendReplacement``. Source: ``Matcher.appendExpandedReplacement``, Java 17.
+Expressions have Java's syntax (:mod:`~ignite_kafka.java.patterns`), replacements that of ``java.util.regex.Matcher``:
+``$1`` and ``${name}`` are the texts of groups, ``\`` escapes the next character. The groups are those of the match of
+the whole name, as in ``matches()`` followed by ``appendReplacement``. Source: ``Matcher.appendExpandedReplacement``,
+Java 17.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ def new_name(name: str, setting: str, rules: Mapping[str, str]) -> NamedBy | Non
         groups = groups_of(name, pattern) if matches_whole(name, pattern) else None  # whether it matches is remembered
         if groups is not None:
             parts = replacement_parts(pattern, replacement)
-            return NamedBy("".join((groups[part] or "") if isinstance(part, int) else part for part in parts), f"{setting} {pattern!r}")
+            return NamedBy(
+                "".join((groups[part] or "") if isinstance(part, int) else part for part in parts),
+                f"{setting} {pattern!r}",
+            )
     return None
 
 
@@ -50,7 +54,8 @@ def replacement_parts(pattern: str, replacement: str) -> tuple[str | int, ...]:
     parts: list[str | int] = []
     at = 0
     while at < len(replacement):
-        character, at = replacement[at], at + 1
+        character = replacement[at]
+        at = at + 1
         if character == "\\":
             if at == len(replacement):
                 raise ValueError("it ends with a backslash, which escapes the next character")
@@ -80,9 +85,11 @@ def _group(replacement: str, at: int, numbers: Mapping[str, int], count: int) ->
         return numbers[named[1]], named.end()
     if replacement[at : at + 1] not in tuple(_DIGITS):
         raise ValueError("a $ is followed by neither a number nor {name}; \\$ is a dollar sign")
-    group, at = int(replacement[at]), at + 1
+    group = int(replacement[at])
+    at = at + 1
     if group > count:
         raise ValueError(f"it refers to group {group}, and the expression has {count or 'none'}")
     while replacement[at : at + 1] in tuple(_DIGITS) and group * 10 + int(replacement[at]) <= count:
-        group, at = group * 10 + int(replacement[at]), at + 1
+        group = group * 10 + int(replacement[at])
+        at = at + 1
     return group, at

@@ -27,7 +27,9 @@ S = TypeVar("S", bound="NamedSettings")
 
 def _overrides(value: object) -> dict[str, dict[str, Any]]:
     value = json_object(value)
-    if not isinstance(value, Mapping) or not all(isinstance(name, str) and isinstance(given, Mapping) for name, given in value.items()):
+    if not isinstance(value, Mapping) or not all(
+        isinstance(name, str) and isinstance(given, Mapping) for name, given in value.items()
+    ):
         raise ValueError("it is not a mapping of regular expressions to mappings of settings")
     return {
         refuse_in_line(name): {key: list(item) if isinstance(item, tuple) else item for key, item in given.items()}
@@ -120,7 +122,9 @@ class NamedSettings(Settings):
         try:
             java_patterns.check_pattern(pattern)
         except ValueError as error:
-            raise self.wrong(name, f"it holds no regular expression: {error}", java_patterns.pattern_remedy(pattern)) from error
+            raise self.wrong(
+                name, f"it holds no regular expression: {error}", java_patterns.pattern_remedy(pattern)
+            ) from error
 
     def check_names(self, found: Findings, name: str, form: str, allowed: str) -> None:
         """Check the rules of a setting that names topics or caches.
@@ -135,9 +139,13 @@ class NamedSettings(Settings):
                     parts = replacement_parts(pattern, replacement)
                 except ValueError as error:
                     remedy = "$1 and ${name} are the texts of groups, $0 is the whole name, and a backslash escapes the next character"
-                    raise self.wrong(name, f"the replacement {replacement!r} of {pattern!r}: {error}", remedy) from error
+                    raise self.wrong(
+                        name, f"the replacement {replacement!r} of {pattern!r}: {error}", remedy
+                    ) from error
                 if not parts or not all(re.fullmatch(form, part) for part in parts if isinstance(part, str)):
-                    raise self.wrong(name, f"the replacement {replacement!r} of {pattern!r} makes no name", f"Allowed: {allowed}")
+                    raise self.wrong(
+                        name, f"the replacement {replacement!r} of {pattern!r} makes no name", f"Allowed: {allowed}"
+                    )
 
     def named_by(self, name: str, of: str) -> NamedBy | None:
         """The name of a cache or topic by the rules of a setting; None: no expression matches.
@@ -172,8 +180,13 @@ def values_of(settings: NamedSettings, pattern: str) -> dict[str, Any]:
             continue
         settings.refuse_secret(name, place)
         if name not in known:
-            hint = did_you_mean(name, {*known, settings.own_name}) or f"Allowed: {', '.join(sorted({*known, settings.own_name}))}"
-            what = "it cannot differ between caches or topics" if name in settings.known() else "there is no such setting"
+            hint = (
+                did_you_mean(name, {*known, settings.own_name})
+                or f"Allowed: {', '.join(sorted({*known, settings.own_name}))}"
+            )
+            what = (
+                "it cannot differ between caches or topics" if name in settings.known() else "there is no such setting"
+            )
             raise SettingsError(what, hint, setting=name, set_in=place)
         values[name] = settings.parsed(name, value, {name: place})
     for side in ("key", "value"):  # properties belong to their converter

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 class Permissions:
     """Permissions of a process. No setting grants one.
 
-    :param kafka_options: allowed Kafka properties that act on the host, each ``name=value``; see :mod:`.client_properties`.
-    :param insecure_connections: whether credentials may be sent over connections that are not protected; see :mod:`.transport_security`.
+    :param kafka_options: allowed Kafka properties that act on the host, each ``name=value``; see
+        :mod:`.client_properties`.
+    :param insecure_connections: whether credentials may be sent over connections that are not protected; see
+        :mod:`.transport_security`.
     """
 
     kafka_options: tuple[str, ...] = ()

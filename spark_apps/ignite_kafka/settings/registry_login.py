@@ -1,8 +1,8 @@
 """The address of a schema registry that gets a login comes from where the login comes from, and never from settings.
 
-Whoever writes settings chooses what is copied, not where credentials go. The client of a registry sends its login to the URL, through the
-proxy and to the token issuer that its properties name, and trusts the authorities that they name. So beside a login these properties are
-read from the Airflow connection or from the secrets file alone.
+Whoever writes settings chooses what is copied, not where credentials go. The client of a registry sends its login to
+the URL, through the proxy and to the token issuer that its properties name, and trusts the authorities that they name.
+So beside a login these properties are read from the Airflow connection or from the secrets file alone.
 """
 
 from __future__ import annotations
@@ -45,13 +45,18 @@ def check_registry(settings: ConnectorSettings, secrets: Secrets) -> None:
         for side in ("key", "value"):
             if uses_registry(getattr(one, f"{side}_converter")):
                 setting = f"{side}_converter_config"
-                refuse_addresses(one.converter_properties(side), secrets.registry_of(side), setting, one.origin.get(setting))
+                refuse_addresses(
+                    one.converter_properties(side), secrets.registry_of(side), setting, one.origin.get(setting)
+                )
 
 
-def refuse_addresses(properties: Mapping[str, Any], secrets: Mapping[str, str], setting: str, set_in: str | None = None) -> None:
+def refuse_addresses(
+    properties: Mapping[str, Any], secrets: Mapping[str, str], setting: str, set_in: str | None = None
+) -> None:
     """Refuse settings that choose where a login is sent, or which one.
 
-    :param properties: canonical values of every property of the converter, from settings or from options of a data source.
+    :param properties: canonical values of every property of the converter, from settings or from options of a data
+        source.
     :param secrets: properties of the Airflow connection or the secrets file, by canonical names.
     :param setting: the setting or option that holds ``properties``, for the message.
     :param set_in: where it was set, for the message.
@@ -61,5 +66,7 @@ def refuse_addresses(properties: Mapping[str, Any], secrets: Mapping[str, str], 
     chosen = {name: properties[name] for name in (names.USER_INFO_SOURCE, names.TOKEN_SOURCE)}
     if not given or not (has_login(secrets) or has_login({**chosen, **secrets})):
         return
-    what = f"{' and '.join(given)} would decide where the login of the schema registry is sent, and no setting may do that"
+    what = (
+        f"{' and '.join(given)} would decide where the login of the schema registry is sent, and no setting may do that"
+    )
     raise SettingsError(what, REMEDY, setting=f"{setting}.{given[0]}", set_in=set_in)

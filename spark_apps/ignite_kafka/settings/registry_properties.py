@@ -1,7 +1,7 @@
 """Properties of a converter that concern the schema registry, by the names in Confluent's converters.
 
-Source: ``AbstractKafkaSchemaSerDeConfig`` and ``SchemaRegistryClientConfig`` of Confluent's Schema Registry, 7.9. A property of the client
-may have the prefix ``schema.registry.``.
+Source: ``AbstractKafkaSchemaSerDeConfig`` and ``SchemaRegistryClientConfig`` of Confluent's Schema Registry, 7.9. A
+property of the client may have the prefix ``schema.registry.``.
 """
 
 from __future__ import annotations
@@ -16,11 +16,17 @@ from .converter_property import Property
 from .fields import BOOLEAN, LINE, TEXT, SettingType, choice, text_like, whole_number
 
 PREFIX = "schema.registry."
-URL, USER_INFO, USER_INFO_SOURCE = "schema.registry.url", "basic.auth.user.info", "basic.auth.credentials.source"
-TOKEN, TOKEN_SOURCE, CLIENT_SECRET = "bearer.auth.token", "bearer.auth.credentials.source", "bearer.auth.client.secret"
+URL = "schema.registry.url"
+USER_INFO = "basic.auth.user.info"
+USER_INFO_SOURCE = "basic.auth.credentials.source"
+TOKEN = "bearer.auth.token"
+TOKEN_SOURCE = "bearer.auth.credentials.source"
+CLIENT_SECRET = "bearer.auth.client.secret"
 ISSUER_URL = "bearer.auth.issuer.endpoint.url"
-KEY_PASSWORD, STORE_PASSWORD = "schema.registry.ssl.key.password", "schema.registry.ssl.keystore.password"
-TRUST_PASSWORD, KEY_TEXT = "schema.registry.ssl.truststore.password", "schema.registry.ssl.keystore.key"
+KEY_PASSWORD = "schema.registry.ssl.key.password"
+STORE_PASSWORD = "schema.registry.ssl.keystore.password"
+TRUST_PASSWORD = "schema.registry.ssl.truststore.password"
+KEY_TEXT = "schema.registry.ssl.keystore.key"
 SECRETS = (USER_INFO, TOKEN, CLIENT_SECRET, KEY_PASSWORD, STORE_PASSWORD, TRUST_PASSWORD)
 """Properties that no setting may hold: they are in the part ``registry`` of the secrets file."""
 ADDRESSES = frozenset(
@@ -35,7 +41,8 @@ ADDRESSES = frozenset(
 """Properties that decide which login is sent, to which address, and how that address is verified. Not in settings beside a login, see
 :mod:`.registry_login`."""
 
-_CLASSES, _CONTEXTS = "io.confluent.kafka.serializers.subject.", "io.confluent.kafka.serializers.context."
+_CLASSES = "io.confluent.kafka.serializers.subject."
+_CONTEXTS = "io.confluent.kafka.serializers.context."
 _STRATEGIES = ("TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy")
 _NUMBER = whole_number(0, 2_147_483_647)
 _TTL = whole_number(0, 2_147_483_647, besides=-1)
@@ -82,22 +89,36 @@ _HOST = text_like(r"[A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\]", "a host's name or addre
 _METADATA = SettingType("mapping", "name=value with commas between, or a JSON object of texts", _metadata)
 
 _SCHEMAS: Mapping[str, Property] = {
-    URL: Property(_URLS, (), "URLs of the registry's nodes; the next is used when one does not answer. Or in the secrets file"),
-    "auto.register.schemas": Property(BOOLEAN, True, "Register the schemas of keys and values; false: they must be registered"),
+    URL: Property(
+        _URLS, (), "URLs of the registry's nodes; the next is used when one does not answer. Or in the secrets file"
+    ),
+    "auto.register.schemas": Property(
+        BOOLEAN, True, "Register the schemas of keys and values; false: they must be registered"
+    ),
     "use.latest.version": Property(
-        BOOLEAN, False, "Without auto.register.schemas: write with the latest schema of the subject instead of the entries' own"
+        BOOLEAN,
+        False,
+        "Without auto.register.schemas: write with the latest schema of the subject instead of the entries' own",
     ),
     "use.latest.with.metadata": Property(
-        _METADATA, {}, "Without auto.register.schemas: write with the latest schema of the subject that has these metadata"
+        _METADATA,
+        {},
+        "Without auto.register.schemas: write with the latest schema of the subject that has these metadata",
     ),
     "use.schema.id": Property(
-        whole_number(0, 2_147_483_647, besides=-1), -1, "Without auto.register.schemas: write with the schema of this id; -1: not"
+        whole_number(0, 2_147_483_647, besides=-1),
+        -1,
+        "Without auto.register.schemas: write with the schema of this id; -1: not",
     ),
     "latest.compatibility.strict": Property(
-        BOOLEAN, True, "Refuse entries whose schema the latest one cannot read, for use.latest.version and use.latest.with.metadata"
+        BOOLEAN,
+        True,
+        "Refuse entries whose schema the latest one cannot read, for use.latest.version and use.latest.with.metadata",
     ),
     "id.compatibility.strict": Property(BOOLEAN, True, "Refuse entries whose schema that of use.schema.id cannot read"),
-    "normalize.schemas": Property(BOOLEAN, False, "Have the registry compare schemas in a normal form, where order and spelling vary"),
+    "normalize.schemas": Property(
+        BOOLEAN, False, "Have the registry compare schemas in a normal form, where order and spelling vary"
+    ),
     "key.subject.name.strategy": Property(_STRATEGY, _STRATEGIES[0], "How the subject of a key's schema is named"),
     "value.subject.name.strategy": Property(_STRATEGY, _STRATEGIES[0], "How the subject of a value's schema is named"),
     "context.name.strategy": Property(
@@ -106,23 +127,42 @@ _SCHEMAS: Mapping[str, Property] = {
         "How the context of a subject is named: no context",
     ),
     "max.schemas.per.subject": Property(
-        whole_number(1, 10_000_000), 1_000, "Maximum number of schemas, and of ids, that a process keeps; the oldest unused is dropped"
+        whole_number(1, 10_000_000),
+        1_000,
+        "Maximum number of schemas, and of ids, that a process keeps; the oldest unused is dropped",
     ),
-    "latest.cache.ttl.sec": Property(_TTL, -1, "Seconds for which the latest schema of a subject is kept; -1: for the life of the process"),
+    "latest.cache.ttl.sec": Property(
+        _TTL, -1, "Seconds for which the latest schema of a subject is kept; -1: for the life of the process"
+    ),
     "latest.cache.size": Property(
-        _NUMBER, 1_000, "Maximum number of latest schemas kept", ignored="max.schemas.per.subject bounds every schema kept"
+        _NUMBER,
+        1_000,
+        "Maximum number of latest schemas kept",
+        ignored="max.schemas.per.subject bounds every schema kept",
     ),
     "propagate.schema.tags": Property(
         BOOLEAN, False, "Copy Connect's tags into the schema", refused=None, remedy="Set the tags in the registry"
     ),
     "enable.headers": Property(
-        BOOLEAN, False, "Write ids into headers", refused=None, remedy="Leave it out: the id is the first five bytes of keys and values"
+        BOOLEAN,
+        False,
+        "Write ids into headers",
+        refused=None,
+        remedy="Leave it out: the id is the first five bytes of keys and values",
     ),
     "schema.format": Property(
-        LINE, "", "Form in which the registry gives schemas", refused=None, remedy="Leave it out: schemas are read as they were registered"
+        LINE,
+        "",
+        "Form in which the registry gives schemas",
+        refused=None,
+        remedy="Leave it out: schemas are read as they were registered",
     ),
-    "schema.reflection": Property(BOOLEAN, False, "Schemas of Java classes", ignored="no Java object is written or read"),
-    "rule.service.loader.enable": Property(BOOLEAN, True, "Load rules from the class path", ignored="rules of the registry are Java code"),
+    "schema.reflection": Property(
+        BOOLEAN, False, "Schemas of Java classes", ignored="no Java object is written or read"
+    ),
+    "rule.service.loader.enable": Property(
+        BOOLEAN, True, "Load rules from the class path", ignored="rules of the registry are Java code"
+    ),
     **{
         f"missing.{name}": Property(_TTL, -1, "Cache of what is missing", ignored="what is missing is asked again")
         for name in ("id.cache.ttl.sec", "version.cache.ttl.sec", "schema.cache.ttl.sec", "cache.size")
@@ -146,21 +186,37 @@ _CLIENT: Mapping[str, Property] = {
     ISSUER_URL: Property(LINE, "", "URL of the OAuth issuer's token endpoint"),
     "bearer.auth.client.id": Property(LINE, "", "Client id at the OAuth issuer"),
     "bearer.auth.scope": Property(LINE, "", "Scope asked for at the OAuth issuer"),
-    "bearer.auth.logical.cluster": Property(LINE, "", "Logical cluster in Confluent Cloud, sent as the header target-sr-cluster"),
+    "bearer.auth.logical.cluster": Property(
+        LINE, "", "Logical cluster in Confluent Cloud, sent as the header target-sr-cluster"
+    ),
     "bearer.auth.identity.pool.id": Property(LINE, "", "Identity pool in Confluent Cloud"),
     "bearer.auth.cache.expiry.buffer.seconds": Property(
-        _NUMBER, 300, "Time before its end at which a token is renewed", ignored="a token is renewed after four fifths of its life"
+        _NUMBER,
+        300,
+        "Time before its end at which a token is renewed",
+        ignored="a token is renewed after four fifths of its life",
     ),
-    "bearer.auth.scope.claim.name": Property(LINE, "scope", "Claim of the token", ignored="the registry reads the token"),
+    "bearer.auth.scope.claim.name": Property(
+        LINE, "scope", "Claim of the token", ignored="the registry reads the token"
+    ),
     "bearer.auth.sub.claim.name": Property(LINE, "sub", "Claim of the token", ignored="the registry reads the token"),
     "bearer.auth.custom.provider.class": Property(
-        LINE, "", "Class that gives tokens", refused=None, remedy="A class of Java cannot be loaded: use STATIC_TOKEN or OAUTHBEARER"
+        LINE,
+        "",
+        "Class that gives tokens",
+        refused=None,
+        remedy="A class of Java cannot be loaded: use STATIC_TOKEN or OAUTHBEARER",
     ),
     "proxy.host": Property(_HOST, "", "Host of an HTTP proxy in front of the registry"),
     "proxy.port": Property(whole_number(-1, 65_535), -1, "Port of the HTTP proxy"),
-    "http.connect.timeout.ms": Property(whole_number(1, 2_147_483_647), 60_000, "Timeout of a connection, in milliseconds"),
+    "http.connect.timeout.ms": Property(
+        whole_number(1, 2_147_483_647), 60_000, "Timeout of a connection, in milliseconds"
+    ),
     "http.read.timeout.ms": Property(whole_number(1, 2_147_483_647), 60_000, "Timeout of an answer, in milliseconds"),
-    **{name: Property(_NUMBER, None, "Retries", ignored=_RETRIES) for name in ("max.retries", "retries.wait.ms", "retries.max.wait.ms")},
+    **{
+        name: Property(_NUMBER, None, "Retries", ignored=_RETRIES)
+        for name in ("max.retries", "retries.wait.ms", "retries.max.wait.ms")
+    },
     "url.randomize": Property(BOOLEAN, False, "Begin with any of the URLs", ignored="the URLs are used in their order"),
 }
 _TLS_TEXTS = (
@@ -171,16 +227,24 @@ _TLS: Mapping[str, Property] = {
     "ssl.truststore.location": Property(
         LINE, "", "File of the trusted certificate authorities: PEM, JKS or PKCS#12; empty: those of Python's certifi"
     ),
-    "ssl.keystore.location": Property(LINE, "", "File of the client's certificate and private key: PEM, JKS or PKCS#12"),
+    "ssl.keystore.location": Property(
+        LINE, "", "File of the client's certificate and private key: PEM, JKS or PKCS#12"
+    ),
     **{
-        f"ssl.{store}.type": Property(choice("JKS", "PKCS12", "PEM"), "", "Form of the store; empty: what the file itself shows")
+        f"ssl.{store}.type": Property(
+            choice("JKS", "PKCS12", "PEM"), "", "Form of the store; empty: what the file itself shows"
+        )
         for store in ("truststore", "keystore")
     },
     "ssl.truststore.certificates": Property(TEXT, "", "Trusted certificates as PEM text, instead of a file"),
     "ssl.keystore.certificate.chain": Property(TEXT, "", "The client's certificates as PEM text, instead of a file"),
     "ssl.keystore.key": Property(TEXT, "", "The client's private key as PEM text; in the secrets file"),
     "ssl.endpoint.identification.algorithm": Property(
-        choice("https", ""), "https", "Check that the certificate names the host", refused=("",), remedy="Use a certificate of its host"
+        choice("https", ""),
+        "https",
+        "Check that the certificate names the host",
+        refused=("",),
+        remedy="Use a certificate of its host",
     ),
     **{f"ssl.{name}": Property(LINE, "", "Choice of Java's TLS", ignored=_NOT_HERE) for name in _TLS_TEXTS},
 }

@@ -1,8 +1,8 @@
 """Secrets: separate from settings and plans, read from a file that only its owner can read.
 
-The file is JSON: ``{"ignite": {"username", "password", "key_password", …}, "kafka": {"sasl.password": …},
-"registry": {"basic.auth.user.info": …}}``; each part is optional. ``backlog_secret`` protects the capture of a data source; connectors
-keep theirs in Kafka (:mod:`~ignite_kafka.state.configs`).
+The file is JSON: ``{"ignite": {"username", "password", "key_password", …}, "kafka": {"sasl.password": …}, "registry":
+{"basic.auth.user.info": …}}``; each part is optional. ``backlog_secret`` protects the capture of a data source;
+connectors keep theirs in Kafka (:mod:`~ignite_kafka.state.configs`).
 """
 
 from __future__ import annotations
@@ -49,9 +49,10 @@ class Secrets:
     """Credentials, which no plan, log or command line may hold.
 
     :param kafka: by librdkafka's names, such as ``sasl.password``.
-    :param registry: properties of the schema registry by Confluent's names, also such as settings may hold; for one side with the prefix
-        ``key.converter.`` or ``value.converter.``.
-    :param insecure: whether they may be sent over connections that are not protected, see :class:`.permissions.Permissions`.
+    :param registry: properties of the schema registry by Confluent's names, also such as settings may hold; for one
+        side with the prefix ``key.converter.`` or ``value.converter.``.
+    :param insecure: whether they may be sent over connections that are not protected, see
+        :class:`.permissions.Permissions`.
     """
 
     ignite: IgniteCredentials = field(default_factory=IgniteCredentials)
@@ -60,14 +61,20 @@ class Secrets:
     insecure: bool = field(default=False, compare=False)
 
     def __repr__(self) -> str:
-        kafka, registry = dict.fromkeys(self.kafka, "***"), dict.fromkeys(self.registry, "***")
+        kafka = dict.fromkeys(self.kafka, "***")
+        registry = dict.fromkeys(self.registry, "***")
         return f"Secrets(ignite={self.ignite!r}, kafka={kafka!r}, registry={registry!r})"
 
     def registry_of(self, side: str) -> dict[str, str]:
         """Properties of the registry for keys or values, by their canonical names; one with a side's prefix wins."""
-        prefix, canonical = f"{side}.converter.", registry_properties.canonical
+        prefix = f"{side}.converter."
+        canonical = registry_properties.canonical
         common = {canonical(name): value for name, value in self.registry.items() if not name.startswith(_SIDES)}
-        own = {canonical(name.removeprefix(prefix)): value for name, value in self.registry.items() if name.startswith(prefix)}
+        own = {
+            canonical(name.removeprefix(prefix)): value
+            for name, value in self.registry.items()
+            if name.startswith(prefix)
+        }
         return common | own
 
 
@@ -85,7 +92,8 @@ def split_kafka(config: Mapping[str, str]) -> tuple[dict[str, str], dict[str, st
 def load(path: str | Path, permissions: Permissions = NONE) -> Secrets:
     """Read a secrets file.
 
-    :raises SettingsError: the file cannot be read, others can read it, or it has another form. The message never shows its content.
+    :raises SettingsError: the file cannot be read, others can read it, or it has another form. The message never shows
+        its content.
     """
     path = Path(path)
     try:
@@ -93,7 +101,9 @@ def load(path: str | Path, permissions: Permissions = NONE) -> Secrets:
             _check_access(path, os.fstat(file.fileno()))
             content = file.read()
     except OSError as error:
-        raise SettingsError(f"the secrets file cannot be read: {error.strerror}", "Check its path and owner", file=path) from error
+        raise SettingsError(
+            f"the secrets file cannot be read: {error.strerror}", "Check its path and owner", file=path
+        ) from error
     return from_json(content, path, permissions)
 
 
@@ -145,7 +155,8 @@ def restrict(path: str | Path) -> None:
 
 def _check_access(path: Path, found: os.stat_result) -> None:
     """Check owner and mode. A mounted file may have another owner and be readable by its group, but no file by all users."""
-    mode, mounted = stat.S_IMODE(found.st_mode), _is_mounted(path)
+    mode = stat.S_IMODE(found.st_mode)
+    mounted = _is_mounted(path)
     if mode & (0o007 if mounted else 0o077):
         raise SettingsError(
             f"others can read the secrets file (mode {mode:04o})",

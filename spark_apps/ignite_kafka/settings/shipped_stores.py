@@ -1,7 +1,7 @@
 """Key and trust stores as text, before a run is handed to Spark: then no executor needs the files, their passwords or ``cryptography``.
 
-Certificates travel with the settings, private keys with the secrets. Where a mounted secrets file holds the passwords nothing is converted
-here: each process reads the stores when it connects.
+Certificates travel with the settings, private keys with the secrets. Where a mounted secrets file holds the passwords
+nothing is converted here: each process reads the stores when it connects.
 """
 
 from __future__ import annotations
@@ -19,16 +19,18 @@ from .connector import ConnectorSettings
 from .secrets import Secrets, is_secret
 
 S = TypeVar("S", bound=ConnectorSettings)
-_TRUST, _KEYS = f"{names.PREFIX}ssl.truststore.", f"{names.PREFIX}ssl.keystore."
+_TRUST = f"{names.PREFIX}ssl.truststore."
+_KEYS = f"{names.PREFIX}ssl.keystore."
 
 
 def stores_as_text(settings: S, secrets: Secrets, of_connection: Collection[str] = ()) -> tuple[S, Secrets]:
     """Settings and secrets of a run with the content of stores in place of their paths; PEM files stay files.
 
-    A trust store of Ignite stays a file if there is no secret, because its text would be the only one that Spark has to protect.
+    A trust store of Ignite stays a file if there is no secret, because its text would be the only one that Spark has to
+    protect.
 
-    :param of_connection: names of the Kafka properties that the connection has. A store that ``kafka_config`` of the settings names is
-        not read: whoever writes settings must not have the worker send its files to Spark.
+    :param of_connection: names of the Kafka properties that the connection has. A store that ``kafka_config`` of the
+        settings names is not read: whoever writes settings must not have the worker send its files to Spark.
     :raises SettingsError: a store cannot be used.
     """
     settings, secrets = _ignite(settings, secrets)
@@ -55,15 +57,19 @@ def _ignite(settings: S, secrets: Secrets) -> tuple[S, Secrets]:
 def _registry(given: Mapping[str, str]) -> dict[str, str]:
     """Properties of the registry for both sides; with one of a single side they stay as they are, because the two overlap."""
     found = {names.canonical(name): value for name, value in given.items()}
-    trust, keys = found.get(f"{_TRUST}location", ""), found.get(f"{_KEYS}location", "")
+    trust = found.get(f"{_TRUST}location", "")
+    keys = found.get(f"{_KEYS}location", "")
     if any(name.startswith(("key.converter.", "value.converter.")) for name in given):
         return dict(given)
     if trust and key_stores.is_store(trust):
-        found[f"{_TRUST}certificates"] = key_stores.trusted(trust, found.pop(names.TRUST_PASSWORD, ""), f"{_TRUST}location")
+        found[f"{_TRUST}certificates"] = key_stores.trusted(
+            trust, found.pop(names.TRUST_PASSWORD, ""), f"{_TRUST}location"
+        )
         del found[f"{_TRUST}location"]
         found.pop(f"{_TRUST}type", None)
     if keys and key_stores.is_store(keys):
-        password, key_password = found.pop(names.STORE_PASSWORD, ""), found.pop(names.KEY_PASSWORD, "")
+        password = found.pop(names.STORE_PASSWORD, "")
+        key_password = found.pop(names.KEY_PASSWORD, "")
         pair = key_stores.key_pair(keys, password or key_password, key_password, f"{_KEYS}location")
         found[f"{_KEYS}certificate.chain"], found[f"{_KEYS}key"] = pair.certificates, pair.key
         del found[f"{_KEYS}location"]

@@ -20,14 +20,29 @@ from .findings import Findings
 from .name_rules import NamedBy
 from .start_warnings import CONTINUOUS
 
-KEY, VALUE, KAFKA, HEADER = "key", "value", "kafka", "header"
-_OF_ENTRIES = {"_key", "_value", "_type", "_topic", "_partition", "_offset", "_timestamp"}  # columns of where that are not fields
+KEY = "key"
+VALUE = "value"
+KAFKA = "kafka"
+HEADER = "header"
+_OF_ENTRIES = {
+    "_key",
+    "_value",
+    "_type",
+    "_topic",
+    "_partition",
+    "_offset",
+    "_timestamp",
+}  # columns of where that are not fields
 OWN_NAME = "{name}"  # in cache_template
-NONE, EARLIEST, LATEST = "none", "earliest", "latest"
+NONE = "none"
+EARLIEST = "earliest"
+LATEST = "latest"
 
 
 def _one_or_none(*values: str) -> SettingType:
-    return text_like(f"({'|'.join(values)})?", f"{' or '.join(values)}; when empty the template's, else the cluster's default")
+    return text_like(
+        f"({'|'.join(values)})?", f"{' or '.join(values)}; when empty the template's, else the cluster's default"
+    )
 
 
 def group_of(connector: str, settings: Mapping[str, Any] = MappingProxyType({})) -> str:
@@ -48,7 +63,9 @@ class SinkSettings(ConnectorSettings):
 
     # What is read
     topics: tuple[str, ...] = setting((), TEXTS, "Topics to read; give either topics or topics_regex")
-    topics_regex: str = setting("", LINE, "Regular expression of whole topic names: matching topics are read, also those created later")
+    topics_regex: str = setting(
+        "", LINE, "Regular expression of whole topic names: matching topics are read, also those created later"
+    )
     auto_offset_reset: str = setting(
         NONE, choice(NONE, EARLIEST, LATEST),
         "Action if the next record has been deleted from the topic. none: stop the run; earliest, latest: skip what is lost. The first "
@@ -65,7 +82,10 @@ class SinkSettings(ConnectorSettings):
 
     # Where it is stored
     topic_prefix: str = setting(
-        "ignite-", PREFIX, "Prefix removed from a topic's name; cache_prefix and the rest are the cache's name", reference="topicPrefix"
+        "ignite-",
+        PREFIX,
+        "Prefix removed from a topic's name; cache_prefix and the rest are the cache's name",
+        reference="topicPrefix",
     )
     cache_prefix: str = setting("", LINE, "Prefix of cache names", reference="cachePrefix")
     cache_names: Mapping[str, str] = setting(
@@ -74,7 +94,10 @@ class SinkSettings(ConnectorSettings):
         "groups; a topic that none matches is named by topic_prefix and cache_prefix",
     )  # fmt: skip
     process_updates: bool = setting(
-        False, BOOLEAN, "Overwrite and remove entries; else existing entries stay unchanged", reference="shallProcessUpdates"
+        False,
+        BOOLEAN,
+        "Overwrite and remove entries; else existing entries stay unchanged",
+        reference="shallProcessUpdates",
     )
     key_policy: str = setting(
         KEY, choice(KEY, VALUE, KAFKA, HEADER),
@@ -102,18 +125,24 @@ class SinkSettings(ConnectorSettings):
         "new cache's name without prefix", overridable=True,
     )  # fmt: skip
     cache_mode: str = setting("", _one_or_none("PARTITIONED", "REPLICATED"), "Mode of new caches", overridable=True)
-    cache_atomicity: str = setting("", _one_or_none("ATOMIC", "TRANSACTIONAL"), "Atomicity of new caches", overridable=True)
+    cache_atomicity: str = setting(
+        "", _one_or_none("ATOMIC", "TRANSACTIONAL"), "Atomicity of new caches", overridable=True
+    )
     cache_backups: int = setting(
         -1,
         whole_number(0, 1_000, besides=-1),
         "Number of backups of new caches; -1: that of the template, without one 0",
         overridable=True,
     )
-    cache_region: str = setting("", LINE, "Data region of new caches; empty: the nodes' default region", overridable=True)
+    cache_region: str = setting(
+        "", LINE, "Data region of new caches; empty: the nodes' default region", overridable=True
+    )
     cache_key_type: str = setting(
         "", LINE, "SQL key type of new caches: a Java class such as java.lang.Long, or a binary type", overridable=True
     )
-    cache_value_type: str = setting("", LINE, "SQL value type of new caches; needed for typed columns in SQL", overridable=True)
+    cache_value_type: str = setting(
+        "", LINE, "SQL value type of new caches; needed for typed columns in SQL", overridable=True
+    )
     cache_fields: Mapping[str, str] = setting(
         {},
         MAPPING,
@@ -153,7 +182,9 @@ class SinkSettings(ConnectorSettings):
     def check_own_name(self, name: object, set_in: str) -> None:
         """Check the cache in an override; raises SettingsError."""
         if not isinstance(name, str) or not name:
-            raise SettingsError("cache is no cache name", "Allowed: one character or more", setting="cache", set_in=set_in)
+            raise SettingsError(
+                "cache is no cache name", "Allowed: one character or more", setting="cache", set_in=set_in
+            )
 
     def cache_of(self, topic: str) -> NamedBy:
         """Name of a topic's cache, not checked.
@@ -193,11 +224,16 @@ class SinkSettings(ConnectorSettings):
 
     def _check_select(self) -> None:
         """Check the settings that see only the selected fields."""
-        fields, condition = self.parsed_text("select", parse_columns), self.parsed_text("where", parse_condition)
+        fields = self.parsed_text("select", parse_columns)
+        condition = self.parsed_text("where", parse_condition)
         if fields is None:
             return
         if self.value_converter in FIELDLESS:
-            raise self.wrong("select", f"value_converter {self.value_converter} reads no fields", "Use another converter, or leave it out")
+            raise self.wrong(
+                "select",
+                f"value_converter {self.value_converter} reads no fields",
+                "Use another converter, or leave it out",
+            )
         selected = {one.alias.lower() for one in fields}
         named = [] if condition is None else [column.path[0] for column in columns_of(condition)]
         if missing := [name for name in named if name.lower() not in selected | _OF_ENTRIES]:
@@ -215,14 +251,18 @@ class SinkSettings(ConnectorSettings):
     def _check_key(self) -> None:
         if self.key_policy == KAFKA and len(self.key_fields) not in (0, 3):
             remedy = "Name three, for topic, partition and offset, or none"
-            raise self.wrong("key_fields", "with key_policy kafka they name a record's topic, partition and offset", remedy)
+            raise self.wrong(
+                "key_fields", "with key_policy kafka they name a record's topic, partition and offset", remedy
+            )
         if self.key_policy == HEADER and len(self.key_fields) != 1:
             raise self.wrong("key_fields", "with key_policy header it names the header that is the key", "Name one")
         read = {KEY: self.key_converter, VALUE: self.value_converter}.get(self.key_policy)
         if self.key_fields and read in FIELDLESS:
             raise self.wrong("key_fields", f"converter {read} reads no fields", "Use json, or leave them out")
         if self.key_policy == VALUE and read in FIELDLESS:
-            raise self.wrong("key_policy", f"fields of the value make the key, and converter {read} reads no fields", "Use json")
+            raise self.wrong(
+                "key_policy", f"fields of the value make the key, and converter {read} reads no fields", "Use json"
+            )
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
         """Events of both directions, and of updates and records that are not stored."""

@@ -20,7 +20,8 @@ from .start_warnings import STREAM
 from .topic_groups import EXCLUDE, GROUPS, INCLUDE, PARTITION_COUNT, NewTopicSettings, new_topic, with_values
 from .transforms import chain_of, touches
 
-LAZY, EAGER = "LAZY", "EAGER"
+LAZY = "LAZY"
+EAGER = "EAGER"
 PROVENANCE = ("connector", "run", "cluster", "cache", "partition", "update_counter", "time")
 """Headers that setting provenance_headers may name, in their order."""
 
@@ -52,7 +53,11 @@ class SourceSettings(ConnectorSettings):
         fixed_in_snapshot=True,
     )  # fmt: skip
     load_initial_data: bool = setting(
-        True, BOOLEAN, "Send the entries that the caches hold at the start", reference="shallLoadInitialData", fixed_in_snapshot=True
+        True,
+        BOOLEAN,
+        "Send the entries that the caches hold at the start",
+        reference="shallLoadInitialData",
+        fixed_in_snapshot=True,
     )
     process_removals: bool = setting(
         False, BOOLEAN, "Send a tombstone (a record without value) for a removed key", reference="shallProcessRemovals",
@@ -96,7 +101,10 @@ class SourceSettings(ConnectorSettings):
         fixed_in_snapshot=True,
     )  # fmt: skip
     cluster_name: str = setting(
-        "", LINE, "Name of the Ignite cluster for header cluster of provenance_headers: Ignite tells clients none", fixed_in_snapshot=True
+        "",
+        LINE,
+        "Name of the Ignite cluster for header cluster of provenance_headers: Ignite tells clients none",
+        fixed_in_snapshot=True,
     )
     coinciding_keys: str = setting(
         "EVENT", choice("EVENT", "REFUSE"),
@@ -119,7 +127,10 @@ class SourceSettings(ConnectorSettings):
         no_effect_because="schemas are made for each batch by column, and those of first values are always kept",
     )  # fmt: skip
     schema_cache_max_size: int = setting(
-        256, whole_number(1), "Maximum number of first schemas kept where is_schema_dynamic is false", reference="schemaCacheMaxSize"
+        256,
+        whole_number(1),
+        "Maximum number of first schemas kept where is_schema_dynamic is false",
+        reference="schemaCacheMaxSize",
     )
     schema_cache_ttl_ms: int = setting(
         -1, whole_number(0, besides=-1),
@@ -156,7 +167,9 @@ class SourceSettings(ConnectorSettings):
         TIME,
         "Maximum time of a transaction, in milliseconds; it is committed at the end of the cache partition that exceeds it",
     )
-    transaction_max_records: int = setting(500_000, whole_number(1), "Maximum number of records of a transaction, likewise")
+    transaction_max_records: int = setting(
+        500_000, whole_number(1), "Maximum number of records of a transaction, likewise"
+    )
     transaction_max_bytes: int = setting(
         256 << 20, whole_number(1), "Maximum size of the keys and values of a transaction, in bytes, likewise"
     )
@@ -189,7 +202,11 @@ class SourceSettings(ConnectorSettings):
         reference="backlogCacheName", no_effect_because=STREAM,
     )  # fmt: skip
     backlog_cache_backups: int = setting(
-        1, whole_number(0, 1_000), "Number of backups of the backlog cache", reference="backlogCacheBackups", no_effect_because=STREAM
+        1,
+        whole_number(0, 1_000),
+        "Number of backups of the backlog cache",
+        reference="backlogCacheBackups",
+        no_effect_because=STREAM,
     )
     backlog_flush_freq_ms: int = setting(
         500, whole_number(0, 3_600_000),
@@ -223,18 +240,27 @@ class SourceSettings(ConnectorSettings):
         return fixed
 
     def _fixed_overrides(self, pattern: str) -> dict[str, Any]:
-        known, given = self.known(), self._overridden[pattern].to_dict()
-        named = {self.own_name: self.overrides[pattern][self.own_name]} if self.own_name in self.overrides[pattern] else {}
+        known = self.known()
+        given = self._overridden[pattern].to_dict()
+        named = (
+            {self.own_name: self.overrides[pattern][self.own_name]} if self.own_name in self.overrides[pattern] else {}
+        )
         return named | {name: given[name] for name in values_of(self, pattern) if known[name].fixed_in_snapshot}
 
     def also_overridden(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Groups of new topics whose partitions, replicas and configuration are the overridden ones."""
-        return {"topic_creation_groups": with_values(self.topic_creation_groups, values)} if self.topic_creation_groups else {}
+        return (
+            {"topic_creation_groups": with_values(self.topic_creation_groups, values)}
+            if self.topic_creation_groups
+            else {}
+        )
 
     def check_own_name(self, name: object, set_in: str) -> None:
         """Check the topic in an override; raises SettingsError."""
         if not isinstance(name, str) or not topic_names.is_topic_name(name):
-            raise SettingsError("topic is no topic name", f"Allowed: {topic_names.ALLOWED}", setting="topic", set_in=set_in)
+            raise SettingsError(
+                "topic is no topic name", f"Allowed: {topic_names.ALLOWED}", setting="topic", set_in=set_in
+            )
 
     def new_topic(self, topic: str) -> NewTopicSettings:
         """How a data topic is created if it is missing.
@@ -252,7 +278,11 @@ class SourceSettings(ConnectorSettings):
 
         :raises SettingsError: an expression cannot be used with this name.
         """
-        return self._own_name(cache) or self.named_by("topic_names", cache) or NamedBy(self.topic_prefix + cache, "topic_prefix")
+        return (
+            self._own_name(cache)
+            or self.named_by("topic_names", cache)
+            or NamedBy(self.topic_prefix + cache, "topic_prefix")
+        )
 
     def check_together(self, found: Findings) -> None:
         """Check patterns and transaction limits too."""
@@ -272,34 +302,50 @@ class SourceSettings(ConnectorSettings):
         with found.check("is_schemaless", "key_converter", "value_converter"):
             for side in ("key", "value"):
                 if self.is_schemaless and uses_registry(name := getattr(self, f"{side}_converter")):
-                    raise self.wrong("is_schemaless", f"{side}_converter {name} writes values with a schema alone", "Set it to false")
+                    raise self.wrong(
+                        "is_schemaless", f"{side}_converter {name} writes values with a schema alone", "Set it to false"
+                    )
 
     def _check_record(self, found: Findings) -> None:
         for name in ("record_key", "record_timestamp_field"):
             side = "key" if name == "record_key" else "value"
             with found.check(name, f"{side}_converter"):
                 if getattr(self, name) and getattr(self, f"{side}_converter") == IGNITE_BINARY:
-                    raise self.wrong(name, f"{side}_converter ignite-binary writes whole {side}s alone", "Use another converter")
+                    raise self.wrong(
+                        name, f"{side}_converter ignite-binary writes whole {side}s alone", "Use another converter"
+                    )
         with found.check("select", "value_converter"):
             if self.select and self.value_converter == IGNITE_BINARY:
-                raise self.wrong("select", "value_converter ignite-binary writes whole values alone", "Use another converter")
+                raise self.wrong(
+                    "select", "value_converter ignite-binary writes whole values alone", "Use another converter"
+                )
         with found.check("record_key"):
             members = [field.removeprefix("key.").lower() for field in self.record_key]
             if twice := [name for name in members if members.count(name) > 1]:
                 reason = f"two fields are named {twice[0]}, without case, and the key is an object of them"
                 raise self.wrong("record_key", reason, "Name one of them")
         with found.check("record_key", "process_removals"):
-            if self.streams and self.process_removals and not all(field.startswith("key.") for field in self.record_key):
+            if (
+                self.streams
+                and self.process_removals
+                and not all(field.startswith("key.") for field in self.record_key)
+            ):
                 reason = "a removed entry has no value from which its record's key could be made, and process_removals is true"
-                raise self.wrong("record_key", reason, "Name fields of the key (key.<name>), or set process_removals to false")
+                raise self.wrong(
+                    "record_key", reason, "Name fields of the key (key.<name>), or set process_removals to false"
+                )
         with found.check("provenance_headers", "header_converter", "cluster_name"):
             unknown = [name for name in self.provenance_headers if name not in PROVENANCE]
             if unknown:
                 raise self.wrong("provenance_headers", f"there is no {unknown[0]!r}", f"Names: {', '.join(PROVENANCE)}")
             if "cluster" in self.provenance_headers and not self.cluster_name:
-                raise self.wrong("cluster_name", "it is empty, and provenance_headers has cluster", "Give the Ignite cluster a name")
+                raise self.wrong(
+                    "cluster_name", "it is empty, and provenance_headers has cluster", "Give the Ignite cluster a name"
+                )
             if self.provenance_headers and self.header_converter == BYTES:
-                raise self.wrong("header_converter", "bytes writes no texts and numbers, as provenance_headers are", "Use simple")
+                raise self.wrong(
+                    "header_converter", "bytes writes no texts and numbers, as provenance_headers are", "Use simple"
+                )
 
     def _check_transactions(self) -> None:
         if self.transaction_max_ms >= self.transaction_timeout_ms:
@@ -311,8 +357,11 @@ class SourceSettings(ConnectorSettings):
         found = super().warnings()
         for name, group in self.topic_creation_groups.items():
             if not group.get(INCLUDE):
-                reason, setting = f"group {name} of topic_creation_groups has no include and matches no topic", "topic_creation_groups"
-                found.append((CONFIG_CHANGED, {"reason": reason, "setting": setting, "set_in": self.origin.get(setting)}))
+                reason = f"group {name} of topic_creation_groups has no include and matches no topic"
+                setting = "topic_creation_groups"
+                found.append(
+                    (CONFIG_CHANGED, {"reason": reason, "setting": setting, "set_in": self.origin.get(setting)})
+                )
         if self.failover_policy == "NONE":
             found.append((UPDATES_NOT_CAPTURED, {"reason": "failover_policy is NONE", "setting": "failover_policy"}))
         makers = {one.alias for own in self.variants for one in chain_of(own) if touches([one], "key")}

@@ -46,7 +46,10 @@ def warnings_of(settings: StartedSettings) -> list[tuple[Event, dict[str, Any]]]
     """Events that a start logs: settings without effect, and choices that can lose data, with the setting that prevents it."""
     defaults = settings.defaults()
     found: list[tuple[Event, dict[str, Any]]] = [
-        (CONFIG_CHANGED, {"reason": f"{name} has no effect: {reason}", "setting": name, "set_in": settings.origin.get(name)})
+        (
+            CONFIG_CHANGED,
+            {"reason": f"{name} has no effect: {reason}", "setting": name, "set_in": settings.origin.get(name)},
+        )
         for name, setting in settings.known().items()
         if (reason := setting.no_effect_because)
         and getattr(settings, name) != defaults[name]

@@ -1,8 +1,9 @@
 """Groups of new topics, as Kafka Connect's ``topic.creation.groups``: the first group that matches a topic decides how it is created.
 
-A group includes and excludes topics by lists of regular expressions of whole names; ``exclude`` takes precedence, and a group without
-``include`` matches no topic. A group has the partitions and replication factor of the default group unless it has its own, but no topic
-configuration of the default group. Sources: KIP-158; ``TopicCreationGroup`` of Kafka 4.3.
+A group includes and excludes topics by lists of regular expressions of whole names; ``exclude`` takes precedence, and a
+group without ``include`` matches no topic. A group has the partitions and replication factor of the default group
+unless it has its own, but no topic configuration of the default group. Sources: KIP-158; ``TopicCreationGroup`` of
+Kafka 4.3.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from .suggestions import nearest
 CONNECT_PREFIX = "topic.creation."
 LISTED = f"{CONNECT_PREFIX}groups"
 DEFAULT = "default"
-INCLUDE, EXCLUDE, PARTITIONS, REPLICATION = "include", "exclude", "partitions", "replication.factor"
+INCLUDE = "include"
+EXCLUDE = "exclude"
+PARTITIONS = "partitions"
+REPLICATION = "replication.factor"
 PARTITION_COUNT = whole_number(1, 1_000_000, besides=-1)
 COPIES = whole_number(1, 32_767, besides=-1)
 _OURS = {PARTITIONS: "topic_partitions", REPLICATION: "replication_factor"}
@@ -48,7 +52,9 @@ def new_topic(topic: str, groups: Mapping[str, Mapping[str, Any]], default: NewT
     for group in groups.values():
         if not _matches(topic, group.get(EXCLUDE, ())) and _matches(topic, group.get(INCLUDE, ())):
             config = {name: value for name, value in group.items() if name not in _KNOWN}
-            return NewTopicSettings(group.get(PARTITIONS, default.partitions), group.get(REPLICATION, default.replication_factor), config)
+            return NewTopicSettings(
+                group.get(PARTITIONS, default.partitions), group.get(REPLICATION, default.replication_factor), config
+            )
     return default
 
 
@@ -68,7 +74,9 @@ def _matches(topic: str, patterns: Iterable[str]) -> bool:
 
 def _groups(value: object) -> dict[str, dict[str, Any]]:
     value = json_object(value)
-    if not isinstance(value, Mapping) or not all(isinstance(name, str) and isinstance(group, Mapping) for name, group in value.items()):
+    if not isinstance(value, Mapping) or not all(
+        isinstance(name, str) and isinstance(group, Mapping) for name, group in value.items()
+    ):
         raise ValueError("it is not a mapping of groups to mappings")
     if DEFAULT in value:
         raise ValueError(f"the group {DEFAULT!r} is given by topic_partitions, replication_factor and topic_config")
@@ -91,7 +99,9 @@ def _group(group: str, given: Mapping[str, object]) -> dict[str, Any]:
     return {**found, **MAPPING.parse(others)}  # type: ignore[dict-item]
 
 
-def from_connect(given: Mapping[str, Any], origin: Mapping[str, str]) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+def from_connect(
+    given: Mapping[str, Any], origin: Mapping[str, str]
+) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """The groups of a connector file, in the order of topic.creation.groups, and the group of each property that belongs to one.
 
     :raises SettingsError: a group is named twice, or the list is no list.
@@ -101,7 +111,9 @@ def from_connect(given: Mapping[str, Any], origin: Mapping[str, str]) -> tuple[d
     except ValueError as error:
         raise SettingsError(f"{LISTED} is wrong: {error}", setting=LISTED, set_in=origin.get(LISTED)) from error
     if len(set(names)) < len(names):
-        raise SettingsError(f"{LISTED} names a group twice", setting=LISTED, value=str(given[LISTED]), set_in=origin.get(LISTED))
+        raise SettingsError(
+            f"{LISTED} names a group twice", setting=LISTED, value=str(given[LISTED]), set_in=origin.get(LISTED)
+        )
     groups: dict[str, dict[str, Any]] = {name: {} for name in names if name != DEFAULT}
     translated: dict[str, str] = {}
     for name, value in given.items():

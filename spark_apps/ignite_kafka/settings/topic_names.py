@@ -48,7 +48,9 @@ def reserved() -> tuple[str, ...]:
     for prefix in named:
         if not PREFIX.fullmatch(prefix):
             what = f"the environment variable {PREFIXES} has {prefix!r}, which is no prefix of topics"
-            raise SettingsError(what, "Give prefixes of 1 to 180 of the characters a-z A-Z 0-9 . _ -, with commas between")
+            raise SettingsError(
+                what, "Give prefixes of 1 to 180 of the characters a-z A-Z 0-9 . _ -, with commas between"
+            )
     return tuple(sorted({*_reserved, *named}))
 
 

@@ -1,7 +1,7 @@
 """Transforms and predicates of a connector: aliases in their order, and the properties of each by their names in Kafka Connect.
 
-``transforms=mask`` and ``transforms.mask.type=…`` of a connector file are settings ``transforms`` and ``transform_config``.
-Source: ConnectorConfig and TransformationStage of Kafka Connect (4.3.1), KIP-585.
+``transforms=mask`` and ``transforms.mask.type=…`` of a connector file are settings ``transforms`` and
+``transform_config``. Source: ConnectorConfig and TransformationStage of Kafka Connect (4.3.1), KIP-585.
 """
 
 from __future__ import annotations
@@ -16,13 +16,18 @@ from .fields import BOOLEAN, MAPPING, SettingType, json_object
 from .findings import Findings
 from .suggestions import did_you_mean
 
-TRANSFORMS, PREDICATES = "transforms", "predicates"
+TRANSFORMS = "transforms"
+PREDICATES = "predicates"
 CONFIGS = {TRANSFORMS: "transform_config", PREDICATES: "predicate_config"}
 """Setting with the properties, by the setting with the aliases, whose name is also Kafka Connect's prefix of the properties."""
-REGEX_ROUTER, TIMESTAMP_ROUTER = "RegexRouter", "TimestampRouter"
+REGEX_ROUTER = "RegexRouter"
+TIMESTAMP_ROUTER = "TimestampRouter"
 _PACKAGE = "org.apache.kafka.connect.transforms."
 _OF_NO_SIDE = frozenset({REGEX_ROUTER, TIMESTAMP_ROUTER, "Filter", "DropHeaders", "InsertHeader"})
-_TYPE, _PREDICATE, _NEGATE, _VERSION = "type", "predicate", "negate", "plugin.version"
+_TYPE = "type"
+_PREDICATE = "predicate"
+_NEGATE = "negate"
+_VERSION = "plugin.version"
 _OF_ALL = (_TYPE, _PREDICATE, _NEGATE, _VERSION)
 
 
@@ -99,7 +104,9 @@ def _text(value: object) -> object:
 
 def _configs(value: object) -> dict[str, dict[str, str]]:
     value = json_object(value)
-    if not isinstance(value, Mapping) or not all(isinstance(alias, str) and isinstance(given, Mapping) for alias, given in value.items()):
+    if not isinstance(value, Mapping) or not all(
+        isinstance(alias, str) and isinstance(given, Mapping) for alias, given in value.items()
+    ):
         raise ValueError("it is not a mapping of aliases to mappings of properties")
     if nulls := [f"{alias}.{name}" for alias, given in value.items() for name, item in given.items() if item is None]:
         raise ValueError(f"{', '.join(nulls)}: null is no text")
@@ -192,7 +199,10 @@ def _check_predicate(settings: WithTransforms, alias: str) -> None:
     place = f"{TRANSFORMS}.{alias}"
     predicate = given.get(_PREDICATE)
     if predicate is not None and predicate not in settings.predicates:
-        hint = did_you_mean(predicate, settings.predicates) or f"predicates has: {', '.join(settings.predicates) or 'nothing'}"
+        hint = (
+            did_you_mean(predicate, settings.predicates)
+            or f"predicates has: {', '.join(settings.predicates) or 'nothing'}"
+        )
         raise SettingsError(
             f"there is no predicate {predicate!r}", hint,
             setting=f"{place}.predicate", set_in=set_in(settings, TRANSFORMS, alias, _PREDICATE),
@@ -202,16 +212,22 @@ def _check_predicate(settings: WithTransforms, alias: str) -> None:
         try:
             BOOLEAN.parse(given[_NEGATE])
         except ValueError as error:
-            raise SettingsError(f"negate of {alias} is wrong: {error}", value=given[_NEGATE], allowed=BOOLEAN.allowed, **where) from error
+            raise SettingsError(
+                f"negate of {alias} is wrong: {error}", value=given[_NEGATE], allowed=BOOLEAN.allowed, **where
+            ) from error
         if predicate is None:
-            raise SettingsError(f"{alias} has no predicate to be negated", f"Set {place}.predicate, or leave negate out", **where)
+            raise SettingsError(
+                f"{alias} has no predicate to be negated", f"Set {place}.predicate, or leave negate out", **where
+            )
 
 
 def without_effect(settings: WithTransforms) -> Iterator[tuple[str, str, str | None]]:
     """Aliases that nothing uses: the setting of each, the reason, and where it was set."""
     variants = settings.variants
     listed = {alias for one in variants for alias in one.transforms}
-    used = {given.get(_PREDICATE) for one in variants for alias, given in one.transform_config.items() if alias in listed}
+    used = {
+        given.get(_PREDICATE) for one in variants for alias, given in one.transform_config.items() if alias in listed
+    }
     for alias in settings.predicates:
         if alias not in used:
             yield f"{PREDICATES}.{alias}", "no transform names this predicate", set_in(settings, PREDICATES, alias)
@@ -221,7 +237,11 @@ def without_effect(settings: WithTransforms) -> Iterator[tuple[str, str, str | N
                 reason = f"{kind} does not name it. {did_you_mean(alias, aliases)}".rstrip()
                 yield f"{kind}.{alias}", reason, set_in(settings, kind, alias)
             if _VERSION in given:
-                yield f"{kind}.{alias}.{_VERSION}", "only the installed version is available", set_in(settings, kind, alias, _VERSION)
+                yield (
+                    f"{kind}.{alias}.{_VERSION}",
+                    "only the installed version is available",
+                    set_in(settings, kind, alias, _VERSION),
+                )
 
 
 def from_connect(given: Mapping[str, Any], kind: str, aliases: Iterable[str]) -> dict[str, tuple[str, str]]:

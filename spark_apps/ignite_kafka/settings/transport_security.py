@@ -47,15 +47,20 @@ def kafka_weaknesses(config: Mapping[str, Any]) -> Iterator[Weakness]:
     """Weaknesses of Kafka clients with these properties, secrets included, in the order in which librdkafka would set them."""
     config = canonical(config)
     remote = _remote(str(config.get("bootstrap.servers", "")).split(","))
-    protocol, mechanism = config.get("security.protocol", "plaintext"), config.get("sasl.mechanisms", "GSSAPI")
+    protocol = config.get("security.protocol", "plaintext")
+    mechanism = config.get("sasl.mechanisms", "GSSAPI")
     if remote and protocol == "sasl_plaintext" and mechanism not in _SAFE_MECHANISMS:
         yield Weakness(f"credentials are sent to Kafka at {remote} without TLS", "security.protocol")
     if remote and protocol in ("ssl", "sasl_ssl"):
         login = protocol == "sasl_ssl" or not SECRETS.isdisjoint(config)
         if config.get("enable.ssl.certificate.verification") == "false":
-            yield Weakness(f"the certificate of Kafka at {remote} is not verified", "enable.ssl.certificate.verification", login)
+            yield Weakness(
+                f"the certificate of Kafka at {remote} is not verified", "enable.ssl.certificate.verification", login
+            )
         elif config.get("ssl.endpoint.identification.algorithm") == "none":
-            yield Weakness(f"the host name of Kafka at {remote} is not verified", "ssl.endpoint.identification.algorithm", login)
+            yield Weakness(
+                f"the host name of Kafka at {remote} is not verified", "ssl.endpoint.identification.algorithm", login
+            )
     token_url = str(config.get(_TOKEN_URL, "")).strip()
     url = urlsplit(token_url if "://" in token_url else f"http://{token_url}")  # as libcurl reads it
     if url.scheme == "http" and (host := _remote([url.netloc.rpartition("@")[2]])):
@@ -64,7 +69,8 @@ def kafka_weaknesses(config: Mapping[str, Any]) -> Iterator[Weakness]:
 
 def ignite_weaknesses(endpoint: IgniteEndpoint, credentials: IgniteCredentials) -> Iterator[Weakness]:
     """Weaknesses of connections to Ignite nodes."""
-    remote, tls = _remote([*endpoint.addresses, *AddressMap.of(endpoint.address_map).targets]), endpoint.tls
+    remote = _remote([*endpoint.addresses, *AddressMap.of(endpoint.address_map).targets])
+    tls = endpoint.tls
     if not remote:
         return
     keys = credentials.key_password or credentials.cert_password or credentials.cert_pem
@@ -96,19 +102,29 @@ def registry_weaknesses(properties: Mapping[str, Any], credentials: bool) -> Ite
 
 def check_kafka(settings: ConnectorSettings, secrets: Secrets) -> None:
     """Check a connector's Kafka clients, see :func:`check`."""
-    check(kafka_weaknesses({**settings.kafka_common, **secrets.kafka}), settings.allow_insecure_connections, secrets.insecure)
+    check(
+        kafka_weaknesses({**settings.kafka_common, **secrets.kafka}),
+        settings.allow_insecure_connections,
+        secrets.insecure,
+    )
 
 
 def check_ignite(settings: ConnectorSettings, secrets: Secrets) -> None:
     """Check a connector's connections to Ignite, see :func:`check`."""
-    check(ignite_weaknesses(settings.ignite_endpoint, secrets.ignite), settings.allow_insecure_connections, secrets.insecure)
+    check(
+        ignite_weaknesses(settings.ignite_endpoint, secrets.ignite),
+        settings.allow_insecure_connections,
+        secrets.insecure,
+    )
 
 
 def check(weaknesses: Iterable[Weakness], by_settings: bool, permitted: bool) -> None:
     """Refuse weaknesses, or report each by event 15185, once per process, if they are accepted.
 
-    :param by_settings: whether settings accept them. That does not count where a credential is sent: credentials are not the settings'.
-    :param permitted: whether an administrator of Airflow, whoever runs the command, or the author of the program accepts them.
+    :param by_settings: whether settings accept them. That does not count where a credential is sent: credentials are
+        not the settings'.
+    :param permitted: whether an administrator of Airflow, whoever runs the command, or the author of the program
+        accepts them.
     :raises SettingsError: there is a weakness, and it is not accepted.
     """
     for weakness in weaknesses:

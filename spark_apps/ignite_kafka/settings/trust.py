@@ -1,7 +1,7 @@
 """The trust class of every setting and of every property: what whoever sets it could do with it. docs/security.md says who may.
 
-A test walks all settings, the options of data sources, and the properties of Kafka clients and of schema registries. So a new one without
-a class fails, and so does a class that a door lets through which may not.
+A test walks all settings, the options of data sources, and the properties of Kafka clients and of schema registries. So
+a new one without a class fails, and so does a class that a door lets through which may not.
 """
 
 from __future__ import annotations
@@ -12,7 +12,11 @@ from . import client_properties as kafka
 from . import registry_properties as registry
 from .secrets import is_secret
 
-DATA, NAME, ADDRESS, SECRET, CODE = "data", "name", "address", "secret", "code"
+DATA = "data"
+NAME = "name"
+ADDRESS = "address"
+SECRET = "secret"
+CODE = "code"
 """What is copied, in which form and how fast; which topic, cache, group or schema; where a connection goes, how the other side is verified
 and whose login is used; a credential; code that runs or a file of the host that is read."""
 
@@ -221,7 +225,9 @@ _REGISTRY_DATA = frozenset(
     """.split()  # noqa: SIM905
 )
 _REGISTRY_CODE = frozenset({"bearer.auth.custom.provider.class"})
-_KAFKA_NAMES = frozenset({"client.id", "client.rack", "transactional.id", "group.id", "group.instance.id", "topic.blacklist"})
+_KAFKA_NAMES = frozenset(
+    {"client.id", "client.rack", "transactional.id", "group.id", "group.instance.id", "topic.blacklist"}
+)
 
 
 def of_registry_property(name: str) -> str:

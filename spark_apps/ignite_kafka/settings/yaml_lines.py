@@ -1,6 +1,7 @@
 """YAML documents with the line of each key. Texts stay as they are written: only `true`, `false` and nulls are no texts.
 
-So a name such as ``2024`` or ``no`` is a text, as it is for JSON Schema's users who quote it; the types of settings parse numbers.
+So a name such as ``2024`` or ``no`` is a text, as it is for JSON Schema's users who quote it; the types of settings
+parse numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from ..errors import SettingsError
 
 Path = tuple[str | int, ...]
 _TAG = "tag:yaml.org,2002:"
-_NULLS, _BOOLEANS = ("", "~", "null", "Null", "NULL"), {"true": True, "false": False}
+_NULLS = ("", "~", "null", "Null", "NULL")
+_BOOLEANS = {"true": True, "false": False}
 _MAX_NODES = 100_000
 _BEGIN = re.compile(r"---(\s|$)")
 
@@ -114,7 +116,8 @@ class _Maker:
 
     def __init__(self, file: str, begin: int) -> None:
         self.lines: dict[Path, int] = {}
-        self._file, self._begin = file, begin
+        self._file = file
+        self._begin = begin
         self._left = _MAX_NODES
 
     def value(self, node: Any, path: Path) -> Any:

@@ -17,7 +17,8 @@ def differences(wanted: CacheConfiguration, held: CacheConfiguration) -> list[st
 
 def _properties(wanted: CacheConfiguration, held: CacheConfiguration) -> Iterator[str]:
     for name in _PROPERTIES:
-        theirs, ours = getattr(wanted, name), getattr(held, name)
+        theirs = getattr(wanted, name)
+        ours = getattr(held, name)
         if theirs != ours:
             yield f"{name.replace('_', ' ')} {ours or 'none'}, at the source {theirs or 'none'}"
     if set(wanted.key_configuration) != set(held.key_configuration):

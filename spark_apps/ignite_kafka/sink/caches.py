@@ -69,7 +69,9 @@ def missing_caches(
     :param topics: the topic of each cache of the plan.
     :raises CacheNotFound: cache_template is no cache of the cluster.
     """
-    return {name: _template(name, settings.of(topic), cluster) for name, topic in topics.items() if name not in existing}
+    return {
+        name: _template(name, settings.of(topic), cluster) for name, topic in topics.items() if name not in existing
+    }
 
 
 def _report(name: str, cluster: Cluster, wanted: CacheConfiguration | None) -> None:
@@ -94,7 +96,8 @@ def _template(cache: str, settings: SinkSettings, cluster: Cluster) -> CacheInfo
     try:
         return cluster.cache(template)
     except CacheNotFound as cause:
-        what, remedy = "cache_template is no cache of the cluster", "Create it, or set cache_template to an existing cache."
+        what = "cache_template is no cache of the cluster"
+        remedy = "Create it, or set cache_template to an existing cache."
         raise CacheNotFound(what, remedy, setting="cache_template", cache=template) from cause
 
 
@@ -103,7 +106,9 @@ def new_cache(
 ) -> CacheConfiguration:
     """The configuration of a new cache: from the settings, else from the template, else the source's, else the cluster's defaults."""
     if template is not None:
-        like = CacheConfiguration(name, template.mode, template.atomicity, template.backups, query_entities=template.query_entities)
+        like = CacheConfiguration(
+            name, template.mode, template.atomicity, template.backups, query_entities=template.query_entities
+        )
     else:
         like = carried or CacheConfiguration(name)
     return replace(
@@ -120,11 +125,18 @@ def new_cache(
 def query_entities(settings: SinkSettings) -> tuple[QueryEntity, ...]:
     """The query entity that the settings describe; empty if they describe none.
 
-    With key_policy key or value, several key_fields are columns of a key that is an object; a single one is the whole key.
+    With key_policy key or value, several key_fields are columns of a key that is an object; a single one is the whole
+    key.
     """
     if not (settings.cache_key_type or settings.cache_value_type):
         return ()
     of_key = set(settings.key_fields) if settings.key_policy in (KEY, VALUE) and len(settings.key_fields) > 1 else set()
-    fields = tuple(QueryField(name, java_type, is_key=name in of_key) for name, java_type in settings.cache_fields.items())
+    fields = tuple(
+        QueryField(name, java_type, is_key=name in of_key) for name, java_type in settings.cache_fields.items()
+    )
     table = settings.cache_value_type.rpartition(".")[2] or None
-    return (QueryEntity(settings.cache_key_type or _OBJECT, settings.cache_value_type or _OBJECT, table=table, fields=fields),)
+    return (
+        QueryEntity(
+            settings.cache_key_type or _OBJECT, settings.cache_value_type or _OBJECT, table=table, fields=fields
+        ),
+    )

@@ -17,12 +17,13 @@ class TypesGrown(Exception):
 class CarriedTypes:
     """The cluster's binary types; a type that it lacks, or lacks in the form of a record, is registered from the topic first.
 
-    The topic and the cluster's types are read again at most once a batch: types are in the topic before the records that need them.
-    For one thread.
+    The topic and the cluster's types are read again at most once a batch: types are in the topic before the records
+    that need them. For one thread.
     """
 
     def __init__(self, types: ClusterTypes, topic: TypesTopic) -> None:
-        self._types, self._topic = types, topic
+        self._types = types
+        self._topic = topic
         self._registered: dict[int, int] = {}
         self.new_batch()
 
@@ -96,7 +97,9 @@ class CarriedTypes:
             self._types.register(form)
         except TypeClash as clash:
             held = self._types.binary_type(form.type_id)
-            what = f"{clash.what}. The cluster holds {described(held)}; topic {self._topic.name} holds {described(form)}"
+            what = (
+                f"{clash.what}. The cluster holds {described(held)}; topic {self._topic.name} holds {described(form)}"
+            )
             raise TypeClash(what, clash.remedy, **{**clash.where, "types_topic": self._topic.name}) from clash
         events.emit(events.TYPE_REGISTERED, type=form.name, topic=self._topic.name)
 
@@ -106,5 +109,7 @@ def described(kind: BinaryType) -> str:
     if kind.is_enum:
         constants = ", ".join(f"{name} = {ordinal}" for ordinal, name in sorted(kind.enum_values.items()))
         return f"{kind.name} as an enum ({constants})"
-    fields = ", ".join(f"{one.name} {code_name(one.type_code)}" for one in sorted(kind.fields, key=lambda one: one.name))
+    fields = ", ".join(
+        f"{one.name} {code_name(one.type_code)}" for one in sorted(kind.fields, key=lambda one: one.name)
+    )
     return f"{kind.name} ({fields}{f'; affinity key field {kind.affinity_field}' if kind.affinity_field else ''})"

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 def inbound_rules(settings: SinkSettings) -> ConversionRules:
     """The conversion rules of the settings."""
-    key, value = (SideRules(getattr(settings, f"{side}_converter"), settings.converter_properties(side)) for side in ("key", "value"))
+    key, value = (
+        SideRules(getattr(settings, f"{side}_converter"), settings.converter_properties(side))
+        for side in ("key", "value")
+    )
     header = SideRules(settings.header_converter, settings.converter_properties("header"))
     return ConversionRules(key, value, settings.key_policy, settings.key_fields, settings.date_time_zone, header)
 

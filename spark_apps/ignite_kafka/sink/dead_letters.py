@@ -19,7 +19,8 @@ from ..kafka.dead_letters import DeadLetter, context_headers
 from ..kafka.headers import Header
 from ..kafka.records import Consumed
 
-_AT_ONCE, _STEP_S = 1_000, 0.05
+_AT_ONCE = 1_000
+_STEP_S = 0.05
 _SHOWN = 80  # bytes of a key
 
 
@@ -49,7 +50,11 @@ def reported(consumed: Consumed, bad: BadRecord) -> RecordRefused:
 def record_headers(connector: str, task: int, error: RecordRefused) -> list[Header]:
     """The headers of a dead letter: the error, and the record's topic, partition and offset."""
     place = {name: error.where[name] for name in ("topic", "partition", "offset")}
-    component = EntryFilter if failed_in_filter(error.where["stage"], error.where) else error.where.get("transform_class", RecordConverter)
+    component = (
+        EntryFilter
+        if failed_in_filter(error.where["stage"], error.where)
+        else error.where.get("transform_class", RecordConverter)
+    )
     return context_headers(error, error.where["stage"], component, connector, task, place)
 
 
@@ -60,29 +65,36 @@ def dead_letters(
 
     :param topic: the dead-letter topic.
     :param task: number of the task in the headers.
-    :raises RecordsOvertaken: retention or compaction has removed such a record. The next attempt reads from the committed offset on and
-        does not meet it.
+    :raises RecordsOvertaken: retention or compaction has removed such a record. The next attempt reads from the
+        committed offset on and does not meet it.
     """
     wanted = {int(consumed.offsets[record.row]): record for record in bad}
     found = []
     for offset, message in _messages(clients, consumed.topic, consumed.partition, sorted(wanted)):
         headers = [*(message.headers() or ()), *record_headers(connector, task, error_of(consumed, wanted[offset]))]
         kind, timestamp_ms = message.timestamp()
-        found.append(DeadLetter(topic, message.key(), message.value(), headers, 0 if kind == TIMESTAMP_NOT_AVAILABLE else timestamp_ms))
+        found.append(
+            DeadLetter(
+                topic, message.key(), message.value(), headers, 0 if kind == TIMESTAMP_NOT_AVAILABLE else timestamp_ms
+            )
+        )
     return found
 
 
 def _messages(clients: KafkaClients, topic: str, partition: int, offsets: Sequence[int]) -> list[tuple[int, Message]]:
     """Records of these offsets, by one pass from the first to the last of them."""
-    wanted, found = set(offsets), {}
-    position, deadline = offsets[0], Deadline.after(clients.patience_s)
+    wanted = set(offsets)
+    found = {}
+    position = offsets[0]
+    deadline = Deadline.after(clients.patience_s)
     consumer = clients.reader()
     try:
         consumer.assign([TopicPartition(topic, partition, position)])
         while position <= offsets[-1]:
             for message in consumer.consume(_AT_ONCE, _STEP_S):
                 deadline = Deadline.after(clients.patience_s)
-                error, offset = message.error(), message.offset()
+                error = message.error()
+                offset = message.offset()
                 assert offset is not None, "a message without offset"
                 if error is not None and error.code() != KafkaError._PARTITION_EOF:
                     raise translate(error, "reading bad records again", topic=topic, partition=partition)
@@ -90,7 +102,9 @@ def _messages(clients: KafkaClients, topic: str, partition: int, offsets: Sequen
                 if error is None and offset in wanted:
                     found[offset] = message
             if deadline.expired:
-                raise KafkaUnavailable("bad records could not be read again", topic=topic, partition=partition, offset=position)
+                raise KafkaUnavailable(
+                    "bad records could not be read again", topic=topic, partition=partition, offset=position
+                )
     finally:
         close_consumer(consumer)
     for offset in offsets:

@@ -16,7 +16,9 @@ from ..ignite.types.model import CacheInfo, TypeSource
 from ..kafka.records import Consumed
 
 
-def kept_entries(entries: Entries, consumed: Consumed, entry_filter: EntryFilter, cache: CacheInfo, types: TypeSource) -> Entries:
+def kept_entries(
+    entries: Entries, consumed: Consumed, entry_filter: EntryFilter, cache: CacheInfo, types: TypeSource
+) -> Entries:
     """The entries that the filter keeps, and removals. A record for which the filter fails is a bad record.
 
     :param consumed: the records that the entries were made of.
@@ -24,7 +26,8 @@ def kept_entries(entries: Entries, consumed: Consumed, entry_filter: EntryFilter
     """
     put = np.asarray(entries.values.is_valid())
     there = pa.array(put)
-    keys, values = entries.keys.filter(there), entries.values.filter(there)
+    keys = entries.keys.filter(there)
+    values = entries.values.filter(there)
     rows = entries.rows[put]
     records = _columns(consumed, rows)
 
@@ -39,7 +42,9 @@ def kept_entries(entries: Entries, consumed: Consumed, entry_filter: EntryFilter
     if left.all():
         return entries
     mask = pa.array(left)
-    passed = replace(entries, rows=entries.rows[left], keys=entries.keys.filter(mask), values=entries.values.filter(mask))
+    passed = replace(
+        entries, rows=entries.rows[left], keys=entries.keys.filter(mask), values=entries.values.filter(mask)
+    )
     return passed.without(bad) if bad else passed
 
 

@@ -31,7 +31,8 @@ class LagWatch:
     """
 
     def __init__(self, stands_s: float, clock: Clock = time.monotonic) -> None:
-        self.stands_s, self._clock = stands_s, clock
+        self.stands_s = stands_s
+        self._clock = clock
         self._positions: dict[TopicPartition, _Position] = {}
 
     def standing(self, partitions: Iterable[PartitionLag]) -> list[PartitionLag]:
@@ -39,7 +40,8 @@ class LagWatch:
 
         Records behind an open transaction do not wait for the sink.
         """
-        found, now = [], self._clock()
+        found = []
+        now = self._clock()
         for lag in partitions:
             place = lag.name, lag.partition
             before = self._positions.get(place)

@@ -28,16 +28,20 @@ _SHOWN_TOPICS = 20
 def make_plan(settings: SinkSettings, topics: Topics, slots: int) -> SinkPlan:
     """Plan a run, before a generation is claimed.
 
-    :raises TopicError: a topic does not exist or no topic matches, and the run is not continuous; or there is no ``types_topic``.
+    :raises TopicError: a topic does not exist or no topic matches, and the run is not continuous; or there is no
+        ``types_topic``.
     :raises SettingsError: two topics go to one cache, or a filter's function cannot be imported.
     """
     if settings.types_topic and not topics.exists(settings.types_topic):
         remedy = "Set types_topic to the types topic of the source, or leave it empty."
-        raise TopicError("the topic of binary types does not exist", remedy, setting="types_topic", topic=settings.types_topic)
+        raise TopicError(
+            "the topic of binary types does not exist", remedy, setting="types_topic", topic=settings.types_topic
+        )
     check_transforms(settings)
     check_conditions(settings)
     names = chosen_topics(settings, known_topics(settings, topics))
-    caches, filters = cache_names(names, settings), Filters(settings)
+    caches = cache_names(names, settings)
+    filters = Filters(settings)
     for name in names:
         filters.of(name)  # a function that cannot be imported fails here, and not in each task
     states = topics.describe(names)
@@ -69,7 +73,11 @@ def chosen_topics(settings: SinkSettings, existing: Iterable[str]) -> list[str]:
     if missing and not settings.streams:
         hints = dict.fromkeys(hint for topic in missing if (hint := did_you_mean(topic, known)))
         one = len(missing) == 1
-        what = "a topic that is to be read does not exist" if one else f"{len(missing)} topics that are to be read do not exist"
+        what = (
+            "a topic that is to be read does not exist"
+            if one
+            else f"{len(missing)} topics that are to be read do not exist"
+        )
         raise TopicError(what, " ".join([*hints, "Create it, or leave it out of topics."]), topic=", ".join(missing))
     if settings.topics:
         return sorted(set(settings.topics) - set(missing))
@@ -96,14 +104,16 @@ def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]
     for topic in topics:
         cache = cache_of(topic, settings)
         if not cache.name:
-            remedy = "Choose another topic_prefix, or a cache_prefix" if cache.rule == "topic_prefix" else "Correct the replacement"
+            remedy = (
+                "Choose another topic_prefix, or a cache_prefix"
+                if cache.rule == "topic_prefix"
+                else "Correct the replacement"
+            )
             raise SettingsError("a topic's name leaves none for its cache", remedy, topic=topic, named_by=cache.rule)
         other, before = taken.setdefault(cache.name, (topic, cache))
         if other != topic:
             what = f"topics {other} (by {before.rule}) and {topic} (by {cache.rule}) go to one cache"
-            remedy = (
-                "Give them caches of their own (cache_names, cache_prefix), or leave one of them out: a key's records have an order in "
-            )
+            remedy = "Give them caches of their own (cache_names, cache_prefix), or leave one of them out: a key's records have an order in "
             raise SettingsError(what, f"{remedy}one topic only.", cache=cache.name, topic=topic)
         caches[topic] = cache.name
     return caches
@@ -142,7 +152,9 @@ def with_begins(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> SinkPl
         return plan
     ends = _ends(plan.topics, topics)
     begins = (tuple(ends[topic.name, partition] for partition in range(topic.partitions)) for topic in plan.topics)
-    return replace(plan, topics=tuple(replace(topic, begins=begin) for topic, begin in zip(plan.topics, begins, strict=True)))
+    return replace(
+        plan, topics=tuple(replace(topic, begins=begin) for topic, begin in zip(plan.topics, begins, strict=True))
+    )
 
 
 def _has_offsets(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> bool:
@@ -162,7 +174,9 @@ def with_batch_bytes(plan: SinkPlan, states: Mapping[str, TopicState]) -> SinkPl
 
 def _with_ends(plans: tuple[TopicPlan, ...], topics: Topics) -> tuple[TopicPlan, ...]:
     ends = _ends(plans, topics)
-    return tuple(replace(topic, ends=tuple(ends[topic.name, number] for number in range(topic.partitions))) for topic in plans)
+    return tuple(
+        replace(topic, ends=tuple(ends[topic.name, number] for number in range(topic.partitions))) for topic in plans
+    )
 
 
 def _ends(plans: Iterable[TopicPlan], topics: Topics) -> Mapping[TopicPartition, int]:

@@ -20,8 +20,8 @@ T = TypeVar("T")
 def guarded(consumed: Consumed, convert: Callable[[], T]) -> T:
     """Call what converts records.
 
-    An exception that is no error of this package is a fault of the program. It must not make a bad record; raised as it is, it would not
-    name the records, and Spark would retry the task in vain.
+    An exception that is no error of this package is a fault of the program. It must not make a bad record; raised as it
+    is, it would not name the records, and Spark would retry the task in vain.
 
     :raises ProgramFault: the program failed.
     """
@@ -41,5 +41,15 @@ def _fault(consumed: Consumed, error: Exception) -> ProgramFault:
     what = f"a fault of this program: converting records failed with {type(error).__name__}: {text} ({Path(at.filename).name}:{at.lineno})"
     remedy = "Report it, with the traceback in the log of the executor and, if you can, these records; no error policy skips them."
     lines = "".join(traceback.format_tb(error.__traceback__))
-    log.error("converting records of %s-%s, offsets %s to %s\n%s%s", consumed.topic, consumed.partition, first, last, lines, text)
-    return ProgramFault(what, remedy, topic=consumed.topic, partition=consumed.partition, first_offset=first, last_offset=last)
+    log.error(
+        "converting records of %s-%s, offsets %s to %s\n%s%s",
+        consumed.topic,
+        consumed.partition,
+        first,
+        last,
+        lines,
+        text,
+    )
+    return ProgramFault(
+        what, remedy, topic=consumed.topic, partition=consumed.partition, first_offset=first, last_offset=last
+    )

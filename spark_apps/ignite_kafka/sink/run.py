@@ -83,8 +83,12 @@ class SinkRun(EpochRun[SinkSettings]):
         self._follower = self._retry(lambda: RunFollower(self._clients, self._topics, self._plan))
         self._stack.callback(self._follower.close)
         self._adopt_target()
-        events.emit(events.RUN_STARTED, connector=settings.name, run_id=self._request.run_id, generation=self._plan.generation)
-        self._status = replace(self._status, generation=self._plan.generation, caches=planned(self._plan), state=self._target)
+        events.emit(
+            events.RUN_STARTED, connector=settings.name, run_id=self._request.run_id, generation=self._plan.generation
+        )
+        self._status = replace(
+            self._status, generation=self._plan.generation, caches=planned(self._plan), state=self._target
+        )
         self._report_awaited()
         self._retry(self._publish)
         completed = self._epochs(ends=not settings.streams)
@@ -116,7 +120,9 @@ class SinkRun(EpochRun[SinkSettings]):
             log.warning("the lag cannot be read: %s", error)
             return
         if standing:
-            places = ", ".join(f"{one.name} {one.partition} at offset {one.position} ({one.count:,} wait)" for one in standing)
+            places = ", ".join(
+                f"{one.name} {one.partition} at offset {one.position} ({one.count:,} wait)" for one in standing
+            )
             seconds = int(self._lag_watch.stands_s)
             events.emit(events.LAG_STANDS, connector=self._settings.name, seconds=seconds, partitions=places)
 
@@ -202,7 +208,11 @@ class SinkRun(EpochRun[SinkSettings]):
         if now == self._plan:
             return
         before = {(topic.name, topic.partitions) for topic in self._plan.topics}
-        added = [f"{topic.name} ({topic.partitions} partitions)" for topic in now.topics if (topic.name, topic.partitions) not in before]
+        added = [
+            f"{topic.name} ({topic.partitions} partitions)"
+            for topic in now.topics
+            if (topic.name, topic.partitions) not in before
+        ]
         events.emit(events.TOPICS_CHANGED, connector=self._settings.name, added=", ".join(added) or "none")
         self._ensure_caches(now)
         self._plan = now
@@ -229,4 +239,6 @@ def _report_lacking(plan: SinkPlan, made: Collection[str], read: Collection[str]
 def _check_direction(settings: SinkSettings, state: ConnectorState) -> None:
     """Refuse the name of a source connector: its offset records have another form."""
     if state.connector is not None and state.connector.is_source:
-        raise SettingsError("a source connector has this name", "Give the sink another one.", setting="name", value=settings.name)
+        raise SettingsError(
+            "a source connector has this name", "Give the sink another one.", setting="name", value=settings.name
+        )

@@ -28,7 +28,8 @@ class SinkSlots:
     """
 
     def __init__(self, plan: SinkPlan, clients: KafkaClients, slots: Iterable[int], owner: Owner) -> None:
-        self._plan, self._settings = plan, plan.settings
+        self._plan = plan
+        self._settings = plan.settings
         self._topics = Topics(clients)
         self._plans: dict[TopicPartition, TopicPlan] = {}
         self.slot_of: dict[TopicPartition, int] = {}
@@ -37,9 +38,19 @@ class SinkSlots:
             self.slot_of[topic.name, partition] = slot
         settings = plan.settings
         limits = TransactionLimits(timeout_ms=settings.transaction_timeout_ms)
-        producer = {"message.max.bytes": max(plan.max_batch_bytes, DEFAULT_MESSAGE_BYTES), "batch.size": DEFAULTS["batch.size"]}
+        producer = {
+            "message.max.bytes": max(plan.max_batch_bytes, DEFAULT_MESSAGE_BYTES),
+            "batch.size": DEFAULTS["batch.size"],
+        }
         opener = SlotOpener(
-            clients, self._topics, plan.connector, settings.internal_topic_prefix, owner, limits, plan.max_batch_bytes, producer
+            clients,
+            self._topics,
+            plan.connector,
+            settings.internal_topic_prefix,
+            owner,
+            limits,
+            plan.max_batch_bytes,
+            producer,
         )
         self._writers = OpenSlots(opener, sorted(set(self.slot_of.values())))
 
@@ -67,10 +78,15 @@ class SinkSlots:
         for name, topic_id in planned.items():
             if name not in found or found[name].topic_id != topic_id:
                 how = "deleted" if name not in found else "deleted and made again"
-                raise TopicError(f"the topic was {how} during the run", "Start again: its offsets are checked then.", topic=name)
+                raise TopicError(
+                    f"the topic was {how} during the run", "Start again: its offsets are checked then.", topic=name
+                )
 
     def commit(
-        self, offsets: Mapping[TopicPartition, int], dead_letters: Mapping[TopicPartition, Sequence[DeadLetter]], group_metadata: Any
+        self,
+        offsets: Mapping[TopicPartition, int],
+        dead_letters: Mapping[TopicPartition, Sequence[DeadLetter]],
+        group_metadata: Any,
     ) -> None:
         """Commit next offsets and dead letters, one transaction a slot; return when all are committed."""
         by_slot: dict[int, dict[TopicPartition, PartitionOffset]] = defaultdict(dict)

@@ -41,7 +41,10 @@ def own_group_offsets(
 
 
 def resolve_starts(
-    plans: Mapping[TopicPartition, TopicPlan], settings: SinkSettings, topics: Topics, copies: Mapping[TopicPartition, PartitionOffset]
+    plans: Mapping[TopicPartition, TopicPlan],
+    settings: SinkSettings,
+    topics: Topics,
+    copies: Mapping[TopicPartition, PartitionOffset],
 ) -> Starts:
     """Find the start offset of each partition.
 

@@ -13,7 +13,15 @@ import numpy as np
 from ..convert.connect_converters import deserializer
 from ..convert.filter import Filters
 from ..convert.rules.stage import Stage, policy_of
-from ..convert.to_ignite import BadRecord, ClusterTypes, Entries, RecordConverter, concat_entries, last_per_key, merge_rows
+from ..convert.to_ignite import (
+    BadRecord,
+    ClusterTypes,
+    Entries,
+    RecordConverter,
+    concat_entries,
+    last_per_key,
+    merge_rows,
+)
 from ..errors import EntriesRefused, RecordRefused, SettingsError
 from ..ignite.cache_writer import CacheWriter
 from ..ignite.cluster import Cluster
@@ -64,13 +72,14 @@ class Stored:
 class Store:
     """Stores records in the caches of one task. For one thread; after an error it is only closed.
 
-    :param in_order: whether records of a partition are put in parts, one after the other. This finds the records that a cache refuses,
-        which become bad records; else they end :meth:`store` or :meth:`flush`.
+    :param in_order: whether records of a partition are put in parts, one after the other. This finds the records that a
+        cache refuses, which become bad records; else they end :meth:`store` or :meth:`flush`.
     """
 
     def __init__(self, plan: SinkPlan, cluster: Cluster, clients: KafkaClients, *, in_order: bool = False) -> None:
         self._in_order = in_order
-        self._settings, self._cluster = plan.settings, cluster
+        self._settings = plan.settings
+        self._cluster = cluster
         self._plans = {topic.name: topic for topic in plan.topics}
         self._carried = CarriedTypes(ClusterTypes(cluster), TypesTopic(clients, plan.settings.carried_types_topic))
         self._filters = Filters(plan.settings)
@@ -82,14 +91,15 @@ class Store:
     def store(self, batch: Sequence[Consumed]) -> Stored:
         """Convert the batch while the nodes store the one before, wait for that, and send this one; :meth:`flush` waits for it.
 
-        Records of one key are of one partition, or have no order. So one operation a key and cache is kept: the last one, or the first
-        where entries are not overwritten.
+        Records of one key are of one partition, or have no order. So one operation a key and cache is kept: the last
+        one, or the first where entries are not overwritten.
 
         :param batch: records of several partitions.
         :raises EntriesRefused: a cache refuses an entry of this batch, or of the one before.
         :raises ProgramFault: the conversion failed by a fault of this program.
         """
-        stored, by_cache = Stored(), defaultdict(list)
+        stored = Stored()
+        by_cache = defaultdict(list)
         self._carried.new_batch()
         for consumed in batch:
             converted, bad = self._filter(consumed, *self._convert(consumed), stored)
@@ -102,7 +112,10 @@ class Store:
                 by_cache[cache].append(entries)
         if self._in_order:
             return stored
-        kept = [(self._writers[cache], last_per_key(concat_entries(parts), overwrite=self._overwrite)) for cache, parts in by_cache.items()]
+        kept = [
+            (self._writers[cache], last_per_key(concat_entries(parts), overwrite=self._overwrite))
+            for cache, parts in by_cache.items()
+        ]
         self.flush()
         for writer, entries in kept:
             _write(writer, entries)
@@ -141,7 +154,9 @@ class Store:
     def needs_times(self) -> bool:
         """Whether a filter or transforms need the records' timestamps."""
         filters = [self._filters.of(topic) for topic in self._plans]
-        return any(one is not None and one.needs_times for one in filters) or any(one.transforms for one in self._of_topics)
+        return any(one is not None and one.needs_times for one in filters) or any(
+            one.transforms for one in self._of_topics
+        )
 
     @property
     def needs_headers(self) -> bool:
@@ -159,14 +174,20 @@ class Store:
     def _of_topics(self) -> list[SinkSettings]:
         return [self._settings.of(topic) for topic in self._plans]
 
-    def _filter(self, consumed: Consumed, parts: list[Part], bad: list[BadRecord], stored: Stored) -> tuple[list[Part], list[BadRecord]]:
+    def _filter(
+        self, consumed: Consumed, parts: list[Part], bad: list[BadRecord], stored: Stored
+    ) -> tuple[list[Part], list[BadRecord]]:
         """The entries that the filter of the topic keeps, and the bad records with those for which it fails."""
         entry_filter = self._filters.of(consumed.topic)
         if entry_filter is None:
             return parts, bad
-        found, kept, filtered = list(bad), [], 0
+        found = list(bad)
+        kept = []
+        filtered = 0
         for key, entries in parts:
-            left = kept_entries(replace(entries, bad=()), consumed, entry_filter, self._converters[key].cache, self._carried)
+            left = kept_entries(
+                replace(entries, bad=()), consumed, entry_filter, self._converters[key].cache, self._carried
+            )
             filtered += len(entries) - len(left) - len(left.bad)
             found += left.bad
             kept.append((key, left))
@@ -241,14 +262,18 @@ class Store:
 
     def _new_converter(self, key: SinkKey, cache: CacheInfo) -> RecordConverter:
         topic = _read_from(key)
-        uses, rules = self._carried.register_used(topic), inbound_rules(self._settings.of(topic))
+        uses = self._carried.register_used(topic)
+        rules = inbound_rules(self._settings.of(topic))
         reader = None if isinstance(key, str) else self._reader(topic)
         makes = deserializer if reader is None else reader.deserializers
         return RecordConverter(cache, self._carried, rules, self._carried, deserializers=makes, topic=topic, uses=uses)
 
-    def _put_in_order(self, parts: Sequence[CachePart], bad: Sequence[BadRecord]) -> tuple[list[CachePart], list[BadRecord]]:
+    def _put_in_order(
+        self, parts: Sequence[CachePart], bad: Sequence[BadRecord]
+    ) -> tuple[list[CachePart], list[BadRecord]]:
         """Put the entries of each cache in order; returns them without the refused ones, and the bad records with these."""
-        found, done = list(bad), []
+        found = list(bad)
+        done = []
         for cache, entries in parts:
             refused = self._put_part(self._writers[cache], entries, found)
             found = sorted([*found, *refused], key=lambda record: record.row)
@@ -259,13 +284,15 @@ class Store:
         """Put entries in parts, and halve a part that the cache refuses, down to single records.
 
         :param known: bad records, by row.
-        :returns: the refused records; at most one if the error policy for them is to stop. No entry behind a bad record that stops the run
-            is put.
+        :returns: the refused records; at most one if the error policy for them is to stop. No entry behind a bad record
+            that stops the run is put.
         """
-        stops, stopping = self._settings.error_handling_policy == STOP, self._stopping(known)
+        stops = self._settings.error_handling_policy == STOP
+        stopping = self._stopping(known)
         end = len(entries) if stopping is None else int(np.searchsorted(entries.rows, stopping.row))
         bad: list[BadRecord] = []
-        at, size = 0, end
+        at = 0
+        size = end
         while at < end and not (stops and bad):
             part = entries.part(at, min(at + size, end))
             error = _refusal(writer, last_per_key(part, overwrite=self._overwrite))
@@ -274,10 +301,13 @@ class Store:
                 continue
             if error is not None:
                 bad.append(BadRecord(int(part.rows[0]), Stage.PUT, error.what, {"cache": writer.cache.name}))
-            at, size = at + len(part), size * 2
+            at = at + len(part)
+            size = size * 2
         return bad
 
-    def _apply_error_policy(self, consumed: Consumed, parts: list[CachePart], bad: Sequence[BadRecord], stored: Stored) -> list[CachePart]:
+    def _apply_error_policy(
+        self, consumed: Consumed, parts: list[CachePart], bad: Sequence[BadRecord], stored: Stored
+    ) -> list[CachePart]:
         """The entries to store; bad records are noted in `stored`."""
         stopping = self._stopping(bad)
         skipped = bad if stopping is None else [record for record in bad if record.row < stopping.row]

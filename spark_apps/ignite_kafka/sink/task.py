@@ -1,8 +1,9 @@
 """The Spark task of a sink: stores batch after batch of its partitions, until their ends or until its epoch ends.
 
-A batch is read and converted while the nodes store the one before. Every push_interval_ms, and when a batch has bad records, the task waits
-until the nodes have acknowledged all entries; then it commits the group's offsets, their copies and the dead letters, in one transaction a
-slot. After a task that dies before its commit, the next one stores the same entries again.
+A batch is read and converted while the nodes store the one before. Every push_interval_ms, and when a batch has bad
+records, the task waits until the nodes have acknowledged all entries; then it commits the group's offsets, their copies
+and the dead letters, in one transaction a slot. After a task that dies before its commit, the next one stores the same
+entries again.
 """
 
 from __future__ import annotations
@@ -39,11 +40,15 @@ from .slots import SinkSlots
 from .store import Store, Stored
 
 log = logging.getLogger(__name__)
-_CHECK_S = 5.0  # until a deleted topic is noticed; if it is made again, its offsets would be committed for the one before
+_CHECK_S = (
+    5.0  # until a deleted topic is noticed; if it is made again, its offsets would be committed for the one before
+)
 _GATHER_S = 0.2  # how long a batch that is not full waits for more records, in a run that ends at the topics' ends
 
 
-def sink_slots(plan: SinkPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch) -> Iterator[SlotResult]:
+def sink_slots(
+    plan: SinkPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch
+) -> Iterator[SlotResult]:
     """Store the records of slots until their ends, or until the epoch ends.
 
     :param slots: numbers of the slots of this task.
@@ -60,17 +65,26 @@ class SinkTask(TaskLoop):
     RETRIED = events.WRITE_FAILED
 
     def __init__(
-        self, plan: SinkPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch, services: TaskServices | None = None
+        self,
+        plan: SinkPlan,
+        secrets: Secrets,
+        slots: Sequence[int],
+        attempt: int,
+        epoch: Epoch,
+        services: TaskServices | None = None,
     ) -> None:
         self._clients = slot_clients(plan.settings, secrets)
         super().__init__(plan, slots, epoch, services or TaskServices.of(plan, self._clients, epoch))
-        self._plan, self._secrets, self._settings = plan, secrets, plan.settings
+        self._plan = plan
+        self._secrets = secrets
+        self._settings = plan.settings
         self._owner = Owner(plan.generation, epoch=epoch.number, attempt=attempt)
         self._caches = {topic.name: topic.cache for topic in plan.topics}
         self._counts = {slot: {topic.cache: CacheCount() for topic in plan.topics} for slot in slots}
         self._wait_s = self._settings.push_interval_ms / 1000 if self._settings.streams else _GATHER_S
         self._commit_s = self._settings.push_interval_ms / 1000
-        self._finished, self._checks = False, Interval(_CHECK_S)
+        self._finished = False
+        self._checks = Interval(_CHECK_S)
         self._in_order = False
 
     def _results(self) -> list[SlotResult]:
@@ -89,7 +103,9 @@ class SinkTask(TaskLoop):
         return RecordsOvertaken(lost.what, lost.remedy, **lost.where)
 
     def _copy_all(self, end: EpochEnd) -> None:
-        with ignite_cluster(self._settings, self._secrets) as cluster:  # one for both: it knows which classes nodes cannot load
+        with ignite_cluster(
+            self._settings, self._secrets
+        ) as cluster:  # one for both: it knows which classes nodes cannot load
             try:
                 self._copy(cluster, end)
             except EntriesRefused as refused:
@@ -100,7 +116,11 @@ class SinkTask(TaskLoop):
 
     def _copy(self, cluster: Cluster, end: EpochEnd) -> None:
         limits = BatchLimits(self._settings.batch_size, self._settings.batch_bytes)
-        ends = None if self._settings.streams else {(t.name, p): t.ends[p] for _, t, p in self._plan.partitions(self._slots)}
+        ends = (
+            None
+            if self._settings.streams
+            else {(t.name, p): t.ends[p] for _, t, p in self._plan.partitions(self._slots)}
+        )
         with (
             closing(SinkSlots(self._plan, self._clients, self._slots, self._owner)) as slots,
             closing(Store(self._plan, cluster, self._clients, in_order=self._in_order)) as store,
@@ -108,15 +128,19 @@ class SinkTask(TaskLoop):
             starts = slots.starts()
             needed = {"timed": store.needs_times, "headers": store.needs_headers}
             group = self._settings.group_id
-            with closing(RecordReader(self._clients, group, starts.offsets, ends, limits, **needed, head_of=store.head_of)) as reader:
+            with closing(
+                RecordReader(self._clients, group, starts.offsets, ends, limits, **needed, head_of=store.head_of)
+            ) as reader:
                 slots.commit({place: starts.offsets[place] for place in starts.unrecorded}, {}, reader.group_metadata)
                 self._batches(reader, store, slots, end)
 
     def _batches(self, reader: RecordReader, store: Store, slots: SinkSlots, end: EpochEnd) -> None:
-        committed, due = dict(reader.positions), Deadline.after(self._commit_s)
+        committed = dict(reader.positions)
+        due = Deadline.after(self._commit_s)
         pending: list[tuple[TopicPartition, CacheCount]] = []
         while not reader.finished:
-            batch, started = reader.read(self._wait_s), time.time()
+            batch = reader.read(self._wait_s)
+            started = time.time()
             stored = store.store(batch)
             pending += _counted(batch, stored, started)
             ends = reader.finished or end.reached()
@@ -129,7 +153,8 @@ class SinkTask(TaskLoop):
             if self._checks.due():
                 slots.check_topics()
             slots.commit(moved, self._dead_letters(stored, slots), reader.group_metadata)
-            committed, due = committed | moved, Deadline.after(self._commit_s)
+            committed = committed | moved
+            due = Deadline.after(self._commit_s)
             self._count(pending, slots)
             pending = []
             self.progressed()
@@ -147,9 +172,11 @@ class SinkTask(TaskLoop):
         if not self._settings.dead_letter_topic:
             return {}
         found: dict[TopicPartition, list[DeadLetter]] = defaultdict(list)
-        settings, topic = self._settings, self._settings.dead_letter_topic
+        settings = self._settings
+        topic = self._settings.dead_letter_topic
         letters = [
-            (consumed, [one for one in bad if policy_of(settings, one.stage, one.where) == DEAD_LETTER]) for consumed, bad in stored.skipped
+            (consumed, [one for one in bad if policy_of(settings, one.stage, one.where) == DEAD_LETTER])
+            for consumed, bad in stored.skipped
         ]
         for consumed, bad in (*letters, *stored.stopping):
             if bad:
@@ -171,5 +198,16 @@ def _counted(batch: Sequence[Consumed], stored: Stored, started: float) -> Itera
     skipped = {(consumed.topic, consumed.partition): len(records) for consumed, records in stored.skipped}
     for consumed in batch:
         place = consumed.topic, consumed.partition
-        size, filtered = consumed.read_bytes, stored.filtered.get(place, 0)
-        yield place, CacheCount(stored.entries[place], len(consumed), size, started=started, bad=skipped.get(place, 0), filtered=filtered)
+        size = consumed.read_bytes
+        filtered = stored.filtered.get(place, 0)
+        yield (
+            place,
+            CacheCount(
+                stored.entries[place],
+                len(consumed),
+                size,
+                started=started,
+                bad=skipped.get(place, 0),
+                filtered=filtered,
+            ),
+        )

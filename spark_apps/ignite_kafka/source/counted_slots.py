@@ -29,10 +29,19 @@ class CountedSlots:
     """
 
     def __init__(
-        self, plan: TransferPlan, cluster: Cluster, counts: Counts, open_slot: Callable[[int], SlotWriter], slots: Iterable[int]
+        self,
+        plan: TransferPlan,
+        cluster: Cluster,
+        counts: Counts,
+        open_slot: Callable[[int], SlotWriter],
+        slots: Iterable[int],
     ) -> None:
-        self._plan, self._counts, self._entries = plan, counts, EntrySender(plan, cluster)
-        self._batch: dict[int, dict[str, CacheCount]] = defaultdict(lambda: defaultdict(CacheCount))  # not committed yet
+        self._plan = plan
+        self._counts = counts
+        self._entries = EntrySender(plan, cluster)
+        self._batch: dict[int, dict[str, CacheCount]] = defaultdict(
+            lambda: defaultdict(CacheCount)
+        )  # not committed yet
         self._key_kinds: dict[str, set[KeyKind]] = defaultdict(set)
         self._writers = OpenSlots(open_slot, slots)
 

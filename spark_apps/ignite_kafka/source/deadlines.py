@@ -1,7 +1,8 @@
 """Entries that expire: what of that a run does not send, reported once a cache (event 15162).
 
-A stream that sends tombstones removes an expired entry's record. Everything else leaves it, and no protocol of a thin client tells the
-deadline of a single entry: a cache's expiry policy is known from its configuration, other deadlines only when an entry has expired.
+A stream that sends tombstones removes an expired entry's record. Everything else leaves it, and no protocol of a thin
+client tells the deadline of a single entry: a cache's expiry policy is known from its configuration, other deadlines
+only when an entry has expired.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ def report_policies(settings: SourceSettings, configurations: Iterable[CacheConf
     if _sends_removals(settings):
         return
     for one in configurations:
-        if one.expiry_policy is not None and max(one.expiry_policy) >= 0:  # the others are eternal, or leave a deadline as it is
+        if (
+            one.expiry_policy is not None and max(one.expiry_policy) >= 0
+        ):  # the others are eternal, or leave a deadline as it is
             emit(ENTRIES_EXPIRE, cache=one.name, reason="it has an expiry policy")
 
 

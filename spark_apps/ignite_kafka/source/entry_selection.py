@@ -57,15 +57,27 @@ class EntrySelector:
     """
 
     def __init__(
-        self, entry_filter: EntryFilter, converter: Converter, info: CacheInfo, types: TypeSource, topic: str, *, tombstones: bool
+        self,
+        entry_filter: EntryFilter,
+        converter: Converter,
+        info: CacheInfo,
+        types: TypeSource,
+        topic: str,
+        *,
+        tombstones: bool,
     ):
-        self._filter, self._converter, self._info, self._types, self._topic = entry_filter, converter, info, types, topic
+        self._filter = entry_filter
+        self._converter = converter
+        self._info = info
+        self._types = types
+        self._topic = topic
         self._tombstones = tombstones
 
     def select(self, pages: Sequence[Page], removed: Mask | None) -> Selection:
         """Select entries of pages.
 
-        :param removed: which of them are removals, which no filter leaves out; None: they are entries of the cache, and no changes.
+        :param removed: which of them are removals, which no filter leaves out; None: they are entries of the cache, and
+            no changes.
         :raises DecodeError: the bounds of a page's entries are broken.
         :raises ProgramFault: the user's function failed.
         """
@@ -80,7 +92,8 @@ class EntrySelector:
         left[[entry.row for entry in bad]] = False
         sent = ~left
         if removed is not None and self._tombstones:
-            removed, sent = removed | left, np.ones(count, bool)
+            removed = removed | left
+            sent = np.ones(count, bool)
             if left.any():
                 pages = with_nulls(pages, removed, self._info)
         sent[[entry.row for entry in bad]] = False
@@ -120,20 +133,27 @@ class EntrySelectors:
     """
 
     def __init__(self, settings: SourceSettings, converters: Converters, types: TypeSource) -> None:
-        self._settings, self._converters, self._types, self._filters = settings, converters, types, Filters(settings)
+        self._settings = settings
+        self._converters = converters
+        self._types = types
+        self._filters = Filters(settings)
 
     def select(self, info: CacheInfo, topic: str, pages: Sequence[Page], removed: Mask | None = None) -> Selection:
         """The entries of a cache that are sent; all where it has no filter.
 
         :param topic: of the cache's records.
         :param removed: as in :meth:`EntrySelector.select`.
-        :raises ConditionFailed, DecodeError, UnsupportedType: the filter fails for an entry, and the error policy is to stop.
+        :raises ConditionFailed, DecodeError, UnsupportedType: the filter fails for an entry, and the error policy is to
+            stop.
         """
         entry_filter = self._filters.of(info.name)
         if entry_filter is None:
             return Selection(pages, removed=removed)
-        converter, tombstones = self._converters.of(info.name), self._settings.process_removals
-        found = EntrySelector(entry_filter, converter, info, self._types, topic, tombstones=tombstones).select(pages, removed)
+        converter = self._converters.of(info.name)
+        tombstones = self._settings.process_removals
+        found = EntrySelector(entry_filter, converter, info, self._types, topic, tombstones=tombstones).select(
+            pages, removed
+        )
         stops = self._settings.error_handling_policy == STOP
         for bad in found.bad[:1] if stops else found.bad:
             events.emit(events.FILTER_FAILED, **{"reason": bad.error.what, **bad.error.where})

@@ -59,11 +59,15 @@ class EntrySender:
 
     def __init__(self, plan: TransferPlan, cluster: Cluster, converters: Converters | None = None) -> None:
         settings = plan.settings
-        self._connector, self._generation, self._settings, self._cluster = plan.connector, plan.generation, settings, cluster
+        self._connector = plan.connector
+        self._generation = plan.generation
+        self._settings = settings
+        self._cluster = cluster
         self._types_topic = types_topic(settings.internal_topic_prefix)
         self._converters = converters or Converters(settings)
         self._selectors = EntrySelectors(settings, self._converters, cluster)
-        self._provenance, self._topics = Provenance(plan), RecordTopics(settings)
+        self._provenance = Provenance(plan)
+        self._topics = RecordTopics(settings)
 
     def send(
         self,
@@ -80,21 +84,30 @@ class EntrySender:
 
         :param partitions: N Ignite partitions.
         :param removed: N flags: the entry is a tombstone; None: none is, and the order of the entries does not count.
-        :param changes: N update counters and N capture times (milliseconds) of changes; None: the entries were read from the cache.
-        :raises AmbiguousKeys: keys of two types can give the same Kafka key, and setting `coinciding_keys` refuses that.
+        :param changes: N update counters and N capture times (milliseconds) of changes; None: the entries were read
+            from the cache.
+        :raises AmbiguousKeys: keys of two types can give the same Kafka key, and setting `coinciding_keys` refuses
+            that.
         :raises SettingsError, TopicError: from :meth:`.record_topics.RecordTopics.divided`.
-        :raises DecodeError, UnsupportedType, TransformFailed, RecordTooLarge: of a bad entry if the policy is to stop; whatever the policy,
-            of a page whose entry boundaries cannot be found.
+        :raises DecodeError, UnsupportedType, TransformFailed, RecordTooLarge: of a bad entry if the policy is to stop;
+            whatever the policy, of a page whose entry boundaries cannot be found.
         """
         chosen = self._selectors.select(info, cache.topic, pages, removed)
-        conversion = self._convert_batch(writer, cache, info, chosen.pages, in_order=removed is not None or bool(self._provenance))
-        records, rows = conversion.records, np.array([bad.row for bad in conversion.bad], np.int64)
+        conversion = self._convert_batch(
+            writer, cache, info, chosen.pages, in_order=removed is not None or bool(self._provenance)
+        )
+        records = conversion.records
+        rows = np.array([bad.row for bad in conversion.bad], np.int64)
         sent = np.delete(np.arange(chosen.count), rows) if records.rows is None else records.rows
-        if chosen.removed is not None and records.rows is None:  # transforms have got the null of a removed entry, and may have replaced it
+        if (
+            chosen.removed is not None and records.rows is None
+        ):  # transforms have got the null of a removed entry, and may have replaced it
             records = with_tombstones(records, chosen.removed[sent])
         if self._provenance:
             origin = Origin(cache, partitions, *(changes or (None, None))).of_rows(chosen.positions(sent))
-            records = replace(records, headers=joined_headers(records.headers, self._provenance.headers(origin, cache.topic)))
+            records = replace(
+                records, headers=joined_headers(records.headers, self._provenance.headers(origin, cache.topic))
+            )
         self.note_key_types(cache.name, records.key_types)
         for target, part in self._topics.divided(writer, cache, records):
             write_uses(writer, self._types_topic, target.topic, part, self._cluster)
@@ -122,17 +135,23 @@ class EntrySender:
             shown = {"first_example": first.example or "?", "second_example": second.example or "?"}
             events.emit(events.KEYS_MAY_COINCIDE, cache=cache, first=first.name, second=second.name, **shown)
 
-    def _convert_batch(self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Conversion:
+    def _convert_batch(
+        self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool
+    ) -> Conversion:
         """Convert the batch as a whole; entry by entry only if it has a bad one. The first that stops the run is raised."""
         settings = self._settings
         if settings.always_stops:
             return Conversion(self._all_or_none(cache, info, pages, in_order=in_order))
 
         def refuses(records: Records) -> Mapping[int, IgniteKafkaError]:
-            return {} if settings.conversion_policy == STOP else writer.too_large(cache.topic, cache.topic_bytes, records)
+            return (
+                {} if settings.conversion_policy == STOP else writer.too_large(cache.topic, cache.topic_bytes, records)
+            )
 
         try:
-            records = self._converters.of(cache.name).convert(pages, info, self._cluster, topic=cache.topic, in_order=in_order)
+            records = self._converters.of(cache.name).convert(
+                pages, info, self._cluster, topic=cache.topic, in_order=in_order
+            )
             if not records.refused and not refuses(records):
                 return Conversion(records)
         except ENTRY_ERRORS:
@@ -144,7 +163,9 @@ class EntrySender:
     def _all_or_none(self, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Records:
         """Convert the whole batch; an error that does not name its entry by the key is raised as the error of the first bad entry."""
         try:
-            records = self._converters.of(cache.name).convert(pages, info, self._cluster, topic=cache.topic, in_order=in_order)
+            records = self._converters.of(cache.name).convert(
+                pages, info, self._cluster, topic=cache.topic, in_order=in_order
+            )
             if not records.refused:
                 return records
             cause: IgniteKafkaError = records.refused[0][1]
@@ -152,7 +173,9 @@ class EntrySender:
             if "key" in error.where:
                 raise
             cause = error
-        found = separate_bad_entries(self._converters.of(cache.name), pages, info, self._cluster, lambda _: {}, cache.topic)
+        found = separate_bad_entries(
+            self._converters.of(cache.name), pages, info, self._cluster, lambda _: {}, cache.topic
+        )
         raise (found.bad[0].error if found.bad else cause) from cause
 
     def _skip(self, writer: SlotWriter, slot: int, cache: CachePlan, partition: int, bad: BadEntry) -> None:
@@ -170,7 +193,9 @@ class EntrySender:
     def _component(self, cache: CachePlan, bad: BadEntry) -> type | str:
         """What failed at an entry, for the headers of its dead letter."""
         if bad.stage == Stage.TRANSFORMATION:
-            return EntryFilter if failed_in_filter(bad.stage, bad.error.where) else str(bad.error.where["transform_class"])
+            return (
+                EntryFilter if failed_in_filter(bad.stage, bad.error.where) else str(bad.error.where["transform_class"])
+            )
         converter = self._converters.of(cache.name)
         if bad.stage == Stage.POLL:
             return type(converter)

@@ -32,13 +32,14 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
     """Plan a new snapshot or a stream, before a generation is claimed.
 
     :raises CacheNotFound: the lists match no cache of the cluster.
-    :raises UnsupportedType: the converter does not support a type in a cache's metadata, the filter names a column that no declared type
-        has, or a cache has no partitions.
+    :raises UnsupportedType: the converter does not support a type in a cache's metadata, the filter names a column that
+        no declared type has, or a cache has no partitions.
     :raises TopicError: a cache's topic cannot be used.
     :raises SettingsError: a cache's topic is the dead-letter topic.
     """
     chosen = chosen_caches(settings, cluster.cache_names())
-    converters, filters = Converters(settings), Filters(settings)
+    converters = Converters(settings)
+    filters = Filters(settings)
     existing = topics.existing()
     caches = []
     copied = chosen if settings.load_initial_data or settings.streams else ()
@@ -49,21 +50,29 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
         info = cluster.cache(name)
         if not info.partitions:
             raise UnsupportedType(
-                f"a {info.mode} cache has no partitions that a client can read", "Leave it out with cache_blacklist.", cache=name
+                f"a {info.mode} cache has no partitions that a client can read",
+                "Leave it out with cache_blacklist.",
+                cache=name,
             )
         converters.of(name).check(info, cluster, topic)
         if (entry_filter := filters.of(name)) is not None:
             entry_filter.check(info, cluster)
-        one_topic, new = name not in by_record, settings.of(name).new_topic(topic)
-        partitions = existing.get(topic, max(0, new.partitions)) if one_topic else 0  # 0: the broker's default, known once the topic exists
-        caches.append(CachePlan(name, info.cache_id, topic, info.partitions, partitions, info.incarnation, one_topic=one_topic))
+        one_topic = name not in by_record
+        new = settings.of(name).new_topic(topic)
+        partitions = (
+            existing.get(topic, max(0, new.partitions)) if one_topic else 0
+        )  # 0: the broker's default, known once the topic exists
+        caches.append(
+            CachePlan(name, info.cache_id, topic, info.partitions, partitions, info.incarnation, one_topic=one_topic)
+        )
     return TransferPlan(settings.name, snapshot_id, 0, slots, settings, tuple(caches))
 
 
 def topic_of(settings: SourceSettings) -> Callable[[str], NamedBy]:
     """Names the topic of a cache.
 
-    :raises SettingsError: a transform is unknown, its properties are wrong, or it would give a cache's records several topics.
+    :raises SettingsError: a transform is unknown, its properties are wrong, or it would give a cache's records several
+        topics.
     """
     if not any(one.transforms for one in settings.variants):
         return settings.topic_of
@@ -120,7 +129,8 @@ def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics
     :raises TopicError: a topic of the plan is gone or has another partition count.
     :raises SettingsError: a topic of the plan is the dead-letter topic.
     """
-    now, then = settings.fixed_in_snapshot(), stored.settings.fixed_in_snapshot()
+    now = settings.fixed_in_snapshot()
+    then = stored.settings.fixed_in_snapshot()
     differing = sorted(name for name in now if now[name] != then[name])
     if differing:
         shown = "; ".join(f"{name} was {then.get(name)!r}, is {now.get(name)!r}" for name in differing)
@@ -152,7 +162,9 @@ def _check_dead_letter_topic(settings: SourceSettings, topics: Iterable[str]) ->
 
 def _spec(cache: CachePlan, settings: SourceSettings) -> TopicSpec:
     new = settings.of(cache.name).new_topic(cache.topic)
-    return TopicSpec(cache.topic, cache.topic_partitions or -1, new.replication_factor, new.config, settings.create_topics)
+    return TopicSpec(
+        cache.topic, cache.topic_partitions or -1, new.replication_factor, new.config, settings.create_topics
+    )
 
 
 def register_schemas(settings: SourceSettings, caches: Iterable[CachePlan], cluster: Cluster) -> None:
@@ -193,7 +205,8 @@ def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
     :returns: the plan with the ids of the topics, and a batch limit that each of them accepts.
     :raises TopicError: a topic was deleted meanwhile, or the user may not write to it.
     """
-    settings, dead_letters = plan.settings, plan.settings.dead_letter_topic
+    settings = plan.settings
+    dead_letters = plan.settings.dead_letter_topic
     fixed = [cache for cache in plan.caches if cache.one_topic]
     specs = [_spec(cache, settings) for cache in fixed]
     if dead_letters:
@@ -202,11 +215,15 @@ def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
     states = topics.describe(_fixed_topics(plan))
     for cache in fixed:
         if cache.topic not in states:
-            raise TopicError("the topic was deleted while the run began", "Start again.", topic=cache.topic, cache=cache.name)
+            raise TopicError(
+                "the topic was deleted while the run began", "Start again.", topic=cache.topic, cache=cache.name
+            )
     for state in states.values():
         state.check_writable()
     caches = tuple(
-        replace(cache, topic_partitions=counts[cache.topic], topic_id=states[cache.topic].topic_id) if cache.one_topic else cache
+        replace(cache, topic_partitions=counts[cache.topic], topic_id=states[cache.topic].topic_id)
+        if cache.one_topic
+        else cache
         for cache in plan.caches
     )
     return _with_size_limits(replace(plan, caches=caches), states)
@@ -225,6 +242,9 @@ def _fixed_topics(plan: TransferPlan) -> list[str]:
 
 def _with_size_limits(plan: TransferPlan, states: Mapping[str, TopicState]) -> TransferPlan:
     limits = {name: state.max_message_bytes for name, state in states.items() if state.max_message_bytes is not None}
-    caches = tuple(replace(cache, topic_bytes=limits.get(cache.topic)) if cache.one_topic else cache for cache in plan.caches)
-    largest_batch, letters = min([_LARGEST_BATCH, *limits.values()]), limits.get(plan.settings.dead_letter_topic, 0)
+    caches = tuple(
+        replace(cache, topic_bytes=limits.get(cache.topic)) if cache.one_topic else cache for cache in plan.caches
+    )
+    largest_batch = min([_LARGEST_BATCH, *limits.values()])
+    letters = limits.get(plan.settings.dead_letter_topic, 0)
     return replace(plan, caches=caches, max_batch_bytes=largest_batch, max_letter_bytes=letters)

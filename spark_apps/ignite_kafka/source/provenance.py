@@ -51,7 +51,8 @@ class Provenance:
     def __init__(self, plan: TransferPlan) -> None:
         settings = plan.settings
         self._names = tuple(name for name in PROVENANCE if name in settings.provenance_headers)
-        self._texts, self._run = {"connector": plan.connector, "cluster": settings.cluster_name}, plan.generation
+        self._texts = {"connector": plan.connector, "cluster": settings.cluster_name}
+        self._run = plan.generation
         self._serializer: Serializer | None = None
         if self._names:
             self._serializer = header_serializer(settings.header_converter, settings.converter_properties("header"))
@@ -78,7 +79,9 @@ class Provenance:
             elif name == "partition":
                 found[name] = ConnectColumn(pa.array(np.asarray(origin.partitions, np.int32)), _INT32)
             elif name == "time":
-                times = np.full(count, int(time.time() * 1000), np.int64) if origin.times_ms is None else origin.times_ms
+                times = (
+                    np.full(count, int(time.time() * 1000), np.int64) if origin.times_ms is None else origin.times_ms
+                )
                 found[name] = ConnectColumn(pa.array(times).view(pa.timestamp("ms", "UTC")), timestamp())
             elif origin.counters is not None:
                 found[name] = ConnectColumn(pa.array(origin.counters), _INT64)

@@ -34,7 +34,10 @@ class RecordTopics:
             return [(cache, records)]
         names = records.topics.unique().to_pylist()
         return [
-            (self._plan(writer, cache, name), take_rows(records, np.flatnonzero(np.asarray(pc.equal(records.topics, name)))))
+            (
+                self._plan(writer, cache, name),
+                take_rows(records, np.flatnonzero(np.asarray(pc.equal(records.topics, name)))),
+            )
             for name in names
         ]
 

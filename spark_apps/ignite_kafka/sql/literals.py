@@ -17,7 +17,8 @@ _TIMESTAMP = re.compile(
     r"(\d{4}-\d\d-\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?(?: ?(?P<utc>Z|UTC)|(?P<sign>[+-])(?P<hours>\d\d):(?P<minutes>\d\d))?"
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LEAST_LONG, _MOST_LONG = -(2**63), 2**63 - 1
+_LEAST_LONG = -(2**63)
+_MOST_LONG = 2**63 - 1
 
 
 def number(text: str, position: int, *, negative: bool = False) -> Literal:
@@ -38,7 +39,11 @@ def number(text: str, position: int, *, negative: bool = False) -> Literal:
     if suffix != "BD" and "." not in text:
         return _integer(int(digits), suffix, position)
     if found["exponent"] or len(value.as_tuple().digits) > _MOST_DIGITS or _scale(value) > _MOST_DIGITS:
-        raise Refused(f"the number {text} is no DECIMAL of at most {_MOST_DIGITS} digits", position, "Write fewer digits, or a DOUBLE")
+        raise Refused(
+            f"the number {text} is no DECIMAL of at most {_MOST_DIGITS} digits",
+            position,
+            "Write fewer digits, or a DOUBLE",
+        )
     return Literal(Kind.DECIMAL, value)
 
 
@@ -51,7 +56,11 @@ def _double(digits: str, position: int) -> Literal:
 
 def _integer(value: int, suffix: str, position: int) -> Literal:
     if not _LEAST_LONG <= value <= _MOST_LONG:
-        raise Refused(f"the number {value}{suffix} is out of the range of BIGINT", position, "Write a smaller one, or a DECIMAL: with BD")
+        raise Refused(
+            f"the number {value}{suffix} is out of the range of BIGINT",
+            position,
+            "Write a smaller one, or a DECIMAL: with BD",
+        )
     return Literal(Kind.INT, value, long=suffix == "L")
 
 
@@ -83,7 +92,9 @@ def moment(text: str, position: int) -> Literal:
     if found is None:
         raise Refused(f"{text!r} is no timestamp", position, remedy)
     if not found["utc"] and not found["sign"]:
-        raise Refused(f"the timestamp {text!r} has no zone, so that Spark would read it in its session's", position, remedy)
+        raise Refused(
+            f"the timestamp {text!r} has no zone, so that Spark would read it in its session's", position, remedy
+        )
     shift = timedelta(hours=int(found["hours"] or 0), minutes=int(found["minutes"] or 0))
     if shift > timedelta(hours=18) or int(found["minutes"] or 0) > 59:
         raise Refused(f"the zone of the timestamp {text!r} is out of range", position, remedy)
@@ -104,7 +115,9 @@ def like_parts(pattern: str, escape: str, position: int) -> tuple[tuple[str, str
         if letter == escape:
             following = next(letters, "")
             if following not in ("%", "_", escape) or not following:
-                raise Refused(f"the pattern {pattern!r} of LIKE has {escape!r} before another character than %, _ or it", position)
+                raise Refused(
+                    f"the pattern {pattern!r} of LIKE has {escape!r} before another character than %, _ or it", position
+                )
             parts.append(("text", following))
         elif letter in "%_":
             parts.append((letter, ""))

@@ -1,6 +1,7 @@
 """Reads conditions and lists of columns: a precedence parser of the part of Spark SQL that is proved equal to Spark's.
 
-Proved means: tests/integration/convert/filter/test_against_spark.py compares it with Spark on the same rows. Everything else is refused.
+Proved means: tests/integration/convert/filter/test_against_spark.py compares it with Spark on the same rows. Everything
+else is refused.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from .syntax import (
 )
 from .tokens import Refused, Token, tokens
 
-_MOST_DEPTH, _MOST_OPERATORS = 40, 100  # nine Python calls a level; each operator of a chain is a level of the tree
+_MOST_DEPTH = 40  # nine Python calls a level; each operator of a chain is a level of the tree
+_MOST_OPERATORS = 100
 _MOST_TOKENS = 10_000
 _COMPARISONS = {"=": "=", "==": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
 _KEYWORDS = {
@@ -65,7 +67,11 @@ def parse_columns(text: str) -> tuple[SelectedField, ...]:
     met: set[str] = set()
     for field in fields:
         if field.alias.lower() in met:
-            raise Refused(f"two columns are named {field.alias}, without case", None, "Name it once, or give one another name: a AS b")
+            raise Refused(
+                f"two columns are named {field.alias}, without case",
+                None,
+                "Name it once, or give one another name: a AS b",
+            )
         met.add(field.alias.lower())
     return tuple(fields)
 
@@ -89,9 +95,16 @@ class _Parser:
     """Reads tokens one after the other; each method reads one level of precedence."""
 
     def __init__(self, text: str) -> None:
-        self._tokens, self._at, self._depth, self._operators = tokens(text), 0, 0, 0
+        self._tokens = tokens(text)
+        self._at = 0
+        self._depth = 0
+        self._operators = 0
         if len(self._tokens) > _MOST_TOKENS:
-            raise Refused(f"the text has more than {_MOST_TOKENS} words", None, "Write a shorter one, or name a function by setting filter")
+            raise Refused(
+                f"the text has more than {_MOST_TOKENS} words",
+                None,
+                "Write a shorter one, or name a function by setting filter",
+            )
 
     @property
     def _next(self) -> Token:
@@ -156,7 +169,8 @@ class _Parser:
         if self._keyword("IS", "NOT", "NULL"):
             return Not(IsNull(found))
         opposite = self._next.word == "NOT"
-        at, self._at = self._at, self._at + opposite
+        at = self._at
+        self._at = self._at + opposite
         for word, read in (("IN", self._in), ("BETWEEN", self._between), ("LIKE", self._like)):
             if self._keyword(word):
                 predicate = read(found)
@@ -169,9 +183,12 @@ class _Parser:
         operator = self._one_of(*_COMPARISONS)
         if not operator:
             return left
-        found, behind = Compare(_COMPARISONS[operator], left, self._sum()), self._next
+        found = Compare(_COMPARISONS[operator], left, self._sum())
+        behind = self._next
         if self._one_of(*_COMPARISONS):
-            raise Refused("two comparisons follow one another", behind.position, "Put parentheses around one, or AND between")
+            raise Refused(
+                "two comparisons follow one another", behind.position, "Put parentheses around one, or AND between"
+            )
         return found
 
     def _in(self, operand: Condition) -> Condition:
@@ -185,7 +202,9 @@ class _Parser:
         kinds = {item.kind for item in items} - {Kind.NULL}
         if len(kinds) > 1:
             shown = ", ".join(sorted(kind.value for kind in kinds))
-            raise Refused(f"the list of IN has values of several types ({shown})", opening.position, "Write all of one type")
+            raise Refused(
+                f"the list of IN has values of several types ({shown})", opening.position, "Write all of one type"
+            )
         return In(operand, tuple(items))
 
     def _between(self, operand: Condition) -> Condition:
@@ -195,13 +214,16 @@ class _Parser:
         return And(Compare(">=", operand, low), Compare("<=", operand, self._sum()))
 
     def _like(self, operand: Condition) -> Condition:
-        pattern, escape = self._advance(), "\\"
+        pattern = self._advance()
+        escape = "\\"
         if pattern.kind != "string":
             raise Refused("the pattern of LIKE is no text", pattern.position)
         if self._keyword("ESCAPE"):
             token = self._advance()
             if token.kind != "string" or len(token.text) != 1 or token.text in "%_":
-                raise Refused("ESCAPE needs a text of one character other than % and _", token.position, "Write it as ESCAPE '/'")
+                raise Refused(
+                    "ESCAPE needs a text of one character other than % and _", token.position, "Write it as ESCAPE '/'"
+                )
             escape = token.text
         return Like(operand, literals.like_parts(pattern.text, escape, pattern.position))
 
@@ -228,7 +250,11 @@ class _Parser:
 
     def _signed(self) -> Condition:
         signs = 0
-        while self._next.text in ("+", "-") and self._next.kind == "operator" and self._tokens[self._at + 1].kind != "number":
+        while (
+            self._next.text in ("+", "-")
+            and self._next.kind == "operator"
+            and self._tokens[self._at + 1].kind != "number"
+        ):
             signs += self._advance().text == "-"
         return _repeated(Negative, signs, self._operand())
 
@@ -243,7 +269,11 @@ class _Parser:
             self._close()
             return found
         token = self._next
-        if token.kind == "name" and self._tokens[self._at + 1].text == "(" and self._tokens[self._at + 1].kind == "operator":
+        if (
+            token.kind == "name"
+            and self._tokens[self._at + 1].text == "("
+            and self._tokens[self._at + 1].kind == "operator"
+        ):
             if token.word in ("CAST", "TRY_CAST"):
                 return self._cast()
             if token.word not in _KEYWORDS:
@@ -262,7 +292,9 @@ class _Parser:
         target = CAST_TARGETS.get(token.word)
         if target is None:
             known = ", ".join(dict.fromkeys(CAST_TARGETS.values()))
-            raise Refused(f"CAST to {token.text or 'the end'} is not supported", token.position, f"Supported are {known}")
+            raise Refused(
+                f"CAST to {token.text or 'the end'} is not supported", token.position, f"Supported are {known}"
+            )
         self._close()
         return Cast(found, target, tries)
 
@@ -280,7 +312,11 @@ class _Parser:
             self._close()
         least, most = FUNCTIONS[known]
         if not least <= len(arguments) <= most:
-            raise Refused(f"function {token.text} has {len(arguments)} arguments", token.position, f"Give it {least} or, at most, {most}")
+            raise Refused(
+                f"function {token.text} has {len(arguments)} arguments",
+                token.position,
+                f"Give it {least} or, at most, {most}",
+            )
         return Call(known[0], tuple(arguments))
 
     def _close(self) -> None:
@@ -289,7 +325,9 @@ class _Parser:
 
     def _is_literal(self) -> bool:
         token = self._next
-        return token.word in ("TRUE", "FALSE", "NULL") or (token.word in _TYPED and self._tokens[self._at + 1].kind == "string")
+        return token.word in ("TRUE", "FALSE", "NULL") or (
+            token.word in _TYPED and self._tokens[self._at + 1].kind == "string"
+        )
 
     def _column(self) -> Column:
         path = [self._advance()]
@@ -307,9 +345,15 @@ class _Parser:
         name = self._name()
         alias = self._name() if self._keyword("AS") else name
         if self._next.kind in ("name", "quoted"):
-            raise Refused(f"{self._next.text} follows column {alias.text}", self._next.position, "Write a comma, or AS, between")
+            raise Refused(
+                f"{self._next.text} follows column {alias.text}", self._next.position, "Write a comma, or AS, between"
+            )
         if self._next.kind == "operator" and self._next.text != ",":
-            raise Refused(f"{self._next.text} behind column {alias.text} is not supported", name.position, "Name whole columns alone")
+            raise Refused(
+                f"{self._next.text} behind column {alias.text} is not supported",
+                name.position,
+                "Name whole columns alone",
+            )
         return SelectedField(name.text, alias.text)
 
     def _name(self) -> Token:
@@ -339,7 +383,9 @@ class _Parser:
             return Literal(Kind.NULL, None)
         if token.word in _KEYWORDS:
             raise Refused(f"{token.word} is not supported here", token.position)
-        raise Refused(_expected("a column or a constant", token), token.position, "Write one, or leave out what is before")
+        raise Refused(
+            _expected("a column or a constant", token), token.position, "Write one, or leave out what is before"
+        )
 
 
 def _expected(what: str, found: Token) -> str:

@@ -111,7 +111,8 @@ class In:
 class Like:
     """Whether a text matches a pattern.
 
-    :param pattern: parts in order: plain text, ``%`` for any text, ``_`` for one character; the first of a pair says which of them.
+    :param pattern: parts in order: plain text, ``%`` for any text, ``_`` for one character; the first of a pair says
+        which of them.
     """
 
     operand: Condition
@@ -178,7 +179,9 @@ def parts_of(condition: Condition) -> tuple[Condition, ...]:
     match condition:
         case Compare(_, left, right) | Arithmetic(_, left, right) | And(left, right) | Or(left, right):
             return left, right
-        case Not(operand) | IsNull(operand) | In(operand, _) | Like(operand, _) | Negative(operand) | Cast(operand, _, _):
+        case (
+            Not(operand) | IsNull(operand) | In(operand, _) | Like(operand, _) | Negative(operand) | Cast(operand, _, _)
+        ):
             return (operand,)
         case Call(_, arguments):
             return arguments

@@ -48,18 +48,34 @@ _PATTERN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a", "\\": "\\", "'": "'", '"': '"', "%": "\\%", "_": "\\_"}
+_ESCAPES = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "b": "\b",
+    "0": "\0",
+    "Z": "\x1a",
+    "\\": "\\",
+    "'": "'",
+    '"': '"',
+    "%": "\\%",
+    "_": "\\_",
+}
 _ESCAPED = re.compile(r"\\(.)|''", re.DOTALL)
 
 
 def tokens(text: str) -> list[Token]:
     """The tokens of a text, with one of kind end behind them.
 
-    :raises Refused: the text is longer than `MAX_CONDITION_LENGTH`, a character begins no token, or a string has an escape that is not
-        proved.
+    :raises Refused: the text is longer than `MAX_CONDITION_LENGTH`, a character begins no token, or a string has an
+        escape that is not proved.
     """
     if len(text) > MAX_CONDITION_LENGTH:
-        raise Refused(f"the text has more than {MAX_CONDITION_LENGTH} characters", None, "Write less, or name a function by setting filter")
+        raise Refused(
+            f"the text has more than {MAX_CONDITION_LENGTH} characters",
+            None,
+            "Write less, or name a function by setting filter",
+        )
     found: list[Token] = []
     at = 0
     while at < len(text):
@@ -84,10 +100,22 @@ def _unreadable(text: str, at: int) -> Refused:
     if text[at] in "'`":
         return Refused(f"the text that begins with {text[at]} has no end", at, "Close it")
     if text[at] == '"':
-        return Refused('" begins a text or a name, by a setting of Spark', at, "Write texts in single quotes and names in backticks")
+        return Refused(
+            '" begins a text or a name, by a setting of Spark',
+            at,
+            "Write texts in single quotes and names in backticks",
+        )
     if text[at] in "{}":
-        return Refused(f"{text[at]} is no part of SQL", at, "Leave it out; a text goes in single quotes, a name with braces in backticks")
-    return Refused(f"{text[at]!r} is no part of SQL", at, "Write a name with such a character in backticks, and a text in single quotes")
+        return Refused(
+            f"{text[at]} is no part of SQL",
+            at,
+            "Leave it out; a text goes in single quotes, a name with braces in backticks",
+        )
+    return Refused(
+        f"{text[at]!r} is no part of SQL",
+        at,
+        "Write a name with such a character in backticks, and a text in single quotes",
+    )
 
 
 def _unescaped(content: str, at: int) -> str:

@@ -53,8 +53,14 @@ class ConfigsWriter:
     :raises Fenced: from any method: a newer driver has taken the connector.
     """
 
-    def __init__(self, clients: KafkaClients, topics: Topics, prefix: str, connector: str, kept: int = MOST_KEPT) -> None:
-        self._clients, self._topics, self._prefix, self._connector, self._kept = clients, topics, prefix, connector, kept
+    def __init__(
+        self, clients: KafkaClients, topics: Topics, prefix: str, connector: str, kept: int = MOST_KEPT
+    ) -> None:
+        self._clients = clients
+        self._topics = topics
+        self._prefix = prefix
+        self._connector = connector
+        self._kept = kept
         self._ended: list[str] = []
         self._producer: TransactionalProducer | None = None
         self._in_doubt = False  # a call got no answer, so its producer is discarded
@@ -63,14 +69,21 @@ class ConfigsWriter:
         self.record = ConnectorRecord()
 
     def take(
-        self, slots: int, run_id: str, settings: Mapping[str, Any], replication_factor: int, seen: ConnectorState | None = None
+        self,
+        slots: int,
+        run_id: str,
+        settings: Mapping[str, Any],
+        replication_factor: int,
+        seen: ConnectorState | None = None,
     ) -> ConnectorState:
         """Fence older drivers and, on the first start, create the offsets topic. :attr:`record` is the record that :meth:`begin` writes.
 
         :param seen: an earlier result of :func:`read_connector`; read again only if the configs topic has grown since.
         :returns: the state found.
-        :raises OffsetsLost: a known connector's offsets topic is missing, was created again, is not compacted, or lost records.
-        :raises TopicError: partition count of the offsets topic and number of slots differ, or the user may not describe its settings.
+        :raises OffsetsLost: a known connector's offsets topic is missing, was created again, is not compacted, or lost
+            records.
+        :raises TopicError: partition count of the offsets topic and number of slots differ, or the user may not
+            describe its settings.
         :raises KafkaUnavailable: brokers are down, or do not know the offsets topic yet. The call may be repeated.
         """
         configs = configs_topic(self._prefix)
@@ -80,7 +93,9 @@ class ConfigsWriter:
         state = seen
         if state is None or self._topics.ends(configs, [0])[0] != state.end:
             state = read_connector(self._clients, self._topics, self._prefix, self._connector)
-        known, self._ended, self._repair = state.connector, list(state.ended), state.repair
+        known = state.connector
+        self._ended = list(state.ended)
+        self._repair = state.repair
         offsets_id = self._offsets_topic(known, slots, replication_factor)
         generation = (known.generation if known else 0) + 1
         target = known.target_state if known else "RUNNING"
@@ -95,8 +110,12 @@ class ConfigsWriter:
         reset = "Restore it; or, if its progress may be forgotten, give the connector a new name (docs/operations.md)."
         if found is None or (known is not None and known.offsets_topic_id != found.topic_id):
             why = "is missing" if found is None else "was deleted and made again"
-            raise OffsetsLost(f"the offsets topic of a known connector {why}", reset, topic=name, connector=self._connector)
-        if found.cleanup_policy is None:  # never assumed: without compaction the topic loses offsets, and entries would be sent twice
+            raise OffsetsLost(
+                f"the offsets topic of a known connector {why}", reset, topic=name, connector=self._connector
+            )
+        if (
+            found.cleanup_policy is None
+        ):  # never assumed: without compaction the topic loses offsets, and entries would be sent twice
             raise TopicError(
                 "the user may not describe the settings of the offsets topic, so it is unknown whether it keeps offsets",
                 f"Grant the user of the Kafka connection DESCRIBE_CONFIGS on the topics {self._prefix}-*.",
@@ -104,7 +123,9 @@ class ConfigsWriter:
             )
         if "compact" not in found.cleanup_policy.split(","):
             raise OffsetsLost(
-                f"the offsets topic has cleanup.policy {found.cleanup_policy!r} and forgets offsets", "Set it to compact.", topic=name
+                f"the offsets topic has cleanup.policy {found.cleanup_policy!r} and forgets offsets",
+                "Set it to compact.",
+                topic=name,
             )
         if known is not None:
             self._check_whole(name, found.partitions)
@@ -136,14 +157,17 @@ class ConfigsWriter:
     def begin(self, snapshot: SnapshotRecord | None = None, before: SnapshotRecord | None = None) -> tuple[int, ...]:
         """Publish the generation in one transaction: in the configs topic for drivers, in every slot for tasks.
 
-        A task that opens a slot afterwards reads the generation and ends if it is a newer one. A task with an open slot continues until
-        this run opens that slot or its driver sees the new generation; the new run first reads what it commits until then.
+        A task that opens a slot afterwards reads the generation and ends if it is a newer one. A task with an open slot
+        continues until this run opens that slot or its driver sees the new generation; the new run first reads what it
+        commits until then.
 
-        :param snapshot: a new snapshot; an unfinished one ``before`` it is marked as superseded, so that the two never mix.
+        :param snapshot: a new snapshot; an unfinished one ``before`` it is marked as superseded, so that the two never
+            mix.
         :returns: end offset of each slot's partition. While it has not moved, nobody has written to the slot.
         """
         slots = range(self.record.slots)
-        offsets, owner = offsets_topic(self._prefix, self._connector), Owner(self.record.generation).to_json()
+        offsets = offsets_topic(self._prefix, self._connector)
+        owner = Owner(self.record.generation).to_json()
         records = self._snapshot_begun(snapshot, before) if snapshot else []
         records.append(self._config(asdict(self.record), "connector"))
         records += [(offsets, SlotKey(self._connector, slot).to_json(), owner, slot) for slot in slots]
@@ -159,7 +183,9 @@ class ConfigsWriter:
             self._repair = None
 
     def _fence_producers(self, repair: RepairRecord | None) -> None:
-        self._fence([repair_transactional_id(self._connector, number) for number in range(repair.producers if repair else 0)])
+        self._fence(
+            [repair_transactional_id(self._connector, number) for number in range(repair.producers if repair else 0)]
+        )
 
     def begin_repair(self, repair: RepairRecord, replication_factor: int) -> None:
         """Fence other drivers, and record a repair, whose producers the next run fences.
@@ -174,7 +200,8 @@ class ConfigsWriter:
         found = read_connector(self._clients, self._topics, self._prefix, self._connector)
         if found.generation > repair.generation:
             raise fenced_by_newer(self._connector, None, repair.generation, found.generation)
-        # those of a repair that died: this record replaces the only trace of them; a task of it that comes later reads this one
+        # those of a repair that died: this record replaces the only trace of them; a task of it that comes later reads
+        # this one
         self._fence_producers(found.repair)
         self._write([self._config(asdict(repair), "repair")])
         self._fence_producers(found.repair)
@@ -192,7 +219,8 @@ class ConfigsWriter:
     def _ended_records(self, snapshot_id: str, how: Mapping[str, Any]) -> list[_Record]:
         """Records of a snapshot's end, and tombstones of the oldest ones beyond the limit."""
         self._ended = [one for one in self._ended if one != snapshot_id] + [snapshot_id]
-        forgotten, self._ended = self._ended[: -self._kept], self._ended[-self._kept :]
+        forgotten = self._ended[: -self._kept]
+        self._ended = self._ended[-self._kept :]
         tombstones = [self._config(None, "snapshot", one) for one in forgotten]
         return [self._config(how, "snapshot", snapshot_id), *tombstones]
 
@@ -243,12 +271,18 @@ class ConfigsWriter:
 
     def _config(self, value: Any, kind: str, *rest: str) -> _Record:
         """A record of the configs topic; None writes a tombstone."""
-        return configs_topic(self._prefix), dumps([kind, self._connector, *rest]), None if value is None else dumps(value), 0
+        return (
+            configs_topic(self._prefix),
+            dumps([kind, self._connector, *rest]),
+            None if value is None else dumps(value),
+            0,
+        )
 
     def _write(self, records: Sequence[_Record]) -> Mapping[tuple[str, int], int]:
         """Write records in one transaction and return the last offset by topic and partition. The call may be repeated after an error.
 
-        The transaction's coordinator may not know a new topic yet, although the controller and the leaders do: it is retried.
+        The transaction's coordinator may not know a new topic yet, although the controller and the leaders do: it is
+        retried.
         """
         return retry(lambda: self._write_once(records), min(REQUEST_TIMEOUT_S, self._clients.patience_s), may_pass)
 
@@ -258,7 +292,8 @@ class ConfigsWriter:
             if self._producer.spent or self._in_doubt:
                 fresh = self._initialised()
                 self._producer.close()
-                self._producer, self._in_doubt = fresh, False
+                self._producer = fresh
+                self._in_doubt = False
                 if (theirs := self._newest_generation()) > self.record.generation:
                     raise fenced_by_newer(self._connector, None, self.record.generation, theirs)
             self._in_doubt = True
@@ -276,7 +311,9 @@ class ConfigsWriter:
 
     def _initialised(self) -> TransactionalProducer:
         reports = {"delivery.report.only.error": False}
-        producer = TransactionalProducer(self._clients, f"{self._connector}-control", _CONTROL_TIMEOUT_MS, settings=reports)
+        producer = TransactionalProducer(
+            self._clients, f"{self._connector}-control", _CONTROL_TIMEOUT_MS, settings=reports
+        )
         try:
             producer.init()
         except BaseException:

@@ -1,10 +1,12 @@
 """Records of the internal topics: their format, and the handling of records that cannot be read.
 
-A record has the header ``ignite_kafka.format``; records of 0.1.0 have none and count as format 1. A version that adds a field keeps the
-format, and readers ignore unknown fields. A version whose records must not be used by older versions raises it.
+A record has the header ``ignite_kafka.format``; records of 0.1.0 have none and count as format 1. A version that adds a
+field keeps the format, and readers ignore unknown fields. A version whose records must not be used by older versions
+raises it.
 
-A record that delivery depends on is never skipped: if it cannot be read, the run ends (:meth:`InternalRecord.required_value`). Any other
-unreadable record is skipped with an event (:meth:`InternalRecord.optional_value`).
+A record that delivery depends on is never skipped: if it cannot be read, the run ends
+(:meth:`InternalRecord.required_value`). Any other unreadable record is skipped with an event
+(:meth:`InternalRecord.optional_value`).
 """
 
 from __future__ import annotations
@@ -117,9 +119,7 @@ def refuse_newer(found: int, where: Mapping[str, object]) -> None:
 
 def unreadable(what: str, where: Mapping[str, object]) -> OffsetsLost:
     """The error of an unreadable record that delivery depends on."""
-    remedy = (
-        "Another program wrote to the topic: revoke its permission to write (docs/operations.md#rights), and give the connector a new name."
-    )
+    remedy = "Another program wrote to the topic: revoke its permission to write (docs/operations.md#rights), and give the connector a new name."
     return OffsetsLost(f"{what} cannot be read", remedy, **where)
 
 

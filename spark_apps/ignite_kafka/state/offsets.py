@@ -57,7 +57,8 @@ def key_of(message: Message) -> UnitKey | SlotKey | PartitionKey | None:
 
 def unit_of(message: Message) -> tuple[UnitKey, UnitOffset] | None:
     """Unit and offset of a record of the offsets topic; None if it holds anything else or cannot be read."""
-    key, value = key_of(message), message.value()
+    key = key_of(message)
+    value = message.value()
     try:
         return (key, UnitOffset.from_json(value)) if isinstance(key, UnitKey) and value is not None else None
     except ValueError:
@@ -82,7 +83,9 @@ def read_slots(clients: KafkaClients, topics: Topics, prefix: str, connector: st
             yield state
 
 
-def read_key_kinds(clients: KafkaClients, topics: Topics, prefix: str, connector: str, slots: int, cache: str) -> set[KeyKind]:
+def read_key_kinds(
+    clients: KafkaClients, topics: Topics, prefix: str, connector: str, slots: int, cache: str
+) -> set[KeyKind]:
     """Kinds of all keys that a connector has sent of a cache, whichever task sent them; raises as :func:`read_slots`."""
     found: set[KeyKind] = set()
     for state in read_slots(clients, topics, prefix, connector, slots):

@@ -33,7 +33,8 @@ class OpenTransaction:
     """
 
     def __init__(self, limits: TransactionLimits, clock: Clock = time.monotonic) -> None:
-        self._limits, self._clock = limits, clock
+        self._limits = limits
+        self._clock = clock
         self._opened_at = clock()
         self._records = self._bytes = 0
         self._largest: tuple[int, str, str] = (0, "", "")
@@ -53,7 +54,11 @@ class OpenTransaction:
     @property
     def past_limits(self) -> bool:
         """Whether it should be committed at the end of the current unit."""
-        return self._records >= self._limits.records or self._bytes >= self._limits.bytes or self.open_ms >= self._limits.open_ms
+        return (
+            self._records >= self._limits.records
+            or self._bytes >= self._limits.bytes
+            or self.open_ms >= self._limits.open_ms
+        )
 
     def expect(self, topic: str, partitions: int | None, topic_id: str) -> None:
         """Expect this partition count (None: any) and id (empty: any) of a data topic at the commit."""
@@ -100,7 +105,12 @@ class OpenTransaction:
             if topic not in found:
                 raise _deleted(topic, "was deleted during the run")
             if topic_id and found[topic][0] != topic_id:
-                raise _deleted(topic, "was deleted and made again during the run", known_topic_id=topic_id, topic_id=found[topic][0])
+                raise _deleted(
+                    topic,
+                    "was deleted and made again during the run",
+                    known_topic_id=topic_id,
+                    topic_id=found[topic][0],
+                )
             if partitions is not None and found[topic][1] != partitions:
                 raise TopicError(
                     f"the topic has {found[topic][1]} partitions now, and had {partitions} when the run was planned",
@@ -111,4 +121,6 @@ class OpenTransaction:
 
 def _deleted(topic: str, how: str, **where: str) -> TopicError:
     what = f"the topic {how}: what was sent to it before is lost"
-    return TopicError(what, "Start the run again: it names the commands that send everything again.", topic=topic, **where)
+    return TopicError(
+        what, "Start the run again: it names the commands that send everything again.", topic=topic, **where
+    )

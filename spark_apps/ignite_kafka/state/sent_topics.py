@@ -1,7 +1,7 @@
 """Checks that the topic of earlier records still exists.
 
-An offset record holds the id of its topic. A topic that was deleted and created again has another id and none of the records; continuing
-in it would leave it incomplete for ever.
+An offset record holds the id of its topic. A topic that was deleted and created again has another id and none of the
+records; continuing in it would leave it incomplete for ever.
 """
 
 from __future__ import annotations
@@ -22,10 +22,14 @@ from .configs import SnapshotRecord
 from .offsets import read_slots
 
 _NONE = "none"
-_LOAD_AGAIN = "To send all entries again start once with failover_policy FULL_SNAPSHOT; or give the connector a new name."
+_LOAD_AGAIN = (
+    "To send all entries again start once with failover_policy FULL_SNAPSHOT; or give the connector a new name."
+)
 
 
-def check_units(plan: TransferPlan, cache: CachePlan, units: Mapping[int, UnitOffset], before: CachePlan | None = None) -> None:
+def check_units(
+    plan: TransferPlan, cache: CachePlan, units: Mapping[int, UnitOffset], before: CachePlan | None = None
+) -> None:
     """Compare the topic ids in a cache's offsets with the topic of the plan.
 
     :param units: offsets by partition; those not done under the plan are ignored, because they are sent again.
@@ -57,11 +61,13 @@ def check_plan(
 
     :param before: the newest snapshot or stream.
     :param read: reads the offsets of all slots.
-    :raises TopicError: a cache's records are in another topic, or its topic has other partitions, and it is not sent again.
+    :raises TopicError: a cache's records are in another topic, or its topic has other partitions, and it is not sent
+        again.
     """
     if before is None:
         return
-    grown, replaced = _grown(plan, before, topics), replaced_topics(plan.caches, before.plan, topics)
+    grown = _grown(plan, before, topics)
+    replaced = replaced_topics(plan.caches, before.plan, topics)
     if not grown and not replaced:
         return
     goes_on = plan.snapshot_id == before.id
@@ -76,7 +82,9 @@ def check_plan(
     for one in grown:
         if not one.cache.load and plan.settings.load_initial_data != goes_on:  # no start sends its entries
             raise one.error(_LOAD_AGAIN)
-        events.emit(events.TOPIC_GREW, topic=one.cache.topic, cache=one.cache.name, partitions=one.partitions, before=one.before)
+        events.emit(
+            events.TOPIC_GREW, topic=one.cache.topic, cache=one.cache.name, partitions=one.partitions, before=one.before
+        )
     if goes_on:
         return
     for cache, old in replaced:
@@ -104,9 +112,14 @@ class _Grown:
 
 def _grown(plan: TransferPlan, before: SnapshotRecord, topics: Topics) -> list[_Grown]:
     """Topics of the plan that are those of the plan before, and have other partitions: in them keys change partition."""
-    old = {(cache.name, cache.topic): cache for cache in _caches_of(before.plan) if cache.topic_id and cache.topic_partitions}
+    old = {
+        (cache.name, cache.topic): cache
+        for cache in _caches_of(before.plan)
+        if cache.topic_id and cache.topic_partitions
+    }
     known = [cache for cache in plan.caches if (cache.name, cache.topic) in old]
-    found, grown = topics.identities({cache.topic for cache in known}), []
+    found = topics.identities({cache.topic for cache in known})
+    grown = []
     for cache in known:
         sent = old[cache.name, cache.topic]
         topic_id, partitions = found.get(cache.topic, (_NONE, 0))
@@ -121,10 +134,14 @@ def check_complete(before: SnapshotRecord, topics: Topics) -> None:
     :raises TopicError: the topic of a cache was deleted or created again.
     """
     for cache, old in replaced_topics(_caches_of(before.plan), before.plan, topics):
-        raise _incomplete(cache, old.topic_id, old, "Begin a new snapshot: a new Dag run, or --snapshot-id with a new id.")
+        raise _incomplete(
+            cache, old.topic_id, old, "Begin a new snapshot: a new Dag run, or --snapshot-id with a new id."
+        )
 
 
-def replaced_topics(caches: Iterable[CachePlan], before: Mapping[str, Any], topics: Topics) -> list[tuple[CachePlan, CachePlan]]:
+def replaced_topics(
+    caches: Iterable[CachePlan], before: Mapping[str, Any], topics: Topics
+) -> list[tuple[CachePlan, CachePlan]]:
     """Find caches whose topic differs from that of an earlier plan, or was deleted; a plan without topic ids gives none.
 
     :returns: the cache now, with the topic's id, and the cache in the earlier plan.

@@ -12,8 +12,8 @@ from .configs import offsets_topic
 class SlotClaim:
     """A slot and the run that claims it.
 
-    :param end: end of the slot's offsets when the driver claimed it for a new snapshot; while it has not moved, no unit is done and the
-        offsets need not be read. None: they are read.
+    :param end: end of the slot's offsets when the driver claimed it for a new snapshot; while it has not moved, no unit
+        is done and the offsets need not be read. None: they are read.
     """
 
     connector: str

@@ -1,8 +1,8 @@
 """Writer of one slot of a connector: its producer, its offsets, and transactions that hold whole units.
 
-The order of steps makes it exactly once (docs/delivery.md): init_transactions (fences every earlier attempt and settles its transaction)
-→ read the slot's offsets to their end → stop if a newer run or attempt owns the slot → skip finished units → data records and the
-units' offset records in one transaction → commit.
+The order of steps makes it exactly once (docs/delivery.md): init_transactions (fences every earlier attempt and settles
+its transaction) → read the slot's offsets to their end → stop if a newer run or attempt owns the slot → skip finished
+units → data records and the units' offset records in one transaction → commit.
 """
 
 from __future__ import annotations
@@ -13,7 +13,15 @@ from typing import Any
 
 from confluent_kafka import TopicPartition as TopicPartitionOffset
 
-from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable, OffsetsLost, RecordTooLarge, TopicError, TransactionTimeout
+from ..errors import (
+    Fenced,
+    IgniteKafkaError,
+    KafkaUnavailable,
+    OffsetsLost,
+    RecordTooLarge,
+    TopicError,
+    TransactionTimeout,
+)
 from ..ignite.types.key_kind import KeyKind
 from ..ignite.types.model import BinaryType, TypeUse
 from ..kafka.clients import KafkaClients
@@ -36,10 +44,11 @@ _ABORT_S = 5.0
 class SlotWriter:
     """An open slot. After any error it must be closed; opening the slot again reads what was committed.
 
-    :param max_batch_bytes: maximum batch size: the smallest max.message.bytes of the topics, because librdkafka does not split a batch
-        that a topic refuses.
+    :param max_batch_bytes: maximum batch size: the smallest max.message.bytes of the topics, because librdkafka does
+        not split a batch that a topic refuses.
     :param settings: librdkafka settings of the slot's producer.
-    :param topics: topic administration that slots may share, because each admin client costs the broker two connections.
+    :param topics: topic administration that slots may share, because each admin client costs the broker two
+        connections.
     :raises Fenced: from any method: a newer run, or a newer attempt of the same task, owns the slot.
     :raises TransactionTimeout: a transaction was open longer than the broker allows.
     """
@@ -54,7 +63,9 @@ class SlotWriter:
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         self._settings = settings or {}
-        self._clients, self._claim, self._limits = clients, claim, limits
+        self._clients = clients
+        self._claim = claim
+        self._limits = limits
         self._topics = topics or Topics(clients)
         self._max_batch_bytes = max_batch_bytes
         self._closed = False
@@ -67,7 +78,9 @@ class SlotWriter:
     def _open(self) -> None:
         transactional_id = slot_transactional_id(self._claim.connector, self._claim.slot)
         settings = {"batch.size": self._max_batch_bytes, **self._settings}
-        self._producer = TransactionalProducer(self._clients, transactional_id, self._limits.timeout_ms, settings=settings)
+        self._producer = TransactionalProducer(
+            self._clients, transactional_id, self._limits.timeout_ms, settings=settings
+        )
         try:
             self._producer.init()
             self.state = self._read_state()
@@ -96,7 +109,9 @@ class SlotWriter:
                 connector=self._claim.connector,
             )
         if owner.generation > self._claim.owner.generation:
-            raise fenced_by_newer(self._claim.connector, self._claim.slot, self._claim.owner.generation, owner.generation)
+            raise fenced_by_newer(
+                self._claim.connector, self._claim.slot, self._claim.owner.generation, owner.generation
+            )
         if owner > self._claim.owner:
             mine = self._claim.owner
             raise Fenced(
@@ -140,7 +155,9 @@ class SlotWriter:
         self._transaction = OpenTransaction(self._limits)
         if self._claim.owner > self.state.owner:
             key = SlotKey(self._claim.connector, self._claim.slot).to_json()
-            self._producer.produce(self._claim.offsets_topic, key, self._claim.owner.to_json(), self._claim.slot, FORMAT_HEADERS)
+            self._producer.produce(
+                self._claim.offsets_topic, key, self._claim.owner.to_json(), self._claim.slot, FORMAT_HEADERS
+            )
         return self._transaction
 
     def ensure_topic(self, spec: TopicSpec) -> tuple[str, int]:
@@ -199,10 +216,18 @@ class SlotWriter:
         :param topic_id: id of the topic that holds the unit's records.
         :param key_kinds: kinds of the keys sent of the cache.
         """
-        high, kinds = self.state.high(cache, partition), tuple(sorted(key_kinds))
+        high = self.state.high(cache, partition)
+        kinds = tuple(sorted(key_kinds))
         counts = True, records, high
         offset = UnitOffset(
-            self._claim.owner.generation, incarnation, snapshot_id, *counts, key_kinds=kinds, bad=bad, topic_id=topic_id, dropped=dropped
+            self._claim.owner.generation,
+            incarnation,
+            snapshot_id,
+            *counts,
+            key_kinds=kinds,
+            bad=bad,
+            topic_id=topic_id,
+            dropped=dropped,
         )
         self.unit_offset(cache, partition, offset)
 
@@ -221,7 +246,9 @@ class SlotWriter:
         self._check_timeout()
         transaction.add(letter.topic, letter.key, letter.value)
         self._producer.await_room(1, len(letter.key or b"") + len(letter.value or b""))
-        self._producer.produce(letter.topic, letter.key, letter.value, headers=letter.headers, timestamp_ms=letter.timestamp_ms)
+        self._producer.produce(
+            letter.topic, letter.key, letter.value, headers=letter.headers, timestamp_ms=letter.timestamp_ms
+        )
 
     def positions(self, offsets: Mapping[TopicPartition, PartitionOffset], group_metadata: Any) -> None:
         """Add the next offsets of topic partitions to the open transaction: for the consumer group, and their copy in the offsets topic."""
@@ -252,7 +279,8 @@ class SlotWriter:
     def commit(self) -> None:
         """Commit the open transaction, if there is one.
 
-        :raises TopicError: a data topic was deleted, or its partition count changed, during the run; the transaction is not committed.
+        :raises TopicError: a data topic was deleted, or its partition count changed, during the run; the transaction is
+            not committed.
         """
         if self._transaction is not None:
             self._guarded(self._commit, self._transaction)
@@ -280,7 +308,9 @@ class SlotWriter:
         except TopicError as cause:
             topics = set() if self._transaction is None else self._transaction.topics
             if "topic" not in cause.where and self._transaction is not None:
-                self._transaction.check_topics(self._topics)  # a topic may have been deleted after the check before the commit
+                self._transaction.check_topics(
+                    self._topics
+                )  # a topic may have been deleted after the check before the commit
             error = self._topics.unknown_topic(cause, [self._claim.offsets_topic, *topics])
             if not isinstance(error, TopicError) or "topic" in error.where or not topics:
                 raise error from cause.__cause__
@@ -299,5 +329,7 @@ class SlotWriter:
             try:
                 self._producer.abort(_ABORT_S)
             except (ProducerFenced, IgniteKafkaError) as error:
-                log.info("slot %d: an open transaction stays until its timeout or the next init: %s", self._claim.slot, error)
+                log.info(
+                    "slot %d: an open transaction stays until its timeout or the next init: %s", self._claim.slot, error
+                )
         self._producer.close()

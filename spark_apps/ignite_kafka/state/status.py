@@ -1,11 +1,11 @@
 """The status topic: one record per run and per task of a stream. Compacted, one partition, written without transactions.
 
 ============================================= =====================================================================================
-key (JSON)                                    value (JSON)
-============================================= =====================================================================================
-``["run","<connector>","<run id>"]``          :class:`RunStatus`
-``["progress","<connector>",<slot>]``         :class:`TaskProgress` of the task with this first slot
-============================================= =====================================================================================
+key (JSON)                                    value (JSON) =============================================
+===================================================================================== ``["run","<connector>","<run
+id>"]``          :class:`RunStatus` ``["progress","<connector>",<slot>]``         :class:`TaskProgress` of the task with
+this first slot =============================================
+=====================================================================================
 """
 
 from __future__ import annotations
@@ -24,12 +24,17 @@ from ..kafka.clients import REQUEST_TIMEOUT_S, KafkaClients
 from ..kafka.topics import COMPACTED, Topics, TopicSpec, read_to, read_to_end
 from .internal_records import FORMAT_HEADERS, InternalRecord, report_skipped, written_ms
 
-RUNNING, PAUSED, COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN = (
-    "RUNNING", "PAUSED", "COMPLETED", "FAILED", "FENCED", "STOPPED", "UNKNOWN"
-)  # fmt: skip
+RUNNING = "RUNNING"  # fmt: skip
+PAUSED = "PAUSED"
+COMPLETED = "COMPLETED"
+FAILED = "FAILED"
+FENCED = "FENCED"
+STOPPED = "STOPPED"
+UNKNOWN = "UNKNOWN"
 
 _QUEUED = 10_000  # records; librdkafka's queue holds ten times as many
-_FIRST_PART, _LARGER = 1_000, 8  # parts of a topic read backwards, in offsets: size of the first, and growth per part
+_FIRST_PART = 1_000  # parts of a topic read backwards, in offsets: size of the first, and growth per part
+_LARGER = 8
 T = TypeVar("T")
 
 # sums of reports are written into a status, whose numbers have 64 bits
@@ -64,7 +69,8 @@ class CacheStatus:
 class CacheCount:
     """Counts of one slot and cache.
 
-    ``entries``, ``units`` and ``bad`` of a snapshot include those committed by an earlier attempt; of a stream, counts are of one epoch.
+    ``entries``, ``units`` and ``bad`` of a snapshot include those committed by an earlier attempt; of a stream, counts
+    are of one epoch.
 
     :param entries: entries read; of a sink, stored or removed.
     :param records: records sent; of a sink, read.
@@ -92,7 +98,9 @@ class CacheCount:
         self.units += more.units
         self.bad += more.bad
         self.filtered += more.filtered
-        self.started = min(self.started, more.started) if self.started and more.started else self.started or more.started
+        self.started = (
+            min(self.started, more.started) if self.started and more.started else self.started or more.started
+        )
         self.ended = max(self.ended, more.ended)
 
 
@@ -103,7 +111,8 @@ class RunStatus:
     :param application_id: of the Spark application.
     :param spark_ui: URL of its web UI, which ends with it; empty if that is off.
     :param events: number of health events by id; those of tasks are added when a task ends.
-    :param versions: of the library, Python, Spark, the packages of the driver, and the Ignite nodes where they report it.
+    :param versions: of the library, Python, Spark, the packages of the driver, and the Ignite nodes where they report
+        it.
     """
 
     state: str
@@ -172,7 +181,8 @@ def status_topic(prefix: str) -> str:
 class StatusWriter:
     """Writer of status records.
 
-    :raises KafkaUnavailable: from :meth:`run` and :meth:`forget`: the broker did not confirm a record, which may still be written.
+    :raises KafkaUnavailable: from :meth:`run` and :meth:`forget`: the broker did not confirm a record, which may still
+        be written.
     """
 
     def __init__(self, clients: KafkaClients, prefix: str) -> None:
@@ -203,7 +213,9 @@ class StatusWriter:
                 raise KafkaUnavailable("the broker did not confirm the removal of old runs", topic=self._topic)
 
     def _queue(self, key: list[Any], value: bytes | None) -> None:
-        self._producer.produce(self._topic, value, dumps(key), 0, on_delivery=self._on_delivery, headers=[*FORMAT_HEADERS])
+        self._producer.produce(
+            self._topic, value, dumps(key), 0, on_delivery=self._on_delivery, headers=[*FORMAT_HEADERS]
+        )
 
     def _on_delivery(self, error: KafkaError | None, _: Message) -> None:
         self._refused = error or self._refused
@@ -257,12 +269,15 @@ def read_run(clients: KafkaClients, prefix: str, connector: str, run_id: str) ->
 
 def read_run_written(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> tuple[RunStatus | None, int]:
     """A run's last readable record and its timestamp in milliseconds since 1970; (None, 0) without one."""
-    topics, topic = Topics(clients), status_topic(prefix)
+    topics = Topics(clients)
+    topic = status_topic(prefix)
     if not topics.exists(topic):
         return None, 0
-    end, size = topics.ends(topic, [0])[0], _FIRST_PART
+    end = topics.ends(topic, [0])[0]
+    size = _FIRST_PART
     while end > 0:
-        start, found = max(0, end - size), None
+        start = max(0, end - size)
+        found = None
         for message in read_to(clients, topic, {0: end}, {0: start}):
             record = InternalRecord.of(message)
             if record is None or (record.kind, record.name, record.rest) != ("run", connector, (run_id,)):
@@ -272,7 +287,8 @@ def read_run_written(clients: KafkaClients, prefix: str, connector: str, run_id:
                 found = run, written_ms(message) if run else 0
         if found is not None:
             return found
-        end, size = start, size * _LARGER
+        end = start
+        size = size * _LARGER
     return None, 0
 
 

@@ -1,7 +1,8 @@
 """Target state of a connector: a record of the configs topic that anyone may write and the connector's driver follows.
 
-Key ``["target","<name>"]``, value ``{"state": "RUNNING"|"PAUSED"|"STOPPED", "at_ms": …}``; with ``"generation"`` only the run of that
-generation follows it. The record is written without a transaction and never under the control transactional id, so that it fences no run.
+Key ``["target","<name>"]``, value ``{"state": "RUNNING"|"PAUSED"|"STOPPED", "at_ms": …}``; with ``"generation"`` only
+the run of that generation follows it. The record is written without a transaction and never under the control
+transactional id, so that it fences no run.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ from .configs import configs_topic
 from .internal_records import FORMAT_HEADERS, InternalRecord, report_skipped
 from .status import now_ms
 
-RUNNING, PAUSED, STOPPED = "RUNNING", "PAUSED", "STOPPED"
+RUNNING = "RUNNING"
+PAUSED = "PAUSED"
+STOPPED = "STOPPED"
 TARGETS = (RUNNING, PAUSED, STOPPED)
 
 
-def write_target(clients: KafkaClients, topics: Topics, prefix: str, connector: str, state: str, generation: int = 0) -> None:
+def write_target(
+    clients: KafkaClients, topics: Topics, prefix: str, connector: str, state: str, generation: int = 0
+) -> None:
     """Request a target state; returns when the broker has confirmed the record.
 
     :param generation: generation of the run that is to follow it; 0: any run.
@@ -32,7 +37,16 @@ def write_target(clients: KafkaClients, topics: Topics, prefix: str, connector: 
     topics.partitions(topic)  # else a broker with auto.create.topics.enable would create it without compaction
     only_for = {"generation": generation} if generation else {}
     value = dumps({"state": state, "at_ms": now_ms(), **only_for})
-    write_record(clients, topic, _key(connector), value, "the target state", partition=0, headers=FORMAT_HEADERS, connector=connector)
+    write_record(
+        clients,
+        topic,
+        _key(connector),
+        value,
+        "the target state",
+        partition=0,
+        headers=FORMAT_HEADERS,
+        connector=connector,
+    )
 
 
 def read_target(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> str | None:
@@ -50,7 +64,8 @@ def read_target(clients: KafkaClients, topics: Topics, prefix: str, connector: s
 
 def read_stopped_generation(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> int:
     """Generation of the run that the last request stops; 0 if that request is none to stop, or is for any run."""
-    topic, generation = configs_topic(prefix), 0
+    topic = configs_topic(prefix)
+    generation = 0
     if not topics.exists(topic):
         return generation
     for message in read_to_end(clients, topics, topic, [0]):
@@ -67,7 +82,8 @@ def read_stopped_generation(clients: KafkaClients, topics: Topics, prefix: str, 
 def target_of(connector: str, record: InternalRecord, generation: int = 0) -> str | None:
     """The target state in a connector's target record; None for any other record, a tombstone, and, with an event, an unknown state.
 
-    :param generation: generation of the run that follows it; requests for other runs are ignored. 0: no request is ignored.
+    :param generation: generation of the run that follows it; requests for other runs are ignored. 0: no request is
+        ignored.
     """
     if (record.kind, record.name, record.rest) != ("target", connector, ()):
         return None

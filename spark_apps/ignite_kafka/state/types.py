@@ -1,11 +1,11 @@
 """The types topic: what another cluster needs to make the caches of data topics and the types of their entries.
 
-Compacted, one partition. Records of types: key = :func:`type_key`, value = JSON of :class:`~ignite_kafka.ignite.types.model.BinaryType`.
-A type's record precedes, in the same transaction, the first data record of a slot that needs the type or a newer schema of it.
-Records of caches: :mod:`.cache_records`.
+Compacted, one partition. Records of types: key = :func:`type_key`, value = JSON of
+:class:`~ignite_kafka.ignite.types.model.BinaryType`. A type's record precedes, in the same transaction, the first data
+record of a slot that needs the type or a newer schema of it. Records of caches: :mod:`.cache_records`.
 
-Each form of a type has its own key: tasks write concurrently, and with one key per type compaction would keep the form written last,
-which may be the older one. Version 0.1.0 wrote one record per type, under the type id as text.
+Each form of a type has its own key: tasks write concurrently, and with one key per type compaction would keep the form
+written last, which may be the older one. Version 0.1.0 wrote one record per type, under the type id as text.
 """
 
 from __future__ import annotations
@@ -104,7 +104,10 @@ class TypesTopic:
         topics: Callable[[KafkaClients], Topics] = Topics,
         read: Callable[..., Iterator[Message]] = read_to,
     ) -> None:
-        self.name, self._clients, self._topics, self._read_to = name, clients, topics, read
+        self.name = name
+        self._clients = clients
+        self._topics = topics
+        self._read_to = read
         self._position = 0
         self._forms: dict[int, list[BinaryType]] = {}
         self._caches: dict[str, CacheConfiguration] = {}
@@ -125,8 +128,8 @@ class TypesTopic:
     def read(self) -> None:
         """Read the records appended since the last call; a topic that does not exist is empty.
 
-        Reads uncommitted records: a type exists in the source's cluster even if the transaction aborts, and its record, though written
-        before the data records, may lie behind another open transaction.
+        Reads uncommitted records: a type exists in the source's cluster even if the transaction aborts, and its record,
+        though written before the data records, may lie behind another open transaction.
 
         :raises KafkaUnavailable: no broker answers.
         """

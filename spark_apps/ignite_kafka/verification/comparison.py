@@ -28,8 +28,8 @@ class Difference:
 class Comparison:
     """Number of entries, and of keys by kind of difference.
 
-    :param skipped: entries or records that cannot be converted, and that the error policy skips or sends as dead letters; of a sink also
-        keys whose records the cache refused, by the dead letters. They are not differences.
+    :param skipped: entries or records that cannot be converted, and that the error policy skips or sends as dead
+        letters; of a sink also keys whose records the cache refused, by the dead letters. They are not differences.
     :param limit: maximum number of differences that are described.
     :param keys: every key that differs, by kind, to repair it; None: they are only counted.
     """

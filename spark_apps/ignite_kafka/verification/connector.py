@@ -44,7 +44,8 @@ from .source import SourceDirection
 from .task import Open
 from .topic_batches import bounds_of
 
-_ANY, _NO_SLOTS = "(any)", 0
+_ANY = "(any)"
+_NO_SLOTS = 0
 _NAMES = 5
 
 
@@ -85,9 +86,25 @@ class VerifyResult:
 
 def _to_dict(judged: Judged) -> dict[str, object]:
     known = asdict(judged.result)
-    names = ("cache", "topic", "entries", "records", "repeated", "missing", "different", "unexpected", "skipped", "other_bytes")
+    names = (
+        "cache",
+        "topic",
+        "entries",
+        "records",
+        "repeated",
+        "missing",
+        "different",
+        "unexpected",
+        "skipped",
+        "other_bytes",
+    )
     found = [{"kind": one.kind, "text": one.text} for one in judged.result.found]
-    return {**{name: known[name] for name in names}, "repaired": judged.repaired, "equal": judged.equal, "differences": found}
+    return {
+        **{name: known[name] for name in names},
+        "repaired": judged.repaired,
+        "equal": judged.equal,
+        "differences": found,
+    }
 
 
 def verify_connector(
@@ -154,7 +171,9 @@ class _Given:
         return sum(self.cluster.size(target.cache) for target in targets if target.partitions)
 
 
-def _source_plan(settings: SourceSettings, clients: KafkaClients, cluster: Cluster) -> tuple[TransferPlan, Mapping[str, int]]:
+def _source_plan(
+    settings: SourceSettings, clients: KafkaClients, cluster: Cluster
+) -> tuple[TransferPlan, Mapping[str, int]]:
     """The plan, and the partition counts of those of its topics that exist.
 
     :raises SettingsError: transforms give each record of a cache a topic.
@@ -164,7 +183,9 @@ def _source_plan(settings: SourceSettings, clients: KafkaClients, cluster: Clust
     plan = source_planning.make_plan(settings, cluster, topics, _ANY, _NO_SLOTS)
     if several := [cache.name for cache in plan.caches if not cache.one_topic]:
         what = "a comparison is of a cache and its topic, and transforms give each record of these caches a topic"
-        raise SettingsError(what, "Leave the caches out with cache_blacklist.", setting="transforms", caches=_shown(several))
+        raise SettingsError(
+            what, "Leave the caches out with cache_blacklist.", setting="transforms", caches=_shown(several)
+        )
     wanted = {cache.topic for cache in plan.caches}
     counts = topics.counts(wanted)
     if not counts:
@@ -181,12 +202,16 @@ def _of_source(settings: ConnectorSettings, given: _Given) -> list[Judged]:
     firsts = topics.offsets(places, OffsetSpec.earliest())
 
     def latest(targets: Sequence[Target]) -> list[Target]:
-        ends = topics.offsets(places, OffsetSpec.latest(), committed=True)  # a record of an open transaction may never be committed
+        ends = topics.offsets(
+            places, OffsetSpec.latest(), committed=True
+        )  # a record of an open transaction may never be committed
         return [replace(target, ends=bounds_of(target.topic, firsts, ends)) for target in targets]
 
     targets = latest([Target(cache.name, cache.topic, (), cache.partitions) for cache in compared])
     job = _job(settings, given, targets, partial(_source, plan, given.secrets, given.options, given.claim), latest)
-    never_sent = [_never_sent(cache, given.cluster.size(cache.name)) for cache in plan.caches if cache.topic not in counts]
+    never_sent = [
+        _never_sent(cache, given.cluster.size(cache.name)) for cache in plan.caches if cache.topic not in counts
+    ]
     return [*job.run(given.size(targets)), *never_sent]
 
 
@@ -194,12 +219,18 @@ def _never_sent(cache: CachePlan, entries: int) -> Judged:
     """The result of a cache whose topic does not exist."""
     result = Verified(cache.name, cache.topic, entries=entries)
     if entries:
-        result.note("missing", b"", f"topic {cache.topic} does not exist: run the connector, which creates it and sends the cache")
+        result.note(
+            "missing",
+            b"",
+            f"topic {cache.topic} does not exist: run the connector, which creates it and sends the cache",
+        )
     result.missing = entries
     return Judged(result)
 
 
-def _source(plan: TransferPlan, secrets: SecretsSource | None, options: VerifyOptions, claim: RepairClaim | None) -> Direction:
+def _source(
+    plan: TransferPlan, secrets: SecretsSource | None, options: VerifyOptions, claim: RepairClaim | None
+) -> Direction:
     given = secrets.load() if secrets else Secrets()
     return SourceDirection(plan, given, options.percent, options.thorough, options.limit, claim)
 
@@ -210,7 +241,10 @@ def _sink_plan(settings: SinkSettings, clients: KafkaClients, cluster: Cluster, 
     :raises CacheNotFound: caches do not exist, and the options request no repair, which would create them.
     """
     plan = sink_planning.make_plan(settings, Topics(clients), _NO_SLOTS)
-    plan = replace(plan, topics=tuple(replace(topic, routed=topic.routed or _has_own(settings, topic.name)) for topic in plan.topics))
+    plan = replace(
+        plan,
+        topics=tuple(replace(topic, routed=topic.routed or _has_own(settings, topic.name)) for topic in plan.topics),
+    )
     caches = set(cluster.cache_names())
     missing = sorted(topic.cache for topic in plan.topics if not topic.routed and topic.cache not in caches)
     if missing and not options.repair:
@@ -226,7 +260,9 @@ def _has_own(settings: SinkSettings, topic: str) -> bool:
 
 
 def _of_sink(settings: SinkSettings, given: _Given) -> list[Judged]:
-    clients, cluster, topics = given.clients, given.cluster, Topics(given.clients)
+    clients = given.clients
+    cluster = given.cluster
+    topics = Topics(given.clients)
     plan = _sink_plan(settings, clients, cluster, given.options)
     if given.options.repair:
         _create_caches(plan, clients, cluster)
@@ -238,18 +274,25 @@ def _of_sink(settings: SinkSettings, given: _Given) -> list[Judged]:
 
     targets = latest(sink_targets(plan.topics, {topic.cache: _partitions(cluster, topic) for topic in plan.topics}))
     make = partial(_sink, plan, given.secrets, given.options, given.claim)
-    job = replace(_job(settings, given, targets, partial(make, frozenset()), latest), first_counts=not settings.process_updates)
+    job = replace(
+        _job(settings, given, targets, partial(make, frozenset()), latest), first_counts=not settings.process_updates
+    )
     routes = job.routes()
     if given.options.repair:
         for number, counts in routes.items():
             for cache in counts:
                 routed_cache(cluster, cache, settings.of(targets[number].topic))
-    known, wanted = set(cluster.cache_names()), {cache for counts in routes.values() for cache in counts}
+    known = set(cluster.cache_names())
+    wanted = {cache for counts in routes.values() for cache in counts}
     partitions = {cache: cluster.cache(cache).partitions for cache in sorted(wanted & known)}
     absent = absent_caches(routes, partitions)
     targets = routed_targets(targets, routes, partitions)
     found = replace(job, targets=targets, open=partial(make, frozenset(absent))).run(given.size(targets))
-    kept = [one for target, one in zip(targets, found, strict=True) if not target.routed or target.partitions or not one.empty]
+    kept = [
+        one
+        for target, one in zip(targets, found, strict=True)
+        if not target.routed or target.partitions or not one.empty
+    ]
     return [*kept, *(_of_absent(cache, count, targets, routes) for cache, count in absent.items())]
 
 
@@ -257,7 +300,11 @@ def _of_absent(cache: str, count: int, targets: Sequence[Target], routes: Routes
     """The result of a cache that does not exist."""
     topics = ", ".join(targets[number].topic for number, counts in sorted(routes.items()) if cache in counts)
     result = Verified(cache, topics, records=count)
-    result.note("missing", b"", f"the cache does not exist, and {count} records of {topics} go to it: --repair creates and fills it")
+    result.note(
+        "missing",
+        b"",
+        f"the cache does not exist, and {count} records of {topics} go to it: --repair creates and fills it",
+    )
     result.missing = count
     return Judged(result)
 
@@ -274,17 +321,24 @@ def _partitions(cluster: Cluster, topic: TopicPlan) -> int:
 
 
 def _sink(
-    plan: SinkPlan, secrets: SecretsSource | None, options: VerifyOptions, claim: RepairClaim | None, absent: frozenset[str]
+    plan: SinkPlan,
+    secrets: SecretsSource | None,
+    options: VerifyOptions,
+    claim: RepairClaim | None,
+    absent: frozenset[str],
 ) -> Direction:
     return SinkDirection(plan, secrets.load() if secrets else Secrets(), options.limit, absent, claim)
 
 
 def _stored(plan: SinkPlan, clients: KafkaClients, topics: Topics) -> dict[TopicPartition, int]:
     """The next offset of each partition: the records before it are stored."""
-    settings, copies = plan.settings, dict[TopicPartition, PartitionOffset]()
+    settings = plan.settings
+    copies = dict[TopicPartition, PartitionOffset]()
     control = read_connector(clients, topics, settings.internal_topic_prefix, settings.name)
     if control.connector is not None and not control.connector.is_source:
-        for state in read_slots(clients, topics, settings.internal_topic_prefix, settings.name, control.connector.slots):
+        for state in read_slots(
+            clients, topics, settings.internal_topic_prefix, settings.name, control.connector.slots
+        ):
             copies |= state.by_topic
     planned = {(topic.name, number): topic for topic in plan.topics for number in range(topic.partitions)}
     return resolve_starts(planned, settings, topics, copies).offsets

@@ -23,8 +23,10 @@ Columns = tuple[pa.BinaryArray, pa.BinaryArray]
 class Target:
     """A cache and its topic: the unit of the report.
 
-    :param ends: first offset and end of each of the topic's partitions; empty if the cache gets only records of other targets' topics.
-    :param partitions: number of the cache's partitions; 0 if the topic's records go to other caches, or the cache does not exist.
+    :param ends: first offset and end of each of the topic's partitions; empty if the cache gets only records of other
+        targets' topics.
+    :param partitions: number of the cache's partitions; 0 if the topic's records go to other caches, or the cache does
+        not exist.
     :param routed: transforms choose the cache of each record.
     :param first_place: number of the topic's first partition among the partitions of all topics.
     """
@@ -110,8 +112,8 @@ class Judged:
     """Differences of the suspects of a bucket.
 
     :param repaired: keys that were sent, put or removed.
-    :param unknown: fields (:func:`.entry_comparison.fields_of_key`) of at most :data:`MOST_UNKNOWN` unexpected keys that are
-        objects in JSON, and how many keys have them.
+    :param unknown: fields (:func:`.entry_comparison.fields_of_key`) of at most :data:`MOST_UNKNOWN` unexpected keys
+        that are objects in JSON, and how many keys have them.
     """
 
     result: Verified
@@ -126,7 +128,9 @@ class Judged:
     @property
     def equal(self) -> bool:
         """Whether nothing differs, or every difference was repaired."""
-        return self.result.equal or self.repaired == self.result.missing + self.result.different + self.result.unexpected
+        return (
+            self.result.equal or self.repaired == self.result.missing + self.result.different + self.result.unexpected
+        )
 
 
 class Direction(Protocol):
@@ -150,7 +154,8 @@ class Direction(Protocol):
     def judge(self, target: Target, topic: Found, cache: Found, *, repair: bool, complete: bool) -> Judged:
         """Compare the suspects in full, by their meaning.
 
-        :param complete: whether every entry was converted; otherwise a key without an entry may belong to an unconverted one.
+        :param complete: whether every entry was converted; otherwise a key without an entry may belong to an
+            unconverted one.
         """
 
     def caches(self, target: Target, partitions: Sequence[int]) -> Iterator[Counter[str]]:

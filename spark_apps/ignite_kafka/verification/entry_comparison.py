@@ -1,11 +1,12 @@
 """Comparison of topics with caches in one process: every committed record with its entry.
 
-Keys are compared byte by byte with what the converter makes of the entries now. So are values, unless they are JSON: those are compared
-with rows that share no code with the converter, so that the comparison also finds errors of the codec; keys in JSON are compared in both
-ways. Values with schemas whose bytes differ are read and compared: since a record was written, its class may have got fields.
+Keys are compared byte by byte with what the converter makes of the entries now. So are values, unless they are JSON:
+those are compared with rows that share no code with the converter, so that the comparison also finds errors of the
+codec; keys in JSON are compared in both ways. Values with schemas whose bytes differ are read and compared: since a
+record was written, its class may have got fields.
 
-The last record of each key is held in memory. :mod:`~ignite_kafka.verification` compares at any size, and judges by this module what
-differs by its bytes.
+The last record of each key is held in memory. :mod:`~ignite_kafka.verification` compares at any size, and judges by
+this module what differs by its bytes.
 """
 
 from __future__ import annotations
@@ -40,9 +41,10 @@ from .entry_reader import EntryReader
 class Verified(Comparison):
     """Result of comparing a topic's last records with its cache. Keys are compared by their bytes, as in Kafka's compaction.
 
-    :param repeated: records followed by another record of the same key; several snapshots into one topic cause them too.
-    :param other_bytes: keys of the topic, counted in ``unexpected`` too, that equal a key of the cache but for their bytes (another order
-        of fields, or null for a field that the key lacks); version 0.1.0 wrote such keys.
+    :param repeated: records followed by another record of the same key; several snapshots into one topic cause them
+        too.
+    :param other_bytes: keys of the topic, counted in ``unexpected`` too, that equal a key of the cache but for their
+        bytes (another order of fields, or null for a field that the key lacks); version 0.1.0 wrote such keys.
     """
 
     cache: str
@@ -56,7 +58,8 @@ def verify(
     plan: TransferPlan, cluster: Cluster, clients: KafkaClients, done: Callable[[Verified], None] = lambda _: None
 ) -> list[Verified]:
     """Compare each cache of a plan with its topic; ``done`` is called with each result."""
-    results, topics = [], Topics(clients)
+    results = []
+    topics = Topics(clients)
     for cache in plan.caches:
         info = cluster.cache(cache.name)
         messages = read_to_end(clients, topics, cache.topic, list(range(topics.partitions(cache.topic))))
@@ -107,7 +110,8 @@ def compare_last(
     """
     info = cluster.cache(cache.name)
     reader = EntryReader(plan.settings, cache.topic, cluster, info, decode)
-    selectors, seen = EntrySelectors(plan.settings, Converters(plan.settings), cluster), set[bytes]()
+    selectors = EntrySelectors(plan.settings, Converters(plan.settings), cluster)
+    seen = set[bytes]()
     sent = (selectors.select(info, cache.topic, [page]) for page in pages)
     for batch in _batches(reader, sent, plan.settings):
         if isinstance(batch, _Unread):
@@ -120,13 +124,21 @@ def compare_last(
 
 
 def _compare(
-    result: Verified, entries: Sequence[tuple[bytes, Any]], last: dict[bytes, bytes | None], seen: set[bytes], reader: EntryReader
+    result: Verified,
+    entries: Sequence[tuple[bytes, Any]],
+    last: dict[bytes, bytes | None],
+    seen: set[bytes],
+    reader: EntryReader,
 ) -> None:
     """Compare entries with the last records of their keys, and remove these from `last`."""
     met: list[tuple[bytes, Any, bytes | None]] = []
     for key, expected in entries:
         if key not in last:
-            text = f"two entries have the same Kafka key {shown_key(key)}" if key in seen else f"no record of key {shown_key(key)}"
+            text = (
+                f"two entries have the same Kafka key {shown_key(key)}"
+                if key in seen
+                else f"no record of key {shown_key(key)}"
+            )
             result.note("missing", key, text)
         else:
             met.append((key, expected, last.pop(key)))
@@ -134,10 +146,13 @@ def _compare(
     same = reader.same_values([expected for _, expected, _ in met], [found for _, _, found in met])
     for (key, expected, found), equal in zip(met, same, strict=True):
         if not equal:
-            gives, is_now = in_message(repr(expected)), in_message(repr(found))
+            gives = in_message(repr(expected))
+            is_now = in_message(repr(found))
             fields = "; ".join(reader.differing_fields(expected, found))
             details = f"{in_message(fields)}: " if fields else ""
-            result.note("different", key, f"key {shown_key(key)}: {details}the entry gives {gives}, the record is {is_now}")
+            result.note(
+                "different", key, f"key {shown_key(key)}: {details}the entry gives {gives}, the record is {is_now}"
+            )
 
 
 def _note_unexpected(result: Verified, left: Sequence[bytes], seen: set[bytes], reader: EntryReader) -> None:
@@ -163,7 +178,11 @@ def fields_of_key(key: bytes) -> str | None:
     if not key.startswith(b"{"):
         return None
     try:
-        value = json.loads(key, parse_float=str, object_pairs_hook=lambda pairs: {name: item for name, item in pairs if item is not None})
+        value = json.loads(
+            key,
+            parse_float=str,
+            object_pairs_hook=lambda pairs: {name: item for name, item in pairs if item is not None},
+        )
     except ValueError:
         return None
     return json.dumps(value, sort_keys=True)
@@ -181,14 +200,18 @@ class _Unread:
         return "converted to a record" if self.kind == "skipped" else "read by rows"
 
 
-def _batches(reader: EntryReader, sent: Iterable[Selection], settings: SourceSettings) -> Iterator[list[tuple[bytes, Any]] | _Unread]:
+def _batches(
+    reader: EntryReader, sent: Iterable[Selection], settings: SourceSettings
+) -> Iterator[list[tuple[bytes, Any]] | _Unread]:
     """Keys and values of the entries that are sent; the error of an entry that cannot be, unless the error policy is to stop."""
     for selection in sent:
         yield from (_Unread(bad.error) for bad in selection.bad)
         yield from _of_pages(reader, selection.pages, settings)
 
 
-def _of_pages(reader: EntryReader, pages: Iterable[Page], settings: SourceSettings) -> Iterator[list[tuple[bytes, Any]] | _Unread]:
+def _of_pages(
+    reader: EntryReader, pages: Iterable[Page], settings: SourceSettings
+) -> Iterator[list[tuple[bytes, Any]] | _Unread]:
     for page in pages:
         try:
             yield reader.entries(page)

@@ -45,11 +45,20 @@ class EntryReader:
     """
 
     def __init__(
-        self, settings: SourceSettings, topic: str, cluster: Cluster, info: CacheInfo, decode: Callable[..., Iterable[tuple[Any, Any]]]
+        self,
+        settings: SourceSettings,
+        topic: str,
+        cluster: Cluster,
+        info: CacheInfo,
+        decode: Callable[..., Iterable[tuple[Any, Any]]],
     ) -> None:
         self._converter = Converters(settings).of(info.name)
         settings = settings.of(info.name)
-        self._settings, self._topic, self._cluster, self._info, self._decode = settings, topic, cluster, info, decode
+        self._settings = settings
+        self._topic = topic
+        self._cluster = cluster
+        self._info = info
+        self._decode = decode
         self._key_form, self._value_form = (_form(settings, side) for side in ("key", "value"))
         self._selected = parse_columns(settings.select) if settings.select else None
         self._scales_of = SelectedFields(self._selected).of_cache(info) if self._selected else info
@@ -88,7 +97,10 @@ class EntryReader:
         keys: list[bytes] = records.keys.to_pylist()
         if not by_rows and self._key_form is Form.BYTES:
             return list(zip(keys, records.values.to_pylist(), strict=True))
-        rows = [(self._row(key, "key"), self._row(value, "value")) for key, value in self._decode([page], self._info, self._cluster)]
+        rows = [
+            (self._row(key, "key"), self._row(value, "value"))
+            for key, value in self._decode([page], self._info, self._cluster)
+        ]
         for text, (key, _) in zip(keys, rows, strict=True):
             if self._key_form is not Form.BYTES and not _same(key, text, self._key_form):
                 shown = in_message(repr(text.decode(errors="backslashreplace")))
@@ -101,7 +113,9 @@ class EntryReader:
     def converts(self, page: Page) -> bool:
         """Whether the converter can make records of these entries, which the row decoder possibly cannot read."""
         try:
-            return not self._converter.convert([page], self._info, self._cluster, topic=self._topic, in_order=True).refused
+            return not self._converter.convert(
+                [page], self._info, self._cluster, topic=self._topic, in_order=True
+            ).refused
         except ENTRY_ERRORS:
             return False
 
@@ -111,12 +125,16 @@ class EntryReader:
         :param expected: as :meth:`entries` gives them.
         """
         if self._value_form is not Form.BYTES:
-            return [_same(one, record, self._value_form, self._present) for one, record in zip(expected, found, strict=True)]
+            return [
+                _same(one, record, self._value_form, self._present) for one, record in zip(expected, found, strict=True)
+            ]
         same = [one == record for one, record in zip(expected, found, strict=True)]
         other = [row for row, equal in enumerate(same) if not equal]
         if other:
             reader = self._values()
-            both = zip(reader.read([expected[row] for row in other]), reader.read([found[row] for row in other]), strict=True)
+            both = zip(
+                reader.read([expected[row] for row in other]), reader.read([found[row] for row in other]), strict=True
+            )
             for row, (entry, record) in zip(other, both, strict=True):
                 same[row] = None not in (entry, record) and repr(self._present(entry, record)) == repr(record)
         return same
@@ -126,7 +144,8 @@ class EntryReader:
 
         :param expected: a value of :meth:`entries`.
         """
-        entry, record = expected, None
+        entry = expected
+        record = None
         if self._value_form is Form.BYTES:
             entry, record = (one and one[1] for one in self._values().read([expected, found]))
         elif found is not None:
@@ -141,7 +160,8 @@ class EntryReader:
         return [
             f"{name} is {_shown(entry, name)} in the entry, {_shown(record, name)} in the record"
             for name in names
-            if not same_json(*(values := (entry.get(name, absent), record.get(name, absent)))) and repr(values[0]) != repr(values[1])
+            if not same_json(*(values := (entry.get(name, absent), record.get(name, absent))))
+            and repr(values[0]) != repr(values[1])
         ]
 
     def _row(self, value: Any, side: str) -> Any:
@@ -149,9 +169,14 @@ class EntryReader:
         if (self._key_form if is_key else self._value_form) is Form.BYTES:
             return None
         scales = declared_scales(
-            self._info if is_key else self._scales_of, value.type_id if isinstance(value, Document) else None, key=is_key
+            self._info if is_key else self._scales_of,
+            value.type_id if isinstance(value, Document) else None,
+            key=is_key,
         )
-        forms = self._settings.converter_properties(side).get("decimal.format", self._settings.decimal_format), self._settings.enum_policy
+        forms = (
+            self._settings.converter_properties(side).get("decimal.format", self._settings.decimal_format),
+            self._settings.enum_policy,
+        )
         if self._selected is not None and isinstance(value, Document) and not is_key:
             value = _with_fields(value, self._selected)
         lazy = self._settings.field_nullability_policy == LAZY
@@ -171,7 +196,9 @@ def _shown(fields: dict[str, Any], name: str) -> str:
 
 
 def _form(settings: SourceSettings, side: str) -> Form:
-    made_of_fields = side == "key" and settings.record_key  # of which the decoder of rows does not know, as of transforms
+    made_of_fields = (
+        side == "key" and settings.record_key
+    )  # of which the decoder of rows does not know, as of transforms
     if getattr(settings, f"{side}_converter") != JSON or made_of_fields or settings.transforms:
         return Form.BYTES
     return Form.PAYLOAD if settings.converter_properties(side)["schemas.enable"] == "true" else Form.JSON

@@ -1,6 +1,7 @@
 """A Spark job in two stages: tasks read shares of topics and caches, Spark brings together what belongs to one bucket, tasks reduce it.
 
-Blocks of numpy and Arrow columns cross the JVM, not rows: a block costs as much as a row would. Spark's shuffle keeps them on disk.
+Blocks of numpy and Arrow columns cross the JVM, not rows: a block costs as much as a row would. Spark's shuffle keeps
+them on disk.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ class Buckets(Protocol):
         """Free the results."""
 
 
-MakeExchange = Callable[[Sequence[Any], Callable[[Any], Iterator[Block]], Callable[[Iterator[Any]], Any], int, OnTasks], Buckets]
+MakeExchange = Callable[
+    [Sequence[Any], Callable[[Any], Iterator[Block]], Callable[[Iterator[Any]], Any], int, OnTasks], Buckets
+]
 """Makes an exchange of shares, a reader, a reducer and a number of buckets: see :class:`Exchange`."""
 
 
@@ -75,7 +78,9 @@ class Exchange(Generic[S, R]):
         buckets: int,
         on_tasks: OnTasks = lambda _done, _all: None,
     ) -> None:
-        self._context, self._on_tasks, self._all = spark.sparkContext, on_tasks, len(shares) + buckets
+        self._context = spark.sparkContext
+        self._on_tasks = on_tasks
+        self._all = len(shares) + buckets
 
         def blocks(given: Iterable[S]) -> Iterator[Block]:
             for share in given:
@@ -100,7 +105,9 @@ class Exchange(Generic[S, R]):
         :raises IgniteKafkaError: the error of a share or of a bucket, a final one first.
         :raises TaskFailed, LocalDiskFull: a task ended without results.
         """
-        found = self._followed(lambda: self._results.map(lambda one: one if isinstance(one, _Failed) else summary(one)).collect())
+        found = self._followed(
+            lambda: self._results.map(lambda one: one if isinstance(one, _Failed) else summary(one)).collect()
+        )
         errors = [one.error for one in found if isinstance(one, _Failed)]
         if errors:
             raise max(errors, key=lambda error: error.final)

@@ -1,7 +1,8 @@
 """Fingerprints of keys and values, and the join of a topic's with a cache's.
 
-A fingerprint takes 32 bytes whatever its record has, so that Spark moves and sorts little. Keys have 128 bits of hash: two of a thousand
-million keys have the same with a probability of 10⁻²¹. Values have 64 bits, because only the two values of one key are compared.
+A fingerprint takes 32 bytes whatever its record has, so that Spark moves and sorts little. Keys have 128 bits of hash:
+two of a thousand million keys have the same with a probability of 10⁻²¹. Values have 64 bits, because only the two
+values of one key are compared.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ Hashes = npt.NDArray[np.uint64]
 
 NO_VALUE = 0
 """``value`` of a tombstone."""
-_HIGH, _LOW, _VALUE = 1, 2, 3
+_HIGH = 1
+_LOW = 2
+_VALUE = 3
 PLACE_BITS = 44
 """Number of lower bits of a record's ``order``, which hold its offset; the higher bits hold its place, the number of its partition."""
 _PROBE = (b"", b"ignite-kafka", bytes(range(256)))
@@ -91,7 +94,8 @@ def last_of_keys(rows: Rows, *, first: bool = False) -> RowIndex:
     counts = rows["value"] != NO_VALUE if first else np.ones(len(rows), bool)
     place = rows["order"] >> PLACE_BITS
     by_key = np.lexsort((order, counts, place, rows["low"], rows["high"]))
-    sorted_rows, places = rows[by_key], place[by_key]
+    sorted_rows = rows[by_key]
+    places = place[by_key]
     is_last = np.ones(len(rows), bool)
     for column in (sorted_rows["high"], sorted_rows["low"], places):
         is_last[:-1] &= column[1:] == column[:-1]
@@ -117,7 +121,8 @@ class Joined:
 def join(topic: Rows, cache: Rows, *, first: bool = False) -> Joined:
     """Join fingerprints by key.
 
-    A key is a suspect unless its last record has the hash of its only entry, or it has no entry and its last record is a tombstone.
+    A key is a suspect unless its last record has the hash of its only entry, or it has no entry and its last record is
+    a tombstone.
 
     :param first: the first record with a value counts, not the last one.
     """
@@ -125,9 +130,13 @@ def join(topic: Rows, cache: Rows, *, first: bool = False) -> Joined:
     is_entry = np.arange(len(rows)) >= len(topic)
     ignored = ~is_entry & (rows["value"] == NO_VALUE) if first else np.zeros(len(rows), bool)
     order = -rows["order"] if first else rows["order"]
-    place = np.where(is_entry, 2, np.where(ignored, 0, 1)).astype(np.uint8)  # of a key: ignored records, records in their order, entries
+    place = np.where(is_entry, 2, np.where(ignored, 0, 1)).astype(
+        np.uint8
+    )  # of a key: ignored records, records in their order, entries
     by_key = np.lexsort((order, place, rows["low"], rows["high"]))
-    rows, is_entry, ignored = rows[by_key], is_entry[by_key], ignored[by_key]
+    rows = rows[by_key]
+    is_entry = is_entry[by_key]
+    ignored = ignored[by_key]
     changes = (rows["high"][1:] != rows["high"][:-1]) | (rows["low"][1:] != rows["low"][:-1])
     starts = np.concatenate([np.zeros(min(1, len(rows)), np.int64), np.flatnonzero(changes) + 1])
     ends = np.append(starts[1:], len(rows)) if len(rows) else starts
@@ -136,7 +145,8 @@ def join(topic: Rows, cache: Rows, *, first: bool = False) -> Joined:
     last = np.where(counting > 0, rows["value"][np.clip(ends - entries - 1, 0, None)], np.uint64(NO_VALUE))
     entry = np.where(entries > 0, rows["value"][ends - 1], np.uint64(NO_VALUE))
     alike = (last == entry) & (entries <= 1)
-    records, counted = _sums(~is_entry, starts), int((is_entry & (rows["order"] >= 0)).sum())
+    records = _sums(~is_entry, starts)
+    counted = int((is_entry & (rows["order"] >= 0)).sum())
     repeated = int(np.clip(records - 1, 0, None).sum())
     return Joined(int(records.sum()), repeated, counted, rows[starts[~alike]])
 

@@ -1,8 +1,8 @@
 """The comparison of all targets of a connector as Spark jobs.
 
 1. Fingerprints of records and entries meet by key, which counts them and finds the suspects: keys whose bytes differ.
-2. Suspects are read again, with all their bytes, and judged by their meaning; with a repair, what differs is sent or put again. As many
-   at once as the driver holds fingerprints of; without suspects there is no second job.
+2. Suspects are read again, with all their bytes, and judged by their meaning; with a repair, what differs is sent or
+   put again. As many at once as the driver holds fingerprints of; without suspects there is no second job.
 3. Keys of a topic that the cache does not have are looked for among the cache's under other bytes.
 """
 
@@ -30,7 +30,8 @@ _BUCKET_ROWS = 500_000
 _BLOCK_ROWS = 200_000
 _ROUND_SUSPECTS = 1_000_000
 _JUDGED_BUCKET = 20_000
-_SKEWED, _FEW = 4, 100
+_SKEWED = 4
+_FEW = 100
 _MOST_UNKNOWN = 100 * MOST_UNKNOWN
 _NONE = np.zeros(0, np.int64)
 
@@ -53,7 +54,8 @@ class VerifyJob:
     :param percent: of the keys, that are compared.
     :param first_counts: whether the first record of a key counts, not the last one.
     :param limit: maximum number of differences to describe, of each target.
-    :param latest: gives the targets with their topics' ends of now: what differs at the first look counts only if it differs still.
+    :param latest: gives the targets with their topics' ends of now: what differs at the first look counts only if it
+        differs still.
     """
 
     exchange: MakeExchange
@@ -80,8 +82,11 @@ class VerifyJob:
         results = [Judged(Verified(one.cache, one.topic, limit=self.limit)) for one in self.targets]
         rows = sum(one.span for one in self.targets) + entries
         buckets = self.buckets or max(self.cores, -(-rows // _BUCKET_ROWS))
-        task, shares, unknown = self._task(), shares_of(self.targets, self.cores), defaultdict[int, Counter[str]](Counter)
-        read, reduce = partial(_fingerprint_blocks, task, buckets), partial(_joined, task)
+        task = self._task()
+        shares = shares_of(self.targets, self.cores)
+        unknown = defaultdict[int, Counter[str]](Counter)
+        read = partial(_fingerprint_blocks, task, buckets)
+        reduce = partial(_joined, task)
         with closing(self.exchange(shares, read, reduce, buckets, partial(self.progress, "comparing"))) as compare:
             found = compare.collect(_counts)
             for joined in found:
@@ -103,16 +108,21 @@ class VerifyJob:
 
         :raises IgniteKafkaError: the error that ended a task.
         """
-        return find_routes(self.exchange, self._task(), self.cores, partial(self.progress, "looking for the caches of records"))
+        return find_routes(
+            self.exchange, self._task(), self.cores, partial(self.progress, "looking for the caches of records")
+        )
 
     def _task(self) -> Task:
-        return Task(tuple(self.targets), self.open, self.percent, self.first_counts, self.limit, self.log_values, probe())
+        return Task(
+            tuple(self.targets), self.open, self.percent, self.first_counts, self.limit, self.log_values, probe()
+        )
 
     def _judge(self, shares: Sequence[Share], task: Task) -> Iterator[tuple[int, Judged]]:
         """Read the suspects in full and judge them: numbers of targets, and the differences of a bucket."""
         count = sum(map(len, task.suspects.values()))
         buckets = min(most_judging(self.cores), self.buckets or max(self.cores, -(-count // _JUDGED_BUCKET)))
-        read, reduce = partial(_full_blocks, task, buckets), partial(_judged, task, self.repair)
+        read = partial(_full_blocks, task, buckets)
+        reduce = partial(_judged, task, self.repair)
         follow = partial(self.progress, "repairing" if self.repair else "judging")
         with closing(self.exchange(shares, read, reduce, buckets, follow)) as judge:
             for found in judge.collect(lambda one: one):
@@ -184,7 +194,8 @@ def _add_bad(result: Verified, bad: _Bad) -> None:
 def _fingerprint_blocks(task: Task, buckets: int, share: Share) -> Iterator[Block]:
     """Fingerprints of a share by buckets of keys."""
     with task.begin() as direction:
-        held, count = defaultdict[int, list[Rows]](list), 0
+        held = defaultdict[int, list[Rows]](list)
+        count = 0
         for number, batch in task.batches(direction, share):
             if batch.bad:
                 yield 0, (number, _Bad(share.topic, tuple(batch.bad[: task.limit]), len(batch.bad)))
@@ -248,7 +259,8 @@ def _rounds(suspects: Sequence[int], most: int) -> Iterator[list[int]]:
     for bucket, count in enumerate(suspects):
         if count and group and held + count > most:
             yield group
-            group, held = [], 0
+            group = []
+            held = 0
         if count:
             group.append(bucket)
             held += count
@@ -261,7 +273,11 @@ def _suspects(buckets: Iterable[_Bucket]) -> dict[int, Rows]:
     for bucket in buckets:
         for number, joined in bucket.joined.items():
             found[number].append(joined.suspects)
-    return {number: np.sort(np.concatenate(parts), order=["high", "low"]) for number, parts in found.items() if sum(map(len, parts))}
+    return {
+        number: np.sort(np.concatenate(parts), order=["high", "low"])
+        for number, parts in found.items()
+        if sum(map(len, parts))
+    }
 
 
 def _full_blocks(task: Task, buckets: int, share: Share) -> Iterator[Block]:
@@ -289,7 +305,9 @@ def _judged(task: Task, repair: bool, blocks: Iterator[tuple[int, Any]]) -> dict
         return {}
     with task.begin() as direction:
         return {
-            number: direction.judge(task.targets[number], topic, cache, repair=repair, complete=number not in task.incomplete)
+            number: direction.judge(
+                task.targets[number], topic, cache, repair=repair, complete=number not in task.incomplete
+            )
             for number, (cache, topic) in parts.items()
         }
 
@@ -300,7 +318,9 @@ def _other_keys(task: Task, share: Share) -> Iterator[Block]:
         for number, batch in task.batches(direction, share, again=True):
             wanted = task.unknown.get(number)
             keys = batch.keys.to_pylist() if wanted and batch.keys is not None else []
-            found = {fields: key for key in keys if (fields := fields_of_key(key)) is not None and fields in (wanted or ())}
+            found = {
+                fields: key for key in keys if (fields := fields_of_key(key)) is not None and fields in (wanted or ())
+            }
             if found:
                 yield 0, (number, found)
 

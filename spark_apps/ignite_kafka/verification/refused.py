@@ -25,12 +25,18 @@ _FIRST = f"{_CONTEXT}topic"
 
 
 def refused_entries(
-    clients: KafkaClients, store: Store, connector: str, dead_letters: str, topics: Collection[str], cache: str, keys: Collection[bytes]
+    clients: KafkaClients,
+    store: Store,
+    connector: str,
+    dead_letters: str,
+    topics: Collection[str],
+    cache: str,
+    keys: Collection[bytes],
 ) -> set[tuple[bytes, bytes]]:
     """Keys and values, in Ignite's binary format, that the dead letters of a sink give where its cache refused the record.
 
-    Dead letters are converted again like records of their topics. So they count for records of the same key and value, and not for another
-    record that has the offset of the refused one because its topic was deleted and created again.
+    Dead letters are converted again like records of their topics. So they count for records of the same key and value,
+    and not for another record that has the offset of the refused one because its topic was deleted and created again.
 
     :param store: converts records; nothing is stored.
     :param dead_letters: the dead-letter topic, of this and of other connectors; it need not exist.
@@ -42,7 +48,9 @@ def refused_entries(
     for letters in _read(clients, dead_letters):
         for records in records_of(letters, connector, topics):
             caches = set(store.caches_of(records))
-            for _, made in store.converted(records, caches - {cache})[0] if cache in caches else ():  # else it would create the others
+            for _, made in (
+                store.converted(records, caches - {cache})[0] if cache in caches else ()
+            ):  # else it would create the others
                 columns = with_one_code(made.keys), with_one_code(made.values)
                 entries = zip(*(column.to_pylist() for column in columns), strict=True)
                 found |= {(key, value) for key, value in entries if key in keys}
@@ -57,12 +65,19 @@ def records_of(letters: Consumed, connector: str, topics: Collection[str]) -> It
     places: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
     headers = [] if letters.headers is None else pairs(letters.headers)
     for row, of_row in enumerate(headers):
-        about = {name.removeprefix(_CONTEXT): _text(value) for name, value in of_row if name.startswith(_CONTEXT)}  # the last of each name
-        if (about.get("stage"), about.get("connector.name")) == (str(Stage.PUT), connector) and about.get("topic") in topics:
+        about = {
+            name.removeprefix(_CONTEXT): _text(value) for name, value in of_row if name.startswith(_CONTEXT)
+        }  # the last of each name
+        if (about.get("stage"), about.get("connector.name")) == (str(Stage.PUT), connector) and about.get(
+            "topic"
+        ) in topics:
             places[about["topic"], int(about["partition"])].append((row, int(about["offset"])))
     for (topic, partition), found in places.items():
         rows, offsets = (np.array(column, np.int64) for column in zip(*found, strict=True))
-        own = [headers[row][: max(at for at, (name, _) in enumerate(headers[row]) if name == _FIRST)] for row in rows.tolist()]
+        own = [
+            headers[row][: max(at for at, (name, _) in enumerate(headers[row]) if name == _FIRST)]
+            for row in rows.tolist()
+        ]
         names = pa.array([name for of_row in own for name, _ in of_row], pa.string())
         values = pa.array([value for of_row in own for _, value in of_row], pa.binary())
         kept = headers_of(np.array(list(map(len, own)), np.int64), names, values)
@@ -80,6 +95,7 @@ def _read(clients: KafkaClients, topic: str) -> Iterator[Consumed]:
     topics = Topics(clients)
     places = [(topic, number) for number in range(topics.counts([topic]).get(topic, 0))]
     if places:
-        firsts, ends = topics.offsets(places, OffsetSpec.earliest()), topics.offsets(places, OffsetSpec.latest(), committed=True)
+        firsts = topics.offsets(places, OffsetSpec.earliest())
+        ends = topics.offsets(places, OffsetSpec.latest(), committed=True)
         target = Target("", topic, bounds_of(topic, firsts, ends), 0)
         yield from topic_batches(clients, target, range(len(places)), timed=True, headers=True)

@@ -58,7 +58,12 @@ def records_to_send(records: Sequence[Records], result: Verified, *, tombstones:
 
 
 def send_again(
-    plan: TransferPlan, claim: RepairClaim, clients: KafkaClients, cluster: Cluster, cache: CachePlan, records: Sequence[Records]
+    plan: TransferPlan,
+    claim: RepairClaim,
+    clients: KafkaClients,
+    cluster: Cluster,
+    cache: CachePlan,
+    records: Sequence[Records],
 ) -> int:
     """Send records in one transaction, without provenance headers, and return their number.
 
@@ -69,7 +74,9 @@ def send_again(
         return 0
     name = claim.transactional_id
     settings = producer_settings(plan) | {"batch.size": plan.max_batch_bytes}
-    with closing(TransactionalProducer(clients, name, plan.settings.transaction_timeout_ms, settings=settings)) as producer:
+    with closing(
+        TransactionalProducer(clients, name, plan.settings.transaction_timeout_ms, settings=settings)
+    ) as producer:
         try:
             producer.init()
             claim.check(clients)  # a run that begins from now on fences the producer
@@ -81,7 +88,9 @@ def send_again(
     return sum(map(len, records))
 
 
-def _send(producer: TransactionalProducer, types: str, topic: str, records: Sequence[Records], cluster: Cluster) -> None:
+def _send(
+    producer: TransactionalProducer, types: str, topic: str, records: Sequence[Records], cluster: Cluster
+) -> None:
     """Send records, and the types that their readers need, in one transaction."""
     producer.begin()
     controls = _Controls(producer)
@@ -92,11 +101,17 @@ def _send(producer: TransactionalProducer, types: str, topic: str, records: Sequ
 
 
 def store_again(
-    claim: RepairClaim, clients: KafkaClients, cluster: Cluster, cache: str, put: Mapping[bytes, bytes], remove: Sequence[bytes]
+    claim: RepairClaim,
+    clients: KafkaClients,
+    cluster: Cluster,
+    cache: str,
+    put: Mapping[bytes, bytes],
+    remove: Sequence[bytes],
 ) -> int:
     """Put and remove entries, in Ignite's binary format; their number.
 
-    Ignite knows no fencing: a run that begins after the check may put newer values before these, which then replace them.
+    Ignite knows no fencing: a run that begins after the check may put newer values before these, which then replace
+    them.
 
     :raises Fenced: a run or another repair of the connector has begun; nothing was put.
     :raises IgniteUnreachable, WriteFailed, EntriesRefused, OutcomeUnknown: as a sink would.

@@ -1,8 +1,9 @@
 """The right to repair: no run of the connector is active, and one that begins ends the repair before it sends anything.
 
-A repair records itself with the transactional ids of its producers. A run that begins publishes its generation, then fences these ids.
-So a producer that was made before is fenced, and one that is made later sees the generation: what a task of the repair sends late, after
-it was suspended, say, never follows a newer record of the run (docs/operations.md).
+A repair records itself with the transactional ids of its producers. A run that begins publishes its generation, then
+fences these ids. So a producer that was made before is fenced, and one that is made later sees the generation: what a
+task of the repair sends late, after it was suspended, say, never follows a newer record of the run
+(docs/operations.md).
 """
 
 from __future__ import annotations
@@ -96,9 +97,11 @@ class Idle:
         If the repair fails or its driver dies, its record stays: the next run fences its producers.
 
         :param producers: number of producers that may send.
-        :raises Fenced: a run or another repair began meanwhile: what a sink's repair put may be older than what the run has put.
+        :raises Fenced: a run or another repair began meanwhile: what a sink's repair put may be older than what the run
+            has put.
         """
-        settings, prefix = self.settings, self.settings.internal_topic_prefix
+        settings = self.settings
+        prefix = self.settings.internal_topic_prefix
         claim = RepairClaim(settings.name, prefix, RepairRecord(self.generation, uuid.uuid4().hex, producers))
         with closing(ConfigsWriter(self.clients, Topics(self.clients), prefix, settings.name)) as control:
             try:

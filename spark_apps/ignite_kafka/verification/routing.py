@@ -82,7 +82,9 @@ def routed_targets(targets: Sequence[Target], routes: Routes, partitions: Mappin
             topics[cache].append(targets[number].topic)
     own = {target.cache for target in targets}
     found = [
-        replace(target, partitions=partitions[target.cache] if target.cache in topics and target.cache in partitions else 0)
+        replace(
+            target, partitions=partitions[target.cache] if target.cache in topics and target.cache in partitions else 0
+        )
         if target.routed
         else target
         for target in targets

@@ -1,7 +1,8 @@
 """Kafka to Ignite: what the sink makes of a topic's records, folded by key, against the cache's entries.
 
-Keys are compared by their bytes in Ignite's binary format, as Ignite does, with one code for whole enums (:mod:`.whole_enums`). Values
-whose bytes differ are decoded and compared: another order of fields, or another version of a type's schema, is no difference.
+Keys are compared by their bytes in Ignite's binary format, as Ignite does, with one code for whole enums
+(:mod:`.whole_enums`). Values whose bytes differ are decoded and compared: another order of fields, or another version
+of a type's schema, is no difference.
 """
 
 from __future__ import annotations
@@ -45,8 +46,10 @@ from .repair_claim import RepairClaim
 from .topic_batches import topic_batches
 from .whole_enums import with_one_code
 
-_BATCH_ROWS, _BATCH_BYTES = 20_000, 8 << 20
-_NULL, _NO_BYTES = bytes([codes.NULL]), pa.array([], pa.binary())
+_BATCH_ROWS = 20_000
+_BATCH_BYTES = 8 << 20
+_NULL = bytes([codes.NULL])
+_NO_BYTES = pa.array([], pa.binary())
 
 
 @dataclass
@@ -101,7 +104,8 @@ class SinkDirection:
                 yield Batch(np.zeros(0, ROW), columns_of(_NO_BYTES, _NO_BYTES), list(map(str, errors)))
             for cache, made in parts:
                 order = order_of(target.first_place + part.partition, part.offsets[made.rows])
-                keys, values = with_one_code(made.keys), with_one_code(made.values)
+                keys = with_one_code(made.keys)
+                values = with_one_code(made.values)
                 rows = fingerprints(keys, values, order)
                 yield Batch(rows, columns_of(keys, values), cache=cache if target.routed else None)
 
@@ -112,28 +116,36 @@ class SinkDirection:
 
     def _read(self, target: Target, partitions: Sequence[int]) -> Iterator[tuple[Store, Consumed]]:
         with closing(Store(self.plan, self.cluster, self.clients)) as store:
-            for part in topic_batches(self.clients, target, partitions, timed=store.needs_times, headers=store.needs_headers):
+            for part in topic_batches(
+                self.clients, target, partitions, timed=store.needs_times, headers=store.needs_headers
+            ):
                 yield store, part
 
     def entries(self, target: Target, partitions: Sequence[int], *, again: bool) -> Iterator[Batch]:
         """Entries of the cache."""
-        info, binary = self.cluster.cache(target.cache), IgniteBinaryConverter()
+        info = self.cluster.cache(target.cache)
+        binary = IgniteBinaryConverter()
         pages = scan_partitions(self.cluster, info, partitions)
         for batch in batches(pages, _BATCH_ROWS, lambda: _BATCH_BYTES):
             if any(page.rows for page in batch):
                 found = binary.convert(batch, info, self.cluster)
-                keys, values = with_one_code(found.keys), with_one_code(found.values)
+                keys = with_one_code(found.keys)
+                values = with_one_code(found.values)
                 yield Batch(fingerprints(keys, values), columns_of(keys, values))
 
     def judge(self, target: Target, topic: Found, cache: Found, *, repair: bool, complete: bool) -> Judged:
         """Compare the suspects by their meaning, and store again what differs.
 
-        A key's records in several partitions or topics have no order: the entry may have the last value in any of them. If the cache
-        refused all of these, the key is skipped, whatever its entry is.
+        A key's records in several partitions or topics have no order: the entry may have the last value in any of them.
+        If the cache refused all of these, the key is skipped, whatever its entry is.
         """
-        info, first = self.cluster.cache(target.cache), self.first_counts
-        expected, entries = topic.last_of_places(first=first), {key: value or b"" for key, value in cache.pairs()}
-        result, put, remove = Verified(target.cache, target.topic, limit=self.limit), {}, []
+        info = self.cluster.cache(target.cache)
+        first = self.first_counts
+        expected = topic.last_of_places(first=first)
+        entries = {key: value or b"" for key, value in cache.pairs()}
+        result = Verified(target.cache, target.topic, limit=self.limit)
+        put = {}
+        remove = []
         held = {key: entries.pop(key, None) for key in expected}
         differing = {
             key: values
@@ -144,8 +156,7 @@ class SinkDirection:
         for key, values in differing.items():
             accepted = [value for value in values if (key, value) not in refused]
             if not accepted:
-                letters = self.plan.settings.dead_letter_topic
-                result.note("skipped", key, f"the cache refused the record of key {self._shown(info, key)}, which is in {letters}")
+                result.note("skipped", key, self._refusal(info, key))
                 continue
             value = accepted[0 if first else -1]
             kind, text = self._difference(info, key, value, held[key])
@@ -163,15 +174,23 @@ class SinkDirection:
             repaired = store_again(self.claim, self.clients, self.cluster, target.cache, put, remove)
         return Judged(result, repaired)
 
+    def _refusal(self, info: CacheInfo, key: bytes) -> str:
+        topic = self.plan.settings.dead_letter_topic
+        return f"the cache refused the record of key {self._shown(info, key)}, which is in {topic}"
+
     def _refused(self, cache: str, keys: Collection[bytes]) -> Collection[tuple[bytes, bytes]]:
         """Keys and values that the cache refused when the sink put them, by the connector's dead letters."""
         if not keys or not self.plan.settings.dead_letter_topic:
             return ()
         topics = [topic.name for topic in self.plan.topics]
         with closing(Store(self.plan, self.cluster, self.clients)) as store:
-            return refused_entries(self.clients, store, self.plan.connector, self.plan.settings.dead_letter_topic, topics, cache, keys)
+            return refused_entries(
+                self.clients, store, self.plan.connector, self.plan.settings.dead_letter_topic, topics, cache, keys
+            )
 
-    def _difference(self, info: CacheInfo, key: bytes, value: bytes | None, held: bytes | None) -> tuple[Kind | None, str]:
+    def _difference(
+        self, info: CacheInfo, key: bytes, value: bytes | None, held: bytes | None
+    ) -> tuple[Kind | None, str]:
         """Kind and description of a difference; None without one.
 
         :param value: of the record that counts. :param held: of the entry.
@@ -187,7 +206,10 @@ class SinkDirection:
             return None, ""
         details = in_message(_fields(gives, has))
         shown = in_message(repr(gives)), in_message(repr(has))
-        return "different", f"key {self._shown(info, key)}: {details}the record gives {shown[0]}, the entry is {shown[1]}"
+        return (
+            "different",
+            f"key {self._shown(info, key)}: {details}the record gives {shown[0]}, the entry is {shown[1]}",
+        )
 
     def _decoded(self, info: CacheInfo, key: bytes, value: bytes) -> tuple[Any, Any]:
         ((one, other),) = decode_rows([Page(-1, 1, memoryview(key + value), True)], info, self.cluster)
@@ -213,5 +235,8 @@ def _fields(gives: Any, has: Any) -> str:
         return ""
     names = dict.fromkeys([*gives.fields, *has.fields])
     differing = [name for name in names if repr(gives.fields.get(name)) != repr(has.fields.get(name))]
-    parts = [f"{name} is {gives.fields.get(name)!r} in the record, {has.fields.get(name)!r} in the entry" for name in differing]
+    parts = [
+        f"{name} is {gives.fields.get(name)!r} in the record, {has.fields.get(name)!r} in the entry"
+        for name in differing
+    ]
     return f"{'; '.join(parts)}: " if parts else ""

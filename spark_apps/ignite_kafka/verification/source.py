@@ -1,7 +1,8 @@
 """Ignite to Kafka: the last record of each key against what the converter of the copy makes of the entry now.
 
-Records and entries whose bytes are equal are equal. All others are judged by :func:`.entry_comparison.compare_last`. JSON has a
-decoder of its own, which shares no code with the converter: it reads one entry of 256, or, if the comparison is to be thorough, all.
+Records and entries whose bytes are equal are equal. All others are judged by :func:`.entry_comparison.compare_last`.
+JSON has a decoder of its own, which shares no code with the converter: it reads one entry of 256, or, if the comparison
+is to be thorough, all.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ from .repair import records_to_send, send_again
 from .repair_claim import RepairClaim
 from .topic_batches import topic_batches
 
-_BATCH_ROWS, _BATCH_PAGES = 20_000, 2
+_BATCH_ROWS = 20_000
+_BATCH_PAGES = 2
 _CHECKED = 256
 """One of so many entries is read by rows, too."""
 _JUDGED_ROWS = 1_000
@@ -112,9 +114,11 @@ class SourceDirection:
         :raises DecodeError, UnsupportedType, TransformFailed: of a bad entry, if the error policy is to stop.
         """
         _ = self.clients  # knows the schema registries
-        info, size = self.cluster.cache(target.cache), self.plan.settings.page_bytes
+        info = self.cluster.cache(target.cache)
+        size = self.plan.settings.page_bytes
         pages = scan_partitions(self.cluster, info, partitions, page_bytes=size)
-        checks, checked = not again and self._reader(target, info).by_rows, list[bytes]()
+        checks = not again and self._reader(target, info).by_rows
+        checked = list[bytes]()
         for batch in batches(pages, _BATCH_ROWS, lambda: _BATCH_PAGES * size):
             if not any(page.rows for page in batch):
                 continue
@@ -132,10 +136,13 @@ class SourceDirection:
         chosen = self.selectors.select(info, target.topic, pages)
         found = self._conversion(target, info, chosen.pages, in_order=again or self.thorough)
         records = found.records
-        rows, bad = fingerprints(records.keys, records.values), [row.row for row in found.bad]
+        rows = fingerprints(records.keys, records.values)
+        bad = [row.row for row in found.bad]
 
         def columns(at: RowIndex) -> Columns:
-            places = np.delete(np.arange(chosen.count), bad) if records.rows is None else records.rows  # transforms drop entries
+            places = (
+                np.delete(np.arange(chosen.count), bad) if records.rows is None else records.rows
+            )  # transforms drop entries
             entries = pa.array(_entries_at(chosen.pages, info.name, places[at]), pa.binary())
             return entries, pa.nulls(len(entries), pa.binary())
 
@@ -156,7 +163,9 @@ class SourceDirection:
         except ENTRY_ERRORS:
             if self.plan.settings.always_stops:
                 raise
-        found = separate_bad_entries(converter, pages, info, self.cluster, lambda records: self._too_large(target, records), target.topic)
+        found = separate_bad_entries(
+            converter, pages, info, self.cluster, lambda records: self._too_large(target, records), target.topic
+        )
         raise_stopping(self.plan.settings, found.bad)
         return found
 
@@ -183,8 +192,11 @@ class SourceDirection:
     def _unlike(self, target: Target, info: CacheInfo, entries: Sequence[bytes]) -> Batch:
         """Second fingerprints of the entries that their own decoder reads otherwise than the converter, or not at all."""
         page = _page(entries)
-        records = self.converters.of(target.cache).convert([page], info, self.cluster, topic=target.topic, in_order=True)
-        keys, values = records.keys.to_pylist(), records.values.to_pylist()
+        records = self.converters.of(target.cache).convert(
+            [page], info, self.cluster, topic=target.topic, in_order=True
+        )
+        keys = records.keys.to_pylist()
+        values = records.values.to_pylist()
         reader = self._reader(target, info)
         try:
             expected = [value for _, value in reader.entries(page)]
@@ -214,7 +226,8 @@ class SourceDirection:
         repaired = self._send_again(planned, pages, result, tombstones=complete) if repair else 0
         gone = sorted((result.keys or {}).get("unexpected", set()))
         unknown = filter(None, map(fields_of_key, gone[:MOST_UNKNOWN])) if self._json_keys(target) else ()
-        result.keys, result.other_bytes = None, 0  # counted when all of the cache's keys are seen
+        result.keys = None  # counted when all of the cache's keys are seen
+        result.other_bytes = 0
         return Judged(result, repaired, Counter(unknown))
 
     def _json_keys(self, target: Target) -> bool:
@@ -241,9 +254,11 @@ def _entries_at(pages: Sequence[Page], cache: str, places: RowIndex) -> list[byt
     found: list[bytes] = [b""] * len(places)
     page_of = np.searchsorted(ends, places, side="right")
     for number in np.unique(page_of).tolist():
-        page, bounds = pages[number], entry_bounds(pages[number], cache)
+        page = pages[number]
+        bounds = entry_bounds(pages[number], cache)
         for at in np.flatnonzero(page_of == number).tolist():
             row = int(places[at] - ends[number] + page.rows)
-            key, value = (bounds.key_start[row], bounds.key_end[row]), (bounds.value_start[row], bounds.value_end[row])
+            key = (bounds.key_start[row], bounds.key_end[row])
+            value = (bounds.value_start[row], bounds.value_end[row])
             found[at] = bytes(page.data[key[0] : key[1]]) + bytes(page.data[value[0] : value[1]])
     return found

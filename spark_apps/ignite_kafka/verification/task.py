@@ -81,7 +81,11 @@ class Task:
         """
         for number, partitions in share.partitions.items():
             target = self.targets[number]
-            read = direction.records(target, partitions) if share.topic else direction.entries(target, partitions, again=again)
+            read = (
+                direction.records(target, partitions)
+                if share.topic
+                else direction.entries(target, partitions, again=again)
+            )
             for batch in read:
                 goes_to = number if batch.cache is None else self._numbers.get(batch.cache)
                 if goes_to is not None:

@@ -16,7 +16,9 @@ _GROUP = "ignite-kafka-internal"  # which it does not join
 _WAIT_S = 1.0
 
 
-def bounds_of(topic: str, firsts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> tuple[tuple[int, int], ...]:
+def bounds_of(
+    topic: str, firsts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
+) -> tuple[tuple[int, int], ...]:
     """First offset and end of each partition of a topic, for a target; a partition without committed records is empty.
 
     :param firsts: first offsets, of other topics too; `ends` likewise.

@@ -24,7 +24,8 @@ class ValueReader:
     """
 
     def __init__(self, settings: SourceSettings, topic: str) -> None:
-        name, self._topic = settings.value_converter, topic
+        name = settings.value_converter
+        self._topic = topic
         rules = SideRules(name, settings.converter_properties("value"))
         self._deserializer = deserializer("value", rules) if name in (AVRO, JSON_SCHEMA, JSON) else None
 
@@ -58,5 +59,7 @@ def _restricted(expected: Any, found: Any, *, nulls_only: bool) -> Any:
         kept = {name: item for name, item in expected.items() if name in found or (nulls_only and item is not None)}
         return {name: _restricted(item, found.get(name), nulls_only=nulls_only) for name, item in kept.items()}
     if isinstance(expected, (list, tuple)) and isinstance(found, (list, tuple)) and len(expected) == len(found):
-        return type(expected)(_restricted(item, one, nulls_only=nulls_only) for item, one in zip(expected, found, strict=True))
+        return type(expected)(
+            _restricted(item, one, nulls_only=nulls_only) for item, one in zip(expected, found, strict=True)
+        )
     return expected

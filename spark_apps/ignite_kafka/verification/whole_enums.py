@@ -1,8 +1,9 @@
 """Whole keys and values as nodes give them back, where that differs from what is written.
 
-A node makes Java's objects of a whole value that is no binary object, and writes them again: a constant of an enum, code 28 as Java and
-a sink write it, becomes a BinaryEnumObject of code 38, and an array of enums or objects an Object[]. So do the elements of arrays,
-collections and maps. The value is equal, and a key finds its entry by either form.
+A node makes Java's objects of a whole value that is no binary object, and writes them again: a constant of an enum,
+code 28 as Java and a sink write it, becomes a BinaryEnumObject of code 38, and an array of enums or objects an
+Object[]. So do the elements of arrays, collections and maps. The value is equal, and a key finds its entry by either
+form.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from ..ignite.types import type_codes as codes
 _GIVEN_BACK, _WRITTEN = (pa.scalar(bytes([code]), pa.binary()) for code in (codes.BINARY_ENUM, codes.ENUM))
 _NOTHING = pa.scalar(b"", pa.binary())
 _MOST_BYTES = (1 << 31) - 1
-_CONTAINERS = pa.array([bytes([code]) for code in (codes.COLLECTION, codes.MAP, *sorted(codes.TYPED_ARRAYS))], pa.binary())
+_CONTAINERS = pa.array(
+    [bytes([code]) for code in (codes.COLLECTION, codes.MAP, *sorted(codes.TYPED_ARRAYS))], pa.binary()
+)
 _CHANGED = (codes.BINARY_ENUM, *codes.TYPED_ARRAYS)
 _OBJECTS = struct.pack("<Bi", codes.OBJECT_ARRAY, -1)
 
@@ -32,13 +35,17 @@ def with_one_code(data: pa.BinaryArray) -> pa.BinaryArray:
     containers = pc.is_in(pc.binary_slice(data, 0, 1), _CONTAINERS)
     if not pc.any(containers).as_py():
         return data
-    return pc.replace_with_mask(data, containers, pa.array(map(_of_container, data.filter(containers).to_pylist()), pa.binary()))
+    return pc.replace_with_mask(
+        data, containers, pa.array(map(_of_container, data.filter(containers).to_pylist()), pa.binary())
+    )
 
 
 def _of_container(value: bytes) -> bytes:
     if not any(code in value for code in _CHANGED):
         return value
-    data, parts, position = memoryview(value), list[bytes | memoryview](), 0
+    data = memoryview(value)
+    parts = list[bytes | memoryview]()
+    position = 0
     while position < len(data):
         code = data[position]
         end = end_of_head(data, position, len(data)) if code in NESTING else end_of(data, position, len(data))

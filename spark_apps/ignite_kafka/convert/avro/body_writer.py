@@ -1,7 +1,8 @@
 """Rows of bytes, written field by field for all rows at once.
 
-Small pieces (branches, numbers, lengths) become cells of a matrix with one row for each row, which one selection packs; long ones (texts,
-bytes, arrays) are columns of bytes. Arrow joins packed cells and columns. Source: the binary encoding of the specification of Avro 1.11.
+Small pieces (branches, numbers, lengths) become cells of a matrix with one row for each row, which one selection packs;
+long ones (texts, bytes, arrays) are columns of bytes. Arrow joins packed cells and columns. Source: the binary encoding
+of the specification of Avro 1.11.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ class BodyWriter:
             more = rest > 0x7F
             self.cell((rest & 0x7F).astype(np.uint8) | (more.view(np.uint8) << 7), mask)
             mask = more if mask is None else more & mask
-            rest, most = rest >> 7, most >> 7
+            rest = rest >> 7
+            most = most >> 7
 
     def column(self, data: pa.BinaryArray) -> None:
         """Append a column of bytes, nothing where it is null."""

@@ -48,7 +48,10 @@ class Cursor:
     """
 
     def __init__(self, bodies: Bodies, rows: RowIndex, at: Int64Array, ends: Int64Array) -> None:
-        self.bodies, self.rows, self.at, self.ends = bodies, rows, at, ends
+        self.bodies = bodies
+        self.rows = rows
+        self.at = at
+        self.ends = ends
 
     def __len__(self) -> int:
         return self.rows.size
@@ -84,12 +87,14 @@ class Cursor:
         one = letters[self.at]
         found = (one & 0x7F).astype(np.uint64)
         self.at = self.at + 1
-        longer, shift = np.flatnonzero(one > 0x7F), 7
+        longer = np.flatnonzero(one > 0x7F)
+        shift = 7
         while longer.size and shift <= _MOST_SHIFT:
             one = letters[self.at[longer]]
             found[longer] |= (one & 0x7F).astype(np.uint64) << np.uint64(shift)
             self.at[longer] += 1
-            longer, shift = longer[one > 0x7F], shift + 7
+            longer = longer[one > 0x7F]
+            shift = shift + 7
         if longer.size:
             wrong = np.zeros(len(self), np.bool_)
             wrong[longer] = True

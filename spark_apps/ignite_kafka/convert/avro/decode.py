@@ -1,7 +1,7 @@
 """Avro bodies as columns of Connect values: each field is read for all rows at once.
 
-A node of the schema is read once or, within arrays and maps, once for each place in them; it notes where values are, and makes the
-column of all of them at the end.
+A node of the schema is read once or, within arrays and maps, once for each place in them; it notes where values are,
+and makes the column of all of them at the end.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ def decode(
     return [(np.concatenate(rows), pa.concat_arrays(columns)) for rows, columns in found.values()], bad
 
 
-def _decode(data: pa.BinaryArray, avro: AvroType, connect: ConnectSchema, skip: int) -> tuple[RowIndex, pa.Array, dict[int, str]]:
+def _decode(
+    data: pa.BinaryArray, avro: AvroType, connect: ConnectSchema, skip: int
+) -> tuple[RowIndex, pa.Array, dict[int, str]]:
     bodies = Bodies(data)
     cursor = bodies.cursor(skip)
     reader = reader_of(avro, connect, "")
@@ -67,7 +69,8 @@ def _decode(data: pa.BinaryArray, avro: AvroType, connect: ConnectSchema, skip: 
     if bodies.bad:
         kept = np.ones(len(data), np.bool_)
         kept[list(bodies.bad)] = False
-        rows, values = rows[kept], values.filter(pa.array(kept))
+        rows = rows[kept]
+        values = values.filter(pa.array(kept))
     return rows, values, bodies.bad
 
 
@@ -85,11 +88,11 @@ def reader_of(avro: AvroType, connect: ConnectSchema, path: str) -> Reader:
         fields = iter(connect.fields)
         for branch in avro.branches:
             field = None if branch.kind == "null" else next(fields)
-            readers.append(None if field is None else reader_of(branch, field.schema, f"{path}.{field.name}" if path else field.name))
+            readers.append(None if field is None else reader_of(branch, field.schema, _member(path, field.name)))
         return _Union(readers, avro, connect, place)
     if kind == "record":
         children = [
-            reader_of(member.type, field.schema, f"{path}.{field.name}" if path else field.name)
+            reader_of(member.type, field.schema, _member(path, field.name))
             for member, field in zip(avro.fields, connect.fields, strict=True)
         ]
         return _Record(children, connect)
@@ -97,7 +100,9 @@ def reader_of(avro: AvroType, connect: ConnectSchema, path: str) -> Reader:
         return _entries(avro, connect, place)
     if kind == "array":
         assert connect.value_schema is not None
-        return ItemsReader(reader_of(avro.content(), connect.value_schema, f"{path}[]"), place, has_bytes=_has_bytes(avro.content()))
+        return ItemsReader(
+            reader_of(avro.content(), connect.value_schema, f"{path}[]"), place, has_bytes=_has_bytes(avro.content())
+        )
     if kind == "map":
         assert connect.key_schema is not None
         assert connect.value_schema is not None
@@ -108,6 +113,10 @@ def reader_of(avro: AvroType, connect: ConnectSchema, path: str) -> Reader:
     if kind == "enum":
         return EnumReader(avro.symbols, place)
     return BytesReader(connect, place, avro.size if kind == "fixed" else None)
+
+
+def _member(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
 
 
 def _entries(avro: AvroType, connect: ConnectSchema, place: str) -> Reader:
@@ -134,7 +143,8 @@ class _Record:
     """Values of a record: a column of each field."""
 
     def __init__(self, children: Sequence[Reader], connect: ConnectSchema) -> None:
-        self._children, self._connect = children, connect
+        self._children = children
+        self._connect = connect
         self._count = 0
 
     def read(self, cursor: Cursor) -> None:
@@ -146,7 +156,9 @@ class _Record:
         columns = [child.finish(bodies) for child in self._children]
         if not columns:
             return pa.array([{}] * self._count, pa.struct([]))
-        fields = [pa.field(field.name, column.type) for field, column in zip(self._connect.fields, columns, strict=True)]
+        fields = [
+            pa.field(field.name, column.type) for field, column in zip(self._connect.fields, columns, strict=True)
+        ]
         return pa.StructArray.from_arrays(columns, fields=fields)
 
 
@@ -154,7 +166,9 @@ class _Nullable:
     """Values of a union of null and one type."""
 
     def __init__(self, inner: Reader, null_first: bool, connect: ConnectSchema, path: str) -> None:
-        self._inner, self._connect, self._path = inner, connect, path
+        self._inner = inner
+        self._connect = connect
+        self._path = path
         self._of_value = 2 if null_first else 0
         self._valid: list[Mask] = []
 
@@ -179,8 +193,13 @@ class _Nullable:
 class _Union:
     """Values of a union of several types: a struct with a field for each, of which one has the value."""
 
-    def __init__(self, branches: Sequence[Reader | None], avro: AvroType, connect: ConnectSchema | None, path: str) -> None:
-        self._branches, self._avro, self._connect, self._path = branches, avro, connect, path
+    def __init__(
+        self, branches: Sequence[Reader | None], avro: AvroType, connect: ConnectSchema | None, path: str
+    ) -> None:
+        self._branches = branches
+        self._avro = avro
+        self._connect = connect
+        self._path = path
         self._chosen: list[RowIndex] = []
 
     def read(self, cursor: Cursor) -> None:
@@ -199,11 +218,19 @@ class _Union:
 
     def finish(self, bodies: Bodies) -> pa.Array:
         chosen = np.concatenate(self._chosen) if self._chosen else np.zeros(0, np.int64)
-        columns = [spread(branch.finish(bodies), chosen == index) for index, branch in enumerate(self._branches) if branch is not None]
+        columns = [
+            spread(branch.finish(bodies), chosen == index)
+            for index, branch in enumerate(self._branches)
+            if branch is not None
+        ]
         if self._connect is None:
             return columns[0]
-        fields = [pa.field(field.name, column.type) for field, column in zip(self._connect.fields, columns, strict=True)]
-        nulls = functools.reduce(np.logical_or, [chosen == i for i, one in enumerate(self._branches) if one is None], chosen < 0)
+        fields = [
+            pa.field(field.name, column.type) for field, column in zip(self._connect.fields, columns, strict=True)
+        ]
+        nulls = functools.reduce(
+            np.logical_or, [chosen == i for i, one in enumerate(self._branches) if one is None], chosen < 0
+        )
         return pa.StructArray.from_arrays(columns, fields=fields, mask=pa.array(nulls))
 
 

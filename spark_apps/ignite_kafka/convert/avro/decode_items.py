@@ -24,7 +24,8 @@ class _Blocks:
     """
 
     def __init__(self, path: str, has_bytes: bool) -> None:
-        self._path, self._has_bytes = path, has_bytes
+        self._path = path
+        self._has_bytes = has_bytes
         self._empty = np.zeros(0, np.int64)  # by row of the batch
         self._rows: list[RowIndex] = []
         self._owners: list[Int64Array] = []
@@ -62,7 +63,11 @@ class _Blocks:
         most = np.maximum(cursor.ends - cursor.at, 0) if self._has_bytes else self._most_empty(cursor)
         wrong = (count < 0) | (count > most)
         if wrong.any():
-            reason = "more items than the bytes have room for" if self._has_bytes else f"more than {_MOST_EMPTY} items without bytes"
+            reason = (
+                "more items than the bytes have room for"
+                if self._has_bytes
+                else f"more than {_MOST_EMPTY} items without bytes"
+            )
             cursor.fail(wrong, f"{self._path}: {reason}")
             count[wrong] = 0
         if not self._has_bytes:
@@ -82,7 +87,8 @@ class _Blocks:
         """
         owners = self._joined_owners()
         if without is not None:
-            owners, kept = owners[~without], np.flatnonzero(~without)
+            owners = owners[~without]
+            kept = np.flatnonzero(~without)
             offsets, order = self._layout(owners)
             return offsets, kept[order]
         return self._layout(owners)
@@ -106,7 +112,8 @@ class ItemsReader:
     """Arrays. :param has_bytes: an item has at least one byte."""
 
     def __init__(self, item: Reader, path: str, *, has_bytes: bool) -> None:
-        self._item, self._blocks = item, _Blocks(path, has_bytes)
+        self._item = item
+        self._blocks = _Blocks(path, has_bytes)
 
     def read(self, cursor: Cursor) -> None:
         """Read a value of each row."""
@@ -127,7 +134,9 @@ class EntriesReader:
     """
 
     def __init__(self, readers: Sequence[Reader], path: str, key: int = 0, *, has_bytes: bool = True) -> None:
-        self._readers, self._key, self._blocks = readers, key, _Blocks(path, has_bytes)
+        self._readers = readers
+        self._key = key
+        self._blocks = _Blocks(path, has_bytes)
 
     def read(self, cursor: Cursor) -> None:
         """Read a value of each row."""
@@ -140,6 +149,8 @@ class EntriesReader:
         if nulls is not None:
             self._blocks.fail(bodies, nulls, "a key that is null")
         offsets, order = self._blocks.offsets_and_order(nulls)
-        offsets, keys, values = unique_entries(offsets, *(columns[place].take(pa.array(order)) for place in (self._key, 1 - self._key)))
+        offsets, keys, values = unique_entries(
+            offsets, *(columns[place].take(pa.array(order)) for place in (self._key, 1 - self._key))
+        )
         kind = pa.map_(pa.field("key", keys.type, nullable=False), pa.field("value", values.type))
         return pa.MapArray.from_arrays(pa.array(offsets), keys, values, kind)

@@ -33,7 +33,8 @@ class NumberReader:
     """Zig-zag numbers: INT8 to INT64, Date, Time and Timestamp."""
 
     def __init__(self, connect: ConnectSchema, path: str) -> None:
-        self._kind, self._path = arrow_type(connect), path
+        self._kind = arrow_type(connect)
+        self._path = path
         self._bits = _BOUNDS.get(connect.type, 63)
         self._found: list[Int64Array] = []
 
@@ -41,9 +42,11 @@ class NumberReader:
         """Read a value of each row."""
         found = cursor.number(self._path)
         if self._bits < 63:
-            low, high = -(1 << self._bits), (1 << self._bits) - 1
+            low = -(1 << self._bits)
+            high = (1 << self._bits) - 1
             if pa.types.is_time(self._kind):
-                low, high = 0, _DAY_MS - 1
+                low = 0
+                high = _DAY_MS - 1
             wrong = (found < low) | (found > high)
             if wrong.any():
                 cursor.fail(wrong, f"{self._path}: a number beyond {low} to {high}")
@@ -99,7 +102,8 @@ class EnumReader:
     """Constants of an enum, as STRING."""
 
     def __init__(self, symbols: tuple[str, ...], path: str) -> None:
-        self._symbols, self._path = pa.array(symbols, pa.string()), path
+        self._symbols = pa.array(symbols, pa.string())
+        self._path = path
         self._found: list[Int64Array] = []
 
     def read(self, cursor: Cursor) -> None:
@@ -120,7 +124,9 @@ class BytesReader:
     """STRING, BYTES and Decimal, of lengths of their own or of a fixed size."""
 
     def __init__(self, connect: ConnectSchema, path: str, size: int | None) -> None:
-        self._connect, self._path, self._size = connect, path, size
+        self._connect = connect
+        self._path = path
+        self._size = size
         self._parts: list[pa.BinaryArray] = []
         self._rows: list[RowIndex] = []
 
@@ -131,7 +137,9 @@ class BytesReader:
         cursor.skip(lengths, self._path)
         if len(cursor):
             # a fixed of a row that has no bytes left is empty
-            self._parts.append(_bytes_at(cursor.bodies, start, np.maximum(np.minimum(start + lengths, cursor.ends), start)))
+            self._parts.append(
+                _bytes_at(cursor.bodies, start, np.maximum(np.minimum(start + lengths, cursor.ends), start))
+            )
             self._rows.append(cursor.rows)
 
     def finish(self, bodies: Bodies) -> pa.Array:

@@ -39,7 +39,9 @@ class AvroDeserializer:
     name = "avro"
 
     def __init__(self, registry: Schemas, options: AvroOptions, kept: int = 1_000) -> None:
-        self._registry, self._options, self._kept = registry, options, max(1, kept)
+        self._registry = registry
+        self._options = options
+        self._kept = max(1, kept)
         self._forms: OrderedDict[int, tuple[AvroType, ConnectSchema] | str] = OrderedDict()
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:

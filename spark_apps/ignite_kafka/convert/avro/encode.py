@@ -28,7 +28,9 @@ ROWS = 16_384
 _INTS = {"int": np.int32, "long": np.int64}
 
 
-def encode(data: pa.Array, connect: ConnectSchema, avro: AvroType, prefix: bytes = b"", *, fill_defaults: bool = True) -> pa.BinaryArray:
+def encode(
+    data: pa.Array, connect: ConnectSchema, avro: AvroType, prefix: bytes = b"", *, fill_defaults: bool = True
+) -> pa.BinaryArray:
     """The body of each value after a prefix, as ``pa.binary()``; null for a null.
 
     :param data: values in the Arrow type of :class:`~..connect.columns.ConnectColumn`.
@@ -36,11 +38,15 @@ def encode(data: pa.Array, connect: ConnectSchema, avro: AvroType, prefix: bytes
     :param fill_defaults: a null field with a default is written as the default.
     :raises UnsupportedType: null where the schema allows none, or a value that the schema cannot hold; names the field.
     """
-    parts = [_encode(data.slice(start, ROWS), connect, avro, prefix, fill_defaults) for start in range(0, len(data), ROWS)]
+    parts = [
+        _encode(data.slice(start, ROWS), connect, avro, prefix, fill_defaults) for start in range(0, len(data), ROWS)
+    ]
     return pa.concat_arrays(parts) if parts else pa.array([], pa.binary())
 
 
-def encode_sparse(data: pa.StructArray, connect: ConnectSchema, avro: AvroType, prefix: npt.NDArray[np.void]) -> pa.BinaryArray:
+def encode_sparse(
+    data: pa.StructArray, connect: ConnectSchema, avro: AvroType, prefix: npt.NDArray[np.void]
+) -> pa.BinaryArray:
     """The body of each record without the fields that are null in it, after the prefix of its own schema; the errors of :func:`encode`.
 
     :param data: structs, none null. :param avro: a record of all fields. :param prefix: N items of equally many bytes.
@@ -55,7 +61,9 @@ def encode_sparse(data: pa.StructArray, connect: ConnectSchema, avro: AvroType, 
     return pa.concat_arrays(parts) if parts else pa.array([], pa.binary())
 
 
-def _encode(data: pa.Array, connect: ConnectSchema, avro: AvroType, prefix: bytes, fill_defaults: bool) -> pa.BinaryArray:
+def _encode(
+    data: pa.Array, connect: ConnectSchema, avro: AvroType, prefix: bytes, fill_defaults: bool
+) -> pa.BinaryArray:
     encoder = _Encoder(len(data), fill_defaults)
     encoder.writer.constant(prefix)
     encoder.write(data, connect, avro, None, "")
@@ -78,11 +86,15 @@ class _Encoder:
         if avro.kind == "union":
             null = next(index for index, one in enumerate(avro.branches) if one.kind == "null")
             of_value = 0 if null else 2
-            self.writer.cell(of_value if valid is None else np.where(valid, of_value, 2 - of_value).astype(np.uint8), present)
+            self.writer.cell(
+                of_value if valid is None else np.where(valid, of_value, 2 - of_value).astype(np.uint8), present
+            )
             avro = avro.branches[1 - null]
         elif valid is not None and not (valid if present is None else valid | ~present).all():
             raise UnsupportedType(
-                f"{_place(path)} is null, and its schema is not optional", "Set fieldNullabilityPolicy to EAGER", field=path
+                f"{_place(path)} is null, and its schema is not optional",
+                "Set fieldNullabilityPolicy to EAGER",
+                field=path,
             )
         self._value(data, connect, avro, present if valid is None else valid, path)
 
@@ -131,14 +143,18 @@ class _Encoder:
             raise UnsupportedType(what, "Add the constant to the schema's parameters", field=path)
         self.writer.varint(np.asarray(pc.fill_null(index, 0)), present)
 
-    def _record(self, data: pa.StructArray, connect: ConnectSchema, avro: AvroType, present: Mask | None, path: str) -> None:
+    def _record(
+        self, data: pa.StructArray, connect: ConnectSchema, avro: AvroType, present: Mask | None, path: str
+    ) -> None:
         # flatten gives null where the record is null
         for child, field, member in zip(data.flatten(), connect.fields, avro.fields, strict=True):
             inner = f"{path}.{field.name}" if path else field.name
             if child.null_count and field.schema.default is not None and self._fill_defaults:
                 default = pa.scalar(field.schema.default, child.type)
                 filled = pc.if_else(child.is_valid(), child, default)
-                child = filled if present is None else pc.if_else(pa.array(present), filled, pa.scalar(None, child.type))
+                child = (
+                    filled if present is None else pc.if_else(pa.array(present), filled, pa.scalar(None, child.type))
+                )
             self.write(child, field.schema, member.type, present, inner)
 
     def _items(self, data: pa.Array, connect: ConnectSchema, avro: AvroType, present: Mask | None, path: str) -> None:
@@ -165,7 +181,9 @@ class _Encoder:
         self.writer.column(grouped(inner.writer.rows(), counts))
         self.writer.cell(0, present)
 
-    def _union(self, data: pa.StructArray, connect: ConnectSchema, avro: AvroType, present: Mask | None, path: str) -> None:
+    def _union(
+        self, data: pa.StructArray, connect: ConnectSchema, avro: AvroType, present: Mask | None, path: str
+    ) -> None:
         """A struct with one field for each branch that is not null: the first field with a value is the branch."""
         first = 1 if connect.optional else 0
         taken = np.zeros(len(data), np.bool_) if present is None else ~present
@@ -193,7 +211,9 @@ def _numbers(data: pa.Array, connect: ConnectSchema) -> npt.NDArray[Any]:
 def _of_size(data: pa.BinaryArray, size: int, path: str) -> pa.BinaryArray:
     wrong = pc.filter(data, pc.not_equal(pc.binary_length(data), size))
     if len(wrong):
-        raise UnsupportedType(f"{_place(path)} has {len(wrong[0].as_py())} bytes, and its schema is a fixed of {size}", field=path)
+        raise UnsupportedType(
+            f"{_place(path)} has {len(wrong[0].as_py())} bytes, and its schema is a fixed of {size}", field=path
+        )
     return data
 
 
@@ -202,9 +222,14 @@ def _padded(data: pa.BinaryArray, size: int, path: str) -> pa.BinaryArray:
     values = data.to_pylist()
     longest = max((len(value) for value in values if value is not None), default=0)
     if longest > size:
-        raise UnsupportedType(f"{_place(path)} holds a decimal of {longest} bytes, and its schema is a fixed of {size}", field=path)
+        raise UnsupportedType(
+            f"{_place(path)} holds a decimal of {longest} bytes, and its schema is a fixed of {size}", field=path
+        )
     return pa.array(
-        [None if value is None else int.from_bytes(value, "big", signed=True).to_bytes(size, "big", signed=True) for value in values],
+        [
+            None if value is None else int.from_bytes(value, "big", signed=True).to_bytes(size, "big", signed=True)
+            for value in values
+        ],
         pa.binary(),
     )
 

@@ -88,8 +88,12 @@ class _Mapping:
         return maker(schema) if maker is not None else AvroType(_KINDS[schema.type])
 
     def _string(self, schema: ConnectSchema) -> AvroType:
-        parameters, options = dict(schema.parameters), self._options
-        if not (options.generalized_sums or options.enhanced) or not parameters.keys() & {names.GENERALIZED_ENUM, names.ENUM}:
+        parameters = dict(schema.parameters)
+        options = self._options
+        if not (options.generalized_sums or options.enhanced) or not parameters.keys() & {
+            names.GENERALIZED_ENUM,
+            names.ENUM,
+        }:
             return AvroType("string")
         mark = names.GENERALIZED_ENUM if options.generalized_sums else names.ENUM
         if mark not in parameters:
@@ -104,7 +108,11 @@ class _Mapping:
 
     def _bytes(self, schema: ConnectSchema) -> AvroType:
         size = fixed_size(schema)
-        made = AvroType("bytes") if size is None else AvroType("fixed", ".".join(filter(None, self._name(schema.name))), size=size)
+        made = (
+            AvroType("bytes")
+            if size is None
+            else AvroType("fixed", ".".join(filter(None, self._name(schema.name))), size=size)
+        )
         if schema.name != DECIMAL:
             return made
         parameters = dict(schema.parameters)
@@ -127,7 +135,9 @@ class _Mapping:
         fields = []
         for one in schema.fields:
             place = f"the field {one.name} of {schema.name or 'a record without a name'}"
-            fields.append(self._field(self._checked(one.name, place), one.schema, parameters.get(names.FIELD_DOC + one.name)))
+            fields.append(
+                self._field(self._checked(one.name, place), one.schema, parameters.get(names.FIELD_DOC + one.name))
+            )
         twice = {one.name for one in fields if sum(other.name == one.name for other in fields) > 1}
         if twice:
             what = f"scrub.invalid.names gives two fields of {full} the name {min(twice)}"
@@ -183,7 +193,9 @@ class _Mapping:
     def _checked(self, name: str, place: str, *, scrub: bool = True) -> str:
         name = names.scrubbed(name) if self._options.scrub and scrub else name
         if not names.is_valid(name):
-            raise UnsupportedType(f"{place} has a name that Avro refuses", "Set scrub.invalid.names=true, which replaces such characters")
+            raise UnsupportedType(
+                f"{place} has a name that Avro refuses", "Set scrub.invalid.names=true, which replaces such characters"
+            )
         return name
 
 
@@ -205,7 +217,10 @@ def default_json(schema: ConnectSchema, value: Any, options: AvroOptions) -> Any
         return [default_json(_content(schema), one, options) for one in value]
     if schema.type is ConnectType.MAP:
         assert schema.key_schema is not None
-        pairs = [(default_json(schema.key_schema, key, options), default_json(_content(schema), one, options)) for key, one in value]
+        pairs = [
+            (default_json(schema.key_schema, key, options), default_json(_content(schema), one, options))
+            for key, one in value
+        ]
         return dict(pairs) if is_avro_map(schema, options) else [list(pair) for pair in pairs]
     if schema.type is ConnectType.STRUCT:
         members = {one.name: default_json(one.schema, value.get(one.name), options) for one in schema.fields}

@@ -1,7 +1,7 @@
 """Why a registry refuses a schema that differs from its subject's latest in the scale of a decimal.
 
-Kafka Connect's Decimal has its scale in the schema, and Ignite keeps the scale of each value. So decimals of several scales are several
-schemas, which a registry compares as versions of one; no schema reads decimals of another scale.
+Kafka Connect's Decimal has its scale in the schema, and Ignite keeps the scale of each value. So decimals of several
+scales are several schemas, which a registry compares as versions of one; no schema reads decimals of another scale.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def explained(error: RegistryError, subject: str, avro: AvroType, registry: Late
 
 def _other_scales(one: AvroType, other: AvroType, path: str) -> Iterator[tuple[str, int, int]]:
     """Path and both scales of each decimal that has two; of the parts that both schemas have."""
-    first, second = _value_of(one), _value_of(other)
+    first = _value_of(one)
+    second = _value_of(other)
     if first.kind != second.kind:
         return
     if first.property(names.LOGICAL_TYPE) == second.property(names.LOGICAL_TYPE) == names.DECIMAL_TYPE:

@@ -51,7 +51,9 @@ class AvroSerializer:
     name = "avro"
 
     def __init__(self, registry: SchemaIds, options: AvroOptions, kept: int = 1_000) -> None:
-        self._registry, self._options, self._kept = registry, options, max(1, kept)
+        self._registry = registry
+        self._options = options
+        self._kept = max(1, kept)
         self._forms: OrderedDict[tuple[str, str], _Form] = OrderedDict()
         self._names: dict[str, str] = {}
         self._lock = Lock()
@@ -83,11 +85,15 @@ class AvroSerializer:
             if column.data.null_count == len(column.data):
                 return pa.nulls(len(column.data), pa.binary())
             remedy = "Set is_schemaless to false, or use converter json with schemas.enable=false."
-            raise UnsupportedType("converter avro writes values with a schema, and these have none", remedy, topic=topic)
+            raise UnsupportedType(
+                "converter avro writes values with a schema, and these have none", remedy, topic=topic
+            )
         if not len(column.data):
             return pa.array([], pa.binary())
         form = self._form(column.schema, topic)
-        return encode(column.data, column.schema, form.avro, form.prefix, fill_defaults=not self._options.ignore_nullable_default)
+        return encode(
+            column.data, column.schema, form.avro, form.prefix, fill_defaults=not self._options.ignore_nullable_default
+        )
 
     def serialize_sparse(self, column: SparseColumn, topic: str) -> pa.BinaryArray:
         """Bytes of structs of many schemas; the errors of :meth:`serialize`."""
@@ -150,4 +156,6 @@ def _same_body(one: AvroType, other: AvroType) -> bool:
         return False
     fields = zip(one.fields, other.fields, strict=True)
     branches = zip(one.branches, other.branches, strict=True)
-    return all(a.name == b.name and _same_body(a.type, b.type) for a, b in fields) and all(_same_body(a, b) for a, b in branches)
+    return all(a.name == b.name and _same_body(a.type, b.type) for a, b in fields) and all(
+        _same_body(a, b) for a, b in branches
+    )

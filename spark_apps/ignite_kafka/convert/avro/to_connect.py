@@ -44,7 +44,9 @@ def is_entries(schema: AvroType) -> bool:
     record = schema.items
     if schema.kind != "array" or record is None or record.kind != "record":
         return False
-    return record.name == f"{names.NAMESPACE}.{names.MAP_ENTRY}" or record.property(names.INTERNAL_TYPE) == names.MAP_ENTRY
+    return (
+        record.name == f"{names.NAMESPACE}.{names.MAP_ENTRY}" or record.property(names.INTERNAL_TYPE) == names.MAP_ENTRY
+    )
 
 
 class _Mapping:
@@ -56,7 +58,8 @@ class _Mapping:
     def of(self, schema: AvroType, *, optional: bool = False, field: AvroField | None = None) -> ConnectSchema:
         """The schema of a value; `field` is the record's field whose default and doc it has.
 
-        A type that is referred to several times is made once, unless its unions have numbers of their own at each place.
+        A type that is referred to several times is made once, unless its unions have numbers of their own at each
+        place.
         """
         if self._options.generalized_sums:
             return self._of(schema, optional, field)
@@ -80,7 +83,8 @@ class _Mapping:
     def _simple(self, schema: AvroType) -> dict[str, Any]:
         if schema.kind not in _KINDS:
             raise UnsupportedType(
-                f"an Avro schema {schema.kind} alone has no type in Kafka Connect", "Write these records with another schema"
+                f"an Avro schema {schema.kind} alone has no type in Kafka Connect",
+                "Write these records with another schema",
             )
         logical = schema.property(names.LOGICAL_TYPE)
         name = _LOGICAL.get((schema.kind, logical)) if isinstance(logical, str) else None
@@ -94,7 +98,8 @@ class _Mapping:
     def _bytes(self, schema: AvroType) -> dict[str, Any]:
         found: dict[str, Any] = {"type": ConnectType.BYTES, "parameters": {}}
         if schema.property(names.LOGICAL_TYPE) == names.DECIMAL_TYPE:
-            scale, precision = schema.property("scale"), schema.property("precision")
+            scale = schema.property("scale")
+            precision = schema.property("precision")
             found |= {"name": DECIMAL, "version": 1, "parameters": {SCALE: str(scale if isinstance(scale, int) else 0)}}
             if precision not in (None, names.DEFAULT_PRECISION):
                 found["parameters"][names.DECIMAL_PRECISION] = str(precision)
@@ -103,7 +108,11 @@ class _Mapping:
         return found
 
     def _map(self, schema: AvroType) -> dict[str, Any]:
-        return {"type": ConnectType.MAP, "key_schema": ConnectSchema(ConnectType.STRING), "value_schema": self.of(schema.content())}
+        return {
+            "type": ConnectType.MAP,
+            "key_schema": ConnectSchema(ConnectType.STRING),
+            "value_schema": self.of(schema.content()),
+        }
 
     def _array(self, schema: AvroType) -> dict[str, Any]:
         content = schema.content()
@@ -112,7 +121,8 @@ class _Mapping:
         fields = {one.name: one for one in content.fields}
         if fields.keys() != {names.KEY, names.VALUE}:
             raise _wrong(f"a {content.name} with the fields {', '.join(fields)}, which should be key and value")
-        key, value = self.of(fields[names.KEY].type), self.of(fields[names.VALUE].type)
+        key = self.of(fields[names.KEY].type)
+        value = self.of(fields[names.VALUE].type)
         return {"type": ConnectType.MAP, "key_schema": key, "value_schema": value}
 
     def _record(self, schema: AvroType) -> dict[str, Any]:
@@ -124,7 +134,8 @@ class _Mapping:
         return {"type": ConnectType.STRUCT, "fields": fields, "parameters": parameters}
 
     def _enum(self, schema: AvroType) -> dict[str, Any]:
-        options, parameters = self._options, {}
+        options = self._options
+        parameters = {}
         local = names.split(schema.name)[1]
         if options.metadata and schema.doc is not None:
             parameters[names.CONNECT_ENUM_DOC if options.discard_docs else names.ENUM_DOC + local] = schema.doc
@@ -143,7 +154,8 @@ class _Mapping:
         if inner is not None:
             default = None if field is None or field.default is None else field
             return self.of(inner, optional=True, field=default)
-        name, parameters = names.UNION, {}
+        name = names.UNION
+        parameters = {}
         if self._options.generalized_sums:
             name = f"{names.GENERALIZED_UNION_NAME}{self._unions}"
             parameters[names.GENERALIZED_UNION] = name
@@ -157,7 +169,9 @@ class _Mapping:
         if len({one.name for one in fields}) < len(fields):
             twice = "an Avro union has two types that Connect's field names do not tell apart"
             raise UnsupportedType(twice, "Set enhanced.avro.schema.support=true, which keeps full names")
-        return ConnectSchema(ConnectType.STRUCT, optional, name, parameters=tuple(parameters.items()), fields=tuple(fields))
+        return ConnectSchema(
+            ConnectType.STRUCT, optional, name, parameters=tuple(parameters.items()), fields=tuple(fields)
+        )
 
     def _branch_name(self, branch: AvroType, index: int) -> str:
         if self._options.generalized_sums:
@@ -166,8 +180,11 @@ class _Mapping:
             return branch.kind
         return branch.name if self._options.enhanced else names.split(branch.name)[1]
 
-    def _with_properties(self, found: dict[str, Any], schema: AvroType, optional: bool, field: AvroField | None) -> ConnectSchema:
-        options, parameters = self._options, dict(found.get("parameters", {}))
+    def _with_properties(
+        self, found: dict[str, Any], schema: AvroType, optional: bool, field: AvroField | None
+    ) -> ConnectSchema:
+        options = self._options
+        parameters = dict(found.get("parameters", {}))
         found["doc"] = self._doc(schema, field, parameters)
         version = schema.property(names.CONNECT_VERSION)
         if version is not None:
@@ -188,7 +205,13 @@ class _Mapping:
         if default is None:
             return made
         return ConnectSchema(
-            **{**found, "name": name, "parameters": made.parameters, "optional": optional, "default": default_of(made, default)}
+            **{
+                **found,
+                "name": name,
+                "parameters": made.parameters,
+                "optional": optional,
+                "default": default_of(made, default),
+            }
         )
 
     def _doc(self, schema: AvroType, field: AvroField | None, parameters: dict[str, str]) -> str | None:
@@ -218,7 +241,11 @@ def default_of(schema: ConnectSchema, found: Any) -> Any:
         if schema.type is ConnectType.BYTES:
             data = found.encode("latin-1")
             scale = dict(schema.parameters).get(SCALE)
-            return data if schema.name != DECIMAL or scale is None else Decimal(f"{int.from_bytes(data, 'big', signed=True)}E{-int(scale)}")
+            return (
+                data
+                if schema.name != DECIMAL or scale is None
+                else Decimal(f"{int.from_bytes(data, 'big', signed=True)}E{-int(scale)}")
+            )
         if schema.name == TIMESTAMP:
             return _EPOCH + datetime.timedelta(milliseconds=found)
         if schema.name == DATE:

@@ -128,24 +128,32 @@ def _redefined(first: AvroType) -> UnsupportedType:
         why = "each level has another form in Avro, which knows one form of a type within a schema"
         what = f"the type {first.name} contains itself, in field {', '.join(within)}: {why}"
         return UnsupportedType(what, "Use converter json, or json-schema")
-    remedy = "Set fieldNullabilityPolicy to EAGER, so that all objects of a type have all its fields, or use converter json"
+    remedy = (
+        "Set fieldNullabilityPolicy to EAGER, so that all objects of a type have all its fields, or use converter json"
+    )
     return UnsupportedType(
-        f"Avro knows one form of a type within a schema, and the fields of {first.name} differ from place to place", remedy
+        f"Avro knows one form of a type within a schema, and the fields of {first.name} differ from place to place",
+        remedy,
     )
 
 
 def _has(schema: AvroType, name: str) -> bool:
     """Whether a type has one of that name within itself."""
-    inner = [*schema.branches, *(field.type for field in schema.fields), *([] if schema.items is None else [schema.items])]
+    inner = [
+        *schema.branches,
+        *(field.type for field in schema.fields),
+        *([] if schema.items is None else [schema.items]),
+    ]
     return any(one.name == name or _has(one, name) for one in inner)
 
 
 def parse(text: str, known: dict[str, AvroType | None] | None = None) -> AvroType:
     """The schema of a JSON text.
 
-    :param known: types of other texts that the text may refer to, by their full names; its own, nested ones too, are added.
-    :raises UnsupportedType: the text is no Avro schema, it is larger than `MAX_SCHEMA_NODES` or `MAX_SCHEMA_DEPTH` allow, or a type
-        contains itself, which no column can hold.
+    :param known: types of other texts that the text may refer to, by their full names; its own, nested ones too, are
+        added.
+    :raises UnsupportedType: the text is no Avro schema, it is larger than `MAX_SCHEMA_NODES` or `MAX_SCHEMA_DEPTH`
+        allow, or a type contains itself, which no column can hold.
     """
     try:
         found = json.loads(text)
@@ -219,12 +227,16 @@ def _reference(name: str, space: str, known: dict[str, AvroType | None]) -> Avro
         raise _wrong(f"has the unknown type {name}")
     one = known[full]
     if one is None:
-        raise UnsupportedType(f"the Avro type {full} contains itself, which columns cannot hold", "Write these records with another schema")
+        raise UnsupportedType(
+            f"the Avro type {full} contains itself, which columns cannot hold",
+            "Write these records with another schema",
+        )
     return one
 
 
 def _parsed_named(found: Mapping[str, Any], space: str, known: dict[str, AvroType | None]) -> AvroType:
-    name, doc = _name_of(found), _text_of(found, "doc")
+    name = _name_of(found)
+    doc = _text_of(found, "doc")
     namespace = split(name)[0] or (_text_of(found, "namespace") if "namespace" in found else space) or ""
     full = name if "." in name or not namespace else f"{namespace}.{name}"
     known[full] = None
@@ -245,7 +257,9 @@ def _parsed_named(found: Mapping[str, Any], space: str, known: dict[str, AvroTyp
 
 def _parsed_field(found: Any, space: str, known: dict[str, AvroType | None]) -> AvroField:
     name = _name_of(_checked(found, dict, "field"))
-    return AvroField(name, _parsed(found.get("type"), space, known), _text_of(found, "doc"), found.get("default", NO_DEFAULT))
+    return AvroField(
+        name, _parsed(found.get("type"), space, known), _text_of(found, "doc"), found.get("default", NO_DEFAULT)
+    )
 
 
 def _name_of(found: Mapping[str, Any]) -> str:
@@ -267,7 +281,9 @@ def _checked(value: Any, kind: type, what: str) -> Any:
 
 
 def _rest(found: Mapping[str, Any], *members: str) -> Properties:
-    return tuple((name, value) for name, value in found.items() if name not in members and name not in ("type", "aliases"))
+    return tuple(
+        (name, value) for name, value in found.items() if name not in members and name not in ("type", "aliases")
+    )
 
 
 def _wrong(what: str, remedy: str = "Correct the schema in the registry") -> UnsupportedType:

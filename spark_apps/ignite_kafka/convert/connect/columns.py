@@ -1,6 +1,7 @@
 """Columns of Connect data, and the interfaces that turn them into the bytes of records and back, for keys and values alike.
 
-They are the counterparts of Kafka Connect's ``SchemaAndValue`` and ``org.apache.kafka.connect.storage.Converter`` for many records at once.
+They are the counterparts of Kafka Connect's ``SchemaAndValue`` and ``org.apache.kafka.connect.storage.Converter`` for
+many records at once.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from .schema import ConnectSchema
 class ConnectColumn:
     """N values of one schema.
 
-    :param data: values in the Arrow type of :func:`~.schema.arrow_type`; a Decimal may also be decimal256 or string. Without a schema:
-        ``pa.binary()``, the JSON text of each value.
+    :param data: values in the Arrow type of :func:`~.schema.arrow_type`; a Decimal may also be decimal256 or string.
+        Without a schema: ``pa.binary()``, the JSON text of each value.
     :param schema: None: values without a schema.
     """
 
@@ -39,8 +40,8 @@ class ConnectPart:
 class SparseColumn:
     """N structs whose schemas differ only in which fields they have.
 
-    :param whole: the structs, none null, with all fields that any of the schemas has. A field that is not in a row's schema is null in this
-        row, and no other one is.
+    :param whole: the structs, none null, with all fields that any of the schemas has. A field that is not in a row's
+        schema is null in this row, and no other one is.
     :param schemas: the schemas of the rows.
     :param schema_of: position in `schemas` of the schema of each row.
     """

@@ -37,10 +37,21 @@ def listed_schema(schema: ConnectSchema) -> ConnectSchema:
         return replace(schema, fields=fields, key_schema=key, value_schema=value)
     assert key
     assert value
-    entry = ConnectSchema(ConnectType.STRUCT, name=_ENTRY, fields=(ConnectField("key", key), ConnectField("value", value)))
-    default = schema.default if schema.default is None else [{"key": one, "value": other} for one, other in schema.default]
+    entry = ConnectSchema(
+        ConnectType.STRUCT, name=_ENTRY, fields=(ConnectField("key", key), ConnectField("value", value))
+    )
+    default = (
+        schema.default if schema.default is None else [{"key": one, "value": other} for one, other in schema.default]
+    )
     return ConnectSchema(
-        ConnectType.ARRAY, schema.optional, schema.name, schema.version, schema.doc, schema.parameters, default, value_schema=entry
+        ConnectType.ARRAY,
+        schema.optional,
+        schema.name,
+        schema.version,
+        schema.doc,
+        schema.parameters,
+        default,
+        value_schema=entry,
     )
 
 
@@ -57,10 +68,13 @@ def to_lists(array: pa.Array, schema: ConnectSchema) -> pa.Array:
         return pa.ListArray.from_arrays(_offsets(array), to_lists(array.flatten(), schema.value_schema), mask=mask)
     assert schema.key_schema
     keys, items, offsets = _entries(array)
-    keys, items = to_lists(keys, schema.key_schema), to_lists(items, schema.value_schema)
+    keys = to_lists(keys, schema.key_schema)
+    items = to_lists(items, schema.value_schema)
     if not is_listed(schema):
         return pa.MapArray.from_arrays(offsets, keys, items, mask=mask)
-    return pa.ListArray.from_arrays(offsets, pa.StructArray.from_arrays([keys, items], names=["key", "value"]), mask=mask)
+    return pa.ListArray.from_arrays(
+        offsets, pa.StructArray.from_arrays([keys, items], names=["key", "value"]), mask=mask
+    )
 
 
 def to_maps(array: pa.Array, schema: ConnectSchema) -> tuple[pa.Array, Mask]:
@@ -89,7 +103,9 @@ def to_maps(array: pa.Array, schema: ConnectSchema) -> tuple[pa.Array, Mask]:
             array = pc.if_else(pa.array(wrong), pa.scalar(None, array.type), array)
             mask = array.is_null()
         flat = array.flatten()
-        keys, items, offsets = flat.field(0), flat.field(1), _offsets(array)
+        keys = flat.field(0)
+        items = flat.field(1)
+        offsets = _offsets(array)
     else:
         keys, items, offsets = _entries(array)
     keys, bad_keys = to_maps(keys, schema.key_schema)

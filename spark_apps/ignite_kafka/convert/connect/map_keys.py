@@ -13,7 +13,9 @@ import pyarrow.compute as pc
 from ...common.arrays import Int64Array
 
 
-def unique_entries(offsets: npt.NDArray[np.int32], keys: pa.Array, values: pa.Array) -> tuple[npt.NDArray[np.int32], pa.Array, pa.Array]:
+def unique_entries(
+    offsets: npt.NDArray[np.int32], keys: pa.Array, values: pa.Array
+) -> tuple[npt.NDArray[np.int32], pa.Array, pa.Array]:
     """Entries of maps, each key once in a map.
 
     :param offsets: where each map begins among the keys, from 0, and behind the last their number.
@@ -30,7 +32,8 @@ def unique_entries(offsets: npt.NDArray[np.int32], keys: pa.Array, values: pa.Ar
     last = np.zeros(first.size, np.int64)
     np.maximum.at(last, group, np.arange(count))
     order = np.argsort(first)
-    first, last = first[order], last[order]
+    first = first[order]
+    last = last[order]
     made = np.zeros(offsets.size, np.int32)
     np.cumsum(np.bincount(owners[first], minlength=offsets.size - 1), out=made[1:])
     return made, keys.take(pa.array(first)), values.take(pa.array(last))

@@ -1,7 +1,8 @@
 """Texts as values: ``Values.parseString`` of Kafka Connect, by which SimpleHeaderConverter reads headers. ``"12"`` is an INT8.
 
-Not parsed, but text: a number of more than `MAX_HEADER_DIGITS` digits, or with an exponent of more than four, for which Java computes
-without bound, dates with signs or exponents within, which Java's lenient SimpleDateFormat accepts, and arrays of dates among times.
+Not parsed, but text: a number of more than `MAX_HEADER_DIGITS` digits, or with an exponent of more than four, for which
+Java computes without bound, dates with signs or exponents within, which Java's lenient SimpleDateFormat accepts, and
+arrays of dates among times.
 
 Source: org.apache.kafka.connect.data.Values (4.3.1).
 """
@@ -42,7 +43,8 @@ _NUMBERS = (*(kind for kind, _ in _INTEGERS), ConnectType.FLOAT32, ConnectType.F
 class Parsed:
     """A value with its schema: days, or milliseconds, of dates and times; lists of pairs for maps.
 
-    :param schema: None with the value None. That of an array or map without a common type of its content has no inner schema.
+    :param schema: None with the value None. That of an array or map without a common type of its content has no inner
+        schema.
     """
 
     schema: ConnectSchema | None
@@ -172,7 +174,11 @@ def _map_of(keys: list[Parsed], values: list[Parsed]) -> Parsed:
     value_schema = None if key_schema is None else _merged(values)
     places = {(key.schema, repr(key.value)): row for row, key in enumerate(keys)}
     rows = list(places.values())
-    found = zip(_aligned([keys[row] for row in rows], key_schema), _aligned([values[row] for row in rows], value_schema), strict=True)
+    found = zip(
+        _aligned([keys[row] for row in rows], key_schema),
+        _aligned([values[row] for row in rows], value_schema),
+        strict=True,
+    )
     schema = ConnectSchema(ConnectType.MAP, key_schema=key_schema, value_schema=value_schema)
     return Parsed(schema, [list(pair) for pair in found])
 
@@ -254,7 +260,10 @@ def _float64(exact: Fraction) -> float:
         return float("-inf") if exact < 0 else float("inf")
 
 
-_FLOATS: tuple[tuple[ConnectType, Callable[[Fraction], float]], ...] = ((ConnectType.FLOAT32, _float32), (ConnectType.FLOAT64, _float64))
+_FLOATS: tuple[tuple[ConnectType, Callable[[Fraction], float]], ...] = (
+    (ConnectType.FLOAT32, _float32),
+    (ConnectType.FLOAT64, _float64),
+)
 
 
 def _temporal(text: str) -> Parsed | None:
@@ -264,7 +273,8 @@ def _temporal(text: str) -> Parsed | None:
     found = known and known[0].match(text)
     if not known or not found:
         return None
-    numbers, schema = [int(part) for part in found.groups()], known[1]
+    numbers = [int(part) for part in found.groups()]
+    schema = known[1]
     days = _days(*numbers[:3]) if schema != time() else 0
     if schema == date():
         return Parsed(schema, days)
@@ -274,7 +284,8 @@ def _temporal(text: str) -> Parsed | None:
 
 def _days(year: int, month: int, day: int) -> int:
     """Days since 1970-01-01 of a lenient date of java.util.GregorianCalendar: month 13 is January of the next year."""
-    year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
+    year = year + (month - 1) // 12
+    month = (month - 1) % 12 + 1
     before = year - (month <= 2)
     of_year = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5 + day - 1
     gregorian = 365 * before + before // 4 - before // 100 + before // 400 + of_year - 719_468

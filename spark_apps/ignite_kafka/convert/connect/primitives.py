@@ -74,13 +74,16 @@ class PrimitiveSerializer:
         :raises UnsupportedType: values of another type.
         """
         _require(column.schema, self._primitive.type, self.name)
-        array, wire = column.data, self._primitive.wire
+        array = column.data
+        wire = self._primitive.wire
         width = wire.itemsize
         valid = pa.array(np.asarray(array.is_valid())).buffers()[1] if array.null_count else None
         plain = array.cast(pa.uint8()) if self._primitive.type is ConnectType.BOOLEAN else array
         numbers = np.asarray(_without_nulls(plain)).astype(wire)
         if self._primitive.type is ConnectType.FLOAT64:
-            numbers[np.isnan(numbers)] = np.nan  # Double.doubleToLongBits has one NaN; Float.floatToRawIntBits keeps its bits
+            numbers[np.isnan(numbers)] = (
+                np.nan
+            )  # Double.doubleToLongBits has one NaN; Float.floatToRawIntBits keeps its bits
         offsets = np.arange(0, width * len(array) + 1, width, dtype=np.int32)
         return pa.Array.from_buffers(pa.binary(), len(array), [valid, pa.py_buffer(offsets), pa.py_buffer(numbers)])
 
@@ -94,7 +97,8 @@ class PrimitiveDeserializer:
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
         """Values; bytes of another length are bad, and those that are no boolean."""
-        primitive, width = self._primitive, self._primitive.wire.itemsize
+        primitive = self._primitive
+        width = self._primitive.wire.itemsize
         right: Mask = np.asarray(pc.equal(pc.binary_length(data), width))
         why = f"Failed to deserialize {self.name}: Size of data received by {primitive.deserializer} is not {width}"
         bad = [(int(row), why) for row in np.flatnonzero(~right)]
@@ -103,7 +107,8 @@ class PrimitiveDeserializer:
         if primitive.type is ConnectType.BOOLEAN:
             wrong = numbers > _TRUE
             bad += [(int(row), _no_boolean(byte)) for row, byte in zip(rows[wrong], numbers[wrong], strict=True)]
-            rows, numbers = rows[~wrong], numbers[~wrong]
+            rows = rows[~wrong]
+            numbers = numbers[~wrong]
         values = pa.array(numbers.astype(numbers.dtype.newbyteorder("="))).cast(arrow_type(primitive.schema))
         parts = (ConnectPart(rows, ConnectColumn(values, primitive.schema)),) if rows.size else ()
         return Deserialized(parts, tuple(sorted(bad)))

@@ -1,16 +1,16 @@
 """Schemas of Kafka Connect as frozen values, and the Arrow type that holds the values of each.
 
 ========================================  ==================================================================================
-schema                                    Arrow type of its values
-========================================  ==================================================================================
-INT8, INT16, INT32, INT64                 int8, int16, int32, int64
-FLOAT32, FLOAT64, BOOLEAN, STRING, BYTES  float32, float64, bool, string, binary
-Decimal (BYTES)                           decimal128(38, scale); decimal256(76, scale) or string (java.math.BigDecimal's text) where
+schema                                    Arrow type of its values ========================================
+================================================================================== INT8, INT16, INT32, INT64
+    int8, int16, int32, int64 FLOAT32, FLOAT64, BOOLEAN, STRING, BYTES  float32, float64, bool, string, binary Decimal
+(BYTES)                           decimal128(38, scale); decimal256(76, scale) or string (java.math.BigDecimal's text)
+where
                                           a value has more digits
-Date (INT32), Time (INT32)                date32, time32(ms)
-Timestamp (INT64)                         timestamp(ms, UTC)
-ARRAY, MAP, STRUCT                        list, map, struct with the schema's fields in their order
-========================================  ==================================================================================
+Date (INT32), Time (INT32)                date32, time32(ms) Timestamp (INT64)                         timestamp(ms,
+UTC) ARRAY, MAP, STRUCT                        list, map, struct with the schema's fields in their order
+========================================
+==================================================================================
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ import pyarrow as pa
 from ...common.python_compat import StrEnum
 
 _DATA = "org.apache.kafka.connect.data"
-DECIMAL, DATE, TIME, TIMESTAMP = f"{_DATA}.Decimal", f"{_DATA}.Date", f"{_DATA}.Time", f"{_DATA}.Timestamp"
+DECIMAL = f"{_DATA}.Decimal"
+DATE = f"{_DATA}.Date"
+TIME = f"{_DATA}.Time"
+TIMESTAMP = f"{_DATA}.Timestamp"
 SCALE = "scale"
 """Parameter of a Decimal: the number of digits after the point, as text."""
 _MOST_DIGITS = 38

@@ -1,9 +1,10 @@
 """Header converter `simple`, Connect's default: values as text, and texts as the values that they look like.
 
-A text that begins like a number is one when it is read: ``"12"`` becomes an INT8, and ``"007"`` becomes 7. Header converter `string` has
-no such surprise.
+A text that begins like a number is one when it is read: ``"12"`` becomes an INT8, and ``"007"`` becomes 7. Header
+converter `string` has no such surprise.
 
-Source: org.apache.kafka.connect.storage.SimpleHeaderConverter and Values.convertToString (4.3.1), in a JVM whose time zone is UTC.
+Source: org.apache.kafka.connect.storage.SimpleHeaderConverter and Values.convertToString (4.3.1), in a JVM whose time
+zone is UTC.
 """
 
 from __future__ import annotations
@@ -73,7 +74,9 @@ def _moments(array: pa.Array) -> pa.StringArray:
     """``Values.dateFormatFor``: the time alone within 1970-01-01 and before, the date alone at midnight, else both."""
     ms, days, clock = _days_and_clock(array)
     whole = pc.equal(pc.subtract(ms, pc.multiply(pc.divide(ms, _DAY_MS), _DAY_MS)), 0)
-    return pc.if_else(pc.less(ms, _DAY_MS), clock, pc.if_else(whole, days, pc.binary_join_element_wise(days, clock, "T")))
+    return pc.if_else(
+        pc.less(ms, _DAY_MS), clock, pc.if_else(whole, days, pc.binary_join_element_wise(days, clock, "T"))
+    )
 
 
 class SimpleDeserializer:
@@ -123,5 +126,7 @@ def _part(schema: ConnectSchema | None, rows: list[int], found: list[Any]) -> Co
     kind = arrow_type(schema)
     if pa.types.is_decimal(kind) and any(len(value.as_tuple().digits) > _MOST_DIGITS for value in values):
         kind = pa.string()
-    data = pa.array([str(value) for value in values] if kind == pa.string() and schema.type is ConnectType.BYTES else values, kind)
+    data = pa.array(
+        [str(value) for value in values] if kind == pa.string() and schema.type is ConnectType.BYTES else values, kind
+    )
     return ConnectPart(np.array(rows, np.int64), ConnectColumn(data, schema))

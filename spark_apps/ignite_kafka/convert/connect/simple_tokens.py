@@ -26,7 +26,9 @@ class Tokens:
 
     def rewind(self, mark: int) -> None:
         """Return to a position."""
-        self._at, self._next, self.previous = mark, None, None
+        self._at = mark
+        self._next = None
+        self.previous = None
 
     @property
     def left(self) -> bool:
@@ -63,7 +65,8 @@ class Tokens:
         return True
 
     def _consumed(self) -> str:
-        start, escaped = self._at, False
+        start = self._at
+        escaped = False
         while self._at < len(self.text):
             letter = self.text[self._at]
             if letter in _DELIMITERS and not escaped:

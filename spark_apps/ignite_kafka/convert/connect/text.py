@@ -1,7 +1,7 @@
 """Converter `string`: scalars as text, as ``org.apache.kafka.connect.storage.StringConverter`` of Kafka 4.3.1 writes and reads them.
 
-Two differences keep data: what the encoding cannot express is refused, where Java writes a question mark; and bytes that are no text are
-a bad record, where Java reads U+FFFD.
+Two differences keep data: what the encoding cannot express is refused, where Java writes a question mark; and bytes
+that are no text are a bad record, where Java reads U+FFFD.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from ...settings.encodings import CODECS
 from .columns import ConnectColumn, ConnectPart, Deserialized
 from .schema import TIME, TIMESTAMP, ConnectSchema, ConnectType, scale_of
 
-UTF_8, _UTF_16 = "UTF-8", "UTF-16"
-_BIG_MARK, _LITTLE_MARK = b"\xfe\xff", b"\xff\xfe"
+UTF_8 = "UTF-8"
+_UTF_16 = "UTF-16"
+_BIG_MARK = b"\xfe\xff"
+_LITTLE_MARK = b"\xff\xfe"
 _CONTAINERS = frozenset({ConnectType.STRUCT, ConnectType.MAP, ConnectType.ARRAY})
 _TEXT = ConnectSchema(ConnectType.STRING, optional=True)
 _REMEDY = "Use the converter json, or copy a field that is a scalar"
@@ -26,13 +28,15 @@ class StringSerializer:
     """Writes booleans, numbers, decimals, strings, dates and times as text.
 
     :param encoding: one of :data:`~ignite_kafka.settings.encodings.CODECS`.
-    :param of_key: what is written are keys: times, whose text lacks the milliseconds, would be several keys of one text.
+    :param of_key: what is written are keys: times, whose text lacks the milliseconds, would be several keys of one
+        text.
     """
 
     name = "string"
 
     def __init__(self, encoding: str = UTF_8, *, of_key: bool = False) -> None:
-        self._encoding, self._of_key = encoding, of_key
+        self._encoding = encoding
+        self._of_key = of_key
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
         """Raise UnsupportedType for a schema of objects, maps, arrays or bytes, whose text in Java cannot be read back."""
@@ -50,7 +54,9 @@ class StringSerializer:
         :raises UnsupportedType: values of another type, or a text that the encoding cannot express.
         """
         if column.schema is None:
-            raise UnsupportedType("values without a schema have no text", "Set schemaless to false, or use the converter json.")
+            raise UnsupportedType(
+                "values without a schema have no text", "Set schemaless to false, or use the converter json."
+            )
         self.check(column.schema, topic)
         texts = java_text(column.data)
         if self._encoding == UTF_8:
@@ -82,7 +88,9 @@ class StringDeserializer:
                 return _part(np.arange(len(data)), data.cast(pa.string()))
             except pa.ArrowInvalid:
                 pass  # some of them are no text: one by one
-        rows, texts, bad = [], [], []
+        rows = []
+        texts = []
+        bad = []
         for row, item in enumerate(data.to_pylist()):
             try:
                 texts.append(self._decoded(item))

@@ -33,7 +33,9 @@ def calculated(operator: str, left: Operand, right: Operand, count: int) -> Oper
     for one in (left, right):
         check_number(one, f"operator {operator}")
     kind = result_type(operator, left, right)
-    left, right = (replace(null_number(kind, count), void=one.void) if one.kind is Kind.NULL else one for one in (left, right))
+    left, right = (
+        replace(null_number(kind, count), void=one.void) if one.kind is Kind.NULL else one for one in (left, right)
+    )
     (a, a_there), (b, b_there) = numbers(left, kind, count), numbers(right, kind, count)
     there = a_there & b_there
     zero = None
@@ -85,7 +87,9 @@ def check_number(one: Operand, what: str) -> None:
         return
     advice = " Write constants with D, such as 1.5D." if one.kind is Kind.DECIMAL else ""
     raise UnsupportedType(
-        f"{what} has {one.name} of type {one.type_name}, and a whole number or a float is due", REMEDY + advice, field=one.name
+        f"{what} has {one.name} of type {one.type_name}, and a whole number or a float is due",
+        REMEDY + advice,
+        field=one.name,
     )
 
 
@@ -131,7 +135,8 @@ def _whole(operator: str, a: Numbers, b: Numbers) -> tuple[Numbers, Mask | None]
     if operator == "%":
         return np.where(b == -1, a.dtype.type(0), np.fmod(a, np.where(b == -1, b.dtype.type(1), b))), None
     if a.dtype != np.int64:
-        limits, exact = np.iinfo(a.dtype), _SIGNS[operator](a.astype(np.int64), b.astype(np.int64))
+        limits = np.iinfo(a.dtype)
+        exact = _SIGNS[operator](a.astype(np.int64), b.astype(np.int64))
         return exact.astype(a.dtype), (exact < limits.min) | (exact > limits.max)
     made = _SIGNS[operator](a, b)
     if operator == "+":

@@ -17,9 +17,11 @@ from .operands import REMEDY, Operand
 _KINDS = {"BOOLEAN": Kind.BOOLEAN, "STRING": Kind.STRING}
 _BLANK = "\x00-\x20\x7f"  # removed by Spark's trimAll
 _INTEGER = re.compile(rf"[{_BLANK}]*([+-]?[0-9]+)[{_BLANK}]*")
-_TRUE, _FALSE = frozenset(("t", "true", "y", "yes", "1")), frozenset(("f", "false", "n", "no", "0"))
+_TRUE = frozenset(("t", "true", "y", "yes", "1"))
+_FALSE = frozenset(("f", "false", "n", "no", "0"))
 _SECOND = 1_000_000
-_FIRST_DAY, _LAST_DAY = -719_528, 2_932_896  # days since 1970: first of year 0, last of year 9999
+_FIRST_DAY = -719_528  # days since 1970: first of year 0, last of year 9999
+_LAST_DAY = 2_932_896
 
 
 def cast(one: Operand, target: str, count: int, *, tries: bool) -> Operand:
@@ -31,7 +33,9 @@ def cast(one: Operand, target: str, count: int, *, tries: bool) -> Operand:
     """
     found = _null(target, count) if one.kind is Kind.NULL else _cast(one, target, count)
     if found is None:
-        raise UnsupportedType(f"CAST of {one.name} from {one.type_name} to {target} is not supported", REMEDY, field=one.name)
+        raise UnsupportedType(
+            f"CAST of {one.name} from {one.type_name} to {target} is not supported", REMEDY, field=one.name
+        )
     own = None if tries else found.failure
     return Operand(found.kind, found.values, f"a {target}", found.width, either(one.failure, own))
 
@@ -44,7 +48,8 @@ def _null(target: str, count: int) -> Operand:
 
 def _cast(one: Operand, target: str, count: int) -> Operand | None:
     """The operand with only the failures of this cast; None if the cast is not supported."""
-    kind, array = TYPES.get(target), one.array(count)
+    kind = TYPES.get(target)
+    array = one.array(count)
     if kind is None:
         return _boolean(one, array, count) if target == "BOOLEAN" else _text(one, array)
     if one.kind is Kind.BOOLEAN:
@@ -78,7 +83,9 @@ def _narrowed(values: Numbers, kind: pa.DataType) -> tuple[Numbers, Mask]:
         return values.astype(wanted), (values >= limits.min) & (values <= limits.max)
     with np.errstate(all="ignore"):
         whole = np.trunc(values.astype(np.float64))
-        fits = (whole >= float(limits.min)) & (whole <= float(limits.max))  # 2**63 passes and becomes the highest BIGINT, as in Java
+        fits = (whole >= float(limits.min)) & (
+            whole <= float(limits.max)
+        )  # 2**63 passes and becomes the highest BIGINT, as in Java
         top = whole >= 2.0**63
         made = np.where(fits & ~top, whole, 0).astype(np.int64)
     return np.where(top, np.iinfo(np.int64).max, made).astype(wanted), fits
@@ -96,7 +103,8 @@ def _parsed(array: pa.Array, kind: pa.DataType, target: str) -> Operand:
 
 
 def _within(digits: str, least: int, most: int) -> int | None:
-    sign, whole = digits[:1] in "+-", digits.lstrip("+-").lstrip("0")
+    sign = digits[:1] in "+-"
+    whole = digits.lstrip("+-").lstrip("0")
     if len(whole) > 19:  # the longest BIGINT
         return None
     value = int((digits[0] if sign else "") + (whole or "0"))
@@ -111,7 +119,10 @@ def _boolean(one: Operand, array: pa.Array, count: int) -> Operand | None:
         return Operand(Kind.BOOLEAN, pa.array(values != 0, mask=~there), "")
     if one.kind is not Kind.STRING:
         return None
-    words = [None if text is None else re.sub(rf"\A[{_BLANK}]+|[{_BLANK}]+\Z", "", text).lower() for text in array.to_pylist()]
+    words = [
+        None if text is None else re.sub(rf"\A[{_BLANK}]+|[{_BLANK}]+\Z", "", text).lower()
+        for text in array.to_pylist()
+    ]
     made = pa.array([True if word in _TRUE else False if word in _FALSE else None for word in words], pa.bool_())
     wrong = np.asarray(made.is_null()) & np.asarray(array.is_valid())
     return Operand(Kind.BOOLEAN, made, "", failure=failure(wrong, "a text is no BOOLEAN"))

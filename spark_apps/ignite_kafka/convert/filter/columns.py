@@ -1,8 +1,8 @@
 """The columns that a condition sees: those of data source ``ignite``, so that a condition can be tried on a DataFrame first.
 
-``_key`` (``_key.id`` is a field of keys that are objects), the fields of the values by their names, ``_value`` for values that are no
-objects, and ``_type``, the name of the value's type. At a sink also ``_topic``, ``_partition``, ``_offset`` and ``_timestamp`` of the
-record. Names are compared without case, as Spark and Ignite do.
+``_key`` (``_key.id`` is a field of keys that are objects), the fields of the values by their names, ``_value`` for
+values that are no objects, and ``_type``, the name of the value's type. At a sink also ``_topic``, ``_partition``,
+``_offset`` and ``_timestamp`` of the record. Names are compared without case, as Spark and Ignite do.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from ...sql.syntax import Column
 from . import operands
 from .operands import Operand
 
-KEY, VALUE, TYPE = "_key", "_value", "_type"
+KEY = "_key"
+VALUE = "_value"
+TYPE = "_type"
 TIMESTAMP = "_timestamp"
 OfRecords = Mapping[str, pa.Array]
 """Columns of the records that N entries come from, by name, each of N values."""
@@ -61,7 +63,11 @@ def columns_of_group(group: EntryGroup, records: OfRecords) -> dict[str, tuple[p
     found = {KEY: (group.key, field_of(KEY, group.key.type, group.key_type.mark))}
     value = group.value
     if pa.types.is_struct(value.type):
-        found |= {field.name: (value.field(at), field) for at, field in enumerate(value.type) if field.name not in (KEY, VALUE, TYPE)}
+        found |= {
+            field.name: (value.field(at), field)
+            for at, field in enumerate(value.type)
+            if field.name not in (KEY, VALUE, TYPE)
+        }
     else:
         found[VALUE] = value, field_of(VALUE, value.type, group.value_type.mark)
     for name, column in records.items():
@@ -74,12 +80,16 @@ class ColumnLookup:
     """Finds columns and fields within them.
 
     :param columns: by name.
-    :param absent: called for a column that is not there; it raises UnsupportedType if no entry can have it, else the column is null.
+    :param absent: called for a column that is not there; it raises UnsupportedType if no entry can have it, else the
+        column is null.
     """
 
-    def __init__(self, columns: Mapping[str, tuple[pa.Array, pa.Field]], count: int, absent: Callable[[str], None]) -> None:
+    def __init__(
+        self, columns: Mapping[str, tuple[pa.Array, pa.Field]], count: int, absent: Callable[[str], None]
+    ) -> None:
         self._columns = {name.lower(): column for name, column in columns.items()}
-        self._count, self._absent = count, absent
+        self._count = count
+        self._absent = absent
 
     def __call__(self, column: Column) -> Operand:
         """The operand of a column.
@@ -101,7 +111,9 @@ def _inner(array: pa.Array, name: str, outer: str) -> tuple[pa.Array, pa.Field]:
     if pa.types.is_null(array.type):
         return array, pa.field(name, pa.null())
     if not pa.types.is_struct(array.type):
-        raise UnsupportedType(f"column {outer} is of type {array.type} and has no field {name}", "Correct where.", field=outer)
+        raise UnsupportedType(
+            f"column {outer} is of type {array.type} and has no field {name}", "Correct where.", field=outer
+        )
     for at, field in enumerate(array.type):
         if field.name.lower() == name.lower():
             child = array.field(at)
@@ -109,7 +121,9 @@ def _inner(array: pa.Array, name: str, outer: str) -> tuple[pa.Array, pa.Field]:
                 child = pc.if_else(array.is_valid(), child, pa.scalar(None, child.type))
             return child, field
     known = ", ".join(field.name for field in array.type)
-    raise UnsupportedType(f"column {outer} has no field {name} (but {known})", "Correct where.", field=f"{outer}.{name}")
+    raise UnsupportedType(
+        f"column {outer} has no field {name} (but {known})", "Correct where.", field=f"{outer}.{name}"
+    )
 
 
 def check_absent(setting: str, group: EntryGroup, cache: CacheInfo, types: TypeSource, name: str) -> None:
@@ -118,7 +132,11 @@ def check_absent(setting: str, group: EntryGroup, cache: CacheInfo, types: TypeS
         return
     known = declared_fields(cache, types)
     if name.lower() not in known:
-        own = set() if group.value_type.type_id is None else {field.name for field in types.binary_type(group.value_type.type_id).fields}
+        own = (
+            set()
+            if group.value_type.type_id is None
+            else {field.name for field in types.binary_type(group.value_type.type_id).fields}
+        )
         raise no_column(setting, name, cache.name, known | {field.lower() for field in own})
 
 
@@ -137,4 +155,6 @@ def declared_fields(cache: CacheInfo, types: TypeSource) -> set[str]:
 def no_column(setting: str, name: str, cache: str, known: Collection[str]) -> UnsupportedType:
     """The error of a setting that names a column that is not there."""
     what = f"{setting} names column {name}, which values do not have (but {', '.join(sorted(known)) or VALUE})"
-    return UnsupportedType(what, f"Correct {setting}: docs/filter.md says which columns there are.", cache=cache, field=name)
+    return UnsupportedType(
+        what, f"Correct {setting}: docs/filter.md says which columns there are.", cache=cache, field=name
+    )

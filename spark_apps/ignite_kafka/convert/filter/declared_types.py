@@ -14,7 +14,8 @@ from ...sql.syntax import Column, Compare, Condition, In, Kind, Literal, parts_o
 from .columns import TYPE, ColumnLookup
 from .evaluate import evaluate
 
-_MOST_DIGITS, _LONG_DIGITS = 38, 20
+_MOST_DIGITS = 38
+_LONG_DIGITS = 20
 
 
 def check_declared(condition: Condition, cache: CacheInfo, types: TypeSource) -> None:

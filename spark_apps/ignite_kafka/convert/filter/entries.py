@@ -47,8 +47,10 @@ NO_RECORDS: OfRecords = MappingProxyType({})
 class EntryFilter:
     """Decides which entries are kept. It has no state: one serves several threads.
 
-    :param where: condition in Spark SQL; empty for none. UnsupportedType is raised if it contains a constant without a value.
-    :param function: gets a batch of all columns of entries that meet the condition, and returns a flag for each; None: none.
+    :param where: condition in Spark SQL; empty for none. UnsupportedType is raised if it contains a constant without a
+        value.
+    :param function: gets a batch of all columns of entries that meet the condition, and returns a flag for each; None:
+        none.
     """
 
     def __init__(self, where: str, function: MaskFunction | None = None, date_zone: str = "UTC") -> None:
@@ -56,7 +58,9 @@ class EntryFilter:
         if self._condition is not None:
             check_constants(self._condition)
         self._columns = list(dict.fromkeys(columns_of(self._condition))) if self._condition is not None else []
-        self._needed, self._function, self._date_zone = NeededColumns.of(self._columns), function, date_zone
+        self._needed = NeededColumns.of(self._columns)
+        self._function = function
+        self._date_zone = date_zone
 
     @property
     def needs_times(self) -> bool:
@@ -66,7 +70,8 @@ class EntryFilter:
     def check(self, cache: CacheInfo, types: TypeSource) -> None:
         """Check the condition's columns against the types that the cache's query entities declare, before the first entry.
 
-        :raises UnsupportedType: no declared type has a column, or the condition cannot compare one of its declared type.
+        :raises UnsupportedType: no declared type has a column, or the condition cannot compare one of its declared
+            type.
         """
         known = declared_fields(cache, types)
         for column in self._columns:
@@ -85,8 +90,10 @@ class EntryFilter:
         :raises UnsupportedType: an entry lacks a column, or has one of a type that the condition cannot compare.
         :raises ProgramFault: the function failed.
         """
-        count, needed = sum(page.rows for page in pages), self._needed
-        kept, errors = np.ones(count, bool), dict[int, IgniteKafkaError]()
+        count = sum(page.rows for page in pages)
+        needed = self._needed
+        kept = np.ones(count, bool)
+        errors = dict[int, IgniteKafkaError]()
         if self._condition is not None:
             groups = decode_entries(
                 pages, cache, types, keys=needed.keys, values=needed.values, key_fields=needed.key, value_fields=needed.value,
@@ -95,20 +102,31 @@ class EntryFilter:
             kept, errors = self._where(groups, cache, types, count)
         if self._function is not None and kept.any():
             left = kept_rows(pages, kept, cache, types)
-            kept[kept] = self._by_function(decode_entries(left, cache, types, date_zone=self._date_zone), int(kept.sum()))
+            kept[kept] = self._by_function(
+                decode_entries(left, cache, types, date_zone=self._date_zone), int(kept.sum())
+            )
         return kept, errors
 
     def of_arrays(
-        self, keys: pa.BinaryArray, values: pa.BinaryArray, cache: CacheInfo, types: TypeSource, records: OfRecords = NO_RECORDS
+        self,
+        keys: pa.BinaryArray,
+        values: pa.BinaryArray,
+        cache: CacheInfo,
+        types: TypeSource,
+        records: OfRecords = NO_RECORDS,
     ) -> Decided:
         """The same for N keys and values in Ignite's binary format, not wrapped, none null.
 
         :param records: columns of the records that they come from.
         """
-        kept, errors, zone = np.ones(len(keys), bool), dict[int, IgniteKafkaError](), self._date_zone
+        kept = np.ones(len(keys), bool)
+        errors = dict[int, IgniteKafkaError]()
+        zone = self._date_zone
         if self._condition is not None:
             needed = self._needed
-            groups = decode_arrays(keys, values, cache, types, key_fields=needed.key, value_fields=needed.value, date_zone=zone)
+            groups = decode_arrays(
+                keys, values, cache, types, key_fields=needed.key, value_fields=needed.value, date_zone=zone
+            )
             kept, errors = self._where(groups, cache, types, len(keys), records)
         if self._function is not None and kept.any():
             left = pa.array(kept)
@@ -118,10 +136,16 @@ class EntryFilter:
         return kept, errors
 
     def _where(
-        self, groups: Sequence[EntryGroup], cache: CacheInfo, types: TypeSource, count: int, records: OfRecords = NO_RECORDS
+        self,
+        groups: Sequence[EntryGroup],
+        cache: CacheInfo,
+        types: TypeSource,
+        count: int,
+        records: OfRecords = NO_RECORDS,
     ) -> Decided:
         assert self._condition is not None
-        kept, errors = np.zeros(count, bool), dict[int, IgniteKafkaError]()
+        kept = np.zeros(count, bool)
+        errors = dict[int, IgniteKafkaError]()
         for group in groups:
             absent = functools.partial(check_absent, "where", group, cache, types)
             lookup = ColumnLookup(columns_of_group(group, records), len(group.rows), absent)
@@ -171,8 +195,12 @@ def _called(function: MaskFunction, batch: pa.RecordBatch) -> Mask:
     except Exception as error:  # whatever the user's code raises
         log.exception("the function of setting filter failed")
         what = f"the function of setting filter failed with {type(error).__name__}: {in_message(error)}"
-        raise ProgramFault(what, "Correct the function; the traceback is in the log of the executor.", setting="filter") from error
+        raise ProgramFault(
+            what, "Correct the function; the traceback is in the log of the executor.", setting="filter"
+        ) from error
     if not pa.types.is_boolean(mask.type) or len(mask) != batch.num_rows:
-        what = f"the function of setting filter returned {len(mask)} values of type {mask.type} for {batch.num_rows} rows"
+        what = (
+            f"the function of setting filter returned {len(mask)} values of type {mask.type} for {batch.num_rows} rows"
+        )
         raise ProgramFault(what, "Return one boolean for each row of the batch.", setting="filter")
     return np.asarray(mask.fill_null(False)).astype(bool)

@@ -1,7 +1,7 @@
 """Evaluates conditions on Arrow columns, with Spark's three-valued logic and its errors.
 
-Spark evaluates from the left and skips operands that cannot change the result: those after a false condition of AND, a true condition of
-OR, or a null that makes the result null. Errors of skipped operands do not count.
+Spark evaluates from the left and skips operands that cannot change the result: those after a false condition of AND, a
+true condition of OR, or a null that makes the result null. Errors of skipped operands do not count.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def evaluate(condition: Condition, lookup: Lookup, count: int) -> Operand:
     """N results: true, false or null; and the rows for which Spark raises an error instead.
 
     :param count: N.
-    :raises UnsupportedType: a column does not exist, or its type cannot be compared in this way (the error names it), or a constant has no
-        value.
+    :raises UnsupportedType: a column does not exist, or its type cannot be compared in this way (the error names it),
+        or a constant has no value.
     """
     return _Evaluation(lookup, count).condition(condition)
 
@@ -77,7 +77,8 @@ class _Evaluation:
     """Evaluates conditions and expressions on N rows."""
 
     def __init__(self, lookup: Lookup, count: int) -> None:
-        self._lookup, self._count = lookup, count
+        self._lookup = lookup
+        self._count = count
 
     def condition(self, condition: Condition) -> Operand:
         """The operand of a condition: N booleans."""
@@ -104,7 +105,8 @@ class _Evaluation:
             case Literal():
                 return operands.literal(condition)
             case Arithmetic(operator, left, right):
-                first, second = self.operand(left), self.operand(right)
+                first = self.operand(left)
+                second = self.operand(right)
                 return replace(calculated(operator, first, second, count), constant=_fold(first, second))
             case Negative(inner):
                 one = self.operand(inner)
@@ -138,7 +140,9 @@ class _Evaluation:
             case In(inner, items):
                 one = self.operand(inner)
                 void = all(item.kind is Kind.NULL for item in items)
-                return _boolean(_one_of(one, items, count), None if void else one.failure, constant=one.constant or void)
+                return _boolean(
+                    _one_of(one, items, count), None if void else one.failure, constant=one.constant or void
+                )
             case Like(inner, pattern):
                 one = self.operand(inner)
                 return _boolean(_like(one, pattern, count), one.failure, constant=one.constant)
@@ -146,13 +150,16 @@ class _Evaluation:
                 return self._compared(operator, left, right)
         raise AssertionError(f"{condition} is no condition")
 
-    def _both(self, combine: Callable[..., pa.BooleanArray], left: Condition, right: Condition, *, decides: bool) -> Operand:
+    def _both(
+        self, combine: Callable[..., pa.BooleanArray], left: Condition, right: Condition, *, decides: bool
+    ) -> Operand:
         """Combine two conditions.
 
-        :param decides: the result of the left condition that makes Spark skip the right one; a constant with this value decides on either
-            side.
+        :param decides: the result of the left condition that makes Spark skip the right one; a constant with this value
+            decides on either side.
         """
-        first, second = self.condition(left), self.condition(right)
+        first = self.condition(left)
+        second = self.condition(right)
         result = combine(first.values, second.values)
         decided = any(one.constant and _all(one.values, decides) for one in (first, second))
         constant = decided or (first.constant and second.constant)
@@ -162,7 +169,9 @@ class _Evaluation:
         return _boolean(result, either(first.failure, within(second.failure, undecided)), constant=constant)
 
     def _compared(self, operator: str, first: Condition, second: Condition) -> Operand:
-        left, right, count = self.operand(first), self.operand(second), self._count
+        left = self.operand(first)
+        right = self.operand(second)
+        count = self._count
         for one, other in ((left, second), (right, first)):
             if one.kind is Kind.DECIMAL and not one.is_literal and not isinstance(other, Column | Literal):
                 what = f"column {one.name} is a DECIMAL, which Spark may round to compare it with an expression"
@@ -170,7 +179,8 @@ class _Evaluation:
         if operator == "<=>":
             both = left.constant and right.constant
             return _boolean(_null_safe_equal(left, right, count), either(left.failure, right.failure), constant=both)
-        found, constant = operands.compared(operator, left, right, count), _fold(left, right)
+        found = operands.compared(operator, left, right, count)
+        constant = _fold(left, right)
         if left.failure is right.failure is None or left.void or right.void:
             return _boolean(found, None, constant=constant)
         there = ~np.asarray(_nulls(left, count))

@@ -51,7 +51,9 @@ def either(*failures: Failure | None) -> Failure | None:
     found = [one for one in failures if one is not None]
     if not found:
         return None
-    return Failure(np.logical_or.reduce([one.rows for one in found]), tuple(reason for one in found for reason in one.reasons))
+    return Failure(
+        np.logical_or.reduce([one.rows for one in found]), tuple(reason for one in found for reason in one.reasons)
+    )
 
 
 def without(values: pa.Array, found: Failure | None) -> pa.Array:
@@ -62,4 +64,6 @@ def without(values: pa.Array, found: Failure | None) -> pa.Array:
 def condition_failed(why: str, cache: str) -> ConditionFailed:
     """The error of an entry for which the condition fails in Spark."""
     what = f"where fails for an entry, as it would in Spark SQL: {why}"
-    return ConditionFailed(what, "Correct the entry, or where: TRY_CAST gives null, and AND can exclude the entry.", cache=cache)
+    return ConditionFailed(
+        what, "Correct the entry, or where: TRY_CAST gives null, and AND can exclude the entry.", cache=cache
+    )

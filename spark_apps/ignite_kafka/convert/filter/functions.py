@@ -36,7 +36,9 @@ def called(name: str, arguments: Sequence[Operand], count: int) -> Operand:
     for one, kind in zip(arguments, due, strict=True):
         _check_argument(name, one, kind)
     failed = None if is_folded(name, arguments) else either(*(one.failure for one in arguments))
-    typed = [_typed_null(kind, count) if one.kind is Kind.NULL else one for one, kind in zip(arguments, due, strict=True)]
+    typed = [
+        _typed_null(kind, count) if one.kind is Kind.NULL else one for one, kind in zip(arguments, due, strict=True)
+    ]
     made = _OF_NAME[name](typed, count)
     return Operand(made.kind, made.values, name, made.width, either(failed, made.failure))
 
@@ -47,9 +49,13 @@ def is_folded(name: str, arguments: Sequence[Operand]) -> bool:
 
 
 def _check_argument(name: str, one: Operand, due: Kind) -> None:
-    if one.kind not in (due, Kind.NULL) or (due is Kind.INT and one.kind is due and one.width not in (pa.int8(), pa.int16(), _INT)):
+    if one.kind not in (due, Kind.NULL) or (
+        due is Kind.INT and one.kind is due and one.width not in (pa.int8(), pa.int16(), _INT)
+    ):
         wanted = "INT" if due is Kind.INT else due.value
-        raise UnsupportedType(f"function {name} has {one.name} of type {one.type_name}, and a {wanted} is due", REMEDY, field=one.name)
+        raise UnsupportedType(
+            f"function {name} has {one.name} of type {one.type_name}, and a {wanted} is due", REMEDY, field=one.name
+        )
 
 
 def _typed_null(kind: Kind, count: int) -> Operand:
@@ -61,15 +67,23 @@ def _typed_null(kind: Kind, count: int) -> Operand:
 def _coalesce(name: str, arguments: Sequence[Operand], count: int) -> Operand:
     """The first value that is not null; Spark does not evaluate the arguments after it."""
     typed = [one for one in arguments if one.kind is not Kind.NULL]
-    if any(one.kind in (None, Kind.DECIMAL) or (one.kind, one.width) != (typed[0].kind, typed[0].width) for one in typed):
+    if any(
+        one.kind in (None, Kind.DECIMAL) or (one.kind, one.width) != (typed[0].kind, typed[0].width) for one in typed
+    ):
         shown = ", ".join(f"{one.name} ({one.values.type})" for one in typed)
-        raise UnsupportedType(f"function {name} has arguments of several types, or decimals: {shown}", REMEDY, field=typed[0].name)
+        raise UnsupportedType(
+            f"function {name} has arguments of several types, or decimals: {shown}", REMEDY, field=typed[0].name
+        )
     if not typed:
         return Operand(Kind.NULL, pa.nulls(count), name)
-    missing, failed, made = np.ones(count, bool), None, pa.nulls(count, typed[0].values.type)
+    missing = np.ones(count, bool)
+    failed = None
+    made = pa.nulls(count, typed[0].values.type)
     for one in typed:
-        own, array = within(one.failure, missing), one.array(count)
-        made, failed = pc.coalesce(made, array), either(failed, own)
+        own = within(one.failure, missing)
+        array = one.array(count)
+        made = pc.coalesce(made, array)
+        failed = either(failed, own)
         missing = missing & np.asarray(array.is_null())
         if own is not None:
             missing = missing & ~own.rows
@@ -80,7 +94,9 @@ def _texts(function: Callable[[pa.Array], pa.Array]) -> Callable[[Sequence[Opera
     return lambda arguments, count: Operand(Kind.STRING, function(arguments[0].array(count)), "")
 
 
-def _cased(ascii_only: Callable[[pa.Array], pa.Array], whole: Callable[[str], str]) -> Callable[[Sequence[Operand], int], Operand]:
+def _cased(
+    ascii_only: Callable[[pa.Array], pa.Array], whole: Callable[[str], str]
+) -> Callable[[Sequence[Operand], int], Operand]:
     """Texts in another case. Characters whose case Spark's Unicode version may define and Python's does not are an error."""
 
     def made(arguments: Sequence[Operand], count: int) -> Operand:
@@ -89,7 +105,9 @@ def _cased(ascii_only: Callable[[pa.Array], pa.Array], whole: Callable[[str], st
             return Operand(Kind.STRING, ascii_only(array), "")
         texts = array.to_pylist()
         unknown = np.array([text is not None and any(map(_is_new, text)) for text in texts], bool)
-        changed = [None if text is None or new else whole(text) for text, new in zip(texts, unknown.tolist(), strict=True)]
+        changed = [
+            None if text is None or new else whole(text) for text, new in zip(texts, unknown.tolist(), strict=True)
+        ]
         why = f"the case of a character is newer than Unicode {unicodedata.unidata_version}"
         return Operand(Kind.STRING, pa.array(changed, pa.string()), "", failure=failure(unknown, why))
 
@@ -101,7 +119,9 @@ def _is_new(letter: str) -> bool:
     if letter in _CASED_LATER:
         return True
     point = ord(letter)
-    return unicodedata.category(letter) == "Cn" and point & 0xFFFE != 0xFFFE and not 0xFDD0 <= point < 0xFDF0  # never assigned
+    return (
+        unicodedata.category(letter) == "Cn" and point & 0xFFFE != 0xFFFE and not 0xFDD0 <= point < 0xFDF0
+    )  # never assigned
 
 
 def _length(arguments: Sequence[Operand], count: int) -> Operand:

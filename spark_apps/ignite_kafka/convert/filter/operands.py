@@ -15,8 +15,15 @@ from ...ignite.types.type_table import mark_of
 from ...sql.syntax import Kind, Literal
 from .failures import Failure
 
-_DAYS, _MICROSECONDS = pa.date32(), pa.timestamp("us", "UTC")
-_LITERALS = {Kind.BOOLEAN: pa.bool_(), Kind.INT: pa.int64(), Kind.DOUBLE: pa.float64(), Kind.STRING: pa.string(), Kind.DATE: _DAYS}
+_DAYS = pa.date32()
+_MICROSECONDS = pa.timestamp("us", "UTC")
+_LITERALS = {
+    Kind.BOOLEAN: pa.bool_(),
+    Kind.INT: pa.int64(),
+    Kind.DOUBLE: pa.float64(),
+    Kind.STRING: pa.string(),
+    Kind.DATE: _DAYS,
+}
 
 
 @dataclass(frozen=True)
@@ -24,14 +31,15 @@ class Operand:
     """A column of N values or a literal.
 
     :param kind: None: a type that can only be tested for null.
-    :param values: int64, double, string, bool, date32, timestamp(us, UTC), or a decimal; a scalar of a literal. Decimals of several scales
-        are strings.
+    :param values: int64, double, string, bool, date32, timestamp(us, UTC), or a decimal; a scalar of a literal.
+        Decimals of several scales are strings.
     :param name: for messages.
     :param width: Spark's type of a whole number or a float; `values` may be wider. None for other kinds.
     :param failure: rows for which Spark raises an error instead of giving a value; their values are null.
-    :param constant: the value depends on no column, also after simplification: ``coalesce(1, a)``, ``a + NULL``, ``a AND FALSE``.
-    :param void: a constant whose value is null. Spark folds an expression with such an operand into null and does not evaluate the other
-        operands.
+    :param constant: the value depends on no column, also after simplification: ``coalesce(1, a)``, ``a + NULL``, ``a
+        AND FALSE``.
+    :param void: a constant whose value is null. Spark folds an expression with such an operand into null and does not
+        evaluate the other operands.
     """
 
     kind: Kind | None
@@ -73,7 +81,9 @@ def literal(one: Literal) -> Operand:
         width = pa.int64() if one.long or not -(2**31) <= one.value < 2**31 else pa.int32()
     if one.kind is Kind.DOUBLE:
         width = pa.float64()
-    return Operand(one.kind, pa.scalar(one.value, _LITERALS.get(one.kind, pa.null())), f"a {one.kind.value}", width, constant=True)
+    return Operand(
+        one.kind, pa.scalar(one.value, _LITERALS.get(one.kind, pa.null())), f"a {one.kind.value}", width, constant=True
+    )
 
 
 def column(array: pa.Array, field: pa.Field, name: str) -> Operand:
@@ -82,7 +92,8 @@ def column(array: pa.Array, field: pa.Field, name: str) -> Operand:
     :param field: with the mark of its Ignite type.
     :raises UnsupportedType: a time is out of the range of Spark's.
     """
-    kind, known = array.type, pa.types
+    kind = array.type
+    known = pa.types
     if known.is_null(kind):
         return Operand(Kind.NULL, array, name)
     if known.is_boolean(kind):
@@ -107,7 +118,9 @@ def _microseconds(array: pa.Array, name: str) -> pa.Array:
         return array.cast(_MICROSECONDS)
     except pa.ArrowInvalid as error:
         what = f"column {name} has a time that is out of the range of microseconds in 64 bits"
-        raise UnsupportedType(what, "Correct the entry; error_handling_policy passes over such entries.", field=name) from error
+        raise UnsupportedType(
+            what, "Correct the entry; error_handling_policy passes over such entries.", field=name
+        ) from error
 
 
 def compared(operator: str, left: Operand, right: Operand, count: int) -> pa.Array:
@@ -123,13 +136,19 @@ def compared(operator: str, left: Operand, right: Operand, count: int) -> pa.Arr
     if Kind.NULL in (left.kind, right.kind):
         return pa.nulls(count, pa.bool_())
     kinds = {left.kind, right.kind}
-    if kinds == {Kind.DOUBLE} or kinds == {Kind.DOUBLE, Kind.INT} or (kinds == {Kind.DOUBLE, Kind.DECIMAL} and _as_double(left, right)):
+    if (
+        kinds == {Kind.DOUBLE}
+        or kinds == {Kind.DOUBLE, Kind.INT}
+        or (kinds == {Kind.DOUBLE, Kind.DECIMAL} and _as_double(left, right))
+    ):
         return _full(_doubles(operator, _double(left), _double(right)), count)
     if Kind.DECIMAL in kinds and kinds <= {Kind.DECIMAL, Kind.INT}:
         return _decimals(operator, left, right, count)
     if len(kinds) > 1:
         what = f"{left.name} ({left.kind.value}) is compared with {right.name} ({right.kind.value})"
-        raise UnsupportedType(what, f"Write both with one type. {REMEDY}", field=left.name if not left.is_literal else right.name)
+        raise UnsupportedType(
+            what, f"Write both with one type. {REMEDY}", field=left.name if not left.is_literal else right.name
+        )
     if left.kind is Kind.BOOLEAN:
         return _full(_KERNELS[operator](left.values.cast(pa.int8()), right.values.cast(pa.int8())), count)
     return _full(_KERNELS[operator](left.values, right.values), count)
@@ -167,7 +186,8 @@ def _doubles(operator: str, left: pa.Array | pa.Scalar, right: pa.Array | pa.Sca
     if operator in ("<>", "<="):
         opposite = _doubles("=", left, right) if operator == "<>" else _doubles("<", right, left)
         return pc.invert(opposite)
-    left_nan, right_nan = pc.is_nan(left), pc.is_nan(right)
+    left_nan = pc.is_nan(left)
+    right_nan = pc.is_nan(right)
     if operator == "=":
         return pc.or_(pc.equal(left, right), pc.and_(left_nan, right_nan))
     return pc.or_(pc.less(left, right), pc.and_(right_nan, pc.invert(left_nan)))
@@ -182,7 +202,8 @@ def _decimals(operator: str, left: Operand, right: Operand, count: int) -> pa.Ar
         return _decimals(_MIRRORED[operator], right, left, count)
     if pa.types.is_string(left.values.type) or pa.types.is_string(right.values.type):
         return _decimal_texts(operator, left, right, count)
-    first, second = _wide(left), _wide(right)
+    first = _wide(left)
+    second = _wide(right)
     scale = max(first.type.scale, second.type.scale)
     common = pa.decimal256(76, scale)
     return _full(_KERNELS[operator](first.cast(common), second.cast(common)), count)

@@ -20,8 +20,8 @@ Decided = tuple[Mask, dict[int, IgniteKafkaError]]
 def each_row(count: int, evaluate: Callable[[int, int], Decided]) -> Decided:
     """Flags of N rows, and the errors of single rows, by bisection; a row with an error has the flag false.
 
-    :param evaluate: evaluates the rows from the first number to the second (excluded); raises an error of :data:`ROW_ERRORS` if any of them
-        fails.
+    :param evaluate: evaluates the rows from the first number to the second (excluded); raises an error of
+        :data:`ROW_ERRORS` if any of them fails.
     """
     kept: Mask = np.zeros(count, bool)
     errors: dict[int, IgniteKafkaError] = {}

@@ -1,6 +1,7 @@
 """Decimals as Kafka Connect's Decimal logical type has them, both ways: the unscaled integer, big-endian two's complement, shortest form.
 
-Nothing passes through float. Source: java.math.BigInteger.toByteArray, org.apache.kafka.connect.data.Decimal.fromLogical.
+Nothing passes through float. Source: java.math.BigInteger.toByteArray,
+org.apache.kafka.connect.data.Decimal.fromLogical.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ def unscaled_bytes(array: pa.Array, scale: int | None = None, name: str = "") ->
                 pass  # a value that is not exact at this scale: found below
         array = array.cast(pa.string())
     # the text under a null object is empty
-    return pa.array([_shortest(_unscaled(text, scale, name)) if text else None for text in array.to_pylist()], pa.binary())
+    return pa.array(
+        [_shortest(_unscaled(text, scale, name)) if text else None for text in array.to_pylist()], pa.binary()
+    )
 
 
 def unscaled_of(value: Decimal, scale: int) -> bytes:
@@ -97,7 +100,8 @@ def _shortest(unscaled: int) -> bytes:
 
 
 def _from_buffer(array: pa.Array) -> pa.BinaryArray:
-    width, count = array.type.byte_width, len(array)
+    width = array.type.byte_width
+    count = len(array)
     if not count:
         return pa.array([], pa.binary())
     little = np.frombuffer(array.buffers()[1], np.uint8).reshape(-1, width)[array.offset : array.offset + count]

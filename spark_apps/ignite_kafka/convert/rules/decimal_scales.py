@@ -1,7 +1,8 @@
 """Scales of decimals: the ones that a cache's query entities declare, and the fields that have none.
 
-BASE64 writes the unscaled value alone, as Kafka Connect's Decimal does: its reader needs the scale. Ignite keeps the scale of each value
-(12.5 in a DECIMAL(10,2) column has scale 1), so values are written at the declared scale, the only one that a reader can know.
+BASE64 writes the unscaled value alone, as Kafka Connect's Decimal does: its reader needs the scale. Ignite keeps the
+scale of each value (12.5 in a DECIMAL(10,2) column has scale 1), so values are written at the declared scale, the only
+one that a reader can know.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ def declared_scales(cache: CacheInfo, type_id: int | None, *, key: bool) -> dict
         name, whole = (entity.key_type, entity.key_field) if key else (entity.value_type, entity.value_field)
         if type_id is None:
             columns: list[tuple[Path, QueryField]] = [
-                ((), one) for one in entity.fields if name == DECIMAL_CLASS and whole and one.name.lower() == whole.lower()
+                ((), one)
+                for one in entity.fields
+                if name == DECIMAL_CLASS and whole and one.name.lower() == whole.lower()
             ]
         elif java_hash(name.lower()) == type_id:
             columns = [(tuple(one.name.lower().split(".")), one) for one in entity.fields if one.is_key == key]

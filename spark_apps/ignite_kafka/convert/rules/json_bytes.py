@@ -1,7 +1,8 @@
 """Bytes as base64 text in JSON, both ways.
 
-Single texts are read as Kafka's JsonConverter reads them: white space between groups of four characters is passed over, the bits of
-the last character that belong to no byte too. A column is read in the form that converters write, and marks what has another one.
+Single texts are read as Kafka's JsonConverter reads them: white space between groups of four characters is passed over,
+the bits of the last character that belong to no byte too. A column is read in the form that converters write, and marks
+what has another one.
 
 Source: com.fasterxml.jackson.core.Base64Variant.decode, variant MIME_NO_LINEFEEDS.
 """

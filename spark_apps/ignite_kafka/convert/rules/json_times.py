@@ -26,7 +26,11 @@ def instants_to_json(array: pa.Array) -> pa.Array:
         return _divided(array, DAY_MS)
     if pa.types.is_time32(kind):
         return array.view(pa.int32()) if kind.unit == "ms" else pc.multiply(array.view(pa.int32()), 1000)
-    return _divided(array, _PER_SECOND[kind.unit] // 1000) if kind.unit != "s" else pc.multiply(array.view(pa.int64()), 1000)
+    return (
+        _divided(array, _PER_SECOND[kind.unit] // 1000)
+        if kind.unit != "s"
+        else pc.multiply(array.view(pa.int64()), 1000)
+    )
 
 
 def timestamps_from_json(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:

@@ -1,6 +1,7 @@
 """The header of a value with a registered schema: a zero byte, then the schema's id in four bytes, big-endian.
 
-Source: io.confluent.kafka.serializers.AbstractKafkaSchemaSerDe (MAGIC_BYTE, idSize); a negative id is no id of a registry.
+Source: io.confluent.kafka.serializers.AbstractKafkaSchemaSerDe (MAGIC_BYTE, idSize); a negative id is no id of a
+registry.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ def schema_ids(data: pa.BinaryArray) -> tuple[Int64Array, dict[int, str]]:
 
     :param data: N values without nulls.
     """
-    letters, offsets = data_of(data), offsets_of(data).astype(np.int64)
+    letters = data_of(data)
+    offsets = offsets_of(data).astype(np.int64)
     starts = offsets[:-1] - offsets[0]
     long_enough = np.asarray(pc.greater_equal(pc.binary_length(data), HEADER_BYTES)).astype(bool)
     padded = np.concatenate([letters, np.zeros(HEADER_BYTES, np.uint8)])
@@ -39,7 +41,9 @@ def schema_ids(data: pa.BinaryArray) -> tuple[Int64Array, dict[int, str]]:
     reasons = {}
     for row in np.flatnonzero(~right).tolist():
         if not long_enough[row]:
-            reasons[row] = f"{offsets[row + 1] - offsets[row]} bytes, and a value of a schema registry has {HEADER_BYTES} before its body"
+            reasons[row] = (
+                f"{offsets[row + 1] - offsets[row]} bytes, and a value of a schema registry has {HEADER_BYTES} before its body"
+            )
         elif first[row] != _MAGIC:
             reasons[row] = f"the first byte is {first[row]}, and a value of a schema registry begins with {_MAGIC}"
         else:

@@ -33,13 +33,16 @@ def failed_in_filter(stage: str, where: Mapping[str, object]) -> bool:
 
 def policy_of_error(settings: ConnectorSettings, error: IgniteKafkaError) -> str:
     """The error policy for an entry whose stage is not known, by its error."""
-    return policy_of(settings, Stage.VALUE if isinstance(error, (ValueNotWritten, TransformFailed)) else Stage.POLL, error.where)
+    return policy_of(
+        settings, Stage.VALUE if isinstance(error, (ValueNotWritten, TransformFailed)) else Stage.POLL, error.where
+    )
 
 
 def policy_of(settings: ConnectorSettings, stage: str, where: Mapping[str, object]) -> str:
     """The error policy for what failed at a stage.
 
-    Source: Kafka Connect's ``errors.tolerance`` covers the stages around a connector, the reference's ``errorHandlingPolicy`` those within.
+    Source: Kafka Connect's ``errors.tolerance`` covers the stages around a connector, the reference's
+    ``errorHandlingPolicy`` those within.
 
     :param where: of the error.
     """

@@ -1,18 +1,15 @@
 """Casts of Connect's values to Ignite's types, by the schema and the target's field. Whatever is not exact is refused.
 
 =====================  ==============================================================================================
-target                 schemas
-=====================  ==============================================================================================
-byte … double          INT8 … FLOAT64 and Decimal; integers from Date, Time and Timestamp, which are days or milliseconds
-BigDecimal             Decimal, INT8 … INT64
-char                   INT8 … INT64
-String, Class, UUID    STRING
-enum                   STRING (RED, Color.RED, org.example.Color.RED), INT8 … INT64 (the ordinal)
-boolean, byte[]        BOOLEAN; BYTES
-Date, Timestamp        Timestamp, Date (midnight), INT8 … INT64 (milliseconds since 1970)
-java.sql.Date          Date, Timestamp at midnight, INT8 … INT64 (days since 1970)
-Time                   Time, INT8 … INT64 (milliseconds of the day)
-=====================  ==============================================================================================
+target                 schemas =====================
+============================================================================================== byte … double
+INT8 … FLOAT64 and Decimal; integers from Date, Time and Timestamp, which are days or milliseconds BigDecimal
+ Decimal, INT8 … INT64 char                   INT8 … INT64 String, Class, UUID    STRING enum                   STRING
+(RED, Color.RED, org.example.Color.RED), INT8 … INT64 (the ordinal) boolean, byte[]        BOOLEAN; BYTES Date,
+Timestamp        Timestamp, Date (midnight), INT8 … INT64 (milliseconds since 1970) java.sql.Date          Date,
+Timestamp at midnight, INT8 … INT64 (days since 1970) Time                   Time, INT8 … INT64 (milliseconds of the
+day) =====================
+==============================================================================================
 """
 
 from __future__ import annotations
@@ -78,9 +75,11 @@ def scalar_cast(schema: ConnectSchema, field: pa.Field, zone: str = UTC) -> Cast
 
     :param zone: time zone of java.sql.Date and java.sql.Time.
     """
-    kind, whole = kind_of(schema), schema.type in _INTEGERS
+    kind = kind_of(schema)
+    whole = schema.type in _INTEGERS
     integer = whole and kind == schema.type
-    mark, wanted = mark_of(field), field.type
+    mark = mark_of(field)
+    wanted = field.type
     if mark == DECIMAL or pa.types.is_decimal(wanted):
         if kind != DECIMAL and not integer:
             return None
@@ -158,7 +157,8 @@ def _uuid(field: pa.Field, kind: str, integer: bool, zone: str) -> Cast | None:
 def _enum(field: pa.Field, kind: str, integer: bool, zone: str) -> Cast | None:
     if kind != ConnectType.STRING and not integer:
         return None
-    ordinals, forms = enum_values(field), enum_forms(field)
+    ordinals = enum_values(field)
+    forms = enum_forms(field)
     made = field.with_type(pa.int32())
 
     def by_name(array: pa.Array) -> tuple[pa.Array, Mask]:

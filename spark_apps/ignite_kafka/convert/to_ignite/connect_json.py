@@ -1,7 +1,7 @@
 """Converter `json` with schemas: ``{"schema":…,"payload":…}`` to Connect columns, as Kafka's JsonConverter reads it.
 
-Records of one schema begin with the same text: it is found once, and the payloads behind it are parsed as columns. Records of another
-spelling (members in the other order, texts with escapes in their names) are read one by one.
+Records of one schema begin with the same text: it is found once, and the payloads behind it are parsed as columns.
+Records of another spelling (members in the other order, texts with escapes in their names) are read one by one.
 
 Source: org.apache.kafka.connect.json.JsonConverter.toConnectData (4.3.1).
 """
@@ -35,8 +35,11 @@ NOT_AN_ENVELOPE = (
 )
 _MEMBERS = frozenset({"schema", "payload"})
 _BINARY = pa.binary()
-_NULL, _MISSING, _CLOSE = pa.scalar(b"null", _BINARY), pa.scalar(None, _BINARY), b"}"
-_FEW_SCHEMAS, _FEW_ROWS = 4, 16  # up to which schemas are not merged
+_NULL = pa.scalar(b"null", _BINARY)
+_MISSING = pa.scalar(None, _BINARY)
+_CLOSE = b"}"
+_FEW_SCHEMAS = 4  # up to which schemas are not merged
+_FEW_ROWS = 16
 _MOST_CUTS = 16  # in a group of records that are merged
 _MOST_SCHEMAS = 64  # of one batch; the records of further ones are read one by one
 _MOST_SINGLE = 512  # rows that columns refuse before the rest is read row by row: a row costs 10 of a column's
@@ -46,20 +49,30 @@ _SAMPLE = 32
 class ConnectJsonDeserializer:
     """Reads JSON with schemas; of decimals both forms.
 
-    :param plain: read records that are no envelopes as JSON without a schema (``schemas.enable=auto``); else they are bad.
+    :param plain: read records that are no envelopes as JSON without a schema (``schemas.enable=auto``); else they are
+        bad.
     :param defaults: read a null of a field with a default as the default (``replace.null.with.default``).
     :param kept: number of schemas that are kept (``schemas.cache.size``).
-    :param schema_of: the schema that the JSON text of the member ``schema`` refers to; raises Refused. None: it describes one.
-    :param content: JSON text of the schema of all records, which are payloads alone (``schema.content``); empty: each has its own.
+    :param schema_of: the schema that the JSON text of the member ``schema`` refers to; raises Refused. None: it
+        describes one.
+    :param content: JSON text of the schema of all records, which are payloads alone (``schema.content``); empty: each
+        has its own.
     :raises Refused: the content describes no schema.
     """
 
     name = JSON
 
     def __init__(
-        self, *, plain: bool = False, defaults: bool = True, kept: int = 1_000, schema_of: SchemaOf | None = None, content: str = ""
+        self,
+        *,
+        plain: bool = False,
+        defaults: bool = True,
+        kept: int = 1_000,
+        schema_of: SchemaOf | None = None,
+        content: str = "",
     ) -> None:
-        self.plain, self.defaults = plain, defaults
+        self.plain = plain
+        self.defaults = defaults
         self.known = KnownSchemas(schema_of or self._described, kept, defaults=defaults)
         self._begin = b""
         if content:
@@ -70,7 +83,9 @@ class ConnectJsonDeserializer:
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
         """Values of the records; a null payload without a schema is a null without one."""
         if self._begin:
-            data = pc.binary_join_element_wise(pa.scalar(self._begin, _BINARY), data, pa.scalar(_CLOSE, _BINARY), pa.scalar(b"", _BINARY))
+            data = pc.binary_join_element_wise(
+                pa.scalar(self._begin, _BINARY), data, pa.scalar(_CLOSE, _BINARY), pa.scalar(b"", _BINARY)
+            )
         return _Batch(self, data).read()
 
     def deserialize_joined(self, data: pa.BinaryArray, topic: str) -> Deserialized:
@@ -106,7 +121,8 @@ class _Values:
             if len(same) > 1:
                 rows = np.concatenate([rows for rows, _ in same])
                 order = np.argsort(rows)
-                rows, data = rows[order], pa.concat_arrays([data for _, data in same]).take(pa.array(order))
+                rows = rows[order]
+                data = pa.concat_arrays([data for _, data in same]).take(pa.array(order))
             yield ConnectPart(rows, ConnectColumn(data, schema))
 
 
@@ -117,8 +133,13 @@ class _Batch:
     :param joined: see :meth:`ConnectJsonDeserializer.deserialize_joined`.
     """
 
-    def __init__(self, owner: ConnectJsonDeserializer, texts: pa.BinaryArray, head: bytes = b"", *, joined: bool = False) -> None:
-        self._owner, self._texts, self._head, self._joined = owner, texts, head, joined
+    def __init__(
+        self, owner: ConnectJsonDeserializer, texts: pa.BinaryArray, head: bytes = b"", *, joined: bool = False
+    ) -> None:
+        self._owner = owner
+        self._texts = texts
+        self._head = head
+        self._joined = joined
         self._values: dict[ConnectSchema | None, _Values] = {}
         self._bad: list[tuple[int, str]] = []
 
@@ -172,7 +193,8 @@ class _Batch:
         closed = np.asarray(pc.ends_with(texts, _CLOSE))
         if not closed.all():
             self._singly(rows[~closed])
-            texts, rows = texts.filter(pa.array(closed)), rows[closed]
+            texts = texts.filter(pa.array(closed))
+            rows = rows[closed]
         try:
             known = self._owner.known.get(schema_text)
         except Refused:
@@ -210,7 +232,9 @@ class _Batch:
             left |= quoted
         there = places[~left]
         columns = PayloadColumns(defaults=self._owner.defaults, numeric=numeric)
-        pieces, rest = columns.read(payloads.take(pa.array(there)) if left.any() else payloads, schema, kind, _MOST_SINGLE)
+        pieces, rest = columns.read(
+            payloads.take(pa.array(there)) if left.any() else payloads, schema, kind, _MOST_SINGLE
+        )
         found = []
         odd = [places[left], there[rest]]
         for at, parsed, data in pieces:
@@ -260,7 +284,9 @@ class _Batch:
         if merged is None or cuts < 0:
             return group.rows
         schema = merged.nullable()
-        pieces, odd = self._columns(group.payloads, KnownSchema(schema, defaults=False), schema, partial(group.misfits, merged))
+        pieces, odd = self._columns(
+            group.payloads, KnownSchema(schema, defaults=False), schema, partial(group.misfits, merged)
+        )
         if not odd.size:
             self._of(merged.schema()).pieces += [(group.rows[at], data) for at, data in pieces]
             return group.rows[:0]
@@ -279,7 +305,9 @@ class _Batch:
         if uncertain_decimals(sample, known.decimals).any() and not number_decimals(sample, known.decimals).any():
             return None
         quoted = uncertain_decimals(payloads, known.decimals)
-        return None if np.count_nonzero(quoted) > np.count_nonzero(number_decimals(payloads, known.decimals)) else quoted
+        return (
+            None if np.count_nonzero(quoted) > np.count_nonzero(number_decimals(payloads, known.decimals)) else quoted
+        )
 
     def _singly(self, rows: RowIndex) -> None:
         for row in rows.tolist():

@@ -119,7 +119,8 @@ def _number(value: Decimal | None, kind: pa.DataType) -> int | float | None:
     if pa.types.is_integer(kind):
         if value.adjusted() > _LONG_DIGITS or value != value.to_integral_value():
             return None
-        number, most = int(value), 1 << (kind.bit_width - 1)
+        number = int(value)
+        most = 1 << (kind.bit_width - 1)
         return number if -most <= number < most else None
     real = float(value)
     if kind == pa.float32():

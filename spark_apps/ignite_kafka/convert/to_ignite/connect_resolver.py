@@ -67,7 +67,9 @@ class Resolver:
     """
 
     def __init__(self, objects: ObjectTypes, zone: str = UTC, scrubbed: ScrubbedNames | None = None) -> None:
-        self._objects, self._zone, self._scrubbed = objects, zone, scrubbed
+        self._objects = objects
+        self._zone = zone
+        self._scrubbed = scrubbed
 
     def target(self, schema: ConnectSchema, known: pa.Field | None, place: Place) -> Target:
         """The target of a schema's values.
@@ -78,7 +80,9 @@ class Resolver:
             type_name = place.type_name if known is None or is_a(known, UNKNOWN) else _type_name(known)
             return self._own(schema, type_name, place)
         if is_untyped_enum(known) and schema.type is ConnectType.STRING:
-            return ScalarTarget(schema, full_names(place.name, self._objects.types), "an enum that no query entity names")
+            return ScalarTarget(
+                schema, full_names(place.name, self._objects.types), "an enum that no query entity names"
+            )
         if is_a(known, REFUSED):
             return RefusingTarget(place.name, known.metadata[REASON].decode())
         kind = known.type
@@ -88,12 +92,18 @@ class Resolver:
             return self._list(schema.value_schema, known, place)
         if pa.types.is_map(kind) and schema.type is ConnectType.MAP and schema.key_schema and schema.value_schema:
             key = self.target(schema.key_schema, kind.key_field, _deeper(place))
-            return MapTarget(place.name, key, self.target(schema.value_schema, kind.item_field, _deeper(place)), self._objects)
+            return MapTarget(
+                place.name, key, self.target(schema.value_schema, kind.item_field, _deeper(place)), self._objects
+            )
         cast = (
-            None if schema.type in _CONTAINERS or pa.types.is_null(kind) else scalar_cast(schema, known.with_name(place.name), self._zone)
+            None
+            if schema.type in _CONTAINERS or pa.types.is_null(kind)
+            else scalar_cast(schema, known.with_name(place.name), self._zone)
         )
         if cast is None:
-            return RefusingTarget(place.name, f"is {_a(label(schema))}, and the cache has {described(known)} for it: {_WAY_OUT}")
+            return RefusingTarget(
+                place.name, f"is {_a(label(schema))}, and the cache has {described(known)} for it: {_WAY_OUT}"
+            )
         return ScalarTarget(schema, cast, described(known))
 
     def _list(self, schema: ConnectSchema, known: pa.Field, place: Place) -> Target:
@@ -115,7 +125,8 @@ class Resolver:
         if schema.type is ConnectType.ARRAY and schema.value_schema is not None:
             return ListTarget(_stored(place.name, schema, type_name), self._own(schema.value_schema, type_name, inner))
         if schema.type is ConnectType.MAP and schema.key_schema is not None and schema.value_schema is not None:
-            key, value = self._own(schema.key_schema, type_name, inner), self._own(schema.value_schema, type_name, inner)
+            key = self._own(schema.key_schema, type_name, inner)
+            value = self._own(schema.value_schema, type_name, inner)
             return MapTarget(place.name, key, value, self._objects)
         field = own_field(place.name, schema)
         cast = scalar_cast(schema, field, self._zone)
@@ -130,22 +141,31 @@ class Resolver:
         """The target of a STRUCT: fields that the type lacks are added first."""
         other = self._objects.names.other(type_name)
         if other is not None:
-            why = (
-                f"is an object of {type_name}, which Ignite does not tell from {other}: name the struct {other}, as SetSchemaMetadata does"
-            )
+            why = f"is an object of {type_name}, which Ignite does not tell from {other}: name the struct {other}, as SetSchemaMetadata does"
             return RefusingTarget(place.name, why)
         places, unwritten = self._add(schema, type_name, place)
         members: list[Member] = []
         written = self._objects.written(type_name)
         for number, known in enumerate(written):
-            found, spare = places.get(known.name.lower()), is_optional(known)
-            if found is None and spare and (members or number < len(written) - 1):  # one is left, as a struct must have a field
+            found = places.get(known.name.lower())
+            spare = is_optional(known)
+            if (
+                found is None and spare and (members or number < len(written) - 1)
+            ):  # one is left, as a struct must have a field
                 continue
-            target = None if found is None else self.target(schema.fields[found].schema, known, place.within(type_name, known.name))
+            target = (
+                None
+                if found is None
+                else self.target(schema.fields[found].schema, known, place.within(type_name, known.name))
+            )
             members.append(Member(known.name, found, target, known.nullable, spare))
-        missing = next((one for one in self._objects.fields(type_name) if undecided_class(one) and not one.nullable), None)
+        missing = next(
+            (one for one in self._objects.fields(type_name) if undecided_class(one) and not one.nullable), None
+        )
         if missing is not None:
-            return RefusingTarget(place.name, f"has no value for {missing.name}, which {unknown_class(undecided_class(missing))}")
+            return RefusingTarget(
+                place.name, f"has no value for {missing.name}, which {unknown_class(undecided_class(missing))}"
+            )
         if not members:
             return RefusingTarget(place.name, f"is an object of {type_name}, of which no field is known")
         return ObjectTarget(place.name, type_name, tuple(members), tuple(unwritten))
@@ -161,7 +181,8 @@ class Resolver:
             found = scrubbed.get(one.name.lower(), []) if objects.field(type_name, one.name) is None else []
             if len(found) == 1:
                 one = replace(one, name=found[0])
-            name, other = one.name.lower(), objects.same_id(type_name, one.name)
+            name = one.name.lower()
+            other = objects.same_id(type_name, one.name)
             nested = objects.columns.refusal(type_name, one.name)
             if nested is not None:
                 why = nested
@@ -192,7 +213,9 @@ class Resolver:
 
     def _scrubbed_fields(self, type_name: str) -> dict[str, list[str]]:
         """A type's fields by their scrubbed names, where these are others."""
-        return {} if self._scrubbed is None else self._scrubbed.fields(one.name for one in self._objects.fields(type_name))
+        return (
+            {} if self._scrubbed is None else self._scrubbed.fields(one.name for one in self._objects.fields(type_name))
+        )
 
     def _decided(self, type_name: str, one: ConnectField) -> pa.Field | None:
         """The field of a type for a STRUCT's field; one of an unknown class is decided by the schema, or stays open."""

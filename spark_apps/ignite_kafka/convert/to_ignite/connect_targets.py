@@ -109,7 +109,9 @@ class ObjectTarget:
         """A struct of the members."""
         missing = null_mask(array)
         # under a null struct there may be anything
-        columns = array.flatten() if missing is not None else [array.field(place) for place in range(array.type.num_fields)]
+        columns = (
+            array.flatten() if missing is not None else [array.field(place) for place in range(array.type.num_fields)]
+        )
         wrong = none_wrong(array)
         made: list[Converted] = []
         for member in self.members:
@@ -149,7 +151,8 @@ class ListTarget:
     """Lists.
 
     :param field: its type is a list; nothing else is taken from the type.
-    :param generic: the elements are written with their own types, as of an Object[]; a java.sql.Date is midnight in that time zone.
+    :param generic: the elements are written with their own types, as of an Object[]; a java.sql.Date is midnight in
+        that time zone.
     :param empty: of an array whose elements have no target, the field of an element: what makes an array of none.
     :param schemas: of the objects among generic elements, see :func:`~ignite_kafka.ignite.binary.encode.encoded`.
     """
@@ -168,9 +171,11 @@ class ListTarget:
         bad = inner.wrong
         if not self.nullable and inner.data.null_count:
             bad = bad | np.asarray(inner.data.is_null())
-        data, field = inner.data, inner.field
+        data = inner.data
+        field = inner.field
         if self.empty is not None:
-            data, field = pa.nulls(len(data), self.empty.type), self.empty
+            data = pa.nulls(len(data), self.empty.type)
+            field = self.empty
         elif self.generic is not None:
             data, field = _generic(inner, bad, self.generic, self.schemas)
         field = field.with_name("item")
@@ -204,9 +209,12 @@ class MapTarget:
         """A map of the converted keys and values."""
         lists = _pairs(array)
         pairs = lists.flatten()
-        key, value = self.key.convert(pairs.field(0)), self.value.convert(pairs.field(1))
+        key = self.key.convert(pairs.field(0))
+        value = self.value.convert(pairs.field(1))
         wrong = key.wrong | value.wrong
-        if key.data.null_count or pa.types.is_null(key.data.type):  # of wrong keys only; Arrow ends the process for a null key
+        if key.data.null_count or pa.types.is_null(
+            key.data.type
+        ):  # of wrong keys only; Arrow ends the process for a null key
             key = Converted(encoded(key.data, key.field, schemas=self.schemas), ENCODED, key.wrong)
         starts = list_starts(lists)
         if array.null_count:
@@ -219,7 +227,9 @@ class MapTarget:
         """The first wrong key or value."""
         pairs = _pairs(array).flatten()
         for at in range(len(pairs)):
-            name = pairs.field(0)[at].as_py() if pa.types.is_string(pairs.field(0).type) else f"[{at}]"  # others may be beyond Python's
+            name = (
+                pairs.field(0)[at].as_py() if pa.types.is_string(pairs.field(0).type) else f"[{at}]"
+            )  # others may be beyond Python's
             _explain(self.key, pairs.field(0).slice(at, 1), name)
             _explain(self.value, pairs.field(1).slice(at, 1), name)
 

@@ -1,7 +1,7 @@
 """Connect's Date, Time and Timestamp as Ignite's types, and the integers that they are made of.
 
-A java.sql.Date is midnight, and a java.sql.Time a time of day, in a time zone: that of the JVM which made it. Ignite keeps milliseconds
-since 1970-01-01T00:00Z of both.
+A java.sql.Date is midnight, and a java.sql.Time a time of day, in a time zone: that of the JVM which made it. Ignite
+keeps milliseconds since 1970-01-01T00:00Z of both.
 """
 
 from __future__ import annotations

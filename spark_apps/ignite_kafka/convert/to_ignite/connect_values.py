@@ -13,7 +13,14 @@ from ...common.arrays import RowIndex
 from ...common.time_zones import UTC
 from ...ignite.binary.encode import encoded
 from ...ignite.types.type_table import TYPE_NAME
-from ..connect.columns import ConnectColumn, ConnectPart, Deserialized, Deserializer, HeadedDeserializer, JoiningDeserializer
+from ..connect.columns import (
+    ConnectColumn,
+    ConnectPart,
+    Deserialized,
+    Deserializer,
+    HeadedDeserializer,
+    JoiningDeserializer,
+)
 from ..connect.schema import ConnectSchema, ConnectType
 from .connect_resolver import Place, Resolver
 from .connect_targets import RefusingTarget, Target, label, reasons
@@ -57,10 +64,16 @@ class ConnectReader:
         zone: str = UTC,
         scrubbed: ScrubbedNames | None = None,
     ) -> None:
-        self._deserializer, self._root, self._objects = deserializer, root, objects
-        self._schemaless, self._topic = schemaless, topic
-        self._chosen, self._alone, self._only = chosen, alone, only
-        self._zone, self._scrubbed = zone, scrubbed
+        self._deserializer = deserializer
+        self._root = root
+        self._objects = objects
+        self._schemaless = schemaless
+        self._topic = topic
+        self._chosen = chosen
+        self._alone = alone
+        self._only = only
+        self._zone = zone
+        self._scrubbed = scrubbed
         otherwise = str(root.metadata[TYPE_NAME], "utf-8") if is_a(root, ANY) else ""
         self._place = Place("", otherwise, of_key)
         self._resolver = Resolver(objects, zone, scrubbed)
@@ -109,14 +122,16 @@ class ConnectReader:
     def _resolved(self, parts: list[ConnectPart]) -> dict[ConnectSchema, Target]:
         """Targets of all schemas, whose types the cluster then holds.
 
-        Schemas give types their fields in the order of their first records. A key type is registered, and so fixed, before the next
-        schema is resolved. So the fields are those that batches of one record would give: no other record of a batch decides.
+        Schemas give types their fields in the order of their first records. A key type is registered, and so fixed,
+        before the next schema is resolved. So the fields are those that batches of one record would give: no other
+        record of a batch decides.
         """
         by_record = sorted((part for part in parts if part.rows.size), key=lambda part: int(part.rows[0]))
         schemas = dict.fromkeys(part.column.schema for part in (*by_record, *parts) if part.column.schema is not None)
         for _ in range(_MOST_ATTEMPTS):
             if self._state != (state := (self._objects.version, self._objects.rereads)):
-                self._targets, self._state = {}, state
+                self._targets = {}
+                self._state = state
             if len(self._targets) > _MOST_TARGETS:
                 self._targets = {}
             for schema in [one for one in schemas if one not in self._targets]:
@@ -143,7 +158,8 @@ class ConnectReader:
         bad: tuple[tuple[int, str], ...] = ()
         if wrong.any():
             bad = tuple(reasons(target, column.data, np.flatnonzero(wrong).tolist()))
-            rows, data = rows[~wrong], data.filter(pa.array(~wrong))
+            rows = rows[~wrong]
+            data = data.filter(pa.array(~wrong))
         made = encoded(data, field, date_zone=self._zone, schemas=self._objects)
         if data.null_count:
             made = pc.if_else(data.is_valid(), made, pa.scalar(None, pa.binary()))
@@ -160,7 +176,8 @@ class ConnectReader:
 
     def _choice(self, part: ConnectPart) -> tuple[ConnectPart, list[tuple[int, str]]]:
         """The part with the chosen fields only, and the rows that lack one. Without a schema the other reader chooses."""
-        schema, data = part.column.schema, part.column.data
+        schema = part.column.schema
+        data = part.column.data
         if not self._chosen or schema is None:
             return part, []
         none = ConnectPart(_NONE, ConnectColumn(data.slice(0, 0), schema))
@@ -176,13 +193,18 @@ class ConnectReader:
         bad = [(int(row), "the key is null") for row in part.rows[~there]]
         for name, place in zip(self._chosen, places, strict=True):
             lacking = there if place < 0 else there & np.asarray(columns[place].is_null())
-            bad += [(int(row), f"field {name}, which is to make the key, is null or missing") for row in part.rows[lacking]]
+            bad += [
+                (int(row), f"field {name}, which is to make the key, is null or missing") for row in part.rows[lacking]
+            ]
             there = there & ~lacking
         if not there.any():
-            return replace(none, column=ConnectColumn(pa.array([], pa.string()), ConnectSchema(ConnectType.STRING))), bad
+            return replace(
+                none, column=ConnectColumn(pa.array([], pa.string()), ConnectSchema(ConnectType.STRING))
+            ), bad
         of_schema = [schema.fields[place] for place in places]
         fields = [
-            one if one.name.lower() == name.lower() else replace(one, name=name) for name, one in zip(self._chosen, of_schema, strict=True)
+            one if one.name.lower() == name.lower() else replace(one, name=name)
+            for name, one in zip(self._chosen, of_schema, strict=True)
         ]
         made = [columns[place] for place in places]
         picked = ConnectSchema(ConnectType.STRUCT, fields=tuple(fields))

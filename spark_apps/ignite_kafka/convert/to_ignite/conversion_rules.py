@@ -20,8 +20,8 @@ _NO_PROPERTIES: Mapping[str, Any] = MappingProxyType({})
 class SideRules:
     """The converter of one side of records, keys or values.
 
-    :param properties: the converter's properties, see :data:`~ignite_kafka.settings.converters.PROPERTIES`; one that is missing has its
-        default.
+    :param properties: the converter's properties, see :data:`~ignite_kafka.settings.converters.PROPERTIES`; one that is
+        missing has its default.
     """
 
     converter: str = converters.JSON
@@ -37,9 +37,10 @@ class SideRules:
 class ConversionRules:
     """Rules of the conversion.
 
-    :param key_policy: source of a key: the record's `key`, fields of its `value`, a `header`, or `kafka`: topic, partition, offset.
-    :param key_fields: for `key` and `value` the key's fields, empty for the whole key or value; for `kafka` names for its three fields;
-        for `header` the header's name.
+    :param key_policy: source of a key: the record's `key`, fields of its `value`, a `header`, or `kafka`: topic,
+        partition, offset.
+    :param key_fields: for `key` and `value` the key's fields, empty for the whole key or value; for `kafka` names for
+        its three fields; for `header` the header's name.
     :param zone: time zone of java.sql.Date and java.sql.Time.
     :raises SettingsError: an option has another value, or the options contradict each other.
     """
@@ -65,7 +66,9 @@ class ConversionRules:
             what = f"key_policy is 'header', and there are {len(self.key_fields)} key_fields"
             raise SettingsError(what, "Name the one header that holds the key.", setting="key_fields")
         if self.key_fields and read in converters.FIELDLESS:
-            what = f"key_fields are given, and the {self.key_policy}_converter is {read}, whose fields are not looked into"
+            what = (
+                f"key_fields are given, and the {self.key_policy}_converter is {read}, whose fields are not looked into"
+            )
             raise SettingsError(what, "Use converter json, or leave key_fields out.", setting="key_fields")
 
 

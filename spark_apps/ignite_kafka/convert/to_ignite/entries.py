@@ -18,8 +18,8 @@ from ..rules.stage import Stage
 class BadRecord:
     """A record that cannot be converted: its row in the :class:`Consumed`, and the reason with the field's name.
 
-    :param where: of a record that a transform refuses: alias and class of the transform, and the exception's class. Of one that the
-        converters read, and that makes no entry: `part`, key or value of the entry.
+    :param where: of a record that a transform refuses: alias and class of the transform, and the exception's class. Of
+        one that the converters read, and that makes no entry: `part`, key or value of the entry.
     """
 
     row: int
@@ -32,8 +32,9 @@ class BadRecord:
 class Entries:
     """Entries of a batch in the order of their records: `rows` (rising) are the records' rows in the :class:`Consumed`.
 
-    `keys` and `values` are ``pa.binary()`` arrays of N values in Ignite's binary format, each with its type code; a null value removes
-    its key. `bad` has the records that cannot be converted, by rising row: every record is in one of the two.
+    `keys` and `values` are ``pa.binary()`` arrays of N values in Ignite's binary format, each with its type code; a
+    null value removes its key. `bad` has the records that cannot be converted, by rising row: every record is in one of
+    the two.
     """
 
     rows: RowIndex
@@ -66,7 +67,8 @@ class EntryTypes:
 
     :param objects: name of a binary type to the fields that a query entity declares.
     :param key_objects: which of them are keys.
-    :param value_types: names of the types that values may have, where query entities declare several; empty: `value` says it.
+    :param value_types: names of the types that values may have, where query entities declare several; empty: `value`
+        says it.
     """
 
     key: pa.Field

@@ -18,6 +18,7 @@ def enum_values(field: pa.Field) -> dict[str, int]:
 
 def enum_forms(field: pa.Field) -> dict[str, int]:
     """Ordinals by what an enum policy writes for a constant: RED, Color.RED, org.example.Color.RED."""
-    type_name, ordinals = type_name_of(field), enum_values(field)
+    type_name = type_name_of(field)
+    ordinals = enum_values(field)
     names = (f"{type_name}.", f"{simple_name(type_name)}.", "")
     return {f"{name}{label}": ordinal for name in names for label, ordinal in ordinals.items()}

@@ -1,7 +1,7 @@
 """Envelopes of Kafka Connect's JsonConverter: ``{"schema": ..., "payload": ...}``, its default form (``schemas.enable=true``).
 
-It is recognized as `JsonConverter.toConnectData` of Kafka 4.3.1 does: an object of these two members and no other, whose schema is null
-or names a type. Read as a plain object it would become an entry of two fields, schema and payload.
+It is recognized as `JsonConverter.toConnectData` of Kafka 4.3.1 does: an object of these two members and no other,
+whose schema is null or names a type. Read as a plain object it would become an entry of two fields, schema and payload.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def refusal(side: str) -> str:
 
 def are_columns(cache: CacheInfo, side: str) -> bool:
     """True if the cache's query entity declares schema and payload as columns of its keys or values, so that they are data."""
-    names = ({one.name.lower() for one in entity.fields if one.is_key == (side == "key")} for entity in cache.query_entities)
+    names = (
+        {one.name.lower() for one in entity.fields if one.is_key == (side == "key")} for entity in cache.query_entities
+    )
     return any(columns >= _MEMBERS for columns in names)
 
 

@@ -1,8 +1,9 @@
 """Numbers that a double does not hold: a decimal whose field no one declared would lose digits without a word.
 
-A double holds a number if it prints as that number with as many digits as the number has, 17 at most: so it holds what any program
-wrote from a double, and refuses 12345678901234567.89. Columns are parsed to doubles at once, so :func:`doubtful` names the records whose
-texts must be read one by one. A float or double that a query entity declares takes every number, rounded to the nearest.
+A double holds a number if it prints as that number with as many digits as the number has, 17 at most: so it holds what
+any program wrote from a double, and refuses 12345678901234567.89. Columns are parsed to doubles at once, so
+:func:`doubtful` names the records whose texts must be read one by one. A float or double that a query entity declares
+takes every number, rounded to the nearest.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ def _flags(characters: bytes) -> Mask:
     return flags
 
 
-_NUMBER, _BEFORE, _BEHIND = _flags(b"0123456789.eE+-"), _flags(b"0123456789-:,[ \t\r\n"), _flags(b"0123456789,]} \t\r\n")
+_NUMBER = _flags(b"0123456789.eE+-")
+_BEFORE = _flags(b"0123456789-:,[ \t\r\n")
+_BEHIND = _flags(b"0123456789,]} \t\r\n")
 _EXACT = Context(prec=2_000, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
@@ -76,18 +79,22 @@ def doubtful(texts: pa.BinaryArray, array: pa.Array, field: pa.Field) -> Mask:
 def _fractions(block: npt.NDArray[np.uint8]) -> tuple[pa.StringArray, npt.NDArray[np.int64]]:
     """Numbers, not integers, with more than 15 digits or a negative exponent, and where each begins in the block."""
     edges = np.flatnonzero(np.diff(_NUMBER[block], prepend=False, append=False))
-    first, last = edges[::2], edges[1::2]
+    first = edges[::2]
+    last = edges[1::2]
     wanted = last - first >= _SUSPECT
     minus = np.flatnonzero(block == ord("-"))
     minus = minus[(minus > 0) & ((block[minus - 1] | 0x20) == ord("e"))]
     wanted[np.searchsorted(last, minus, "right")] = True
     # a number stands between these, a part of a text seldom does
     wanted &= _BEFORE[block[np.maximum(first - 1, 0)]] & _BEHIND[block[np.minimum(last, block.size - 1)]]
-    first, last = first[wanted], last[wanted]
+    first = first[wanted]
+    last = last[wanted]
     if not first.size:
         return pa.array([], pa.string()), first
     cuts = np.stack([first, last], axis=1).ravel().astype(np.int32)
-    pieces = pa.Array.from_buffers(pa.binary(), cuts.size - 1, [None, pa.py_buffer(cuts), pa.py_buffer(np.ascontiguousarray(block))])
+    pieces = pa.Array.from_buffers(
+        pa.binary(), cuts.size - 1, [None, pa.py_buffer(cuts), pa.py_buffer(np.ascontiguousarray(block))]
+    )
     tokens = pieces.take(pa.array(np.arange(0, cuts.size - 1, 2)))
     # integers are judged by the values of columns: most are of fields that are long
     fractions = np.asarray(pc.match_substring_regex(tokens, _FRACTION))

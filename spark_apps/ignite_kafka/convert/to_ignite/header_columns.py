@@ -34,9 +34,11 @@ class HeaderReader:
         count = len(consumed)
         if consumed.headers is None:
             return [(np.arange(count), ())]
-        sizes, flat = list_sizes(consumed.headers), consumed.headers.flatten()
+        sizes = list_sizes(consumed.headers)
+        flat = consumed.headers.flatten()
         names = flat.field(0).to_pylist()
-        part_of, place = np.full(len(flat), -1), np.zeros(len(flat), np.int64)
+        part_of = np.full(len(flat), -1)
+        place = np.zeros(len(flat), np.int64)
         parts: list[Header] = []
         for at, part in self._parts(flat, consumed.topic):
             part_of[at], place[at] = len(parts), np.arange(at.size)
@@ -57,7 +59,10 @@ class HeaderReader:
         """Places of headers that have a value, and their values; the names are empty."""
         there: Mask = np.asarray(flat.field(1).is_valid())
         of_key: Mask = np.asarray(pc.equal(flat.field(0), self.key)) & bool(self.key)
-        readers = (self.deserializer, there & ~of_key), (KeyHeaderDeserializer(self.deserializer, self.key), there & of_key)
+        readers = (
+            (self.deserializer, there & ~of_key),
+            (KeyHeaderDeserializer(self.deserializer, self.key), there & of_key),
+        )
         for reader, wanted in readers:
             at = np.flatnonzero(wanted)
             found = reader.deserialize(flat.field(1).take(pa.array(at)), topic)

@@ -1,6 +1,7 @@
 """Keys from headers that converter `simple` reads: texts that differ must not become one key in silence.
 
-``Values.parseString`` reads `007` as 7 and `1::2` as 1. In a header that is data; as a key it makes one entry of two records.
+``Values.parseString`` reads `007` as 7 and `1::2` as 1. In a header that is data; as a key it makes one entry of two
+records.
 """
 
 from __future__ import annotations
@@ -31,14 +32,15 @@ def with_way_out(why: str) -> str:
 class KeyHeaderDeserializer:
     """Reads the header that makes the keys. With converter `simple` a text must be that of its value.
 
-    Another spelling of a number (`007`, `1E-2`) is accepted, and event KEY_SPELLED_OTHERWISE names the first one. Any other text that
-    is read as a value of another text (`1::2`, `2024-02-31`) is bad.
+    Another spelling of a number (`007`, `1E-2`) is accepted, and event KEY_SPELLED_OTHERWISE names the first one. Any
+    other text that is read as a value of another text (`1::2`, `2024-02-31`) is bad.
 
     :param header: name of the header, for the event.
     """
 
     def __init__(self, deserializer: Deserializer, header: str) -> None:
-        self._deserializer, self._header = deserializer, header
+        self._deserializer = deserializer
+        self._header = header
         self._reported = False
 
     @property
@@ -67,7 +69,8 @@ class KeyHeaderDeserializer:
         texts = data.take(pa.array(part.rows))
         bad = []
         for at in np.flatnonzero(np.asarray(pc.not_equal(texts, written))).tolist():
-            text, read = texts[at].as_py().decode(), written[at].as_py().decode()
+            text = texts[at].as_py().decode()
+            read = written[at].as_py().decode()
             if not _same_number(text, read):
                 what = f"the text {_shown(text)} is read as {_shown(read)}, so several texts would be one key"
                 bad.append((int(part.rows[at]), f"{what}; {WAY_OUT}"))

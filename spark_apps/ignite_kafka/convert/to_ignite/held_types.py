@@ -16,8 +16,8 @@ def alike(held: BinaryType, wanted: BinaryType) -> bool:
 def declared_form(held: BinaryType, names: tuple[str, ...]) -> tuple[str, ...] | None:
     """The declared names of a key type's fields, in lower case, in the order of keys that have these fields alone.
 
-    None if the cluster knows no such keys: then keys have all fields of the type, as those of a Java class have that has more fields than
-    columns. A field that another program gives the type later changes no key.
+    None if the cluster knows no such keys: then keys have all fields of the type, as those of a Java class have that
+    has more fields than columns. A field that another program gives the type later changes no key.
     """
     ids = {java_hash(name): name for name in names}
     alone = [number for number, schema in held.schemas.items() if ids and set(schema) == ids.keys()]
@@ -27,13 +27,15 @@ def declared_form(held: BinaryType, names: tuple[str, ...]) -> tuple[str, ...] |
 def require_one_form(held: BinaryType) -> None:
     """Raise TypeClash where a type of keys has several: two tasks have registered it at one moment, each as its first records had it.
 
-    Ignite puts registrations one after the other, so only the first of them can read its schema back alone: whoever reads two writes no
-    key. That one may have gone on, though, and nobody reads from the cluster which one it was.
+    Ignite puts registrations one after the other, so only the first of them can read its schema back alone: whoever
+    reads two writes no key. That one may have gone on, though, and nobody reads from the cluster which one it was.
     """
     if len(held.schemas) < 2:
         return
     names = {one.field_id: one.name for one in held.fields}
-    forms = "; ".join(", ".join(names.get(number, str(number)) for number in schema) for schema in sorted(held.schemas.values()))
+    forms = "; ".join(
+        ", ".join(names.get(number, str(number)) for number in schema) for schema in sorted(held.schemas.values())
+    )
     what = f"The cluster holds {len(held.schemas)} forms of {held.name}, which makes keys ({forms}), and a key is found by one form only"
     remedy = "Sink into a new cache; name what makes its key in key_fields, or declare the key type, under a name that the cluster lacks."
     raise TypeClash(what, remedy, key_type=held.name)

@@ -18,14 +18,19 @@ from .json import Side
 _NULL = pa.scalar(bytes([codes.NULL]), pa.binary())
 _STRING = pa.scalar(bytes([codes.STRING]), pa.binary())
 _NOTHING = pa.scalar(b"", pa.binary())
-_REFUSED = {codes.NULL: "Ignite's null", codes.WRAPPED: "an object in its wrapper", codes.HANDLE: "a reference to another value"}
+_REFUSED = {
+    codes.NULL: "Ignite's null",
+    codes.WRAPPED: "an object in its wrapper",
+    codes.HANDLE: "a reference to another value",
+}
 
 
 class BinaryReader:
     """Reads the bytes of one side of a topic's records. The binary types must be registered first: a type that is not known is refused."""
 
     def __init__(self, cache: CacheInfo, types: TypeSource) -> None:
-        self._cache, self._types = cache, types
+        self._cache = cache
+        self._types = types
 
     def read(self, data: pa.BinaryArray) -> Side:
         """Values, none null."""
@@ -33,7 +38,9 @@ class BinaryReader:
             return Side(np.arange(len(data)), data, ())
         whys = [_not_one(value) or self._wrong(data.slice(row, 1)) for row, value in enumerate(data.to_pylist())]
         rows = np.array([row for row, why in enumerate(whys) if why is None], np.int64)
-        return Side(rows, data.take(pa.array(rows)), tuple((row, why) for row, why in enumerate(whys) if why is not None))
+        return Side(
+            rows, data.take(pa.array(rows)), tuple((row, why) for row, why in enumerate(whys) if why is not None)
+        )
 
     def _wrong(self, data: pa.BinaryArray) -> str | None:
         """Why the values are not all sound; None when they are."""

@@ -25,7 +25,11 @@ def joined_parts(parts: Iterable[ConnectPart]) -> list[ConnectPart]:
     apart: set[str | None] = set()
     for part in ordered:
         schema = part.column.schema
-        if schema is not None and has_fields(schema) and not groups.setdefault(schema.name, _Group(schema)).add(part, schema):
+        if (
+            schema is not None
+            and has_fields(schema)
+            and not groups.setdefault(schema.name, _Group(schema)).add(part, schema)
+        ):
             apart.add(schema.name)
     found: dict[int, ConnectPart] = {}
     for number, part in enumerate(ordered):
@@ -91,7 +95,8 @@ def _placed(pieces: Sequence[tuple[int, pa.Array]], kind: pa.DataType, starts: n
     data = _concat([column for _, column in pieces], kind)
     if len(data) == starts[-1]:
         return data
-    place, at = np.full(int(starts[-1]), -1, np.int64), 0
+    place = np.full(int(starts[-1]), -1, np.int64)
+    at = 0
     for number, column in pieces:
         place[starts[number] : starts[number] + len(column)] = np.arange(at, at + len(column))
         at += len(column)

@@ -28,7 +28,9 @@ from .object_types import ObjectTypes
 from .row_encoder import array_of
 
 _MOST_RESTARTS = 16  # by then the records of a batch have too little in common for columns
-_MOST_SINGLE = 512  # rows that columns refuse before the rest of the batch is read row by row: a row costs 10 of a column's
+_MOST_SINGLE = (
+    512  # rows that columns refuse before the rest of the batch is read row by row: a row costs 10 of a column's
+)
 
 _NONE = np.zeros(0, np.int64)
 
@@ -63,7 +65,8 @@ class JsonReader:
     :param root: the type of all values, which may be a reference (marked_fields.py).
     :param chosen: names of the only members that are read, each required; empty for all members.
     :param alone: the value is the one chosen member itself, not an object of it.
-    :param enveloped: key or value: refuse envelopes of Kafka Connect on that side of the records; None: such objects are data.
+    :param enveloped: key or value: refuse envelopes of Kafka Connect on that side of the records; None: such objects
+        are data.
     :param date_zone: time zone at whose midnight a java.sql.Date is made.
     """
 
@@ -78,8 +81,12 @@ class JsonReader:
         enveloped: str | None = None,
         date_zone: str = UTC,
     ) -> None:
-        self._root, self._objects, self._form, self._choice = root, objects, form, _Choice(chosen, alone)
-        self._enveloped, self._date_zone = enveloped, date_zone
+        self._root = root
+        self._objects = objects
+        self._form = form
+        self._choice = _Choice(chosen, alone)
+        self._enveloped = enveloped
+        self._date_zone = date_zone
         self._met: set[str] = set()
 
     def read(self, texts: pa.BinaryArray) -> Side:
@@ -118,7 +125,8 @@ class JsonReader:
             return Side(_NONE, texts, ())
         trimmed = pc.ascii_trim(texts.view(pa.string()), " \t\r\n")
         kinds = self._with_floats(trimmed, _kinds(trimmed), name)
-        sides, places = [], []
+        sides = []
+        places = []
         for kind in np.unique(kinds):
             rows = np.flatnonzero(kinds == kind)
             if kind == _UNCLEAR:
@@ -133,8 +141,8 @@ class JsonReader:
     def _with_floats(self, trimmed: pa.StringArray, kinds: np.ndarray, name: str) -> np.ndarray:
         """The kinds, with those of "NaN", "Infinity" and "-Infinity" by what else was met: converter `json` writes such doubles so.
 
-        What was met is kept between batches, as no metadata of the cluster has the type of a whole value. Keys become no double, since
-        the same key would have two forms if its first batch had no number.
+        What was met is kept between batches, as no metadata of the cluster has the type of a whole value. Keys become
+        no double, since the same key would have two forms if its first batch had no number.
         """
         quoted = np.asarray(pc.is_in(trimmed, value_set=pa.array([f'"{text}"' for text in QUOTED_FLOATS])))
         if np.isin(kinds, ("1", ".")).any():
@@ -164,7 +172,9 @@ class _Choice:
         if not self.names:
             return field
         wanted = {name.lower() for name in self.names}
-        return field.with_type(pa.struct([one.with_nullable(False) for one in field.type if one.name.lower() in wanted]))
+        return field.with_type(
+            pa.struct([one.with_nullable(False) for one in field.type if one.name.lower() in wanted])
+        )
 
     def of_item(self, item: Any) -> Any:
         if not self.names or type(item) is not dict:
@@ -176,7 +186,9 @@ class _Choice:
         return dict(members[name.lower()] for name in self.names)
 
     def of_column(self, array: pa.Array, field: pa.Field) -> tuple[pa.Array, pa.Field]:
-        if not self.alone or not pa.types.is_struct(array.type):  # no struct: each of these JSON values is null, and so is its member
+        if not self.alone or not pa.types.is_struct(
+            array.type
+        ):  # no struct: each of these JSON values is null, and so is its member
             return array, field
         return array.field(0), field.type.field(0)
 
@@ -185,11 +197,22 @@ class _Batch:
     """One attempt to read the texts with the types known so far."""
 
     def __init__(
-        self, texts: pa.BinaryArray, root: pa.Field, objects: ObjectTypes, form: JsonFormat, choice: _Choice, date_zone: str
+        self,
+        texts: pa.BinaryArray,
+        root: pa.Field,
+        objects: ObjectTypes,
+        form: JsonFormat,
+        choice: _Choice,
+        date_zone: str,
     ) -> None:
-        self._texts, self._root, self._objects, self._form = texts, root, objects, form
-        self._choice, self._date_zone = choice, date_zone
-        self._reader, self._version = RowReader(objects, form), objects.version
+        self._texts = texts
+        self._root = root
+        self._objects = objects
+        self._form = form
+        self._choice = choice
+        self._date_zone = date_zone
+        self._reader = RowReader(objects, form)
+        self._version = objects.version
         self._single: list[tuple[int, object]] = []
         self._bad: list[tuple[int, str]] = []
         self._columns: tuple[RowIndex, pa.BinaryArray] = (_NONE, pa.array([], pa.binary()))
@@ -200,7 +223,10 @@ class _Batch:
         plain = parsed_as(field, self._form)
         if plain is None:
             return self.by_rows(range(len(self._texts)))
-        starts, arrays, refused, strict = [], [], 0, is_strict(field)
+        starts = []
+        arrays = []
+        refused = 0
+        strict = is_strict(field)
         doubts: list[Mask] = []
         for part, array in parsed(self._texts, plain, ignore=bool(self._choice.names)):
             if array is not None:
@@ -226,7 +252,8 @@ class _Batch:
         if wrong.any():
             if self.by_rows(rows[wrong].tolist()):
                 return True
-            rows, made = rows[~wrong], made.filter(pa.array(~wrong))
+            rows = rows[~wrong]
+            made = made.filter(pa.array(~wrong))
         self._columns = rows, self._encoded(made, field.with_type(made.type))
         return False
 
@@ -235,7 +262,9 @@ class _Batch:
         for row in rows:
             version = self._objects.version
             try:
-                self._single.append((row, self._reader.value(self._choice.of_item(parse(self._texts[row].as_py())), self._root)))
+                self._single.append(
+                    (row, self._reader.value(self._choice.of_item(parse(self._texts[row].as_py())), self._root))
+                )
             except Refused as error:
                 self._objects.forget(version)
                 self._reader.forget()
@@ -250,7 +279,8 @@ class _Batch:
             rows = np.concatenate((rows, [row for row, _ in self._single])).astype(np.int64)
             data = pa.concat_arrays([data, self._encoded(made, field)])
             order = np.argsort(rows)
-            rows, data = rows[order], data.take(pa.array(order))
+            rows = rows[order]
+            data = data.take(pa.array(order))
         return Side(rows, data, tuple(sorted(self._bad)))
 
     def _encoded(self, array: pa.Array, field: pa.Field) -> pa.BinaryArray:
@@ -262,7 +292,8 @@ class _Batch:
 
 def _settle(array: pa.Array, one: pa.Field, objects: ObjectTypes) -> None:
     """Settle the guessed fields of parsed objects that have another value than one that is guessed."""
-    kind, type_name = one.type, (one.metadata or {}).get(TYPE_NAME, b"").decode()
+    kind = one.type
+    type_name = (one.metadata or {}).get(TYPE_NAME, b"").decode()
     for number, inner in enumerate(kind if pa.types.is_struct(kind) else ()):
         column = array.field(number)
         if pa.types.is_struct(inner.type):
@@ -295,7 +326,9 @@ _FIRST[list(b"-0123456789")] = "1"
 def _kinds(trimmed: pa.StringArray) -> np.ndarray:
     """The kind of JSON value that each text begins with, by its first letter; text if it begins with none."""
     first = pc.binary_slice(trimmed.view(pa.binary()), 0, 1)
-    letters = np.array([letter[0] if letter else 0 for letter in first.dictionary_encode().dictionary.to_pylist()], np.uint8)
+    letters = np.array(
+        [letter[0] if letter else 0 for letter in first.dictionary_encode().dictionary.to_pylist()], np.uint8
+    )
     kinds = _FIRST[letters[first.dictionary_encode().indices.to_numpy(zero_copy_only=False)]]
     fractions = pc.match_substring_regex(trimmed, "[.eE]")
     return np.where((kinds == "1") & np.asarray(fractions), ".", kinds)

@@ -1,7 +1,8 @@
 """JSON forms of the type table read back, column by column: the inverse of :mod:`~ignite_kafka.convert.to_kafka.json_columns`.
 
-A column is parsed as a plain JSON type (:func:`parsed_as`) and then converted to its field's type (:func:`typed`). Rows that do not
-match are returned as a mask; the row path (:mod:`.json_rows`) then finds the reason or, for the few forms that columns lack, the value.
+A column is parsed as a plain JSON type (:func:`parsed_as`) and then converted to its field's type (:func:`typed`). Rows
+that do not match are returned as a mask; the row path (:mod:`.json_rows`) then finds the reason or, for the few forms
+that columns lack, the value.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ _MARKED = {"char": pa.uint16(), "time": pa.int64(), "date": pa.int64(), "uuid": 
 
 def parsed_as(field: pa.Field, form: JsonFormat) -> pa.DataType | None:
     """The plain JSON type that the field's values are parsed as; None where only rows can hold them."""
-    kind, mark = field.type, mark_of(field)
+    kind = field.type
+    mark = mark_of(field)
     if is_open(field):
         return pa.null()
     if mark in _MARKED:
@@ -61,7 +63,8 @@ def parsed_as(field: pa.Field, form: JsonFormat) -> pa.DataType | None:
 def narrowed(field: pa.Field, texts: pa.BinaryArray) -> pa.Field:
     """The field without the optional members of wide objects that no text has: each column costs time, also one of nulls.
 
-    Members are found by their names in the texts. One that is missed, such as a name with escapes, makes its rows ones for the row path.
+    Members are found by their names in the texts. One that is missed, such as a name with escapes, makes its rows ones
+    for the row path.
     """
     if not _is_wide(field) or not len(texts):
         return field
@@ -89,7 +92,8 @@ def _with_members(field: pa.Field, names: set[bytes]) -> pa.Field:
 
 def typed(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Mask]:
     """A parsed column as its field's type, and the rows that hold what the form does not allow; those come out as anything."""
-    kind, mark = field.type, mark_of(field)
+    kind = field.type
+    mark = mark_of(field)
     right = np.zeros(len(array), bool)
     if pa.types.is_struct(kind):
         return _struct(array, field)
@@ -118,7 +122,8 @@ def typed(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Mask]:
 
 def _struct(array: pa.StructArray, field: pa.Field) -> tuple[pa.Array, Mask]:
     wrong = np.zeros(len(array), bool)
-    columns, fields = [], []
+    columns = []
+    fields = []
     for index, child in enumerate(field.type):
         column, bad = (array.field(index), False) if is_open(child) else typed(array.field(index), child)
         wrong |= bad

@@ -1,11 +1,12 @@
 """Many JSON records parsed at once by Arrow, as strictly as one by one; the few on which that fails are found by halving.
 
-Records are put one after the other and parsed as one block. No record can reach into the next: each begins with `{` and ends with `}`
-(all others are put into an object first, or left out), and what stands between two of them, `}` line feed `{`, is never inside of a
-JSON value. So every record holds at least one value, and as many values as records means one each.
+Records are put one after the other and parsed as one block. No record can reach into the next: each begins with `{` and
+ends with `}` (all others are put into an object first, or left out), and what stands between two of them, `}` line feed
+`{`, is never inside of a JSON value. So every record holds at least one value, and as many values as records means one
+each.
 
-Arrow, not polars, though that is a third faster: polars takes the last of two equal names, numbers for texts, and half of a surrogate pair
-(docs/decisions/0012-json-to-columns.md).
+Arrow, not polars, though that is a third faster: polars takes the last of two equal names, numbers for texts, and half
+of a surrogate pair (docs/decisions/0012-json-to-columns.md).
 """
 
 from __future__ import annotations
@@ -22,14 +23,18 @@ import pyarrow.json as pj
 from ...common.arrays import Mask
 
 _BINARY = pa.binary()
-_NOTHING, _LINE = pa.scalar(b"", _BINARY), pa.scalar(b"\n", _BINARY)
-_OPEN, _CLOSE = pa.scalar(b'{"":', _BINARY), pa.scalar(b"}\n", _BINARY)
+_NOTHING = pa.scalar(b"", _BINARY)
+_LINE = pa.scalar(b"\n", _BINARY)
+_OPEN = pa.scalar(b'{"":', _BINARY)
+_CLOSE = pa.scalar(b"}\n", _BINARY)
 # a null where a record is due ends the process (pyarrow 26)
 _NULL_RECORD = re.compile(rb"\}[ \t\r\n]*null")
 _SMALLEST = 32  # a call of the parser costs as much as ten rows one by one, and there are several on the way down
 
 
-def parsed(texts: pa.BinaryArray, kind: pa.DataType, *, ignore: bool = False) -> Iterator[tuple[slice, pa.Array | None]]:
+def parsed(
+    texts: pa.BinaryArray, kind: pa.DataType, *, ignore: bool = False
+) -> Iterator[tuple[slice, pa.Array | None]]:
     """Runs of rows in order, each with its values as the plain JSON type `kind`; None for rows that only rows can judge.
 
     :param texts: not null. A struct is parsed from objects, any other kind from whatever JSON values.
@@ -58,7 +63,9 @@ def parsed(texts: pa.BinaryArray, kind: pa.DataType, *, ignore: bool = False) ->
                 yield part, _one(table.column(0))
 
 
-def _halved(whole: pa.BinaryArray, rows: slice, schema: pa.Schema, unexpected: str) -> Iterator[tuple[slice, pa.Table | None]]:
+def _halved(
+    whole: pa.BinaryArray, rows: slice, schema: pa.Schema, unexpected: str
+) -> Iterator[tuple[slice, pa.Table | None]]:
     waiting = [rows]
     while waiting:
         part = waiting.pop()

@@ -37,7 +37,8 @@ from .marked_fields import ANY, OBJECT, REASON, REFUSED, UNKNOWN, column_class, 
 from .object_types import ObjectTypes
 from .unknown_classes import unknown_class
 
-# a text in quotes, also one without an end, so that no quote is looked at twice; or the zeros before a number's first digit
+# a text in quotes, also one without an end, so that no quote is looked at twice; or the zeros before a number's first
+# digit
 _QUOTED_OR_ZEROS = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|(?<![\w.+-])(-?)0+(?=[0-9])', re.DOTALL)
 
 
@@ -47,7 +48,8 @@ class Typed:
     __slots__ = ("field", "value")
 
     def __init__(self, field: pa.Field, value: Any) -> None:
-        self.field, self.value = field, value
+        self.field = field
+        self.value = value
 
 
 def parse(text: bytes, *, doubled: bool = False) -> Any:
@@ -112,15 +114,20 @@ class RowReader:
     """Values of parsed JSON for a field; fields that objects lack are learned by `objects` on the way."""
 
     def __init__(self, objects: ObjectTypes, form: JsonFormat) -> None:
-        self._objects, self._form = objects, form
-        self._version, self._depth = objects.version, 0
+        self._objects = objects
+        self._form = form
+        self._version = objects.version
+        self._depth = 0
         self._members: dict[str, dict[str, tuple[str, Read]]] = {}
         self._required: dict[str, tuple[str, ...]] = {}
-        self._kinds: dict[tuple[str, str], tuple[pa.Field, Read]] = {}  # of values of any type, by type name and JSON kind
+        self._kinds: dict[
+            tuple[str, str], tuple[pa.Field, Read]
+        ] = {}  # of values of any type, by type name and JSON kind
 
     def forget(self) -> None:
         """Look at the types again: what a bad record taught was taken back."""
-        self._members, self._required = {}, {}
+        self._members = {}
+        self._required = {}
 
     def value(self, item: Any, field: pa.Field) -> Any:
         """The value for :func:`~ignite_kafka.convert.to_ignite.row_encoder.array_of`; raises Refused, which names the field."""
@@ -134,7 +141,9 @@ class RowReader:
         return lambda item: no_null() if item is None else read(item)
 
     def _not_null(self, field: pa.Field) -> Read:
-        kind, mark, metadata = field.type, mark_of(field), field.metadata or {}
+        kind = field.type
+        mark = mark_of(field)
+        metadata = field.metadata or {}
         type_name = str(metadata.get(TYPE_NAME, b""), "utf-8")
         if is_a(field, OBJECT) or pa.types.is_struct(kind):
             return partial(self._object, type_name)
@@ -154,13 +163,16 @@ class RowReader:
             names = {ordinal: label for label, ordinal in enum_values(field).items()}
             return partial(constant_of, type_name, enum_forms(field), names, pa.types.is_string(kind))
         if mark == "decimal" or pa.types.is_decimal(kind):
-            return partial(decimal_of, kind if pa.types.is_decimal(kind) else None, self._form.decimal_format == "NUMERIC")
+            return partial(
+                decimal_of, kind if pa.types.is_decimal(kind) else None, self._form.decimal_format == "NUMERIC"
+            )
         return scalar_reader(kind, mark, strict=is_strict(field))
 
     def _any_list(self, type_name: str, read: Read, item: Any) -> list[Any]:
         """A list whose elements determine their own types: NaN is a number unless other texts are met, in it or in lists before."""
         if type(item) is list and any(type(one) is str for one in item):
-            met, numbers = self._objects.lists.get(type_name), any(type(one) is Number for one in item)
+            met = self._objects.lists.get(type_name)
+            numbers = any(type(one) is Number for one in item)
             others = any(one not in QUOTED_FLOATS for one in item if type(one) is str)
             alone = not numbers and all(one is None or type(one) is str for one in item)
             if others and met != "text":
@@ -245,7 +257,9 @@ class RowReader:
     def _known(self, type_name: str) -> dict[str, tuple[str, Read]]:
         """Readers of the members of a type's objects, by their names in JSON; dropped when a type changes."""
         if self._version != self._objects.version:
-            self._members, self._required, self._version = {}, {}, self._objects.version
+            self._members = {}
+            self._required = {}
+            self._version = self._objects.version
         return self._members.setdefault(type_name, {})
 
     def _member(self, type_name: str, name: str, member: Any) -> tuple[str, Read]:

@@ -2,7 +2,8 @@
 
 They are read as Confluent's JsonSchemaConverter reads them.
 
-The records of one id are read together, as :mod:`.connect_json` reads records of one schema: the id takes the place of the schema text.
+The records of one id are read together, as :mod:`.connect_json` reads records of one schema: the id takes the place of
+the schema text.
 
 Source: io.confluent.connect.json.JsonSchemaConverter.toConnectData.
 """
@@ -31,7 +32,8 @@ from .json_values import Refused
 
 _BINARY = pa.binary()
 _MOST_BYTES = 2**31 - 1
-_CLOSE, _NOTHING = pa.scalar(b"}", _BINARY), pa.scalar(b"", _BINARY)
+_CLOSE = pa.scalar(b"}", _BINARY)
+_NOTHING = pa.scalar(b"", _BINARY)
 _PLAIN = "records that were not written by a converter with a schema registry need converter json"
 _NULL_KEY = "a map has a null key, which Arrow's maps cannot hold"
 
@@ -39,15 +41,19 @@ _NULL_KEY = "a map has a null key, which Arrow's maps cannot hold"
 class JsonSchemaDeserializer:
     """Reads JSON with the id of a schema.
 
-    :param required: members that a schema does not require may not be null either (not ``use.optional.for.nonrequired``).
+    :param required: members that a schema does not require may not be null either (not
+        ``use.optional.for.nonrequired``).
     """
 
     name = JSON_SCHEMA
 
     def __init__(self, registry: Registry, *, required: bool = True) -> None:
-        self._registry, self._required = registry, required
+        self._registry = registry
+        self._required = required
         self._listed: dict[ConnectSchema, ConnectSchema] = {}  # schemas with maps by the schemas that they are read as
-        self._reader = ConnectJsonDeserializer(kept=registry.config.properties["max.schemas.per.subject"], schema_of=self._schema_of)
+        self._reader = ConnectJsonDeserializer(
+            kept=registry.config.properties["max.schemas.per.subject"], schema_of=self._schema_of
+        )
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
         """Values of the records; a document of null has its schema.
@@ -59,12 +65,14 @@ class JsonSchemaDeserializer:
         bad = [(row, f"{reason}; {_PLAIN}") for row, reason in headless.items()]
         rows = np.flatnonzero(id_of >= 0)
         distinct = pa.array(id_of[rows]).dictionary_encode()
-        ids, codes = distinct.dictionary.to_numpy(), np.asarray(distinct.indices)
+        ids = distinct.dictionary.to_numpy()
+        codes = np.asarray(distinct.indices)
         refused = self._refused(ids.tolist())
         if refused:
             wrong = np.isin(codes, list(refused))
             bad += [(row, refused[code]) for row, code in zip(rows[wrong].tolist(), codes[wrong].tolist(), strict=True)]
-            rows, codes = rows[~wrong], codes[~wrong]
+            rows = rows[~wrong]
+            codes = codes[~wrong]
         found = self._read(data if rows.size == len(data) else data.take(pa.array(rows)), ids, codes, topic)
         parts = []
         for part in found.parts:
@@ -74,7 +82,9 @@ class JsonSchemaDeserializer:
         bad += [(int(rows[row]), reason) for row, reason in found.bad]
         return Deserialized(tuple(parts), tuple(sorted(bad)))
 
-    def _read(self, records: pa.BinaryArray, ids: npt.NDArray[np.int64], codes: npt.NDArray[np.int32], topic: str) -> Deserialized:
+    def _read(
+        self, records: pa.BinaryArray, ids: npt.NDArray[np.int64], codes: npt.NDArray[np.int32], topic: str
+    ) -> Deserialized:
         """Values of records as ``{"schema":<id>,"payload":…}``; `codes` are the places of their ids."""
         if not len(records):
             return Deserialized(())
@@ -98,7 +108,9 @@ class JsonSchemaDeserializer:
             registered = self._registry.schema(int(text))
             if registered.type != JSON:
                 raise Refused(f"its schema {text} is of type {registered.type}: use the converter of that type")
-            schema = SchemaReader(parse(registered.text.encode()), self._referenced(registered), required=self._required).schema()
+            schema = SchemaReader(
+                parse(registered.text.encode()), self._referenced(registered), required=self._required
+            ).schema()
         except RegistryError as error:
             if error.where.get("code") not in NOT_FOUND:  # nothing that a record has to do with
                 raise

@@ -1,7 +1,7 @@
 """Connect schemas of JSON Schemas, as Confluent's JsonSchemaConverter reads them, also such as others wrote.
 
-What is read otherwise than there: properties without ``connect.index`` keep the order of the text, and a choice between several types
-beside null is refused instead of made a struct of each.
+What is read otherwise than there: properties without ``connect.index`` keep the order of the text, and a choice between
+several types beside null is refused instead of made a struct of each.
 
 Source: io.confluent.connect.json.JsonSchemaData.toConnectSchema.
 """
@@ -35,11 +35,14 @@ class SchemaReader:
 
     :param root: as :func:`~.json_rows.parse` gives it.
     :param referenced: of the schemas that it refers to.
-    :param required: members that the schema does not require may not be null either (not ``use.optional.for.nonrequired``).
+    :param required: members that the schema does not require may not be null either (not
+        ``use.optional.for.nonrequired``).
     """
 
     def __init__(self, root: Any, referenced: Referenced, *, required: bool = True) -> None:
-        self._root, self._referenced, self._required = root, referenced, required
+        self._root = root
+        self._referenced = referenced
+        self._required = required
         self._nodes = self._deepest = 0
         self._documents: dict[str, Any] = {}  # parsed schemas of references, by name
         self._targets: dict[tuple[str, int], tuple[Any, Any]] = {}
@@ -48,7 +51,8 @@ class SchemaReader:
     def schema(self) -> ConnectSchema:
         """The Connect schema.
 
-        :raises Refused: Connect has no schema for it, or it is larger than `MAX_SCHEMA_NODES` or `MAX_SCHEMA_DEPTH` allow.
+        :raises Refused: Connect has no schema for it, or it is larger than `MAX_SCHEMA_NODES` or `MAX_SCHEMA_DEPTH`
+            allow.
         """
         return self._schema(self._root, self._root, optional=False, depth=0)
 
@@ -62,7 +66,9 @@ class SchemaReader:
         if type(choices) is list:
             rest = [one for one in choices if one != _NULL]
             if len(rest) != 1:
-                raise Refused("a choice between several types has no Connect schema here: write one type, or one and null")
+                raise Refused(
+                    "a choice between several types has no Connect schema here: write one type, or one and null"
+                )
             return self._schema(rest[0], root, optional=optional or len(rest) < len(choices), depth=depth + 1)
         if type(node.get("allOf")) is list:
             return self._schema(_merged(node), root, optional=optional, depth=depth + 1)
@@ -70,16 +76,23 @@ class SchemaReader:
         if type(kinds) is list:
             rest = [kind for kind in kinds if kind != "null"]
             if len(rest) != 1:
-                raise Refused("a choice between several types has no Connect schema here: write one type, or one and null")
-            return self._schema({**node, "type": rest[0]}, root, optional=optional or len(rest) < len(kinds), depth=depth + 1)
+                raise Refused(
+                    "a choice between several types has no Connect schema here: write one type, or one and null"
+                )
+            return self._schema(
+                {**node, "type": rest[0]}, root, optional=optional or len(rest) < len(kinds), depth=depth + 1
+            )
         return self._one(node, root, optional, depth)
 
     def _count(self, nodes: int, depth: int) -> None:
-        self._nodes, self._deepest = self._nodes + nodes, max(self._deepest, depth)
+        self._nodes = self._nodes + nodes
+        self._deepest = max(self._deepest, depth)
         if depth > MAX_SCHEMA_DEPTH:
             raise Refused(f"the JSON Schema is nested more than {MAX_SCHEMA_DEPTH} deep, or refers to itself")
         if self._nodes > MAX_SCHEMA_NODES:
-            raise Refused(f"the JSON Schema has more than {MAX_SCHEMA_NODES} types once each $ref is replaced by its schema")
+            raise Refused(
+                f"the JSON Schema has more than {MAX_SCHEMA_NODES} types once each $ref is replaced by its schema"
+            )
 
     def _referred(self, reference: Any, root: Any, optional: bool, depth: int) -> ConnectSchema:
         """The schema of a ``$ref``. What it refers to is read once, but counts at each place."""
@@ -89,7 +102,9 @@ class SchemaReader:
             schema, nodes, levels = self._made[place]
             self._count(nodes, depth + levels)
             return schema
-        nodes, deepest, self._deepest = self._nodes, self._deepest, depth
+        nodes = self._nodes
+        deepest = self._deepest
+        self._deepest = depth
         schema = self._schema(target, its_root, optional=optional, depth=depth + 1)
         self._made[place] = schema, self._nodes - nodes, self._deepest - depth
         self._deepest = max(deepest, self._deepest)
@@ -103,13 +118,17 @@ class SchemaReader:
             optional=optional,
             name=_text(node, "title"),
             doc=_text(node, "description"),
-            version=int(version) if type(version := node.get("connect.version")) is Number and version.lstrip("-").isdecimal() else None,
-            parameters=made.parameters + tuple((encodable(name), encodable(str(one))) for name, one in parameters.items()),
+            version=int(version)
+            if type(version := node.get("connect.version")) is Number and version.lstrip("-").isdecimal()
+            else None,
+            parameters=made.parameters
+            + tuple((encodable(name), encodable(str(one))) for name, one in parameters.items()),
         )
         return found if node.get("default") is None else with_default(found, node["default"])
 
     def _kind(self, node: dict[str, Any], root: Any, depth: int) -> ConnectSchema:
-        kind, connect = _type_of(node), _text(node, "connect.type")
+        kind = _type_of(node)
+        connect = _text(node, "connect.type")
         if kind == "object" and connect == "map":
             value = self._schema(node.get("additionalProperties"), root, optional=False, depth=depth + 1)
             return ConnectSchema(ConnectType.MAP, key_schema=ConnectSchema(ConnectType.STRING), value_schema=value)
@@ -135,19 +154,24 @@ class SchemaReader:
         if items is None:
             raise Refused("Array schema did not specify the items type")
         if node.get("connect.type") != "map":
-            return ConnectSchema(ConnectType.ARRAY, value_schema=self._schema(items, root, optional=False, depth=depth + 1))
+            return ConnectSchema(
+                ConnectType.ARRAY, value_schema=self._schema(items, root, optional=False, depth=depth + 1)
+            )
         entry = _object(items, "properties") if type(items) is dict else {}
         sides = [self._schema(entry.get(name), root, optional=False, depth=depth + 1) for name in ("key", "value")]
         return ConnectSchema(ConnectType.MAP, key_schema=sides[0], value_schema=sides[1])
 
     def _fields(self, node: dict[str, Any], root: Any, depth: int) -> tuple[ConnectField, ...]:
-        required, found = _required(node), []
+        required = _required(node)
+        found = []
         for number, (name, one) in enumerate(_object(node, "properties").items()):
             optional = not self._required and name not in required
             index = one.get("connect.index") if type(one) is dict else None
             place = int(index) if type(index) is Number and index.isdecimal() else number
             try:
-                found.append((place, ConnectField(encodable(name), self._schema(one, root, optional=optional, depth=depth + 1))))
+                found.append(
+                    (place, ConnectField(encodable(name), self._schema(one, root, optional=optional, depth=depth + 1)))
+                )
             except Refused as error:
                 raise error.within(name) from None
         return tuple(field for _place, field in sorted(found, key=lambda pair: pair[0]))
@@ -184,7 +208,8 @@ def _type_of(node: dict[str, Any]) -> str:
 def _merged(node: dict[str, Any]) -> dict[str, Any]:
     """The parts of an allOf as one schema: properties and required members of all, of other keywords the last."""
     merged: dict[str, Any] = {name: value for name, value in node.items() if name != "allOf"}
-    properties, required = dict(_object(merged, "properties")), list(_required(merged))
+    properties = dict(_object(merged, "properties"))
+    required = list(_required(merged))
     for part in node["allOf"]:
         if type(part) is not dict or "$ref" in part:
             raise Refused("an allOf of references has no Connect schema here")

@@ -38,7 +38,9 @@ class Refused(Exception):
 
     def __init__(self, what: str, *, of_value: bool = False) -> None:
         super().__init__(what)
-        self._what, self._of_value, self._path = what, of_value, ""
+        self._what = what
+        self._of_value = of_value
+        self._path = ""
 
     def within(self, name: str) -> Refused:
         """The same of a member, or an element, of what holds it."""
@@ -99,9 +101,12 @@ def decimal_of(kind: pa.DataType | None, numeric: bool, item: Any) -> Any:
         value = Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-kind.scale, _EXACT)
     if kind is None:
         return str(value)
-    limit, unit = Decimal(10) ** (kind.precision - kind.scale), Decimal((0, (1,), -kind.scale))
+    limit = Decimal(10) ** (kind.precision - kind.scale)
+    unit = Decimal((0, (1,), -kind.scale))
     if abs(value) >= limit or value != (rounded := value.quantize(unit, context=_EXACT)):
-        refuse(f"is {_short(str(value))}, which is no decimal of {kind.precision} digits, {kind.scale} of them a fraction")
+        refuse(
+            f"is {_short(str(value))}, which is no decimal of {kind.precision} digits, {kind.scale} of them a fraction"
+        )
     return rounded
 
 
@@ -187,7 +192,13 @@ def constant_of(type_name: str, forms: dict[str, int], names: dict[int, str], by
 
     :param forms: ordinals by the forms of names. :param names: names by ordinals.
     """
-    ordinal = forms.get(item, -1) if type(item) is str else int(item) if type(item) is Number and _INTEGRAL.match(item) else -1
+    ordinal = (
+        forms.get(item, -1)
+        if type(item) is str
+        else int(item)
+        if type(item) is Number and _INTEGRAL.match(item)
+        else -1
+    )
     if ordinal not in names:
         refuse(f"is no constant of {type_name}")
     return names[ordinal] if by_name else ordinal
@@ -208,7 +219,15 @@ def text_of(item: Any) -> str:
     return text
 
 
-_JSON_KINDS = {Number: "number", str: "text", bool: "boolean", dict: "object", Doubled: "object", list: "array", type(None): "null"}
+_JSON_KINDS = {
+    Number: "number",
+    str: "text",
+    bool: "boolean",
+    dict: "object",
+    Doubled: "object",
+    list: "array",
+    type(None): "null",
+}
 
 
 def expect(kind: type, wanted: str, item: Any) -> Any:

@@ -1,6 +1,7 @@
 """Keys of entries by key policy: from the records' keys, from fields of their values, or from topic, partition and offset.
 
-Source: settings keyPolicy and keyFields of the reference. One field makes a plain key, unless the cache's key type is an object.
+Source: settings keyPolicy and keyFields of the reference. One field makes a plain key, unless the cache's key type is
+an object.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ class ValueKeys:
 
     def read(self, consumed: Consumed) -> Side:
         """Keys from the records' values; a record without a value is bad."""
-        return _read_present(self.reader, consumed.values, "a tombstone has no fields to make a key of: key_policy is value")
+        return _read_present(
+            self.reader, consumed.values, "a tombstone has no fields to make a key of: key_policy is value"
+        )
 
 
 @dataclass(frozen=True)
@@ -72,9 +75,14 @@ class HeaderKeys:
         """Keys from the header; a record without it is bad, a tombstone with it removes its key."""
         assert consumed.headers is not None, "records whose headers were not read"
         values, there = last_values(consumed.headers, self.header)
-        missing = [(int(row), f"the record has no header {self.header}, and key_policy is header") for row in np.flatnonzero(~there)]
+        missing = [
+            (int(row), f"the record has no header {self.header}, and key_policy is header")
+            for row in np.flatnonzero(~there)
+        ]
         null = there & np.asarray(values.is_null())
-        missing += [(int(row), f"header {self.header} is null, and key_policy is header") for row in np.flatnonzero(null)]
+        missing += [
+            (int(row), f"header {self.header} is null, and key_policy is header") for row in np.flatnonzero(null)
+        ]
         found = read_rows(self.reader, values, there & ~null)
         bad = tuple((row, self._with_header(why)) for row, why in found.bad)
         return _none_null(replace(found, bad=bad), missing)
@@ -98,7 +106,9 @@ class KafkaKeys:
         fields = self._registered()
         if _wrong_places(self.names, fields):
             what = "the type of the cache's keys was registered with other fields meanwhile"
-            raise TypeClash(what, "Start again: its fields are checked then.", key_type=self.type_name, topic=consumed.topic)
+            raise TypeClash(
+                what, "Start again: its fields are checked then.", key_type=self.type_name, topic=consumed.topic
+            )
         count = len(consumed)
         parts = (
             pa.repeat(pa.scalar(consumed.topic), count),
@@ -117,8 +127,10 @@ class KafkaKeys:
 
 def keys_by_policy(policy: str, names: tuple[str, ...], readers: Readers) -> Keys:
     """The source of keys for a policy. Raises SettingsError if `names` do not form a key of the cache's key type."""
-    known, objects = readers.known, readers.objects
-    root, plain = known.key, not (is_a(known.key, OBJECT) or is_a(known.key, ANY))
+    known = readers.known
+    objects = readers.objects
+    root = known.key
+    plain = not (is_a(known.key, OBJECT) or is_a(known.key, ANY))
     if policy == "key" and not names:
         return RecordKeys(readers.key("key", root))
     if policy == "header":
@@ -190,9 +202,11 @@ def _read_present(reader: Reader, column: pa.BinaryArray, why_bad: str) -> Side:
 def _none_null(side: Side, missing: list[tuple[int, str]]) -> Side:
     """The side without null keys; those and the missing ones are bad."""
     bad = [(row, why + _NOT_TEXT if why.startswith("not JSON") else why) for row, why in side.bad] + missing
-    data, rows = side.data, side.rows
+    data = side.data
+    rows = side.rows
     if data.null_count:
         there = np.asarray(data.is_valid())
         bad += [(int(row), "the key is null") for row in rows[~there]]
-        data, rows = data.filter(pa.array(there)), rows[there]
+        data = data.filter(pa.array(there))
+        rows = rows[there]
     return Side(rows, data, tuple(sorted(bad)))

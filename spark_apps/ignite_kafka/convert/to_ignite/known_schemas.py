@@ -21,7 +21,8 @@ class KnownSchema:
     """
 
     def __init__(self, schema: ConnectSchema | None, *, defaults: bool) -> None:
-        self.schema, self._defaults = schema, defaults
+        self.schema = schema
+        self._defaults = defaults
 
     @cached_property
     def reader(self) -> PayloadReader | None:
@@ -42,7 +43,9 @@ class KnownSchemas:
     """
 
     def __init__(self, schema_of: SchemaOf, most: int, *, defaults: bool) -> None:
-        self._schema_of, self._most, self._defaults = schema_of, max(most, 1), defaults
+        self._schema_of = schema_of
+        self._most = max(most, 1)
+        self._defaults = defaults
         self._kept: OrderedDict[str, KnownSchema | str] = OrderedDict()
 
     def get(self, text: str) -> KnownSchema:

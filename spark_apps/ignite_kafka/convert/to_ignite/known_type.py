@@ -20,8 +20,9 @@ class KnownType:
     """One binary type: its fields by lower-cased name in the order written, and the codes that the cluster has for them.
 
     :param by_name: the fields are written in the order of their names.
-    :param always: names in lower case of the fields that all objects have, in the order written. The others are optional, and follow by
-        name, but in values of a type of few fields (`MAX_DENSE_FIELDS`). None: objects have all fields.
+    :param always: names in lower case of the fields that all objects have, in the order written. The others are
+        optional, and follow by name, but in values of a type of few fields (`MAX_DENSE_FIELDS`). None: objects have all
+        fields.
     :param of_key: the type was one of keys when it was read.
     :param ids: names in lower case of the fields of known type, by Ignite's field id.
     """
@@ -62,7 +63,9 @@ class KnownType:
 
         Only this field is kept for that, not all: a copy for each field would be quadratic in the fields of a record.
         """
-        old, was_learned, was_by_name = self.fields.get(name), name in self.learned, self.by_name
+        old = self.fields.get(name)
+        was_learned = name in self.learned
+        was_by_name = self.by_name
         self.put(name, one)
         self.learned.add(name)
         self.by_name = by_name or was_by_name

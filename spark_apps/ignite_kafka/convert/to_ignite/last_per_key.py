@@ -15,8 +15,8 @@ from .entries import Entries
 def last_per_key(entries: Entries, *, overwrite: bool) -> Entries:
     """One operation per key, in the order of the records.
 
-    :param overwrite: True keeps the last operation of each key. False keeps the first put, because existing entries stay as they are, and
-        drops removals.
+    :param overwrite: True keeps the last operation of each key. False keeps the first put, because existing entries
+        stay as they are, and drops removals.
     """
     if not overwrite and entries.values.null_count:
         entries = _take_rows(entries, np.flatnonzero(np.asarray(entries.values.is_valid())))
@@ -37,7 +37,8 @@ def concat_entries(parts: Sequence[Entries]) -> Entries:
     """Entries of several batches, one batch after the other, with new rows and without bad records."""
     if len(parts) == 1:
         return parts[0]
-    keys, values = pa.concat_arrays([part.keys for part in parts]), pa.concat_arrays([part.values for part in parts])
+    keys = pa.concat_arrays([part.keys for part in parts])
+    values = pa.concat_arrays([part.values for part in parts])
     return Entries(np.arange(len(keys)), keys, values)
 
 

@@ -1,8 +1,9 @@
 """Arrow fields with marks for types that Arrow lacks or that are not known yet: references to binary types, values of any type.
 
-They carry the null type and a mark. `object` refers to a binary type by its name, which may get new fields, or hold itself; `any` is a
-field whose values have their own types (its objects get the named type); `unknown` has had only nulls so far; `undecided` is of a class
-that the cluster does not know, so that it may be an object or an enum; `refused` holds no value and has the reason.
+They carry the null type and a mark. `object` refers to a binary type by its name, which may get new fields, or hold
+itself; `any` is a field whose values have their own types (its objects get the named type); `unknown` has had only
+nulls so far; `undecided` is of a class that the cluster does not know, so that it may be an object or an enum;
+`refused` holds no value and has the reason.
 """
 
 from __future__ import annotations
@@ -11,9 +12,17 @@ import pyarrow as pa
 
 from ...ignite.types.type_table import MARK, TYPE_NAME, mark_of
 
-OBJECT, ANY, UNKNOWN, UNDECIDED, REFUSED = "object", "any", "unknown", "undecided", "refused"
-SPELLING, REASON, DECLARED, _COLUMN = b"ignite.json", b"ignite.reason", b"ignite.declared", b"ignite.column"
-_GUESSED, _UNTYPED_ENUM = b"ignite.guessed", b"ignite.enum"
+OBJECT = "object"
+ANY = "any"
+UNKNOWN = "unknown"
+UNDECIDED = "undecided"
+REFUSED = "refused"
+SPELLING = b"ignite.json"
+REASON = b"ignite.reason"
+DECLARED = b"ignite.declared"
+_COLUMN = b"ignite.column"
+_GUESSED = b"ignite.guessed"
+_UNTYPED_ENUM = b"ignite.enum"
 
 
 def reference(name: str, type_name: str) -> pa.Field:
@@ -125,7 +134,8 @@ def objects_of(name: str, element: pa.Field) -> pa.Field:
 
 def map_of(name: str, type_name: str) -> pa.Field:
     """A java.util.Map of whatever keys and values; objects among them are of the type named."""
-    key, item = any_kind("key", type_name).with_nullable(False), any_kind("value", type_name)
+    key = any_kind("key", type_name).with_nullable(False)
+    item = any_kind("value", type_name)
     return pa.field(name, pa.map_(key, item))
 
 

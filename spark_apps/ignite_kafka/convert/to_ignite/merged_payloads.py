@@ -60,17 +60,22 @@ def payloads_by_name(
     """Group records by the name of their STRUCT.
 
     :param schema_of: the schema that a text describes; None if there is none.
-    :returns: the groups, the rows without such a STRUCT, and the rows that are spelled otherwise, whose schema is not known.
+    :returns: the groups, the rows without such a STRUCT, and the rows that are spelled otherwise, whose schema is not
+        known.
     """
     groups: dict[str | None, _Group] = {}
     groups_of: dict[bytes, tuple[_Group, int] | None] = {}
-    others, unknown = [], []
+    others = []
+    unknown = []
     for row, text in zip(rows.tolist(), texts.to_pylist(), strict=True):
-        begin, middle = _BEGIN.match(text), _MIDDLE.search(text)
+        begin = _BEGIN.match(text)
+        middle = _MIDDLE.search(text)
         if begin is None or middle is None or not text.endswith(_END):
             unknown.append(row)
             continue
-        head = text[begin.end() : middle.start()]  # no schema if the member is one of the schema: then it describes none
+        head = text[
+            begin.end() : middle.start()
+        ]  # no schema if the member is one of the schema: then it describes none
         if head not in groups_of:
             groups_of[head] = _group_of(groups, head, schema_of)
         found = groups_of[head]
@@ -84,7 +89,9 @@ def payloads_by_name(
     return [group.whole() for group in groups.values()], np.array(others, np.int64), np.array(unknown, np.int64)
 
 
-def _group_of(groups: dict[str | None, _Group], head: bytes, schema_of: Callable[[str], ConnectSchema | None]) -> tuple[_Group, int] | None:
+def _group_of(
+    groups: dict[str | None, _Group], head: bytes, schema_of: Callable[[str], ConnectSchema | None]
+) -> tuple[_Group, int] | None:
     try:
         schema = schema_of(head.decode())
     except UnicodeDecodeError:

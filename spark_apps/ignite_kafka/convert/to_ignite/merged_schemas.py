@@ -1,7 +1,7 @@
 """Schemas of STRUCTs that differ only in which fields they have, as one schema with all fields.
 
-A source that leaves out null fields (``field_nullability_policy`` LAZY) gives each set of nulls a schema of its own. An absent field is
-stored as a null one is, so these schemas can be read as one.
+A source that leaves out null fields (``field_nullability_policy`` LAZY) gives each set of nulls a schema of its own. An
+absent field is stored as a null one is, so these schemas can be read as one.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ class MergedSchema:
 
     Fields are in the order in which the schemas have them first.
 
-    :param kind: Arrow type of its values, which all schemas must have, too; None: that of :func:`~..connect.schema.arrow_type`.
+    :param kind: Arrow type of its values, which all schemas must have, too; None: that of
+        :func:`~..connect.schema.arrow_type`.
     """
 
     def __init__(self, first: ConnectSchema, kind: pa.DataType | None = None) -> None:
-        self._first, self._kind = first, kind
+        self._first = first
+        self._kind = kind
         self._fields: dict[str, MergedSchema] = {}
         self._spelled: dict[str, str] = {}
         self._element: MergedSchema | None = None
@@ -43,12 +45,18 @@ class MergedSchema:
         if _has_structs(schema) and _has_structs(self._first):
             assert schema.value_schema
             known = self._element
-            return schema.name == self._first.name and (known is None or known.takes(schema.value_schema, kind and kind.value_type))
+            return schema.name == self._first.name and (
+                known is None or known.takes(schema.value_schema, kind and kind.value_type)
+            )
         return schema == self._first and kind == self._kind
 
     def _takes_fields(self, schema: ConnectSchema, kind: pa.DataType | None) -> bool:
         names = {field.name.lower() for field in schema.fields}
-        if schema.name != self._first.name or len(names) < len(schema.fields) or len(names | self._spelled.keys()) > MAX_FIELDS:
+        if (
+            schema.name != self._first.name
+            or len(names) < len(schema.fields)
+            or len(names | self._spelled.keys()) > MAX_FIELDS
+        ):
             return False
         for at, field in enumerate(schema.fields):
             if self._spelled.get(field.name.lower(), field.name) != field.name:
@@ -86,7 +94,9 @@ class MergedSchema:
     def nullable(self) -> ConnectSchema:
         """Return the schema of all fields, in which each may be null and none has a default."""
         first = replace(self._first, optional=True, default=None)
-        return self._made(first, [ConnectField(name, field.nullable()) for name, field in self._fields.items()], nullable=True)
+        return self._made(
+            first, [ConnectField(name, field.nullable()) for name, field in self._fields.items()], nullable=True
+        )
 
     def _made(self, first: ConnectSchema, fields: list[ConnectField], *, nullable: bool = False) -> ConnectSchema:
         if first.type is ConnectType.STRUCT:
@@ -122,7 +132,8 @@ class MergedSchema:
                 wrong |= member.misfits(inner, numbers, schemas)
         if self._element is not None:
             rows = np.asarray(pc.list_parent_indices(values))
-            elements, of = values.flatten(), numbers[rows]
+            elements = values.flatten()
+            of = numbers[rows]
             bad = ~np.asarray(elements.is_valid()) & _marked(self._element._strict, schemas)[of]
             wrong[rows[bad | self._element.misfits(elements, of, schemas)]] = True
         return wrong
@@ -150,7 +161,11 @@ def merge(schemas: Iterable[ConnectSchema]) -> MergedSchema | None:
 def _has_structs(schema: ConnectSchema) -> bool:
     """An ARRAY of STRUCTs, or of ARRAYs of them."""
     inner = schema.value_schema
-    return schema.type is ConnectType.ARRAY and inner is not None and (inner.type is ConnectType.STRUCT or _has_structs(inner))
+    return (
+        schema.type is ConnectType.ARRAY
+        and inner is not None
+        and (inner.type is ConnectType.STRUCT or _has_structs(inner))
+    )
 
 
 def _marked(numbers: list[int], count: int) -> Mask:

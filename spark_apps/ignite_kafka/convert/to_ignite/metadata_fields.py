@@ -7,7 +7,16 @@ import pyarrow as pa
 from ...ignite.types import type_codes as codes
 from ...ignite.types.model import BinaryField
 from ...ignite.types.type_table import BY_CODE, declared_field, mark_of, type_code
-from .marked_fields import any_kind, collection_of, is_untyped_enum, map_of, reference, refused, undecided_class, untyped_enum
+from .marked_fields import (
+    any_kind,
+    collection_of,
+    is_untyped_enum,
+    map_of,
+    reference,
+    refused,
+    undecided_class,
+    untyped_enum,
+)
 
 _UNTYPED = "is of an enum that no query entity names"
 
@@ -17,7 +26,8 @@ def metadata_field(binary: BinaryField, type_name: str, declared: pa.Field | Non
 
     :param declared: the field as a query entity declares it, which says more where it is of the same code.
     """
-    name, code = binary.name, binary.type_code
+    name = binary.name
+    code = binary.type_code
     if declared is not None and undecided_class(declared):
         declared = _by_code(declared, code)
         if is_untyped_enum(declared):
@@ -50,7 +60,11 @@ def _by_code(declared: pa.Field, code: int) -> pa.Field:
     """A field of an unknown class as the code of metadata decides it: an object, or an enum that is not known yet."""
     if code in (codes.OBJECT, codes.OBJECT_ARRAY):
         element = reference("item" if pa.types.is_list(declared.type) else declared.name, undecided_class(declared))
-        return declared.with_type(pa.list_(element)) if pa.types.is_list(declared.type) else element.with_nullable(declared.nullable)
+        return (
+            declared.with_type(pa.list_(element))
+            if pa.types.is_list(declared.type)
+            else element.with_nullable(declared.nullable)
+        )
     return untyped_enum(declared) if code in (codes.ENUM, codes.BINARY_ENUM, codes.ENUM_ARRAY) else declared
 
 

@@ -1,7 +1,7 @@
 """The schemas of objects with optional fields: which of them objects may have, and which the cluster lacks yet.
 
-Ignite keeps each schema of a type for ever, in metadata that all nodes and clients hold and that is sent whole at each change. So a type
-has a budget (`MAX_SCHEMA_FIELDS`). Objects beyond it have all fields of their type, with nulls.
+Ignite keeps each schema of a type for ever, in metadata that all nodes and clients hold and that is sent whole at each
+change. So a type has a budget (`MAX_SCHEMA_FIELDS`). Objects beyond it have all fields of their type, with nulls.
 """
 
 from __future__ import annotations
@@ -38,14 +38,16 @@ class ObjectSchemas:
 
         :param limited: the type has a budget.
         """
-        held, new = self._of_cluster(type_name), self._new[type_name]
+        held = self._of_cluster(type_name)
+        new = self._new[type_name]
         left = MAX_SCHEMA_FIELDS - sum(map(_cost, (*held, *new)))
         found = []
         for schema in schemas:
             known = schema in held or schema in new
             if not known and (not limited or not schema or _cost(schema) <= left):
                 new.add(schema)
-                known, left = True, left - _cost(schema)
+                known = True
+                left = left - _cost(schema)
             found.append(known)
         return found
 

@@ -1,8 +1,8 @@
 """The binary types that records are read to: what query entities and the cluster know of them, and the fields that records add.
 
-The cluster's metadata is the truth for all tasks and runs: an existing field keeps its type, whatever a record holds. Only a field
-that it lacks is learned from the first value that is not null: integers are long, other numbers double, arrays collections, objects
-binary types of their own, named ``<type>.<field>``.
+The cluster's metadata is the truth for all tasks and runs: an existing field keeps its type, whatever a record holds.
+Only a field that it lacks is learned from the first value that is not null: integers are long, other numbers double,
+arrays collections, objects binary types of their own, named ``<type>.<field>``.
 """
 
 from __future__ import annotations
@@ -51,15 +51,18 @@ from .unknown_classes import UnknownClasses
 class ObjectTypes:
     """Binary types by name, read from the cluster when first needed.
 
-    `version` rises with each field learned, and each spelling; `rereads` with each type that is read from the cluster anew.
+    `version` rises with each field learned, and each spelling; `rereads` with each type that is read from the cluster
+    anew.
 
     :param declared: type name to the fields that query entities declare.
-    :param keys: types of keys, and of objects within them (:func:`~.key_types.types_of_keys`): once the cluster knows one, or it is
-        declared, no record adds a field, as all keys would become others.
+    :param keys: types of keys, and of objects within them (:func:`~.key_types.types_of_keys`): once the cluster knows
+        one, or it is declared, no record adds a field, as all keys would become others.
     :param local: types that are never written and never registered.
     :param columns: columns of query entities that records may have fields of.
-    :param always: type name to the names in lower case of the fields that query entities declare, which all values of the type have.
-    :param key_classes: those of `keys` that are classes of a key's fields, of which the cluster may hold several versions.
+    :param always: type name to the names in lower case of the fields that query entities declare, which all values of
+        the type have.
+    :param key_classes: those of `keys` that are classes of a key's fields, of which the cluster may hold several
+        versions.
     """
 
     def __init__(
@@ -72,9 +75,15 @@ class ObjectTypes:
         always: Mapping[str, tuple[str, ...]] | None = None,
         key_classes: frozenset[str] = frozenset(),
     ) -> None:
-        self.types, self._declared, self._local, self._always = types, declared or {}, local, always
-        self._keys, self._key_classes, self._schemas = KeyTypes(keys, self._declared), key_classes, ObjectSchemas(types)
-        self.columns, self._classes = columns or SqlColumns(), UnknownClasses(types)
+        self.types = types
+        self._declared = declared or {}
+        self._local = local
+        self._always = always
+        self._keys = KeyTypes(keys, self._declared)
+        self._key_classes = key_classes
+        self._schemas = ObjectSchemas(types)
+        self.columns = columns or SqlColumns()
+        self._classes = UnknownClasses(types)
         self.names = TypeNames(types)
         self._known: dict[str, KnownType] = {}
         self._hints: dict[str, pa.Field | None] = {}
@@ -144,7 +153,9 @@ class ObjectTypes:
         if self._classes.new_batch():
             self.rereads += 1
 
-    def add_fields(self, type_name: str, fields: Sequence[pa.Field], *, of_key: bool = False, by_name: bool = False) -> None:
+    def add_fields(
+        self, type_name: str, fields: Sequence[pa.Field], *, of_key: bool = False, by_name: bool = False
+    ) -> None:
         """Add the fields that the type lacks, in their order; none to a type of keys that the cluster holds or that is declared.
 
         A full type (:meth:`is_full`) gets none either.
@@ -157,7 +168,11 @@ class ObjectTypes:
         known = self._type(type_name)
         if of_key and known.registered is not None:
             known.fixed = True
-        new = {one.name.lower(): one for one in fields if is_a(known.fields.get(one.name.lower(), unknown(one.name)), UNKNOWN)}
+        new = {
+            one.name.lower(): one
+            for one in fields
+            if is_a(known.fields.get(one.name.lower(), unknown(one.name)), UNKNOWN)
+        }
         by_name = by_name and self.of_key(type_name)
         for name, one in new.items():
             if not known.fixed and not self.is_full(type_name):
@@ -225,7 +240,8 @@ class ObjectTypes:
 
     def expanded(self, root: pa.Field, within: tuple[str, ...] = ()) -> pa.Field:
         """The field with references as structs, and any kind as the kind first met; a type within itself stays a reference."""
-        kind, name = root.type, (root.metadata or {}).get(TYPE_NAME, b"").decode()
+        kind = root.type
+        name = (root.metadata or {}).get(TYPE_NAME, b"").decode()
         if pa.types.is_list(kind):
             element = kind.value_field
             # an array of Object would become one of its elements' type
@@ -248,7 +264,8 @@ class ObjectTypes:
     def register(self) -> bool:
         """Make the cluster hold every type as it is written here. False when it has another: read anew, records must be read again.
 
-        :raises TypeClash: a query entity declares a field otherwise than the cluster's metadata; a type of keys has several forms.
+        :raises TypeClash: a query entity declares a field otherwise than the cluster's metadata; a type of keys has
+            several forms.
         """
         return all(self._register(name) for name in list(self._known))
 
@@ -265,8 +282,10 @@ class ObjectTypes:
         return self.written(type_name)
 
     def _register(self, type_name: str) -> bool:
-        known, fields = self._known[type_name], self.written(type_name)
-        names, schemas = tuple(one.name for one in fields), self._schemas.new(type_name)
+        known = self._known[type_name]
+        fields = self.written(type_name)
+        names = tuple(one.name for one in fields)
+        schemas = self._schemas.new(type_name)
         if (known.registered == names and not schemas) or not names or type_name in self._local:
             return True
         layout = ObjectLayout(type_name, fields)
@@ -293,10 +312,13 @@ class ObjectTypes:
         if one_form:
             require_one_form(held)
         if of_key and not alike(held, wanted):
-            self._read_anew(type_name)  # another task has registered the key type meanwhile: keys are written as it has them
+            # another task has registered the key type meanwhile: keys are written as it has them
+            self._read_anew(type_name)
             return False
         self._tell_guesses(type_name, known)
-        known.registered, known.fixed, known.learned = names, of_key, set()
+        known.registered = names
+        known.fixed = of_key
+        known.learned = set()
         known.codes |= {one.name.lower(): one.type_code for one in held.fields}
         self._schemas.registered(type_name, held.schemas)
         return True
@@ -327,19 +349,27 @@ class ObjectTypes:
         try:
             binary = self.types.binary_type(java_hash(type_name.lower()))
         except UnknownBinaryType:
-            return KnownType(declared, fixed=of_key and bool(declared), always=None if of_key else self._always_of(type_name))
+            return KnownType(
+                declared, fixed=of_key and bool(declared), always=None if of_key else self._always_of(type_name)
+            )
         found = {}
         for one in binary.fields:
             name = one.name.lower()
             found[name] = metadata_field(one, type_name, declared.get(name, self.columns.key_field(type_name, name)))
             inner = f"{type_name}.{one.name}"
             if is_a(found[name], ANY) and self.names.known(inner):
-                self._hints.setdefault(inner, reference("", inner))  # most likely objects, as where a record has taught the field
+                self._hints.setdefault(
+                    inner, reference("", inner)
+                )  # most likely objects, as where a record has taught the field
         held = {one.name.lower(): one.type_code for one in binary.fields}
         always = self._always_of(type_name)
         always = declared_form(binary, always) if of_key and always is not None else always
         return KnownType(
-            found | {name: one for name, one in declared.items() if name not in found}, held, of_key, always=always, of_key=of_key
+            found | {name: one for name, one in declared.items() if name not in found},
+            held,
+            of_key,
+            always=always,
+            of_key=of_key,
         )
 
     def _always_of(self, type_name: str) -> tuple[str, ...] | None:

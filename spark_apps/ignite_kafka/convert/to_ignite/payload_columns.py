@@ -69,7 +69,8 @@ class PayloadColumns:
     """
 
     def __init__(self, *, defaults: bool, numeric: bool) -> None:
-        self._defaults, self._numeric = defaults, numeric
+        self._defaults = defaults
+        self._numeric = numeric
 
     def read(
         self, payloads: pa.BinaryArray, schema: ConnectSchema, kind: pa.DataType, most: int
@@ -78,9 +79,12 @@ class PayloadColumns:
 
         :param kind: of :func:`parsed_as`.
         :param most: how many may be refused before the rest is, too.
-        :returns: places of payloads with their parsed and their typed values, and the places of those that only rows can judge.
+        :returns: places of payloads with their parsed and their typed values, and the places of those that only rows
+            can judge.
         """
-        pieces, rest, refused = [], [np.arange(0)], 0
+        pieces = []
+        rest = [np.arange(0)]
+        refused = 0
         # a member behind a payload that is no object would be passed over, too
         for part, array in parsed(payloads, kind, ignore=pa.types.is_struct(kind)):
             places: RowIndex = np.arange(part.start, part.stop)
@@ -95,7 +99,9 @@ class PayloadColumns:
             if wrong.any():
                 right = pa.array(~wrong)
                 rest.append(places[wrong])
-                places, array, data = places[~wrong], array.filter(right), data.filter(right)
+                places = places[~wrong]
+                array = array.filter(right)
+                data = data.filter(right)
             pieces.append((places, array, data))
         return pieces, np.concatenate(rest)
 
@@ -154,14 +160,17 @@ class PayloadColumns:
         wrong = np.zeros(len(array), bool)
         if bad.any():
             wrong[np.asarray(pc.list_parent_indices(array))[bad]] = True
-        return pa.ListArray.from_arrays(list_starts(array), values, type=arrow_type(schema), mask=null_mask(array)), wrong
+        return pa.ListArray.from_arrays(
+            list_starts(array), values, type=arrow_type(schema), mask=null_mask(array)
+        ), wrong
 
 
 def uncertain_decimals(texts: pa.BinaryArray, members: Collection[tuple[str, int]]) -> Mask:
     """Texts in which a decimal may not be what Arrow's parser takes it for.
 
-    It may be base64: parsed as numbers, base64 of nothing but digits would be taken for one. And the parser gives another number for one
-    with more digits before the point than the type has (:mod:`~ignite_kafka.common.exact_decimals`).
+    It may be base64: parsed as numbers, base64 of nothing but digits would be taken for one. And the parser gives
+    another number for one with more digits before the point than the type has
+    (:mod:`~ignite_kafka.common.exact_decimals`).
 
     :param members: see :func:`decimal_members`.
     """

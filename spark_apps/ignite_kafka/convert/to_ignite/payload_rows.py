@@ -1,7 +1,7 @@
 """Payloads of JSON with schemas one by one: for schemas that columns cannot hold, and for the reason why a record is bad.
 
-What Kafka's JsonConverter reads as something else without a word (a text as the number 0, 1.5 as 1, 300 as the INT8 44) is refused.
-NaN and the infinities, which it writes in quotes and reads as 0, are read.
+What Kafka's JsonConverter reads as something else without a word (a text as the number 0, 1.5 as 1, 300 as the INT8 44)
+is refused. NaN and the infinities, which it writes in quotes and reads as 0, are read.
 
 Source: org.apache.kafka.connect.json.JsonConverter.convertToConnect (4.3.1).
 """
@@ -20,7 +20,15 @@ from ..connect.schema import DECIMAL, arrow_type, scale_of, text_type
 from .json_values import MOST_DIGITS, Doubled, Number, Refused, bytes_of, number_of, parsed, scalar_reader, text_of
 
 _DAY_MS = 86_400_000
-_NODES = {dict: "OBJECT", Doubled: "OBJECT", list: "ARRAY", Number: "NUMBER", str: "STRING", bool: "BOOLEAN", type(None): "NULL"}
+_NODES = {
+    dict: "OBJECT",
+    Doubled: "OBJECT",
+    list: "ARRAY",
+    Number: "NUMBER",
+    str: "STRING",
+    bool: "BOOLEAN",
+    type(None): "NULL",
+}
 
 _Read = Callable[[Any], Any]
 
@@ -44,7 +52,8 @@ class PayloadReader:
         return self._read(item)
 
     def _reader(self, schema: ConnectSchema) -> _Read:
-        there, missing = self._there(schema), self._missing(schema)
+        there = self._there(schema)
+        missing = self._missing(schema)
         return lambda item: missing() if item is None else there(item)
 
     def _missing(self, schema: ConnectSchema) -> Callable[[], Any]:
@@ -92,7 +101,8 @@ class PayloadReader:
     def _map(self, schema: ConnectSchema) -> _Read:
         assert schema.key_schema
         assert schema.value_schema
-        key, value = self._reader(schema.key_schema), self._reader(schema.value_schema)
+        key = self._reader(schema.key_schema)
+        value = self._reader(schema.value_schema)
 
         def named(item: Any) -> list[tuple[Any, Any]]:
             if type(item) is Doubled:

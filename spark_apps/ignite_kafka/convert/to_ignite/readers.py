@@ -60,10 +60,14 @@ class Readers:
         deserializers: Callable[[str, SideRules], Deserializer | None],
         uses: Iterable[TypeUse] = (),
     ) -> None:
-        self._cache, self._rules, self._topic = cache, rules, topic
+        self._cache = cache
+        self._rules = rules
+        self._topic = topic
         self._scrubbed = ScrubbedNames.of(use.name for use in uses if use.type_id)
         sides = {"key": rules.key, "value": rules.value}
-        self._deserializers = {side: deserializers(side, one) for side, one in sides.items() if one.converter != IGNITE_BINARY}
+        self._deserializers = {
+            side: deserializers(side, one) for side, one in sides.items() if one.converter != IGNITE_BINARY
+        }
         values = self._deserializers.get("value")
         if values is not None and rules.key_policy == "value":
             self._deserializers["value"] = OnceDeserializer(values)
@@ -77,7 +81,9 @@ class Readers:
         self.known = with_uses(declared, cache, types, uses)
         keys = types_of_keys(self.known)
         classes = keys - self.known.key_objects - {f"{cache.name}.Key"}
-        self.objects = ObjectTypes(types, self.known.objects, keys, columns=sql_columns(cache, types), always=always, key_classes=classes)
+        self.objects = ObjectTypes(
+            types, self.known.objects, keys, columns=sql_columns(cache, types), always=always, key_classes=classes
+        )
 
     @property
     def reads_types_of_headers(self) -> bool:
@@ -89,12 +95,19 @@ class Readers:
         return self._reader("value", "value", self.known.value, self.objects)
 
     def key(
-        self, side: str, root: pa.Field, objects: ObjectTypes | None = None, chosen: tuple[str, ...] = (), *, alone: bool = False
+        self,
+        side: str,
+        root: pa.Field,
+        objects: ObjectTypes | None = None,
+        chosen: tuple[str, ...] = (),
+        *,
+        alone: bool = False,
     ) -> Reader:
         """A reader of keys from a side of the records.
 
         :param side: key, value or header.
-        :param root: for JSON without schemas: the type of the objects that the chosen members are of, in `objects` if given.
+        :param root: for JSON without schemas: the type of the objects that the chosen members are of, in `objects` if
+            given.
         :param chosen: see :class:`~.json.JsonReader`. :param alone: likewise.
         """
         return self._reader(side, "key", root, objects or self.objects, chosen, alone=alone)
@@ -109,10 +122,19 @@ class Readers:
         return [row for row, text in enumerate(data.to_pylist()) if not is_json(text)]
 
     def _reader(
-        self, side: str, part: str, root: pa.Field, objects: ObjectTypes, chosen: tuple[str, ...] = (), *, alone: bool = False
+        self,
+        side: str,
+        part: str,
+        root: pa.Field,
+        objects: ObjectTypes,
+        chosen: tuple[str, ...] = (),
+        *,
+        alone: bool = False,
     ) -> Reader:
         rules: SideRules = getattr(self._rules, side)
-        texts = partial(JsonReader, root, objects, rules.json_format, chosen=chosen, alone=alone, date_zone=self._rules.zone)
+        texts = partial(
+            JsonReader, root, objects, rules.json_format, chosen=chosen, alone=alone, date_zone=self._rules.zone
+        )
         deserializer = self._deserializers[side]
         if deserializer is None:
             return texts(enveloped=None if are_columns(self._cache, side) else side)

@@ -25,7 +25,12 @@ from .readers import Readers
 
 _NULL_JSON = pa.scalar(b"null", pa.binary())
 _CONVERTS = {"key": Stage.KEY, "value": Stage.VALUE, "header": Stage.HEADER}
-_LAST_FIRST = (Stage.PUT, Stage.HEADER, Stage.VALUE, Stage.KEY)  # Kafka Connect converts keys first, and names the first failure
+_LAST_FIRST = (
+    Stage.PUT,
+    Stage.HEADER,
+    Stage.VALUE,
+    Stage.KEY,
+)  # Kafka Connect converts keys first, and names the first failure
 
 
 class RecordConverter:
@@ -34,7 +39,8 @@ class RecordConverter:
     :param carried: source of the types of values in Ignite's binary format; None: `types`.
     :param topic: name of the topic, by which a registry knows schemas.
     :param uses: classes and types that the topic's source has seen.
-    :param deserializers: makes the deserializer of a side (:func:`~ignite_kafka.convert.connect_converters.deserializer`).
+    :param deserializers: makes the deserializer of a side
+        (:func:`~ignite_kafka.convert.connect_converters.deserializer`).
     :raises UnsupportedType: the cache's types cannot be read from such records.
     """
 
@@ -73,16 +79,21 @@ class RecordConverter:
     def convert(self, consumed: Consumed) -> Entries:
         """The records as entries, in their order, and the bad records with their reasons.
 
-        A null value removes its key. So does a value that its converter reads as null, such as JSON's: Kafka Connect passes both alike.
+        A null value removes its key. So does a value that its converter reads as null, such as JSON's: Kafka Connect
+        passes both alike.
 
         :raises TypeClash: a query entity declares a field otherwise than the cluster's binary metadata.
         """
         there = self._with_value(consumed.values)
         values = read_rows(self._value_reader(consumed.head), consumed.values, there)
         keys = self._keys.read(consumed)
-        found = [*self._bad(consumed, "value", "value", values.bad), *self._bad(consumed, "key", self._key_side, keys.bad)]
+        found = [
+            *self._bad(consumed, "value", "value", values.bad),
+            *self._bad(consumed, "key", self._key_side, keys.bad),
+        ]
         bad = {one.row: one for one in sorted(found, key=lambda one: _LAST_FIRST.index(one.stage))}
-        key_of, value_of = _places(keys, len(consumed)), _places(values, len(consumed))
+        key_of = _places(keys, len(consumed))
+        value_of = _places(values, len(consumed))
         rows = np.flatnonzero((key_of >= 0) & ((value_of >= 0) | ~there))
         place = value_of[rows]
         return Entries(
@@ -101,10 +112,15 @@ class RecordConverter:
             return []
         data = self._bytes_of(consumed, side)
         rows = [row for row, _ in bad if data[row].is_valid]
-        unread = self._readers.unread(side, data.take(pa.array(rows, pa.int64()))) if self._readers is not None else range(len(rows))
+        unread = (
+            self._readers.unread(side, data.take(pa.array(rows, pa.int64())))
+            if self._readers is not None
+            else range(len(rows))
+        )
         failed = {rows[at] for at in unread}
         return [
-            BadRecord(row, _CONVERTS[side], why) if row in failed else BadRecord(row, Stage.PUT, why, {"part": part}) for row, why in bad
+            BadRecord(row, _CONVERTS[side], why) if row in failed else BadRecord(row, Stage.PUT, why, {"part": part})
+            for row, why in bad
         ]
 
     def _bytes_of(self, consumed: Consumed, side: str) -> pa.BinaryArray:

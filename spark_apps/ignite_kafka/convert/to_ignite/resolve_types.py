@@ -24,7 +24,8 @@ def entry_types(cache: CacheInfo, types: TypeSource, *, several: bool = False) -
     """Types by the cache's query entity; without one keys and values have their own, and objects are ``<cache>.Key`` and ``<cache>.Value``.
 
     :param several: whether records name their types, so that several query entities are no error.
-    :raises UnsupportedType: several query entities, of which records do not say one; a Java class that no JSON is turned into.
+    :raises UnsupportedType: several query entities, of which records do not say one; a Java class that no JSON is
+        turned into.
     """
     names = f"{cache.name}.Key", f"{cache.name}.Value"
     entities = cache.query_entities
@@ -41,7 +42,9 @@ def entry_types(cache: CacheInfo, types: TypeSource, *, several: bool = False) -
     objects = {name: fields for one in found for name, fields in one.objects.items()}
     key_objects = frozenset(names[:1]).union(*(one.key_objects for one in found))
     key = found[0].key if len(keys) == 1 else any_kind("", names[0])
-    return EntryTypes(key, any_kind("", names[1]), objects, key_objects, tuple(entity.value_type for entity in entities))
+    return EntryTypes(
+        key, any_kind("", names[1]), objects, key_objects, tuple(entity.value_type for entity in entities)
+    )
 
 
 def _of_entity(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> EntryTypes:
@@ -79,7 +82,8 @@ def object_paths(entity: QueryEntity, column: QueryField, *, whole: bool = False
     :param whole: with the last type, of which the rest is a field; else only those of which it is a path.
     """
     classes = {one.name: one.java_type for one in entity.fields if one.is_key == column.is_key}
-    type_name, path = entity.key_type if column.is_key else entity.value_type, column.name.split(".")
+    type_name = entity.key_type if column.is_key else entity.value_type
+    path = column.name.split(".")
     for number, name in enumerate(path, 1):
         if whole or number < len(path):
             yield type_name, ".".join(path[number - 1 :])
@@ -99,7 +103,9 @@ def _fields(cache: CacheInfo, types: TypeSource, columns: Sequence[QueryField], 
     return tuple(_declared(cache, types, one, one.name, type_name, is_object=one.name in outer) for one in plain)
 
 
-def _declared(cache: CacheInfo, types: TypeSource, column: QueryField, name: str, type_name: str, *, is_object: bool = False) -> pa.Field:
+def _declared(
+    cache: CacheInfo, types: TypeSource, column: QueryField, name: str, type_name: str, *, is_object: bool = False
+) -> pa.Field:
     unknown = reference if is_object else undecided
     field = class_field(cache, types, name, column.java_type, column.scale, f"{type_name}.{name}", unknown=unknown)
     return field.with_nullable(not column.not_null)
@@ -132,7 +138,13 @@ def class_field(
         return map_of(name, inner)
     if java_type.startswith("["):
         element = class_field(
-            cache, types, "item", _PRIMITIVES.get(java_type[1:]) or java_type[2:].rstrip(";"), scale, inner, unknown=unknown
+            cache,
+            types,
+            "item",
+            _PRIMITIVES.get(java_type[1:]) or java_type[2:].rstrip(";"),
+            scale,
+            inner,
+            unknown=unknown,
         )
         return pa.field(name, pa.list_(element.with_nullable(java_type[1:] not in _PRIMITIVES)))
     if java_type.startswith(("java.", "javax.")):

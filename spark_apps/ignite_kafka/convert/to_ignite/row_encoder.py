@@ -25,7 +25,9 @@ def array_of(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tu
     if is_a(field, ANY):
         return _any(values, field, objects)
     if pa.types.is_list(kind):
-        items, element = array_of([one for value in values if value is not None for one in value], kind.value_field, objects)
+        items, element = array_of(
+            [one for value in values if value is not None for one in value], kind.value_field, objects
+        )
         made = pa.ListArray.from_arrays(_starts(values), items, type=pa.list_(element), mask=_missing(values))
         return made, field.with_type(made.type)
     if pa.types.is_map(kind):
@@ -43,7 +45,9 @@ def _structs(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tu
         return pa.nulls(len(values), pa.binary()), ENCODED.with_name(field.name)
     name = str(field.metadata[TYPE_NAME], "utf-8")
     written = _met(objects.written(name), values)
-    columns = [array_of([None if value is None else value.get(one.name) for value in values], one, objects) for one in written]
+    columns = [
+        array_of([None if value is None else value.get(one.name) for value in values], one, objects) for one in written
+    ]
     fields = [as_optional(made.with_nullable(True), one) for one, (_, made) in zip(written, columns, strict=True)]
     made = pa.StructArray.from_arrays([column for column, _ in columns], fields=fields, mask=_missing(values))
     return made, object_field(field.name, name, fields)
@@ -66,7 +70,8 @@ def _any(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tuple[
                 kind = of_field[id(value.field)] = _kind(value.field)
             kinds.setdefault(kind, []).append(row)
     parts = [
-        encoded(*array_of([values[row].value for row in rows], values[rows[0]].field, objects), schemas=objects) for rows in kinds.values()
+        encoded(*array_of([values[row].value for row in rows], values[rows[0]].field, objects), schemas=objects)
+        for rows in kinds.values()
     ]
     place = np.full(len(values), -1, np.int64)
     order = [row for rows in kinds.values() for row in rows]

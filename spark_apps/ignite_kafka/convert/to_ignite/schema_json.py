@@ -1,6 +1,7 @@
 """Connect schemas read from JSON, as Kafka's JsonConverter reads them, with its errors.
 
-Source: org.apache.kafka.connect.json.JsonConverter.asConnectSchema and org.apache.kafka.connect.data.SchemaBuilder (4.3.1).
+Source: org.apache.kafka.connect.json.JsonConverter.asConnectSchema and org.apache.kafka.connect.data.SchemaBuilder
+(4.3.1).
 """
 
 from __future__ import annotations

@@ -26,9 +26,11 @@ class NestedColumn(NamedTuple):
 class SqlColumns:
     """See the module.
 
-    :param key_fields: by binary type of values and name in lower case, fields of the classes that columns of the key have. A Java class
-        that repeats a part of its key has the field with this class, so a record's field gets it; a value without the field gets none.
-    :param nested: by binary type, columns of objects within it by their paths in lower case: SQL never reads a field of such a name.
+    :param key_fields: by binary type of values and name in lower case, fields of the classes that columns of the key
+        have. A Java class that repeats a part of its key has the field with this class, so a record's field gets it; a
+        value without the field gets none.
+    :param nested: by binary type, columns of objects within it by their paths in lower case: SQL never reads a field of
+        such a name.
     """
 
     key_fields: Mapping[str, Mapping[str, pa.Field]] = field(default_factory=dict)
@@ -48,7 +50,9 @@ class SqlColumns:
         if found is None:
             return None
         outer, _, inner = found.path.partition(".")
-        what = f"has the name of column {found.column}, which SQL reads from field {inner} of an object in field {outer}"
+        what = (
+            f"has the name of column {found.column}, which SQL reads from field {inner} of an object in field {outer}"
+        )
         return f"{what}: send this object instead of the flat field, or rename the field"
 
 
@@ -61,7 +65,9 @@ def sql_columns(cache: CacheInfo, types: TypeSource) -> SqlColumns:
     nested: dict[str, dict[str, NestedColumn]] = defaultdict(dict)
     for entity in cache.query_entities:
         if java_code(entity.value_type) is None:
-            key_fields[entity.value_type] = {one.name.lower(): _of_key(cache, types, entity, one) for one in _key_columns(entity)}
+            key_fields[entity.value_type] = {
+                one.name.lower(): _of_key(cache, types, entity, one) for one in _key_columns(entity)
+            }
         for column in entity.fields:
             for type_name, path in object_paths(entity, column):
                 nested[type_name][path.lower()] = NestedColumn(path, column.name)
@@ -78,4 +84,7 @@ def _key_columns(entity: QueryEntity) -> Iterator[QueryField]:
 
 def _of_key(cache: CacheInfo, types: TypeSource, entity: QueryEntity, column: QueryField) -> pa.Field:
     inner = f"{entity.value_type}.{column.name}"
-    return of_column(class_field(cache, types, column.name, column.java_type, column.scale, inner, unknown=undecided), column.java_type)
+    return of_column(
+        class_field(cache, types, column.name, column.java_type, column.scale, inner, unknown=undecided),
+        column.java_type,
+    )

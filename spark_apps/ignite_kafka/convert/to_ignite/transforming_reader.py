@@ -1,7 +1,8 @@
 """Records of a topic through Kafka Connect's transforms and setting select, ready for :class:`.record_converter.RecordConverter`.
 
-The sides that transforms read or change become Connect columns, pass the chain, and are given on as references: the bytes of a transformed
-record name its place in the columns, and :class:`References` is the deserializer that finds it there.
+The sides that transforms read or change become Connect columns, pass the chain, and are given on as references: the
+bytes of a transformed record name its place in the columns, and :class:`References` is the deserializer that finds it
+there.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ class References:
 
         :param unread: the column has reasons why values cannot be read.
         """
-        number, count = len(self._columns), len(column.data)
+        number = len(self._columns)
+        count = len(column.data)
         self._columns.append(column)
         if unread:
             self._unread.add(number)
@@ -73,11 +75,13 @@ class References:
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
         """The values at these places."""
         places = np.frombuffer(b"".join(data.to_pylist()), np.int64)
-        numbers, rows = places >> 32, places & 0xFFFFFFFF
+        numbers = places >> 32
+        rows = places & 0xFFFFFFFF
         parts: list[ConnectPart] = []
         bad: list[tuple[int, str]] = []
         for number in np.unique(numbers).tolist():
-            mine, column = np.flatnonzero(numbers == number), self._columns[number]
+            mine = np.flatnonzero(numbers == number)
+            column = self._columns[number]
             values = column.data.take(pa.array(rows[mine]))
             if number in self._unread:
                 bad += zip(mine.tolist(), values.to_pylist(), strict=True)
@@ -123,7 +127,9 @@ def _are_objects(data: pa.BinaryArray) -> Mask:
 
 def _one_by_one(data: pa.BinaryArray, rows: RowIndex) -> Deserialized:
     """The texts of some rows as one column."""
-    bad, good, texts = [], [], []
+    bad = []
+    good = []
+    texts = []
     for row in rows.tolist():
         text = data[row].as_py()
         try:
@@ -168,7 +174,8 @@ class TransformingReader:
     ) -> None:
         self._steps = (*steps, *([select_step(select)] if select else ()))
         self._classes = {one.alias: one.type for one in settings}
-        self._makes, self._header_key = deserializers, rules.key_policy == "header"
+        self._makes = deserializers
+        self._header_key = rules.key_policy == "header"
         sides = {"key": rules.key, "value": rules.value, "header": rules.header}
         wanted = {
             "key": touches(settings, "key"),
@@ -176,7 +183,9 @@ class TransformingReader:
             "header": self._header_key or reads_headers(settings),
         }
         self._readers = {
-            side: deserializers(side, sides[side]) or PlainJson(whole=side == "header") for side, used in wanted.items() if used
+            side: deserializers(side, sides[side]) or PlainJson(whole=side == "header")
+            for side, used in wanted.items()
+            if used
         }
         headers = self._readers.get("header")
         self._headers = headers and HeaderReader(headers, rules.key_fields[0] if self._header_key else "")
@@ -218,12 +227,19 @@ class TransformingReader:
             where = {"setting": "select", "transform_class": f"{SelectFields.__module__}.{SelectFields.__name__}"}
             return BadRecord(one.row, Stage.TRANSFORMATION, in_message(one.reason), where)
         what = f"transform {one.transform} throws {one.exception}: {in_message(one.reason)}"
-        where = {"transform": one.transform, "transform_class": self._classes[one.transform], "exception": one.exception}
+        where = {
+            "transform": one.transform,
+            "transform_class": self._classes[one.transform],
+            "exception": one.exception,
+        }
         return BadRecord(one.row, Stage.TRANSFORMATION, what, where)
 
-    def _side(self, side: str, data: pa.BinaryArray, topic: str, stage: Stage, bad: dict[int, BadRecord]) -> list[ConnectPart]:
+    def _side(
+        self, side: str, data: pa.BinaryArray, topic: str, stage: Stage, bad: dict[int, BadRecord]
+    ) -> list[ConnectPart]:
         """Connect columns of a side; of one that no transform touches a placeholder for each value."""
-        reader, rows = self._readers.get(side), np.flatnonzero(np.asarray(data.is_valid()))
+        reader = self._readers.get(side)
+        rows = np.flatnonzero(np.asarray(data.is_valid()))
         if reader is None:
             return [ConnectPart(np.arange(len(data)), ConnectColumn(data, None))]
         whole = rows.size == len(data)
@@ -261,7 +277,9 @@ def _batches(
     good[list(bad)] = False
     of_key, key_at = _places(keys, count)
     of_value, value_at = _places(values, count)
-    of_headers, header_at = _places([ConnectPart(rows, ConnectColumn(pa.nulls(rows.size), None)) for rows, _ in headers], count)
+    of_headers, header_at = _places(
+        [ConnectPart(rows, ConnectColumn(pa.nulls(rows.size), None)) for rows, _ in headers], count
+    )
     form = (of_key * (len(values) + 1) + of_value) * (len(headers) + 1) + of_headers
     times = np.full(count, NO_TIME, np.int64) if consumed.times_ms is None else consumed.times_ms
     for number in np.unique(form[good]).tolist():
@@ -281,7 +299,8 @@ def _batches(
 
 def _places(parts: Sequence[ConnectPart], count: int) -> tuple[RowIndex, RowIndex]:
     """Part of each row, and its place there."""
-    part_of, place = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    part_of = np.zeros(count, np.int64)
+    place = np.zeros(count, np.int64)
     for number, part in enumerate(parts):
         part_of[part.rows], place[part.rows] = number, np.arange(part.rows.size)
     return part_of, place

@@ -1,7 +1,7 @@
 """Classes of columns that the cluster does not know: an object or an enum, which decides about the code that metadata has for a field.
 
-The cluster never changes the code of a field. So nothing is registered for such a field until a value, or the application that registers
-the class, decides.
+The cluster never changes the code of a field. So nothing is registered for such a field until a value, or the
+application that registers the class, decides.
 """
 
 from __future__ import annotations
@@ -48,7 +48,11 @@ class UnknownClasses:
                 return _of_class(field, refreshed(self._types, java_hash(name.lower())))
             except UnknownBinaryType:
                 self._asked.add(name)
-        return _of_element(field, reference(_element(field).name, name)) if is_object and not is_untyped_enum(field) else None
+        return (
+            _of_element(field, reference(_element(field).name, name))
+            if is_object and not is_untyped_enum(field)
+            else None
+        )
 
 
 def unknown_class(name: str) -> str:

@@ -1,7 +1,7 @@
 """Types of keys and values as a source has seen them, where neither the cache's query entity nor binary metadata has them.
 
-Binary metadata does not say the class of an object, enum or element within an object, nor what a field of class Object, List or Map
-holds. A source that decodes its entries notes them; what is of one class at a path is read as that class.
+Binary metadata does not say the class of an object, enum or element within an object, nor what a field of class Object,
+List or Map holds. A source that decodes its entries notes them; what is of one class at a path is read as that class.
 """
 
 from __future__ import annotations
@@ -30,14 +30,16 @@ Objects = dict[str, dict[str, pa.Field | None]]
 def with_uses(known: EntryTypes, cache: CacheInfo, types: TypeSource, uses: Iterable[TypeUse]) -> EntryTypes:
     """The types of a cache, completed by what was seen.
 
-    :param uses: classes and types that the source of the records has seen: they decide what the query entity leaves open.
+    :param uses: classes and types that the source of the records has seen: they decide what the query entity leaves
+        open.
 
     :raises UnsupportedType: a class that no other format is turned into.
     """
     seen = _Seen(cache, types, _names(uses), known.objects)
     if not seen.names:
         return known
-    key, value = seen.refined("key", "", known.key), seen.refined("value", "", known.value)
+    key = seen.refined("key", "", known.key)
+    value = seen.refined("value", "", known.value)
     objects: dict[str, tuple[pa.Field, ...]] = dict(known.objects)
     for side, root in (("key", key), ("value", value)):
         for type_name, fields in seen.objects(side, _name_of(root)).items():
@@ -86,10 +88,13 @@ class _Seen:
             element = self.refined(side, f"{path}[]", kind.value_field)
             if element is kind.value_field:
                 return known
-            return known.with_type(pa.list_(element)) if mark_of(known) == "collection" else _objects(known.name, element)
+            return (
+                known.with_type(pa.list_(element)) if mark_of(known) == "collection" else _objects(known.name, element)
+            )
         if pa.types.is_map(kind):
             key, item = (
-                self.refined(side, f"{path}{{{part}}}", one) for part, one in (("key", kind.key_field), ("value", kind.item_field))
+                self.refined(side, f"{path}{{{part}}}", one)
+                for part, one in (("key", kind.key_field), ("value", kind.item_field))
             )
             return known.with_type(pa.map_(key.with_nullable(False), item))
         return known
@@ -140,7 +145,9 @@ class _Seen:
             return collection_of(name, self._within(side, f"{path}[]", "item", inner))
         if only == MAP_CLASS:
             key = self._within(side, f"{path}{{key}}", "key", inner)
-            return pa.field(name, pa.map_(key.with_nullable(False), self._within(side, f"{path}{{value}}", "value", inner)))
+            return pa.field(
+                name, pa.map_(key.with_nullable(False), self._within(side, f"{path}{{value}}", "value", inner))
+            )
         if only == OBJECTS_CLASS:
             return _objects(name, self._within(side, f"{path}[]", "item", inner))
         if only == ENUMS_CLASS:

@@ -1,6 +1,7 @@
 """Separates the bad entries of a batch that cannot be sent as a whole; the others become records, in their order.
 
-Entries are separated by their bounds. If the entries of a page do not fill it exactly, a length is broken and any cut would be a guess.
+Entries are separated by their bounds. If the entries of a page do not fill it exactly, a length is broken and any cut
+would be a guess.
 """
 
 from __future__ import annotations
@@ -86,9 +87,19 @@ def bad_entry(
 
 class _Bisection:
     def __init__(
-        self, converter: Converter, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, refuses: Refuses, topic: str
+        self,
+        converter: Converter,
+        pages: Sequence[Page],
+        cache: CacheInfo,
+        types: TypeSource,
+        refuses: Refuses,
+        topic: str,
     ) -> None:
-        self._converter, self._cache, self._types, self._topic, self._refuses = converter, cache, types, topic, refuses
+        self._converter = converter
+        self._cache = cache
+        self._types = types
+        self._topic = topic
+        self._refuses = refuses
         self._pages = pages
         self._cuts = [entry_cuts(page, cache.name) for page in pages]
         self._starts = np.cumsum([0, *(page.rows for page in pages)])
@@ -121,9 +132,14 @@ class _Bisection:
     def _slices(self, first: int, last: int) -> list[Page]:
         """Pages of these entries alone."""
         found = []
-        for at in range(int(np.searchsorted(self._starts, first, "right")) - 1, int(np.searchsorted(self._starts, last, "left"))):
-            start, page, cuts = int(self._starts[at]), self._pages[at], self._cuts[at]
-            low, high = max(first - start, 0), min(last - start, page.rows)
+        for at in range(
+            int(np.searchsorted(self._starts, first, "right")) - 1, int(np.searchsorted(self._starts, last, "left"))
+        ):
+            start = int(self._starts[at])
+            page = self._pages[at]
+            cuts = self._cuts[at]
+            low = max(first - start, 0)
+            high = min(last - start, page.rows)
             if high > low:
                 found.append(Page(page.partition, high - low, page.data[cuts[2 * low] : cuts[2 * high]], page.last))
         return found
@@ -131,26 +147,37 @@ class _Bisection:
     def bad_entry(self, row: int, error: IgniteKafkaError, stage: Stage | None = None) -> BadEntry:
         """The entry of this row.
 
-        Without a given stage, an entry that a converter cannot write has KEY if the key alone cannot be converted, else VALUE; one that
-        becomes no Connect data has POLL, and `part`, key or value, in its error.
+        Without a given stage, an entry that a converter cannot write has KEY if the key alone cannot be converted, else
+        VALUE; one that becomes no Connect data has POLL, and `part`, key or value, in its error.
         """
         (page,) = self._slices(row, row + 1)
         bounds = entry_bounds(page, self._cache.name)
         key = bytes(page.data[int(bounds.key_start[0]) : int(bounds.key_end[0])])
         value = bytes(page.data[int(bounds.value_start[0]) : int(bounds.value_end[0])])
         shown, failed = self._shown_key(page, key)
-        place = {**error.where, "cache": self._cache.name, "partition": page.partition, "key": in_message(shown[:_SHOWN])}
+        place = {
+            **error.where,
+            "cache": self._cache.name,
+            "partition": page.partition,
+            "key": in_message(shown[:_SHOWN]),
+        }
         place.pop("position", None)  # within what was converted
         if stage is None and not isinstance(error, ValueNotWritten):
             stage, place["part"] = Stage.POLL, "key" if failed == Stage.KEY else "value"
         found = stage or failed
-        return BadEntry(row, key, None if value[0] == codes.NULL else value, found, type(error)(error.what, error.remedy, **place))
+        return BadEntry(
+            row, key, None if value[0] == codes.NULL else value, found, type(error)(error.what, error.remedy, **place)
+        )
 
     def _shown_key(self, page: Page, key: bytes) -> tuple[bytes, Stage]:
         """The record's key and VALUE if the key can be converted; else the key's bytes and KEY."""
         _, end, _ = entry_cuts(page, self._cache.name)
         try:
-            alone = self._convert([Page(page.partition, 1, memoryview(bytes(page.data[:end]) + bytes([codes.NULL])), True)])
+            alone = self._convert(
+                [Page(page.partition, 1, memoryview(bytes(page.data[:end]) + bytes([codes.NULL])), True)]
+            )
         except ENTRY_ERRORS:
             return key, Stage.KEY
-        return (alone.keys[0].as_py() or key) if len(alone) else key, Stage.VALUE  # transforms may drop it, or make another key
+        return (alone.keys[0].as_py() or key) if len(
+            alone
+        ) else key, Stage.VALUE  # transforms may drop it, or make another key

@@ -19,7 +19,8 @@ from ..rules.decimal_scales import is_decimal
 from ..rules.json_times import DAY_MS, instants_to_json
 from .connect_schemas import SchemaRules, row_schemas
 
-_MOST_DIGITS, _MOST_WIDE_DIGITS = 38, 76
+_MOST_DIGITS = 38
+_MOST_WIDE_DIGITS = 76
 
 
 def connect_parts(array: pa.Array, one: pa.Field, rules: SchemaRules, zone: str = "UTC") -> list[ConnectPart]:
@@ -31,7 +32,10 @@ def connect_parts(array: pa.Array, one: pa.Field, rules: SchemaRules, zone: str 
     """
     found = row_schemas(array, one, rules)
     numbers = np.flatnonzero(np.bincount(found.ids)).tolist()
-    return [part_of(array, one, np.flatnonzero(found.ids == number), found.schemas[number].as_optional(False), zone) for number in numbers]
+    return [
+        part_of(array, one, np.flatnonzero(found.ids == number), found.schemas[number].as_optional(False), zone)
+        for number in numbers
+    ]
 
 
 def part_of(array: pa.Array, one: pa.Field, rows: RowIndex, schema: ConnectSchema, zone: str) -> ConnectPart:
@@ -58,7 +62,9 @@ def projected(array: pa.Array, one: pa.Field, schema: ConnectSchema, zone: str =
     if schema.type is ConnectType.ARRAY:
         assert schema.value_schema is not None
         values = projected(array.flatten(), one.type.value_field, schema.value_schema, zone, f"{path}[]")
-        return pa.ListArray.from_arrays(list_starts(array), values, type=pa.list_(pa.field("item", values.type)), mask=null_mask(array))
+        return pa.ListArray.from_arrays(
+            list_starts(array), values, type=pa.list_(pa.field("item", values.type)), mask=null_mask(array)
+        )
     if schema.type is ConnectType.MAP:
         return _map(array, one, schema, zone, path)
     if is_decimal(one):
@@ -76,7 +82,8 @@ def projected(array: pa.Array, one: pa.Field, schema: ConnectSchema, zone: str =
 
 def _struct(array: pa.StructArray, one: pa.Field, schema: ConnectSchema, zone: str, path: str) -> pa.Array:
     at = {child.name: number for number, child in enumerate(one.type)}
-    columns, fields = [], []
+    columns = []
+    fields = []
     for wanted in schema.fields:
         name = f"{path}.{wanted.name}" if path else wanted.name
         number = at.get(wanted.name)
@@ -96,16 +103,34 @@ def _map(array: pa.MapArray, one: pa.Field, schema: ConnectSchema, zone: str, pa
     assert schema.key_schema is not None
     assert schema.value_schema is not None
     bounds = np.asarray(array.offsets)
-    keys = projected(array.keys.slice(bounds[0], bounds[-1] - bounds[0]), one.type.key_field, schema.key_schema, zone, f"{path}{{key}}")
-    items = projected(array.items.slice(bounds[0], bounds[-1] - bounds[0]), one.type.item_field, schema.value_schema, zone, f"{path}{{}}")
-    offsets = pa.array(bounds - bounds[0], pa.int32(), mask=np.append(np.asarray(array.is_null()), False) if array.null_count else None)
-    return pa.MapArray.from_arrays(offsets, keys, items, pa.map_(pa.field("key", keys.type, False), pa.field("value", items.type)))
+    keys = projected(
+        array.keys.slice(bounds[0], bounds[-1] - bounds[0]),
+        one.type.key_field,
+        schema.key_schema,
+        zone,
+        f"{path}{{key}}",
+    )
+    items = projected(
+        array.items.slice(bounds[0], bounds[-1] - bounds[0]),
+        one.type.item_field,
+        schema.value_schema,
+        zone,
+        f"{path}{{}}",
+    )
+    offsets = pa.array(
+        bounds - bounds[0], pa.int32(), mask=np.append(np.asarray(array.is_null()), False) if array.null_count else None
+    )
+    return pa.MapArray.from_arrays(
+        offsets, keys, items, pa.map_(pa.field("key", keys.type, False), pa.field("value", items.type))
+    )
 
 
 def _of_union(array: pa.UnionArray, one: pa.Field, schema: ConnectSchema, zone: str, path: str) -> pa.Array:
     """Values that are all null or of kinds that have this schema."""
     kind_of, offset = union_layout(array)
-    parts, place, total = [], np.full(len(array), -1, np.int64), 0
+    parts = []
+    place = np.full(len(array), -1, np.int64)
+    total = 0
     for at, code in enumerate(array.type.type_codes):
         rows = np.flatnonzero(kind_of == code)
         child = array.field(at).take(pa.array(offset[rows]))
@@ -148,13 +173,15 @@ def _decimal(array: pa.Array, schema: ConnectSchema) -> pa.Array:
 def _times_of_day(array: pa.Array, zone: str, path: str) -> pa.Array:
     """java.sql.Time's milliseconds since 1970 to those of the day in a time zone."""
     moments = array.view(pa.timestamp("ms", "UTC"))
-    local = moments.view(pa.int64()) if zone == "UTC" else pc.local_timestamp(moments.cast(pa.timestamp("ms", zone))).view(pa.int64())
+    local = (
+        moments.view(pa.int64())
+        if zone == "UTC"
+        else pc.local_timestamp(moments.cast(pa.timestamp("ms", zone))).view(pa.int64())
+    )
     values = np.asarray(local.fill_null(0))
     wrong = np.flatnonzero((values < 0) | (values >= DAY_MS))
     if wrong.size:
-        what = (
-            f"field {path or '(whole)'} holds a java.sql.Time of {int(values[wrong[0]])} ms in time zone {zone}, which is no time of a day"
-        )
+        what = f"field {path or '(whole)'} holds a java.sql.Time of {int(values[wrong[0]])} ms in time zone {zone}, which is no time of a day"
         remedy = "Set date_time_zone to the zone of the program that wrote it, or use converter json without schemas, or ignite-binary."
         raise UnsupportedType(what, remedy, field=path or None)
     return local.cast(pa.int32()).view(pa.time32("ms"))

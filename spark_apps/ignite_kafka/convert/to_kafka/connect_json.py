@@ -1,7 +1,7 @@
 """Converter `json` of Connect columns: what Kafka's JsonConverter writes, with the schema of each value or without.
 
-``{"schema":…,"payload":…}`` is the constant text of the column's schema, then the payload of each row. Without ``schemas.enable`` a
-record is the payload alone.
+``{"schema":…,"payload":…}`` is the constant text of the column's schema, then the payload of each row. Without
+``schemas.enable`` a record is the payload alone.
 
 Source: org.apache.kafka.connect.json.JsonConverter.fromConnectData (4.3.1), compared by tests/integration/convert.
 """
@@ -21,7 +21,8 @@ from .schema_json import schema_json
 from .schema_payload import payload, sparse_payload
 
 _BINARY = pa.binary()
-_NOTHING, _CLOSE = pa.scalar(b"", _BINARY), pa.scalar(b"}", _BINARY)
+_NOTHING = pa.scalar(b"", _BINARY)
+_CLOSE = pa.scalar(b"}", _BINARY)
 _SCHEMALESS = b'{"schema":null,"payload":'
 
 
@@ -35,8 +36,12 @@ class ConnectJsonSerializer:
 
     name = JSON
 
-    def __init__(self, form: JsonFormat | None = None, *, schemas: bool = True, defaults: bool = True, kept: int = 1_000) -> None:
-        self._form, self._schemas, self._defaults = form or JsonFormat(), schemas, defaults
+    def __init__(
+        self, form: JsonFormat | None = None, *, schemas: bool = True, defaults: bool = True, kept: int = 1_000
+    ) -> None:
+        self._form = form or JsonFormat()
+        self._schemas = schemas
+        self._defaults = defaults
         self._prefix = functools.lru_cache(maxsize=kept)(self._prefix_of)
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
@@ -47,7 +52,8 @@ class ConnectJsonSerializer:
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
         """Bytes of each value. A null with a schema is a record of null, one without a schema is null.
 
-        :raises UnsupportedType: a null in a required field without a default, or a decimal that its schema's scale does not hold.
+        :raises UnsupportedType: a null in a required field without a default, or a decimal that its schema's scale does
+            not hold.
         """
         if column.schema is None:
             return self._enveloped(pa.scalar(_SCHEMALESS, _BINARY), column.data) if self._schemas else column.data

@@ -1,8 +1,9 @@
 """Schemas of Kafka Connect for decoded columns: the number of each row's schema, computed by column.
 
-Rows of one column differ in schema where objects have other fields or nulls, decimals other scales, and elements other types. Each row's
-schema follows from the value alone (for values also from other values of its field, where its own says nothing: a null, an empty list), so
-no batch, task or run decides about the bytes of a key. Python runs once for each distinct schema of a batch, not for each row.
+Rows of one column differ in schema where objects have other fields or nulls, decimals other scales, and elements other
+types. Each row's schema follows from the value alone (for values also from other values of its field, where its own
+says nothing: a null, an empty list), so no batch, task or run decides about the bytes of a key. Python runs once for
+each distinct schema of a batch, not for each row.
 
 Source: the reference's table of types (docs/types.md) and its settings isSchemaDynamic and fieldNullabilityPolicy.
 """
@@ -43,7 +44,8 @@ class RowSchemas:
 class SchemaRules:
     """Rules by which schemas are made.
 
-    :param whole: objects have all fields of their decoded columns, also those that are null (EAGER, and keys under every policy).
+    :param whole: objects have all fields of their decoded columns, also those that are null (EAGER, and keys under
+        every policy).
     :param neighbours: a null may take the schema of other values of its field in the batch; not in keys.
     """
 
@@ -60,7 +62,8 @@ def row_schemas(array: pa.Array, one: pa.Field, rules: SchemaRules, path: str = 
 
     :param one: the column's field with its marks (ignite/types/type_table.py).
     :param path: name of the field for errors.
-    :raises UnsupportedType: a list or map whose elements have several schemas, as Kafka Connect's arrays and maps have one.
+    :raises UnsupportedType: a list or map whose elements have several schemas, as Kafka Connect's arrays and maps have
+        one.
     """
     if pa.types.is_dictionary(array.type):
         array, one = array.dictionary_decode(), one.with_type(array.type.value_type)
@@ -80,7 +83,9 @@ def row_schemas(array: pa.Array, one: pa.Field, rules: SchemaRules, path: str = 
         return _maps(array, one, rules, path)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return _lists(array, one, rules, path)
-    raise UnsupportedType(f"Kafka Connect has no type for a column of Arrow type {kind}", "Leave the field out.", field=path or one.name)
+    raise UnsupportedType(
+        f"Kafka Connect has no type for a column of Arrow type {kind}", "Leave the field out.", field=path or one.name
+    )
 
 
 def _valid(array: pa.Array) -> Ids:
@@ -110,7 +115,8 @@ def _decimals(array: pa.Array, one: pa.Field) -> RowSchemas:
 
 def _unions(array: pa.UnionArray, one: pa.Field, rules: SchemaRules, path: str) -> RowSchemas:
     kind_of, offset = union_layout(array)
-    ids, schemas = np.zeros(len(array), np.int64), [_NO_SCHEMA]
+    ids = np.zeros(len(array), np.int64)
+    schemas = [_NO_SCHEMA]
     for at, code in enumerate(array.type.type_codes):
         rows = np.flatnonzero(kind_of == code)
         child = row_schemas(array.field(at), one.type.field(at), rules, path)
@@ -125,9 +131,12 @@ def _structs(array: pa.StructArray, one: pa.Field, rules: SchemaRules, path: str
     ordered = bool(fields) and mark_of(fields[-1]) == ORDER
     shown = fields[:-1] if ordered else fields
     children = [
-        row_schemas(array.field(at), child, rules, f"{path}.{child.name}" if path else child.name) for at, child in enumerate(shown)
+        row_schemas(array.field(at), child, rules, f"{path}.{child.name}" if path else child.name)
+        for at, child in enumerate(shown)
     ]
-    orders, order_of = orders_of(array.field(len(shown))) if ordered else ([list(range(len(shown)))], _all(0, len(array)))
+    orders, order_of = (
+        orders_of(array.field(len(shown))) if ordered else ([list(range(len(shown)))], _all(0, len(array)))
+    )
     name = (one.metadata or {}).get(TYPE_NAME)
     made = _ObjectSchemas(str(name, "utf-8") if name else None, shown, children, rules)
     numbers, combinations = _distinct([order_of, *made.ids()], len(array))
@@ -234,13 +243,20 @@ def _maps(array: pa.MapArray, one: pa.Field, rules: SchemaRules, path: str) -> R
     value_ids, value_schemas = _content(entries, values, one.type.item_field, rules, f"{path}{{}}")
     numbers, combinations = _distinct([key_ids, value_ids], len(array))
     made = [
-        ConnectSchema(ConnectType.MAP, True, key_schema=key_schemas[int(key)].as_optional(False), value_schema=value_schemas[int(value)])
+        ConnectSchema(
+            ConnectType.MAP,
+            True,
+            key_schema=key_schemas[int(key)].as_optional(False),
+            value_schema=value_schemas[int(value)],
+        )
         for key, value in combinations
     ]
     return _interned(np.where(_valid(array) > 0, numbers + 1, 0), made)
 
 
-def _content(lists: pa.Array, elements: RowSchemas, element: pa.Field, rules: SchemaRules, path: str) -> tuple[Ids, list[ConnectSchema]]:
+def _content(
+    lists: pa.Array, elements: RowSchemas, element: pa.Field, rules: SchemaRules, path: str
+) -> tuple[Ids, list[ConnectSchema]]:
     """For each list the number of its content's schema, and these schemas."""
     count = len(lists)
     parent = np.repeat(np.arange(count), list_sizes(lists))
@@ -277,7 +293,8 @@ def _merged(schemas: Sequence[ConnectSchema], path: str) -> ConnectSchema:
     known = list(dict.fromkeys(one for one in schemas if one.as_optional() != UNDEFINED))
     if len(known) <= 1:
         return known[0] if known else schemas[0]
-    first, alike = known[0], len({(one.type, one.name) for one in known}) == 1
+    first = known[0]
+    alike = len({(one.type, one.name) for one in known}) == 1
     if alike and first.type is ConnectType.STRUCT:
         return _merged_objects(known, path)
     if alike and first.type in (ConnectType.ARRAY, ConnectType.MAP):
@@ -295,5 +312,9 @@ def _merged_objects(schemas: Sequence[ConnectSchema], path: str) -> ConnectSchem
     for schema in schemas:
         for one in schema.fields:
             known = fields.get(one.name)
-            fields[one.name] = one.schema if known is None or known == one.schema else _merged([known, one.schema], f"{path}.{one.name}")
+            fields[one.name] = (
+                one.schema
+                if known is None or known == one.schema
+                else _merged([known, one.schema], f"{path}.{one.name}")
+            )
     return replace(schemas[0], fields=tuple(ConnectField(name, schema) for name, schema in sorted(fields.items())))

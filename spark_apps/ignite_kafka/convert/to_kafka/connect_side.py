@@ -15,7 +15,15 @@ from ...ignite.types.key_kind import KeyKind
 from ...ignite.types.type_table import MARK, TYPE_NAME
 from ...kafka.records import KeyType, gather
 from ...settings.converters import STRING
-from ..connect.columns import ConnectColumn, ConnectPart, Deserializer, Registering, Serializer, SparsePart, SparseSerializer
+from ..connect.columns import (
+    ConnectColumn,
+    ConnectPart,
+    Deserializer,
+    Registering,
+    Serializer,
+    SparsePart,
+    SparseSerializer,
+)
 from ..connect.schema import ConnectSchema
 from ..rules.decimal_scales import declared_scales, with_scales
 from .connect_columns import connect_parts
@@ -35,8 +43,10 @@ from .sparse_columns import sparse_parts
 class SchemaPolicy:
     """The settings of a source that decide its schemas.
 
-    :param eager: null fields are in the schema (``fieldNullabilityPolicy``); else they are left out of schema and value.
-    :param first: keeps the schema of a type's first value for all values (``isSchemaDynamic`` false); None: each value has its own.
+    :param eager: null fields are in the schema (``fieldNullabilityPolicy``); else they are left out of schema and
+        value.
+    :param first: keeps the schema of a type's first value for all values (``isSchemaDynamic`` false); None: each value
+        has its own.
     :param zone: ``date_time_zone``.
     """
 
@@ -62,14 +72,19 @@ class ConnectSide:
         plain: JsonConverter,
         deserializer: Callable[[], Deserializer | None] = lambda: None,
     ) -> None:
-        self._part, self._serializer, self._policy, self._plain = part, serializer, policy, plain
-        self._deserializer, self._reading = functools.cache(deserializer), threading.Lock()  # a deserializer is for one thread
+        self._part = part
+        self._serializer = serializer
+        self._policy = policy
+        self._plain = plain
+        self._deserializer = functools.cache(deserializer)  # a deserializer is for one thread
+        self._reading = threading.Lock()
         self.name = serializer.name
 
     def check(self, context: SideContext) -> None:
         """Check the types of the cache's metadata, before the first record.
 
-        :raises UnsupportedType: a type that JSON cannot hold without a schema, or whose schema the serializer refuses: names the cache.
+        :raises UnsupportedType: a type that JSON cannot hold without a schema, or whose schema the serializer refuses:
+            names the cache.
         """
         if self._policy.schemaless:
             self._plain.check(context)
@@ -105,7 +120,9 @@ class ConnectSide:
         if len(parts) == 1:
             return made[0]
         return (
-            gather(made).take(pa.array(np.argsort(np.concatenate([part.rows for part in parts])))) if parts else pa.array([], pa.binary())
+            gather(made).take(pa.array(np.argsort(np.concatenate([part.rows for part in parts]))))
+            if parts
+            else pa.array([], pa.binary())
         )
 
     def columns(self, values: pa.Array, kind: TypeRef, context: SideContext) -> list[ConnectPart]:
@@ -131,7 +148,9 @@ class ConnectSide:
         with writing():
             return self._serializer.serialize_sparse(part.column, topic)
 
-    def _parts(self, values: pa.Array, kind: TypeRef, context: SideContext, *, sparse: bool = True) -> Sequence[ConnectPart | SparsePart]:
+    def _parts(
+        self, values: pa.Array, kind: TypeRef, context: SideContext, *, sparse: bool = True
+    ) -> Sequence[ConnectPart | SparsePart]:
         if self._policy.schemaless:
             texts = self._plain.convert(values, kind, context)
             return [ConnectPart(np.arange(len(values)), ConnectColumn(texts, None))]
@@ -156,7 +175,11 @@ class ConnectSide:
         found: list[list[bytes]] = [[] for _ in keys]
         with self._reading:
             deserializer = self._deserializer()
-            parts = deserializer.deserialize(pa.array(keys, pa.binary()), context.topic).parts if deserializer is not None else ()
+            parts = (
+                deserializer.deserialize(pa.array(keys, pa.binary()), context.topic).parts
+                if deserializer is not None
+                else ()
+            )
         forms = KeyForms(kinds, context.cache, context.types, context.enums, unscaled=False)
         for part in parts:
             if part.column.schema is None:

@@ -42,7 +42,9 @@ class Converter(Protocol):
         :raises RegistryUnavailable: it did not answer.
         """
 
-    def convert(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = False) -> Records:
+    def convert(
+        self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = False
+    ) -> Records:
         """Key and value bytes of all entries of the pages, every entry exactly once.
 
         :param topic: the records' topic, whose name decides the subjects of a schema registry.
@@ -113,8 +115,8 @@ class KeyConverter(SideConverter, Protocol):
     def key_forms(self, keys: Sequence[bytes], kinds: Collection[KeyKind], context: SideContext) -> list[list[bytes]]:
         """For the key of each record the keys of Ignite, not wrapped, of these kinds that it may be of.
 
-        Every key that converts to the record's is among them, where its kind can be turned back (:func:`.object_keys.all_turn_back`).
-        Others may be, too: the caller converts them, and compares the bytes.
+        Every key that converts to the record's is among them, where its kind can be turned back
+        (:func:`.object_keys.all_turn_back`). Others may be, too: the caller converts them, and compares the bytes.
         """
 
     def key_types(self, group: EntryGroup, keys: pa.BinaryArray) -> set[KeyType]:

@@ -96,5 +96,7 @@ def _of_object(cache: CacheInfo, binary: BinaryType, *, key: bool) -> ConnectSch
     for one in binary.fields:
         scale = scales.get((one.name.lower(),))
         declared = decimal(scale, optional=True) if one.type_code == codes.DECIMAL and scale is not None else None
-        fields.append(ConnectField(one.name, declared or schema_of_code(one.type_code, pa.field("", pa.null())) or UNDEFINED))
+        fields.append(
+            ConnectField(one.name, declared or schema_of_code(one.type_code, pa.field("", pa.null())) or UNDEFINED)
+        )
     return ConnectSchema(ConnectType.STRUCT, name=binary.name, fields=tuple(fields))

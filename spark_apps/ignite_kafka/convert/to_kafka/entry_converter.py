@@ -56,8 +56,12 @@ class EntryConverter:
         fields: RecordFields | None = None,
         select: SelectedFields | None = None,
     ) -> None:
-        self._key, self._value, self._enums, self._date_zone = key, value, enums, date_zone
-        self._fields, self._selected = fields or RecordFields(), select
+        self._key = key
+        self._value = value
+        self._enums = enums
+        self._date_zone = date_zone
+        self._fields = fields or RecordFields()
+        self._selected = select
         self._raw = IgniteBinaryConverter()
         self._fractions = CutFractions()
 
@@ -113,9 +117,12 @@ class EntryConverter:
         """Decoded entries, group by group, with the selected fields of their values.
 
         :raises DecodeError: bytes that do not decode.
-        :raises UnsupportedType: a field that is to make a record's key or time is null or missing, or no value has a selected field.
+        :raises UnsupportedType: a field that is to make a record's key or time is null or missing, or no value has a
+            selected field.
         """
-        fields, selected, with_values = self._fields, self._selected, self._value is not None or bool(self._fields.key)
+        fields = self._fields
+        selected = self._selected
+        with_values = self._value is not None or bool(self._fields.key)
         decode = functools.partial(
             decode_entries, pages, cache, types, enums=self._enums, documents=True, keys=self._key is not None, values=with_values,
             value_fields=None if selected is None else selected.needed(fields.of_values), date_zone=self._date_zone,
@@ -148,16 +155,24 @@ class EntryConverter:
             return pa.nulls(len(group.rows), pa.binary())
         return self._value.convert(group.value, group.value_type, self.of_values(context))
 
-    def convert(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = False) -> Records:
+    def convert(
+        self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = False
+    ) -> Records:
         """Records of all entries of the pages, group by group of one key type and one value type, or in their order.
 
         :raises DecodeError: bytes that do not decode: cache, partition, type id, position.
         :raises UnsupportedType: a value that its converter cannot write.
         """
-        context, fields = self.context(cache, types, topic), self._fields
+        context = self.context(cache, types, topic)
+        fields = self._fields
         value_context = self.of_values(context)
         raw = None if self._key is not None and self._value is not None else self._raw.convert(pages, cache, types)
-        keys, values, times, kinds, key_types, rows = [], [], [], set(), set(), []
+        keys = []
+        values = []
+        times = []
+        kinds = set()
+        key_types = set()
+        rows = []
         uses: set[TypeUse] = set()
         for decoded in self.decoded(pages, cache, types):
             group = decoded.group

@@ -30,7 +30,9 @@ class FirstSchemas:
     """
 
     def __init__(self, most: int, ttl_ms: int = -1, clock: Callable[[], float] = time.monotonic) -> None:
-        self._most, self._ttl_s, self._clock = most, ttl_ms / 1000, clock
+        self._most = most
+        self._ttl_s = ttl_ms / 1000
+        self._clock = clock
         self._held: OrderedDict[_Key, tuple[ConnectSchema, float]] = OrderedDict()
         self._named: set[tuple[str, str, str]] = set()
         self._lock = threading.Lock()
@@ -81,7 +83,11 @@ def _differences(first: ConnectSchema, schema: ConnectSchema, type_name: str, pa
         known = first.field(one.name)
         if known is None:
             found.append(name)
-        elif known.schema.type is ConnectType.STRUCT and one.schema.type is ConnectType.STRUCT and known.schema.name == one.schema.name:
+        elif (
+            known.schema.type is ConnectType.STRUCT
+            and one.schema.type is ConnectType.STRUCT
+            and known.schema.name == one.schema.name
+        ):
             found += _differences(known.schema, one.schema, type_name, name)
         elif known.schema != one.schema:
             what = f"field {name} of {type_name} has schema {one.schema.name or one.schema.type}, and the type's first value has"

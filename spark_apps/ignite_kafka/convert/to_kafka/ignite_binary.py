@@ -34,12 +34,16 @@ class IgniteBinaryConverter:
     def register(self, cache: CacheInfo, types: TypeSource, topic: str) -> None:
         """Types are written to the types topic with the records that need them."""
 
-    def convert(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = True) -> Records:
+    def convert(
+        self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = True
+    ) -> Records:
         """Copy each key and value out of the pages, and name the binary types that they hold.
 
-        The joined pages are seen, without a copy, as one array of pieces (key, gap, value, gap, key, ...); every fourth one is taken.
+        The joined pages are seen, without a copy, as one array of pieces (key, gap, value, gap, key, ...); every fourth
+        one is taken.
 
-        :raises DecodeError: a page whose entries do not fill it exactly: cache, partition, position; a type that the cluster does not know.
+        :raises DecodeError: a page whose entries do not fill it exactly: cache, partition, position; a type that the
+            cluster does not know.
         """
         size = sum(len(page.data) for page in pages)
         if not size and not any(page.rows for page in pages):

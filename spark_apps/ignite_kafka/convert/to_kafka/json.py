@@ -39,7 +39,8 @@ class JsonConverter:
     name = "json"
 
     def __init__(self, part: str, form: JsonFormat | None = None) -> None:
-        self._part, self._form = part, form or JsonFormat()
+        self._part = part
+        self._form = form or JsonFormat()
 
     def check(self, context: SideContext) -> None:
         """Raise UnsupportedType when a type that the cache's query entities name has a field that JSON cannot hold.
@@ -63,7 +64,9 @@ class JsonConverter:
         scales = declared_scales(cache, binary.type_id, key=self._part == "key")
         for field in binary.fields:
             if field.type_code in (codes.DECIMAL, codes.DECIMAL_ARRAY) and (field.name.lower(),) not in scales:
-                warn_without_scale(cache.name, self._part, f"{field.name}[]" if field.type_code == codes.DECIMAL_ARRAY else field.name)
+                warn_without_scale(
+                    cache.name, self._part, f"{field.name}[]" if field.type_code == codes.DECIMAL_ARRAY else field.name
+                )
 
     def register(self, context: SideContext) -> None:
         """JSON without schemas has nothing to register."""
@@ -71,10 +74,11 @@ class JsonConverter:
     def convert(self, values: pa.Array, kind: TypeRef, context: SideContext) -> pa.BinaryArray:
         """JSON of each value.
 
-        :raises ValueNotWritten: a value that JSON cannot hold, or a decimal that has no exact form at its declared scale: names cache
-            and field.
+        :raises ValueNotWritten: a value that JSON cannot hold, or a decimal that has no exact form at its declared
+            scale: names cache and field.
         """
-        cache, field = context.cache, field_of("", values.type, kind.mark)
+        cache = context.cache
+        field = field_of("", values.type, kind.mark)
         if self._form.decimal_format == "BASE64":
             scales: Mapping[Path, int] = declared_scales(cache, kind.type_id, key=self._part == "key")
             field = with_scales(field, scales)
@@ -94,7 +98,9 @@ class JsonConverter:
         found = []
         for key in keys:
             try:
-                found.append(forms.of(json.loads(key, parse_int=json_integer, parse_float=Decimal, parse_constant=Decimal)))
+                found.append(
+                    forms.of(json.loads(key, parse_int=json_integer, parse_float=Decimal, parse_constant=Decimal))
+                )
             except (ValueError, RecursionError):
                 found.append([])
         return found

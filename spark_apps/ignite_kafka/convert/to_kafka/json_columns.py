@@ -1,11 +1,12 @@
 """Arrow columns to JSON text in the form of Kafka's JsonConverter (schemas.enable=false), without a Python object a row.
 
-A column is either *plain*: polars' serializer writes it right after a cheap change in Arrow (timestamps to milliseconds, bytes to
-base64), or it becomes *text*: one JSON fragment per row, spliced between the plain columns. Maps, NUMERIC decimals and floats
-that Java writes with an exponent are text; so is whatever holds one of them. Measured against joining all columns with pyarrow:
-docs/decisions/0003-json-from-columns.md.
+A column is either *plain*: polars' serializer writes it right after a cheap change in Arrow (timestamps to
+milliseconds, bytes to base64), or it becomes *text*: one JSON fragment per row, spliced between the plain columns.
+Maps, NUMERIC decimals and floats that Java writes with an exponent are text; so is whatever holds one of them. Measured
+against joining all columns with pyarrow: docs/decisions/0003-json-from-columns.md.
 
-Source of the forms: org.apache.kafka.connect.json.JsonConverter.convertToJson (4.3.1) and Jackson, which writes NaN and Infinity quoted.
+Source of the forms: org.apache.kafka.connect.json.JsonConverter.convertToJson (4.3.1) and Jackson, which writes NaN and
+Infinity quoted.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ def text(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array:
     easy = plain(array, field, form)
     if easy is not None:
         omitted = set(null_names(array, field)) if form.omit_nulls else ()
-        return pc.binary_slice(_encode(pa.StructArray.from_arrays([easy], names=[""]), omitted), 4, -1)  # without {"": and }
+        return pc.binary_slice(
+            _encode(pa.StructArray.from_arrays([easy], names=[""]), omitted), 4, -1
+        )  # without {"": and }
     if pa.types.is_floating(kind):
         return floats(array)
     if is_decimal(field):
@@ -86,7 +89,9 @@ def objects(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> pa.Arra
     if _has_orders(fields):
         return _ordered_objects(array, fields, form)
     columns = [_decoded(array.field(i)) for i in range(len(fields))]
-    easy = [None if _cut_by_c(field) else plain(column, field, form) for column, field in zip(columns, fields, strict=True)]
+    easy = [
+        None if _cut_by_c(field) else plain(column, field, form) for column, field in zip(columns, fields, strict=True)
+    ]
     if form.omit_nulls and (names := set(null_names(array, field))):
         return _objects_without_nulls(columns, easy, fields, form, names)
     parts: list[pa.Array | pa.Scalar] = []
@@ -98,7 +103,8 @@ def objects(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> pa.Arra
             continue
         if run:
             parts += [pa.scalar(before, _BINARY), pc.binary_slice(_run(run, easy, fields), 1, -1)]
-            before, run = b",", []
+            before = b","
+            run = []
         parts += [pa.scalar(before + _name(fields[i].name) + b":", _BINARY), text(columns[i], fields[i], form)]
         before = b","
     if not parts:
@@ -121,7 +127,11 @@ def present_members(array: pa.StructArray, field: pa.Field, form: JsonFormat) ->
 
 
 def _objects_without_nulls(
-    columns: Sequence[pa.Array], easy: Sequence[pa.Array | None], fields: Sequence[pa.Field], form: JsonFormat, names: Collection[str]
+    columns: Sequence[pa.Array],
+    easy: Sequence[pa.Array | None],
+    fields: Sequence[pa.Field],
+    form: JsonFormat,
+    names: Collection[str],
 ) -> pa.Array:
     """JSON objects without their null fields: runs of plain columns and single texts, each of which may be empty in a row.
 
@@ -155,7 +165,9 @@ def _ordered_objects(array: pa.StructArray, fields: Sequence[pa.Field], form: Js
     """JSON objects whose rows differ in which fields they have and in which order: members by column, then taken row by row."""
     members = gather(
         [
-            pc.binary_join_element_wise(pa.scalar(_name(field.name) + b":", _BINARY), text(array.field(i), field, form), _NOTHING)
+            pc.binary_join_element_wise(
+                pa.scalar(_name(field.name) + b":", _BINARY), text(array.field(i), field, form), _NOTHING
+            )
             for i, field in enumerate(fields[:-1])
         ]
     )
@@ -169,7 +181,8 @@ def _ordered_objects(array: pa.StructArray, fields: Sequence[pa.Field], form: Js
     row = np.repeat(np.arange(len(array)), count)
     if form.omit_nulls:
         there = ~np.stack([null_rows(array.field(i)) for i in range(len(fields) - 1)])[child, row]
-        child, row = child[there], row[there]
+        child = child[there]
+        row = row[there]
         starts = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=len(array)))))
     taken = members.take(pa.array(child * len(array) + row))
     return _lists(taken, pa.array(starts, pa.int32()), b"{", b"}")
@@ -180,7 +193,11 @@ def plain(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array | None
     array = _decoded(array)
     kind = array.type
     if is_decimal(field):
-        return bytes_to_json(unscaled_bytes(array, scale_of(field), field.name)) if form.decimal_format == "BASE64" else None
+        return (
+            bytes_to_json(unscaled_bytes(array, scale_of(field), field.name))
+            if form.decimal_format == "BASE64"
+            else None
+        )
     if mark_of(field) == "time":
         return sql_times_to_json(array)
     if pa.types.is_string(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
@@ -210,14 +227,20 @@ def _plain_struct(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> p
         return None
     if form.omit_nulls and not all(map(is_regular, null_names(array, field))):
         return None
-    children = [plain(column, field, form) for column, field in zip(map(array.field, range(len(fields))), fields, strict=True)]
+    children = [
+        plain(column, field, form) for column, field in zip(map(array.field, range(len(fields))), fields, strict=True)
+    ]
     if any(child is None for child in children):
         return None
     return pa.StructArray.from_arrays(children, names=[field.name for field in fields], mask=null_mask(array))
 
 
-def _run(indexes: Sequence[int], easy: Sequence[pa.Array | None], fields: Sequence[pa.Field], omitted: Collection[str] = ()) -> pa.Array:
-    return _encode(pa.StructArray.from_arrays([easy[i] for i in indexes], names=[fields[i].name for i in indexes]), omitted)
+def _run(
+    indexes: Sequence[int], easy: Sequence[pa.Array | None], fields: Sequence[pa.Field], omitted: Collection[str] = ()
+) -> pa.Array:
+    return _encode(
+        pa.StructArray.from_arrays([easy[i] for i in indexes], names=[fields[i].name for i in indexes]), omitted
+    )
 
 
 def _encode(rows: pa.StructArray, omitted: Collection[str] = ()) -> pa.Array:
@@ -279,12 +302,14 @@ def _union(array: pa.UnionArray, field: pa.Field, form: JsonFormat) -> pa.Array:
 def _maps(array: pa.MapArray, field: pa.Field, form: JsonFormat) -> pa.Array:
     """A map is an object when all its keys are strings, also when it is empty; else an array of [key, value].
 
-    Decided map by map, as JsonConverter does without a schema: an entry's form never depends on the others of its batch. With a schema
-    the type of the keys decides for all.
+    Decided map by map, as JsonConverter does without a schema: an entry's form never depends on the others of its
+    batch. With a schema the type of the keys decides for all.
     """
     entries, starts = _flat_list(array)
-    key_field, names = field.type.key_field, entries.field(0)
-    keys, values = text(names, key_field, form), text(entries.field(1), field.type.item_field, form)
+    key_field = field.type.key_field
+    names = entries.field(0)
+    keys = text(names, key_field, form)
+    values = text(entries.field(1), field.type.item_field, form)
     others = np.concatenate(([0], np.cumsum(~_are_text(names, key_field))))
     bounds = np.asarray(starts)
     mixed = others[bounds[1:]] > others[bounds[:-1]]

@@ -11,9 +11,11 @@ import pyarrow.compute as pc
 
 from ...java.text import java_text
 
-_PLAIN_FROM, _PLAIN_TO = 1e-3, 1e7  # outside of this range Java writes an exponent, and polars another one or none
+_PLAIN_FROM = 1e-3  # outside of this range Java writes an exponent, and polars another one or none
+_PLAIN_TO = 1e7
 _BINARY = pa.binary()
-_NOTHING, _QUOTE = pa.scalar(""), pa.scalar('"')
+_NOTHING = pa.scalar("")
+_QUOTE = pa.scalar('"')
 
 
 def have_one_form(array: pa.FloatingPointArray) -> bool:

@@ -35,15 +35,22 @@ _REMEDY = "Set isSchemaless to false (is_schemaless), or use converter json"
 class JsonSchemaSerializer:
     """Writes Connect columns as JSON with the id of their JSON Schema.
 
-    :param additional: whether objects may have members that the schema does not name (``object.additional.properties``).
+    :param additional: whether objects may have members that the schema does not name
+        (``object.additional.properties``).
     :param defaults: write a null of a field with a default as the default (not ``ignore.default.for.nullables``).
     """
 
     name = JSON_SCHEMA
 
-    def __init__(self, registry: Registry, form: JsonFormat | None = None, *, additional: bool = True, defaults: bool = True) -> None:
-        self._registry, self._form, self._defaults = registry, form or JsonFormat(), defaults
-        self._text = functools.lru_cache(maxsize=_KEPT)(lambda schema: json_schema_text(schema, self._form, additional=additional))
+    def __init__(
+        self, registry: Registry, form: JsonFormat | None = None, *, additional: bool = True, defaults: bool = True
+    ) -> None:
+        self._registry = registry
+        self._form = form or JsonFormat()
+        self._defaults = defaults
+        self._text = functools.lru_cache(maxsize=_KEPT)(
+            lambda schema: json_schema_text(schema, self._form, additional=additional)
+        )
 
     def check(self, schema: ConnectSchema, topic: str) -> None:
         """Check that JSON Schema has a form for the schema. A plan registers nothing; raises UnsupportedType."""
@@ -60,7 +67,8 @@ class JsonSchemaSerializer:
         :raises UnsupportedType: a value without a schema, or a null in a required field without a default.
         :raises RegistryError, RegistryUnavailable: see :meth:`~ignite_kafka.registry.client.Registry.registered`.
         """
-        schema, data = column.schema, column.data
+        schema = column.schema
+        data = column.data
         if schema is None:
             if data.null_count < len(data):
                 raise UnsupportedType("converter json-schema writes no value without a schema", _REMEDY)
@@ -73,7 +81,8 @@ class JsonSchemaSerializer:
 
     def serialize_sparse(self, column: SparseColumn, topic: str) -> pa.BinaryArray:
         """Bytes of structs of many schemas; the errors of :meth:`serialize`."""
-        schema, data = column.whole.schema, column.whole.data
+        schema = column.whole.schema
+        data = column.whole.data
         assert schema is not None
         prefixes = pa.array([self._prefix(one, topic) for one in column.schemas], _BINARY)
         if has_listed(schema):
@@ -86,9 +95,13 @@ class JsonSchemaSerializer:
         registered = self._registry.registered(subject, RegistrySchema(self._text(schema), JSON))
         if registered.schema.type != JSON:
             what = f"the schema to write with is of type {registered.schema.type}"
-            raise RegistryError(what, "Use the converter of that type, or another subject.", subject=subject, id=registered.id)
+            raise RegistryError(
+                what, "Use the converter of that type, or another subject.", subject=subject, id=registered.id
+            )
         if registered.strict and (at := refused_at(json.loads(registered.schema.text), json.loads(self._text(schema)))):
             what = f"the registered schema does not read the entries': {at}"
-            remedy = "Register a schema that does, or set latest.compatibility.strict or id.compatibility.strict to false."
+            remedy = (
+                "Register a schema that does, or set latest.compatibility.strict or id.compatibility.strict to false."
+            )
             raise RegistryError(what, remedy, subject=subject, id=registered.id)
         return registry_header(registered.id)

@@ -16,8 +16,11 @@ def refused_at(theirs: Any, ours: Any, path: str = "") -> str:
     may_be_null, ours = _without_null(ours)
     if may_be_null and not nullable:
         return f"{where} may be null"
-    expected, given = theirs.get("type"), ours.get("type")
-    if ("enum" in theirs and not set(ours.get("enum", ()))) or set(ours.get("enum", ())) - set(theirs.get("enum", ours.get("enum", ()))):
+    expected = theirs.get("type")
+    given = ours.get("type")
+    if ("enum" in theirs and not set(ours.get("enum", ()))) or set(ours.get("enum", ())) - set(
+        theirs.get("enum", ours.get("enum", ()))
+    ):
         return f"{where} may have a value that its enum has not"
     if expected not in (None, given) and (expected, given) != ("number", "integer"):
         return f"{where} is {given}, not {expected}"
@@ -25,7 +28,8 @@ def refused_at(theirs: Any, ours: Any, path: str = "") -> str:
 
 
 def _members(theirs: dict[str, Any], ours: dict[str, Any], path: str) -> str:
-    known, given = theirs.get("properties", {}), ours.get("properties", {})
+    known = theirs.get("properties", {})
+    given = ours.get("properties", {})
     for name in theirs.get("required", ()):
         if name not in given:
             return f"{path}.{name} is required".lstrip(".")

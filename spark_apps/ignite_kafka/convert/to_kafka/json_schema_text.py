@@ -1,8 +1,8 @@
 """JSON Schemas of Connect schemas, as Confluent's JsonSchemaConverter makes them.
 
 A value that may be null is ``oneOf`` null and its type; ``connect.type``, ``connect.index``, ``connect.version`` and
-``connect.parameters`` keep what JSON Schema has no word for. The order of members is that of the JSON Schema library there: title,
-description, default, those of the type, Connect's.
+``connect.parameters`` keep what JSON Schema has no word for. The order of members is that of the JSON Schema library
+there: title, description, default, those of the type, Connect's.
 
 Source: io.confluent.connect.json.JsonSchemaData.rawSchemaFromConnectSchema.
 """
@@ -75,7 +75,9 @@ def _schema(schema: ConnectSchema, form: JsonFormat, additional: bool, index: in
 def _type(schema: ConnectSchema, form: JsonFormat, additional: bool) -> dict[str, Any]:
     kind = schema.type
     if kind is ConnectType.STRUCT:
-        properties = {one.name: _schema(one.schema, form, additional, number) for number, one in enumerate(schema.fields)}
+        properties = {
+            one.name: _schema(one.schema, form, additional, number) for number, one in enumerate(schema.fields)
+        }
         return {"type": "object", "properties": properties, **({} if additional else {"additionalProperties": False})}
     if kind is ConnectType.ARRAY:
         return {"type": "array", "items": _schema(_inner(schema.value_schema), form, additional)}

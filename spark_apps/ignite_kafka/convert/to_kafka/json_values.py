@@ -48,13 +48,16 @@ def json_value(
     """The result of `json.loads` for the record of a value of the row path (`ignite/binary/row_values.py`).
 
     :param scales: declared scales of decimals, by the names of their fields below `path`.
-    :param is_key: objects have the fields of their own schemas alone, in a value also the others of their types, as null.
+    :param is_key: objects have the fields of their own schemas alone, in a value also the others of their types, as
+        null.
     :param omit_nulls: null fields of objects are left out.
     :raises UnsupportedType: JSON has no form for it.
     """
 
     def form(item: Any, *names: str, known: Mapping[Path, int] | None = scales) -> Any:
-        return json_value(item, decimal_format, enum_policy, known, (*path, *names), is_key=is_key, omit_nulls=omit_nulls)
+        return json_value(
+            item, decimal_format, enum_policy, known, (*path, *names), is_key=is_key, omit_nulls=omit_nulls
+        )
 
     match value:
         case None | bool() | int() | str():
@@ -87,7 +90,9 @@ def _scalar(value: Any) -> str | int:
             return _moment(value)
         case ClassName():
             return value.name
-    raise UnsupportedType(f"JSON has no form for a {type(value).__name__}", "Verify this cache with the ignite-binary converter.")
+    raise UnsupportedType(
+        f"JSON has no form for a {type(value).__name__}", "Verify this cache with the ignite-binary converter."
+    )
 
 
 def same_json(expected: Any, found: Any) -> bool:
@@ -138,8 +143,12 @@ def _decimal(value: Decimal, decimal_format: str, scale: int | None) -> Any:
         try:
             value = value.quantize(Decimal((0, (1,), -scale)), context=_EXACT)
         except (Inexact, InvalidOperation):
-            raise UnsupportedType(f"a decimal has no exact form at the declared scale {scale}", "Correct the entry.") from None
-    sign, digits, _ = value.as_tuple()  # of any scale, negative ones too, Connect's Decimal has the unscaled value alone
+            raise UnsupportedType(
+                f"a decimal has no exact form at the declared scale {scale}", "Correct the entry."
+            ) from None
+    sign, digits, _ = (
+        value.as_tuple()
+    )  # of any scale, negative ones too, Connect's Decimal has the unscaled value alone
     unscaled = int(Decimal((sign, digits, 0)))  # not by way of str: Python limits the digits of int(str)
     size = (unscaled + (unscaled < 0)).bit_length() // 8 + 1
     return base64.b64encode(unscaled.to_bytes(size, "big", signed=True)).decode()

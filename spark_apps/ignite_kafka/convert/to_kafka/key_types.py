@@ -1,6 +1,7 @@
 """Types of a cache's keys that JSON does not distinguish: a byte, a short and a long 1 are all ``1``, so three entries have one Kafka key.
 
-Types are compared, not keys: that costs some microseconds a batch, and a type that is met once is remembered for the run.
+Types are compared, not keys: that costs some microseconds a batch, and a type that is met once is remembered for the
+run.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ def key_types_of(group: EntryGroup, texts: pa.BinaryArray, decimal_format: str) 
     column = field_of("", group.key.type, group.key_type.mark)
     if pa.types.is_struct(column.type):
         schemas = {struct.unpack_from("<i", key, _SCHEMA_ID)[0]: row for row, key in group.key_samples}
-        return {KeyType(group.key_type.name, _fields(schema_id), _shown(texts, row)) for schema_id, row in schemas.items()}
+        return {
+            KeyType(group.key_type.name, _fields(schema_id), _shown(texts, row)) for schema_id, row in schemas.items()
+        }
     if not is_decimal(column):
         return {KeyType(group.key_type.name, _shapes(column), _shown(texts, 0))}
     return {
@@ -57,7 +60,8 @@ def text_key_types_of(group: EntryGroup, texts: pa.BinaryArray) -> set[KeyType]:
             KeyType(f"{group.key_type.name} of scale {s}", frozenset({f"digits {s}", _EXPONENT}), _shown(texts, row))
             for s, row in scales.items()
         }
-    kind, known = column.type, pa.types
+    kind = column.type
+    known = pa.types
     if known.is_string(kind):
         shapes = _EVERY_TEXT  # a text can be that of any value
     elif known.is_floating(kind):
@@ -143,7 +147,8 @@ def _scales(decimals: pa.Array) -> dict[int, int]:
 
 def _shapes(column: pa.Field) -> frozenset[str]:
     """JSON forms of the values of a column that is neither a struct nor a decimal."""
-    kind, known = column.type, pa.types
+    kind = column.type
+    known = pa.types
     if known.is_boolean(kind):
         return frozenset({"boolean"})
     if known.is_integer(kind) or known.is_temporal(kind):

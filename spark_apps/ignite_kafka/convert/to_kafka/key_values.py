@@ -1,7 +1,7 @@
 """Values of simple types back to Ignite's binary format, for keys of records: the inverse of the forms that converters write.
 
-A value is what a converter's text or column holds: int, float, :class:`~decimal.Decimal` (also for the numbers of a JSON text), str, bytes,
-bool; timestamps, dates and times as integers.
+A value is what a converter's text or column holds: int, float, :class:`~decimal.Decimal` (also for the numbers of a
+JSON text), str, bytes, bool; timestamps, dates and times as integers.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class ValueContext:
 
 def value_form(value: Any, kind: KeyKind, context: ValueContext) -> bytes | None:
     """The value of that kind in Ignite's binary form; None if it has none, or its kind cannot be turned back."""
-    code, detail = kind[0], kind[1:]
+    code = kind[0]
+    detail = kind[1:]
     if not detail:
         return _BY_CODE[code](value) if code in _BY_CODE else None
     match code:
@@ -70,7 +71,8 @@ def value_form(value: Any, kind: KeyKind, context: ValueContext) -> bytes | None
 
 def turns_back(kind: KeyKind) -> bool:
     """Whether a record's key shows values of a simple kind whole."""
-    code, detail = kind[0], kind[1:]
+    code = kind[0]
+    detail = kind[1:]
     if code in (codes.TIMESTAMP, codes.TIME):
         return detail == (0,)
     if code in (codes.ENUM, codes.BINARY_ENUM):
@@ -183,7 +185,11 @@ def _decimal(value: Any, scale: int, declared: int | None) -> bytes | None:
         if not unscaled or len(unscaled) > _MOST_UNSCALED:
             return None
         shift = scale if declared is None else declared
-        value = Decimal(int.from_bytes(unscaled, "big", signed=True)).scaleb(-shift, _EXACT) if abs(shift) < MAX_EMAX else None
+        value = (
+            Decimal(int.from_bytes(unscaled, "big", signed=True)).scaleb(-shift, _EXACT)
+            if abs(shift) < MAX_EMAX
+            else None
+        )
     if type(value) is int:
         value = Decimal(value)
     if not isinstance(value, Decimal) or not value.is_finite():
@@ -200,9 +206,13 @@ def _enum(value: Any, code: int, type_id: int, context: ValueContext) -> bytes |
         binary = context.types.binary_type(type_id)
     except UnknownBinaryType:
         return None
-    prefix = {EnumPolicy.LONG_NAME: f"{simple_name(binary.name)}.", EnumPolicy.FULL_NAME: f"{binary.name}."}.get(context.enums, "")
+    prefix = {EnumPolicy.LONG_NAME: f"{simple_name(binary.name)}.", EnumPolicy.FULL_NAME: f"{binary.name}."}.get(
+        context.enums, ""
+    )
     by_ordinal = context.enums is EnumPolicy.ORDINAL
-    written: dict[Any, int] = {ordinal if by_ordinal else prefix + name: ordinal for ordinal, name in binary.enum_values.items()}
+    written: dict[Any, int] = {
+        ordinal if by_ordinal else prefix + name: ordinal for ordinal, name in binary.enum_values.items()
+    }
     if type(value) is not (int if by_ordinal else str) or value not in written:
         return None
     return struct.pack("<Bii", code, type_id, written[value])

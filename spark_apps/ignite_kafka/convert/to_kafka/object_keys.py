@@ -1,8 +1,8 @@
 """Values of keys back to Ignite's binary format, objects included.
 
-Ignite finds a key by its bytes, so they must equal those of the client that wrote the key. The fields of an object do not contain its kind:
-type, schema (the fields that are written, and their order), and flags. Ignite's hash of a binary object is that of its fields' bytes.
-Layout: `ignite/binary/object_headers.py`.
+Ignite finds a key by its bytes, so they must equal those of the client that wrote the key. The fields of an object do
+not contain its kind: type, schema (the fields that are written, and their order), and flags. Ignite's hash of a binary
+object is that of its fields' bytes. Layout: `ignite/binary/object_headers.py`.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ _MOST_FORMS = 16  # of one object, whose fields have values of several kinds
 def all_turn_back(kinds: Collection[KeyKind]) -> bool:
     """Whether keys of these kinds, and no others, can be turned back.
 
-    Where kinds are missing, a key of another kind may have the same form. That is no harm for simple kinds, as the cache is asked for a key
-    of each of them; so kinds that show less than their whole value to that question are not turned back then.
+    Where kinds are missing, a key of another kind may have the same form. That is no harm for simple kinds, as the
+    cache is asked for a key of each of them; so kinds that show less than their whole value to that question are not
+    turned back then.
     """
     layouts = {kind for kind in kinds if len(kind) == LAYOUT}
     fields = {kind for kind in kinds if len(kind) > LAYOUT}
@@ -50,8 +51,13 @@ class KeyForms:
     :param unscaled: whether decimals are written as unscaled bytes, at the scale that the cache declares.
     """
 
-    def __init__(self, kinds: Collection[KeyKind], cache: CacheInfo, types: TypeSource, enums: EnumPolicy, *, unscaled: bool) -> None:
-        self._cache, self._types, self._enums, self._unscaled = cache, types, enums, unscaled
+    def __init__(
+        self, kinds: Collection[KeyKind], cache: CacheInfo, types: TypeSource, enums: EnumPolicy, *, unscaled: bool
+    ) -> None:
+        self._cache = cache
+        self._types = types
+        self._enums = enums
+        self._unscaled = unscaled
         self._kinds = sorted(kind for kind in kinds if len(kind) <= LAYOUT)
         self._fields: dict[KeyKind, list[KeyKind]] = defaultdict(list)
         for kind in sorted(kinds):
@@ -90,16 +96,23 @@ class KeyForms:
         schema = binary.schemas.get(schema_id, ())
         written = [by_id[field_id] for field_id in schema if field_id in by_id]
         # a converter may leave out fields that are null
-        if not written or len(written) < len(schema) or [one.name for one in written if one.name in fields] != list(fields):
+        if (
+            not written
+            or len(written) < len(schema)
+            or [one.name for one in written if one.name in fields] != list(fields)
+        ):
             return []
         values = [
-            self._field(fields.get(one.name), one, (*kind, index), (*path, one.name.lower()), scales) for index, one in enumerate(written)
+            self._field(fields.get(one.name), one, (*kind, index), (*path, one.name.lower()), scales)
+            for index, one in enumerate(written)
         ]
         if math.prod(map(len, values)) > _MOST_FORMS:
             return []
         return [_object(kind, schema, one) for one in product(*values)]
 
-    def _field(self, value: Any, field: BinaryField, place: KeyKind, path: Path, scales: Mapping[Path, int]) -> list[bytes]:
+    def _field(
+        self, value: Any, field: BinaryField, place: KeyKind, path: Path, scales: Mapping[Path, int]
+    ) -> list[bytes]:
         if value is None:
             return [bytes([codes.NULL])]
         kinds = [(field.type_code,)] if field.type_code in codes.EXACT else self._fields[place]
@@ -110,7 +123,9 @@ def _object(kind: KeyKind, schema: Sequence[int], values: Sequence[bytes]) -> by
     _, type_id, schema_id, flags = kind
     offsets = list(accumulate(map(len, values[:-1]), initial=codes.HEADER))
     width, flag = next(
-        (width, flag) for width, flag in ((1, codes.FLAG_OFFSET_1), (2, codes.FLAG_OFFSET_2), (4, 0)) if offsets[-1] < 1 << 8 * width
+        (width, flag)
+        for width, flag in ((1, codes.FLAG_OFFSET_1), (2, codes.FLAG_OFFSET_2), (4, 0))
+        if offsets[-1] < 1 << 8 * width
     )
     body = b"".join(values)
     footer = b"".join(
@@ -119,7 +134,11 @@ def _object(kind: KeyKind, schema: Sequence[int], values: Sequence[bytes]) -> by
     )
     start = codes.HEADER + len(body)
     return (
-        _HEADER.pack(codes.OBJECT, _VERSION, flags | flag, type_id, _java_hash(body), start + len(footer), schema_id, start) + body + footer
+        _HEADER.pack(
+            codes.OBJECT, _VERSION, flags | flag, type_id, _java_hash(body), start + len(footer), schema_id, start
+        )
+        + body
+        + footer
     )
 
 

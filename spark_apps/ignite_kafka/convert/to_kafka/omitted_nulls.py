@@ -1,8 +1,8 @@
 """Null fields taken out of objects that are JSON texts already: much cheaper than writing each set of fields apart.
 
-A text is written with its nulls first, as ``{"a":null,"b":1}``, and then searched for members of given names that are null. That cannot
-hit the inside of a string: in one each quote follows a backslash, and between a closing quote and the next opening one there are only
-brackets, commas and colons, which no name here has.
+A text is written with its nulls first, as ``{"a":null,"b":1}``, and then searched for members of given names that are
+null. That cannot hit the inside of a string: in one each quote follows a backslash, and between a closing quote and the
+next opening one there are only brackets, commas and colons, which no name here has.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ def null_rows(array: pa.Array) -> npt.NDArray[np.bool_]:
 
 def joined_members(pieces: Collection[pa.BinaryArray]) -> pa.BinaryArray:
     """Objects of pieces that each hold the members of some fields, without braces; a piece may be empty."""
-    comma, nothing = pa.scalar(b",", _BINARY), pa.scalar(b"", _BINARY)
+    comma = pa.scalar(b",", _BINARY)
+    nothing = pa.scalar(b"", _BINARY)
     parts = []
     for piece in pieces:
         there = pc.greater(pc.binary_length(piece), 0)

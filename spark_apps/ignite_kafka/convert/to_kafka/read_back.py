@@ -32,7 +32,11 @@ def proved_kinds(group: EntryGroup, keys: pa.BinaryArray, side: KeyConverter, co
     if not samples:
         return set(group.key_kinds)
     forms = side.key_forms([keys[row].as_py() for row, _ in samples], group.key_kinds, context)
-    return set(group.key_kinds) if all(key in found for (_, key), found in zip(samples, forms, strict=True)) else {OBJECT_KIND}
+    return (
+        set(group.key_kinds)
+        if all(key in found for (_, key), found in zip(samples, forms, strict=True))
+        else {OBJECT_KIND}
+    )
 
 
 class KeyReader:
@@ -41,9 +45,15 @@ class KeyReader:
     :param kinds: kinds of the cache's keys, all of them.
     """
 
-    def __init__(self, converter: Converter, kinds: Collection[KeyKind], cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
-        self._converter, self._cache, self._types, self._topic = converter, cache, types, topic
-        self._kinds, self._complete = frozenset(kinds), all_turn_back(kinds)
+    def __init__(
+        self, converter: Converter, kinds: Collection[KeyKind], cache: CacheInfo, types: TypeSource, topic: str = ""
+    ) -> None:
+        self._converter = converter
+        self._cache = cache
+        self._types = types
+        self._topic = topic
+        self._kinds = frozenset(kinds)
+        self._complete = all_turn_back(kinds)
 
     def read_back(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Each key in Ignite's binary form, not wrapped; None where no key is found, or several are."""

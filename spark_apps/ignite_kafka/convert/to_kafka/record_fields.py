@@ -22,8 +22,10 @@ _KEY = "key."
 class RecordFields:
     """The fields that the settings name.
 
-    :param key: fields of the value, or with ``key.`` before the name of the key, that make the record's key; empty: the entry's key.
-    :param timestamp: field of the value with the record's time: a date, a timestamp, or milliseconds as long; empty: the time of sending.
+    :param key: fields of the value, or with ``key.`` before the name of the key, that make the record's key; empty: the
+        entry's key.
+    :param timestamp: field of the value with the record's time: a date, a timestamp, or milliseconds as long; empty:
+        the time of sending.
     """
 
     key: tuple[str, ...] = ()
@@ -43,12 +45,16 @@ class RecordFields:
         columns = [_of_key(group, name) if name.startswith(_KEY) else _of_value(group, name) for name in self.key]
         for name, (array, _) in zip(self.key, columns, strict=True):
             if null_rows(array).any():
-                raise UnsupportedType(f"field {name}, which is to make the record's key (record_key), is null", _REMEDY, field=name)
+                raise UnsupportedType(
+                    f"field {name}, which is to make the record's key (record_key), is null", _REMEDY, field=name
+                )
         if len(columns) == 1:
             array, field = columns[0]
             return array, TypeRef(group.value_type.code, field.name, None, mark_of(field))
         fields = [field for _, field in columns]
-        return pa.StructArray.from_arrays([array for array, _ in columns], fields=fields), TypeRef(group.value_type.code, "key", None, None)
+        return pa.StructArray.from_arrays([array for array, _ in columns], fields=fields), TypeRef(
+            group.value_type.code, "key", None, None
+        )
 
     def has_objects(self, group: EntryGroup) -> bool:
         """True if the keys of the records of a group hold objects of the entries' values; the errors of :meth:`record_key`."""
@@ -100,7 +106,8 @@ def _field(array: pa.Array, name: str, part: str) -> tuple[pa.Array, pa.Field]:
 
 
 def _milliseconds(array: pa.Array, field: pa.Field) -> pa.Array | None:
-    kind, known = array.type, pa.types
+    kind = array.type
+    known = pa.types
     if known.is_timestamp(kind):
         return pc.floor_temporal(array, unit="millisecond").cast(pa.timestamp("ms", kind.tz)).cast(pa.int64())
     if known.is_date32(kind):

@@ -1,7 +1,7 @@
 """Values of a Connect schema as JSON, columns at a time: the payload of Kafka's JsonConverter.
 
-Beyond :mod:`.json_columns` the schema decides: the form of a map follows the schema of its keys, a decimal has its schema's scale, and a
-null is the field's default or an error where the field is required.
+Beyond :mod:`.json_columns` the schema decides: the form of a map follows the schema of its keys, a decimal has its
+schema's scale, and a null is the field's default or an error where the field is required.
 
 Source: org.apache.kafka.connect.json.JsonConverter.convertToJson (4.3.1).
 """
@@ -29,7 +29,8 @@ def payload(column: ConnectColumn, form: JsonFormat, *, defaults: bool = True) -
     """JSON of each value of a column with a schema; null is the four bytes ``null``.
 
     :param defaults: a null is written as the default of its field, where there is one (``replace.null.with.default``).
-    :raises UnsupportedType: a null in a required field without a default, or a decimal that its schema's scale does not hold.
+    :raises UnsupportedType: a null in a required field without a default, or a decimal that its schema's scale does not
+        hold.
     """
     schema = column.schema
     assert schema is not None
@@ -51,7 +52,9 @@ class _Filling:
     def __init__(self, defaults: bool) -> None:
         self._defaults = defaults
 
-    def value(self, array: pa.Array, schema: ConnectSchema, path: str, parent: pa.Array | None = None) -> tuple[pa.Array, pa.Field]:
+    def value(
+        self, array: pa.Array, schema: ConnectSchema, path: str, parent: pa.Array | None = None
+    ) -> tuple[pa.Array, pa.Field]:
         """The values under `path`.
 
         :param parent: the struct array that holds them: a value of a null struct is none.
@@ -69,7 +72,9 @@ class _Filling:
         if schema.name != DECIMAL:
             return array, pa.field(name, array.type)
         if scale is None:
-            raise UnsupportedType(f"the Decimal of {_named(path)} has no parameter scale", "Set the scale in the schema.", field=path)
+            raise UnsupportedType(
+                f"the Decimal of {_named(path)} has no parameter scale", "Set the scale in the schema.", field=path
+            )
         return array, with_scales(field_of(name, array.type, "decimal"), {(): scale})
 
     def _without_null(self, array: pa.Array, schema: ConnectSchema, path: str, parent: pa.Array | None) -> pa.Array:
@@ -89,10 +94,13 @@ class _Filling:
         rows = np.where(missing, len(array), np.arange(len(array)))
         return pa.concat_arrays([array, default]).take(pa.array(rows))
 
-    def _struct(self, array: pa.StructArray, fields: Sequence[ConnectField], path: str, name: str) -> tuple[pa.Array, pa.Field]:
+    def _struct(
+        self, array: pa.StructArray, fields: Sequence[ConnectField], path: str, name: str
+    ) -> tuple[pa.Array, pa.Field]:
         if not fields:
             return array, pa.field(name, array.type)
-        columns, kinds = [], []
+        columns = []
+        kinds = []
         for number, one in enumerate(fields):
             inner, kind = self.value(array.field(number), one.schema, f"{path}.{one.name}" if path else one.name, array)
             columns.append(inner)

@@ -53,7 +53,9 @@ class SelectedFields:
 
     def of_cache(self, cache: CacheInfo) -> CacheInfo:
         """The cache with only the selected value fields in query entities, under their new names, because scales are found by name."""
-        return replace(cache, query_entities=tuple(replace(one, fields=self._declared(one)) for one in cache.query_entities))
+        return replace(
+            cache, query_entities=tuple(replace(one, fields=self._declared(one)) for one in cache.query_entities)
+        )
 
     def _declared(self, entity: QueryEntity) -> tuple[QueryField, ...]:
         """Columns of an entity: key columns, and those of the selected fields and their nested fields."""

@@ -1,7 +1,7 @@
 """Objects that leave out their null fields, as columns of all their fields: one for many schemas.
 
-Under LAZY each set of null fields is a schema. Twenty fields with 2 % nulls have some 300 sets in a batch; a column for each of them would
-cost a millisecond, whatever few rows it has.
+Under LAZY each set of null fields is a schema. Twenty fields with 2 % nulls have some 300 sets in a batch; a column for
+each of them would cost a millisecond, whatever few rows it has.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ _MOST_FAMILIES = 32
 """Schemas that differ in more than the fields that they have are columns of their own beyond that number."""
 
 
-def sparse_parts(array: pa.Array, one: pa.Field, rules: SchemaRules, zone: str = "UTC") -> list[SparsePart | ConnectPart]:
+def sparse_parts(
+    array: pa.Array, one: pa.Field, rules: SchemaRules, zone: str = "UTC"
+) -> list[SparsePart | ConnectPart]:
     """Columns of Connect data; the arguments and errors of :func:`.connect_columns.connect_parts`, under LAZY."""
     found = row_schemas(array, one, rules)
     counts = np.bincount(found.ids)
@@ -33,9 +35,13 @@ def sparse_parts(array: pa.Array, one: pa.Field, rules: SchemaRules, zone: str =
         place[members] = np.arange(len(members))
         rows = np.flatnonzero(place[found.ids] >= 0)
         own = tuple(schemas[number] for number in members)
-        whole = own[0] if len(members) == 1 else ConnectSchema(ConnectType.STRUCT, name=own[0].name, fields=tuple(fields))
+        whole = (
+            own[0] if len(members) == 1 else ConnectSchema(ConnectType.STRUCT, name=own[0].name, fields=tuple(fields))
+        )
         part = part_of(array, one, rows, whole, zone)
-        parts.append(part if len(members) == 1 else SparsePart(rows, SparseColumn(part.column, own, place[found.ids][rows])))
+        parts.append(
+            part if len(members) == 1 else SparsePart(rows, SparseColumn(part.column, own, place[found.ids][rows]))
+        )
     return parts
 
 

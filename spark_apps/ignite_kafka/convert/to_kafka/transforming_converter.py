@@ -71,15 +71,18 @@ class _Made:
 class TransformingConverter:
     """The converter of a cache that has transforms.
 
-    A side that no transform reads or changes has the bytes of the converter without transforms, and its keys can be turned back; unless
-    records have topics of their own, under which the converters write them.
+    A side that no transform reads or changes has the bytes of the converter without transforms, and its keys can be
+    turned back; unless records have topics of their own, under which the converters write them.
 
     :param plain: the converter without transforms, of whose sides none is ignite-binary.
     :param key: writes the keys that transforms change; `value` likewise.
     """
 
     def __init__(self, plain: EntryConverter, key: ConnectSide, value: ConnectSide, chain: Chain) -> None:
-        self._plain, self._key, self._value, self._chain = plain, key, value, chain
+        self._plain = plain
+        self._key = key
+        self._value = value
+        self._chain = chain
         self._routes_each = routes_each(chain.settings)
         self._touched = {side: self._routes_each or touches(chain.settings, side) for side in ("key", "value")}
 
@@ -109,14 +112,17 @@ class TransformingConverter:
     def _untouched(self) -> tuple[str, ...]:
         return tuple(side for side, touched in self._touched.items() if not touched)
 
-    def convert(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = False) -> Records:
+    def convert(
+        self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = False
+    ) -> Records:
         """Records of the entries, in their order, without those that transforms drop; `refused` has those for which one throws.
 
         :raises DecodeError: bytes that do not decode.
         :raises UnsupportedType: a value that Kafka Connect or its converter has no form for.
         :raises SettingsError: a transform gives a record another topic than the plan has.
         """
-        context, made = self._plain.context(cache, types, topic), _Made()
+        context = self._plain.context(cache, types, topic)
+        made = _Made()
         for decoded in self._plain.decoded(pages, cache, types):
             with naming_cache(cache):
                 self._convert(decoded, context, made)
@@ -139,13 +145,20 @@ class TransformingConverter:
 
     def _convert(self, decoded: DecodedGroup, context: SideContext, made: _Made) -> None:
         """Convert the entries of one key type and one value type."""
-        group, count = decoded.group, len(decoded.group.rows)
+        group = decoded.group
+        count = len(decoded.group.rows)
         plain_key, plain_value = self._plain_bytes(decoded, context, made)
-        keys = _placeholders(count) if plain_key is not None else self._key.columns(decoded.key, decoded.key_type, context)
+        keys = (
+            _placeholders(count) if plain_key is not None else self._key.columns(decoded.key, decoded.key_type, context)
+        )
         removed = pa.types.is_null(group.value.type)
         nothing = removed or plain_value is not None
         of_values = self._plain.of_values(context)
-        values = _placeholders(count, there=not removed) if nothing else self._value.columns(group.value, group.value_type, of_values)
+        values = (
+            _placeholders(count, there=not removed)
+            if nothing
+            else self._value.columns(group.value, group.value_type, of_values)
+        )
         times = np.where(decoded.times_ms > 0, decoded.times_ms, NO_TIME)
         for rows, key_column, value_column in _shared(keys, values, count):
             topics = pa.repeat(pa.scalar(self._chain.topic_of(context.cache.name)), len(rows))
@@ -160,9 +173,13 @@ class TransformingConverter:
                 elif len(one):
                     self._add(one, group.rows, plain_key, plain_value, context.topic, made)
 
-    def _plain_bytes(self, decoded: DecodedGroup, context: SideContext, made: _Made) -> tuple[pa.Array | None, pa.Array | None]:
+    def _plain_bytes(
+        self, decoded: DecodedGroup, context: SideContext, made: _Made
+    ) -> tuple[pa.Array | None, pa.Array | None]:
         """Bytes of the sides that no transform touches, for each entry of a group; None for the others."""
-        keys, values, group = None, None, decoded.group
+        keys = None
+        values = None
+        group = decoded.group
         if not self._touched["key"]:
             keys, kinds, key_types = self._plain.keys(decoded, context)
             made.kinds |= kinds
@@ -174,7 +191,13 @@ class TransformingConverter:
         return keys, values
 
     def _add(
-        self, batch: ConnectBatch, of_group: RowIndex, keys: pa.Array | None, values: pa.Array | None, topic: str, made: _Made
+        self,
+        batch: ConnectBatch,
+        of_group: RowIndex,
+        keys: pa.Array | None,
+        values: pa.Array | None,
+        topic: str,
+        made: _Made,
     ) -> None:
         """Add the records of a transformed batch."""
         if topic:
@@ -192,7 +215,9 @@ class TransformingConverter:
         other = batch.topics.filter(pc.not_equal(batch.topics, topic))
         if len(other):
             what = f"a transform gives a record topic {other[0].as_py()!r}, and all records of a cache go to one topic, {topic!r}"
-            raise SettingsError(what, "Route at the sink, or name topics by RegexRouter, topic_names or overrides", setting="transforms")
+            raise SettingsError(
+                what, "Route at the sink, or name topics by RegexRouter, topic_names or overrides", setting="transforms"
+            )
 
     def _error(self, bad: BadRow) -> IgniteKafkaError:
         return failed(bad, self._chain.class_of(bad.transform), _REMEDY)
@@ -220,8 +245,12 @@ def _written(serializer: Serializer, column: ConnectColumn, topic: str) -> pa.Bi
         return pa.nulls(len(column.data), pa.binary())
     texts = column.data.to_pylist()
     if serializer.name == STRING and any(text is not None and text[:1] in (b"{", b"[") for text in texts):
-        raise UnsupportedType("header converter string has no form for an object or a list", "Use header_converter simple or json.")
-    return pa.array([json.loads(text).encode() if text is not None and text[:1] == b'"' else text for text in texts], pa.binary())
+        raise UnsupportedType(
+            "header converter string has no form for an object or a list", "Use header_converter simple or json."
+        )
+    return pa.array(
+        [json.loads(text).encode() if text is not None and text[:1] == b'"' else text for text in texts], pa.binary()
+    )
 
 
 def _placeholders(count: int, *, there: bool = False) -> list[ConnectPart]:
@@ -230,7 +259,9 @@ def _placeholders(count: int, *, there: bool = False) -> list[ConnectPart]:
     return [ConnectPart(np.arange(count), ConnectColumn(data, None))]
 
 
-def _shared(keys: Sequence[ConnectPart], values: Sequence[ConnectPart], count: int) -> list[tuple[RowIndex, ConnectColumn, ConnectColumn]]:
+def _shared(
+    keys: Sequence[ConnectPart], values: Sequence[ConnectPart], count: int
+) -> list[tuple[RowIndex, ConnectColumn, ConnectColumn]]:
     """Rows that share a schema of keys and one of values, with their columns."""
     if len(keys) == len(values) == 1:
         return [(np.arange(count), keys[0].column, values[0].column)]

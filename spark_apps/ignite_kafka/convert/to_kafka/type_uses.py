@@ -29,7 +29,8 @@ def uses_of(side: str, values: pa.Array, kind: TypeRef, containers: Containers) 
 
 
 def _within(side: str, path: str, column: pa.Field, values: pa.Array, containers: Containers) -> Iterator[TypeUse]:
-    kind, known = column.type, pa.types
+    kind = column.type
+    known = pa.types
     if known.is_union(kind):  # values of several kinds: the path has several classes
         for number in range(kind.num_fields):
             yield from _within(side, path, kind.field(number), values.field(number), containers)
@@ -47,7 +48,9 @@ def _within(side: str, path: str, column: pa.Field, values: pa.Array, containers
     if known.is_struct(kind):
         for number, one in enumerate(kind):
             if one.name:  # the last child may be the order of the fields
-                yield from _within(side, f"{path}.{one.name}" if path else one.name, one, values.field(number), containers)
+                yield from _within(
+                    side, f"{path}.{one.name}" if path else one.name, one, values.field(number), containers
+                )
     elif known.is_list(kind):
         yield from _within(side, f"{path}[]", kind.value_field, values.flatten(), containers)
     elif known.is_map(kind):

@@ -1,6 +1,7 @@
 """Batches of records between converter and cache, on which transforms work, and what a transform makes of one.
 
-A batch is the counterpart of Kafka Connect's ``ConnectRecord`` for many records that have the same schemas and the same names of headers.
+A batch is the counterpart of Kafka Connect's ``ConnectRecord`` for many records that have the same schemas and the same
+names of headers.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ NO_TIME = -1
 class Header:
     """A header that each of N records has, with its N values.
 
-    :param unread: the converter cannot read the values: the column has the reason of each, and only a step that reads them fails.
+    :param unread: the converter cannot read the values: the column has the reason of each, and only a step that reads
+        them fails.
     """
 
     name: str
@@ -41,9 +43,9 @@ class Position:
 class ConnectBatch:
     """N records with one schema of keys, one of values, and the same headers by name, order and schema.
 
-    Values without a schema are JSON texts (``pa.binary()``), as in :class:`~..connect.columns.ConnectColumn`, or, between the transforms of
-    a chain, the texts of the members of objects (:mod:`.json_objects`); an Arrow null is Java's null.
-    A column of nulls alone may be of any type: its schema is None for Kafka Connect's null schema.
+    Values without a schema are JSON texts (``pa.binary()``), as in :class:`~..connect.columns.ConnectColumn`, or,
+    between the transforms of a chain, the texts of the members of objects (:mod:`.json_objects`); an Arrow null is
+    Java's null. A column of nulls alone may be of any type: its schema is None for Kafka Connect's null schema.
 
     :param rows: N rows (int64, rising) of the first batch, by which the results of a chain are put in order again.
     :param topics: N names (``pa.string()``).

@@ -63,7 +63,8 @@ class Cast:
         if column.schema.type is not ConnectType.STRUCT:
             raise Thrown("Cannot list fields on non-struct type")
         schema = column.schema
-        fields, columns = [], []
+        fields = []
+        columns = []
         for number, one in enumerate(schema.fields):
             values = field_values(column, number, use_default=self.use_default)
             made = ConnectColumn(values, one.schema)
@@ -80,7 +81,10 @@ class Cast:
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         objects = None if self.whole else objects_of(column)
         if objects is not None:
-            made = {name: _cast_tokens(objects.tokens(name), self.fields[name], failures) for name in in_hash_order(self.fields)}
+            made = {
+                name: _cast_tokens(objects.tokens(name), self.fields[name], failures)
+                for name in in_hash_order(self.fields)
+            }
             return objects.with_members({**objects.members, **made}).column()
         values = parsed(column)
         if self.whole:
@@ -94,7 +98,9 @@ class Cast:
         return written(maps)
 
 
-def _cast(data: pa.Array, schema: ConnectSchema, target: ConnectType, shell: ConnectSchema, failures: Failures) -> ConnectColumn:
+def _cast(
+    data: pa.Array, schema: ConnectSchema, target: ConnectType, shell: ConnectSchema, failures: Failures
+) -> ConnectColumn:
     """Values cast to another type, with a schema that is optional and has a default as the first."""
     default = None
     if schema.default is not None:
@@ -123,7 +129,9 @@ def _cast_tokens(tokens: pa.BinaryArray, target: ConnectType, failures: Failures
             return with_nulls(tokens_of(cast_column(read(found), ConnectSchema(source), target, refused)))
         if kind is not Kind.NULL:
             names = ", ".join(one.name for one in (*TARGETS, ConnectType.BYTES))
-            reason = f"Cast transformation does not support casting from {_CONTAINERS[kind]}; supported types are [{names}]"
+            reason = (
+                f"Cast transformation does not support casting from {_CONTAINERS[kind]}; supported types are [{names}]"
+            )
             refused.add_all(Thrown(reason))
         return pa.repeat(NULL, len(found))
 
@@ -141,7 +149,9 @@ def cast(given: Owner, side: Side) -> Cast:
         parts = [part.strip() for part in item.rstrip(":").split(":")]
         target = _NAMES.get(parts[-1].upper())
         if len(parts) > 2 or target is None:
-            raise given.refused("spec", f"{item!r} is neither field:type nor a type", f"Types: {', '.join(_NAMES).lower()}.")
+            raise given.refused(
+                "spec", f"{item!r} is neither field:type nor a type", f"Types: {', '.join(_NAMES).lower()}."
+            )
         if len(parts) == 1:
             whole = target
         else:

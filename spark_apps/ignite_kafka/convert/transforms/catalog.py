@@ -53,17 +53,25 @@ def _sided(name: str, properties: Properties, make: Callable[[Owner, Side, bool]
 _TRANSFORMS: Mapping[str, _Entry] = {
     **_sided("Cast", cast.PROPERTIES, lambda given, side, _: cast.cast(given, side)),
     **_sided("ExtractField", extract_field.PROPERTIES, lambda given, side, _: extract_field.extract_field(given, side)),
-    **_sided("InsertField", insert_field.PROPERTIES, lambda given, side, sink: insert_field.insert_field(given, side, sink=sink)),
+    **_sided(
+        "InsertField",
+        insert_field.PROPERTIES,
+        lambda given, side, sink: insert_field.insert_field(given, side, sink=sink),
+    ),
     **_sided("ReplaceField", replace_field.PROPERTIES, lambda given, side, _: replace_field.replace_field(given, side)),
     **_sided("Flatten", flatten.PROPERTIES, lambda given, side, _: flatten.flatten(given, side)),
     **_sided("HeaderFrom", headers.HEADER_FROM, lambda given, side, _: headers.header_from(given, side)),
     **_sided("HoistField", hoist_field.PROPERTIES, lambda given, side, _: hoist_field.hoist_field(given, side)),
     **_sided("MaskField", mask_field.PROPERTIES, lambda given, side, _: mask_field.mask_field(given, side)),
     **_sided(
-        "SetSchemaMetadata", set_schema_metadata.PROPERTIES, lambda given, side, _: set_schema_metadata.set_schema_metadata(given, side)
+        "SetSchemaMetadata",
+        set_schema_metadata.PROPERTIES,
+        lambda given, side, _: set_schema_metadata.set_schema_metadata(given, side),
     ),
     **_sided(
-        "TimestampConverter", timestamp_converter.PROPERTIES, lambda given, side, _: timestamp_converter.timestamp_converter(given, side)
+        "TimestampConverter",
+        timestamp_converter.PROPERTIES,
+        lambda given, side, _: timestamp_converter.timestamp_converter(given, side),
     ),
     "DropHeaders": _Entry(headers.DROP_HEADERS, lambda given, _: headers.drop_headers(given)),
     "InsertHeader": _Entry(headers.INSERT_HEADER, lambda given, _: headers.insert_header(given)),
@@ -108,6 +116,8 @@ def _found(kind: str, class_name: str, package: str, known: Mapping[str, _T]) ->
     found = known.get(class_name.removeprefix(package))
     if found is None:
         foreign = "" if class_name.startswith(_PACKAGE) else way_out(class_name)
-        remedy = foreign or f"{did_you_mean(class_name.rpartition('.')[2], known)} There are: {', '.join(sorted(known))}."
+        remedy = (
+            foreign or f"{did_you_mean(class_name.rpartition('.')[2], known)} There are: {', '.join(sorted(known))}."
+        )
         raise SettingsError(f"There is no {kind} {class_name}", remedy.strip(), setting="type")
     return found

@@ -39,7 +39,11 @@ def apply_chain(batch: ConnectBatch, steps: Sequence[Step]) -> Transformed:
     for step in steps:
         made = [_applied(one, step) for one in batches]
         batches = tuple(one for transformed in made for one in transformed.batches if len(one))
-        bad += [replace(one, transform=step.alias, reason=without_hidden(one.reason)) for transformed in made for one in transformed.bad]
+        bad += [
+            replace(one, transform=step.alias, reason=without_hidden(one.reason))
+            for transformed in made
+            for one in transformed.bad
+        ]
     return Transformed(tuple(map(joined_sides, batches)), tuple(sorted(bad, key=lambda one: one.row)))
 
 
@@ -64,4 +68,6 @@ def _of_topics(batch: ConnectBatch, step: Step, error: Thrown) -> Transformed:
     if len(parts) == 1:
         return Transformed((), tuple(BadRow(row, error.exception, error.reason) for row in batch.rows.tolist()))
     made = [_applied(part, step) for _, part in parts]
-    return Transformed(tuple(one for part in made for one in part.batches), tuple(one for part in made for one in part.bad))
+    return Transformed(
+        tuple(one for part in made for one in part.batches), tuple(one for part in made for one in part.bad)
+    )

@@ -18,7 +18,8 @@ from .sides import Side, changed, side_change
 from .structs import field_values, refuse_others
 from .thrown import ILLEGAL_ARGUMENT, Failures, Thrown
 
-_PURPOSE, _NESTED = "field extraction", "nested field access"
+_PURPOSE = "field extraction"
+_NESTED = "nested field access"
 _NO_FIELDS = "Cannot look up fields on non-struct type"
 _SYNTAX = "field.syntax.version"
 
@@ -29,7 +30,11 @@ def _version(value: object) -> str:
     return value.upper()
 
 
-PROPERTIES: Properties = {"field": Property(), _SYNTAX: Property(SettingType("string", "V1 or V2", _version), "V1"), **REPLACE_NULL}
+PROPERTIES: Properties = {
+    "field": Property(),
+    _SYNTAX: Property(SettingType("string", "V1 or V2", _version), "V1"),
+    **REPLACE_NULL,
+}
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,9 @@ class ExtractField:
                 if value is None:
                     return None
                 if not isinstance(value, dict):
-                    raise Thrown(f"Only Map objects supported in absence of schema for [{purpose}], found: {class_of(value)}")
+                    raise Thrown(
+                        f"Only Map objects supported in absence of schema for [{purpose}], found: {class_of(value)}"
+                    )
                 value = value.get(step)
             return value
 

@@ -25,7 +25,9 @@ def path_of(text: str) -> tuple[str, ...]:
 
 def _quoted(text: str, opened: int) -> tuple[str, int]:
     """The name behind a backtick, and the position behind its end and the dot."""
-    name, start, at = "", opened + 1, opened + 1
+    name = ""
+    start = opened + 1
+    at = opened + 1
     while True:
         at = text.find("`", at)
         escaped = at > 0 and text[at - 1] == "\\"
@@ -36,5 +38,6 @@ def _quoted(text: str, opened: int) -> tuple[str, int]:
         if text[at + 1] == "." and not escaped:
             return name + text[start:at], at + 2
         if text[at + 1] == ".":
-            name, start = f"{name}{text[start : at - 1]}`", at + 1
+            name = f"{name}{text[start : at - 1]}`"
+            start = at + 1
         at += 1

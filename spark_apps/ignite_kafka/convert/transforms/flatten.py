@@ -38,7 +38,9 @@ class Flatten:
 
     def apply(self, batch: ConnectBatch) -> Transformed:
         """Nulls pass."""
-        return changed_where(batch, present(self.side.of(batch)), side_change(self.side, self._with_schema, self._without_schema))
+        return changed_where(
+            batch, present(self.side.of(batch)), side_change(self.side, self._with_schema, self._without_schema)
+        )
 
     def _name(self, prefix: str, name: str) -> str:
         return f"{prefix}{self.delimiter}{name}" if prefix else name
@@ -55,12 +57,16 @@ class Flatten:
             values = column
             for number in leaf.path:
                 assert values.schema is not None
-                values = ConnectColumn(field_values(values, number, use_default=True), values.schema.fields[number].schema)
+                values = ConnectColumn(
+                    field_values(values, number, use_default=True), values.schema.fields[number].schema
+                )
             put(leaf.field.name, leaf.field.schema, values.data, failures)
             columns.append(values.data)
         return struct_column([leaf.field for leaf in leaves], columns, basics(schema), len(column.data))
 
-    def _leaves(self, schema: ConnectSchema, prefix: str, optional: bool, default: Any, path: tuple[int, ...]) -> Iterator[_Leaf]:
+    def _leaves(
+        self, schema: ConnectSchema, prefix: str, optional: bool, default: Any, path: tuple[int, ...]
+    ) -> Iterator[_Leaf]:
         """Leaves in order.
 
         :param optional: whether a struct on the way may be null.
@@ -85,7 +91,9 @@ class Flatten:
 
         def change(_: int, value: Any) -> dict[str, Any]:
             items = list(self._items(require_map(value, _PURPOSE), ""))
-            if len({name for name, _ in items}) < len(items):  # two have one name: the last in the order of Java's maps counts
+            if len({name for name, _ in items}) < len(
+                items
+            ):  # two have one name: the last in the order of Java's maps counts
                 items = list(self._items(_in_hash_order(value), ""))
             return dict(items)
 

@@ -103,12 +103,15 @@ class HeaderFrom:
             if name not in numbers:
                 what = '"org.apache.kafka.connect.data.Schema.field(String)" is null'
                 raise Thrown(
-                    f'Cannot invoke "org.apache.kafka.connect.data.Field.schema()" because the return value of {what}', NULL_POINTER
+                    f'Cannot invoke "org.apache.kafka.connect.data.Field.schema()" because the return value of {what}',
+                    NULL_POINTER,
                 )
             added.append(ConnectColumn(values[numbers[name]], schema.fields[numbers[name]].schema))
         return made, added
 
-    def _moved(self, schema: ConnectSchema, values: list[pa.Array], moved: set[str], count: int, failures: Failures) -> ConnectColumn:
+    def _moved(
+        self, schema: ConnectSchema, values: list[pa.Array], moved: set[str], count: int, failures: Failures
+    ) -> ConnectColumn:
         kept: list[ConnectField] = []
         columns = []
         for one, data in zip(schema.fields, values, strict=True):
@@ -133,7 +136,9 @@ class HeaderFrom:
         if not self.moves:
             return column
         moved = {field for field, _ in self.pairs}
-        return written([None if one is None else {name: item for name, item in one.items() if name not in moved} for one in maps])
+        return written(
+            [None if one is None else {name: item for name, item in one.items() if name not in moved} for one in maps]
+        )
 
 
 def insert_header(given: Owner) -> InsertHeader:
@@ -148,7 +153,9 @@ def insert_header(given: Owner) -> InsertHeader:
     if found.schema is None:
         return InsertHeader(given["header"], None, pa.scalar(None, pa.binary()))
     if not _is_whole(found.schema):
-        raise given.refused("value.literal", "it is an array or map whose items have no common type", "Give items of one type.")
+        raise given.refused(
+            "value.literal", "it is an array or map whose items have no common type", "Give items of one type."
+        )
     return InsertHeader(given["header"], found.schema, _scalar(found.value, found.schema))
 
 

@@ -21,9 +21,12 @@ from .thrown import Failures, Thrown
 
 _PURPOSE = "field insertion"
 _SOURCE_RECORD = "org.apache.kafka.connect.source.SourceRecord"
-TOPIC, PARTITION, OFFSET, TIMESTAMP, STATIC, STATIC_VALUE = (
-    "topic.field", "partition.field", "offset.field", "timestamp.field", "static.field", "static.value",
-)  # fmt: skip
+TOPIC = "topic.field"  # fmt: skip
+PARTITION = "partition.field"
+OFFSET = "offset.field"
+TIMESTAMP = "timestamp.field"
+STATIC = "static.field"
+STATIC_VALUE = "static.value"
 _PLACES = (TOPIC, PARTITION, OFFSET, TIMESTAMP, STATIC)
 PROPERTIES: Properties = {name: Property(default=None) for name in (*_PLACES, STATIC_VALUE)} | {**REPLACE_NULL}
 _SCHEMAS = {
@@ -64,7 +67,11 @@ class InsertField:
 
     def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
         column = self.side.of(batch)
-        made = self._without_schema(column, batch, failures) if column.schema is None else self._with_schema(column, batch, failures)
+        made = (
+            self._without_schema(column, batch, failures)
+            if column.schema is None
+            else self._with_schema(column, batch, failures)
+        )
         return self.side.replaced(batch, made)
 
     def _with_schema(self, column: ConnectColumn, batch: ConnectBatch, failures: Failures) -> ConnectColumn:
@@ -88,7 +95,9 @@ class InsertField:
             return pa.array(batch.times_ms, mask=batch.times_ms == NO_TIME).cast(pa.timestamp("ms", "UTC"))
         if one.what == PARTITION:
             return (
-                constant(None, one.field.schema, len(batch)) if batch.position is None else pa.array(batch.position.partitions, pa.int32())
+                constant(None, one.field.schema, len(batch))
+                if batch.position is None
+                else pa.array(batch.position.partitions, pa.int32())
             )
         return pa.array(self._offsets(batch), pa.int64())
 
@@ -103,7 +112,9 @@ class InsertField:
             members = dict(objects.members)
             for one in self.insertions:
                 item = self._tokens(one, batch)
-                members[one.name] = pc.coalesce(item, objects.with_members(members).tokens(one.name)) if item.null_count else item
+                members[one.name] = (
+                    pc.coalesce(item, objects.with_members(members).tokens(one.name)) if item.null_count else item
+                )
             return objects.with_members(members).column()
 
         def change(row: int, value: Any) -> dict[str, Any]:
@@ -138,7 +149,8 @@ class InsertField:
 def insert_field(given: Owner, side: Side, *, sink: bool) -> InsertField:
     """The transform with its properties.
 
-    :raises SettingsError: nothing is inserted, a text without its field or a field without its text, or an offset at a source.
+    :raises SettingsError: nothing is inserted, a text without its field or a field without its text, or an offset at a
+        source.
     """
     insertions = tuple(_insertion(what, given[what]) for what in _PLACES if given[what] is not None)
     if not insertions:

@@ -1,8 +1,8 @@
 """JSON objects of many records as one text column for each member: the representation between schemaless transforms of a chain.
 
-A column without a schema usually holds whole texts. Between two transforms it may be a struct of the members' texts instead, each text with
-the member's name, so that a chain splits and joins texts only once. A missing member is null in its column; a member whose value is null
-has the text ``null``.
+A column without a schema usually holds whole texts. Between two transforms it may be a struct of the members' texts
+instead, each text with the member's name, so that a chain splits and joins texts only once. A missing member is null in
+its column; a member whose value is null has the text ``null``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class JsonObjects:
     """N JSON objects as columns of their members.
 
     :param count: N.
-    :param members: by name, in order, the texts of a member's values (null if the object lacks it), or the member as :class:`Pairs`.
+    :param members: by name, in order, the texts of a member's values (null if the object lacks it), or the member as
+        :class:`Pairs`.
     :param missing: N flags of objects that are Java's null; None if no object is.
     """
 
@@ -50,7 +51,9 @@ class JsonObjects:
         """The objects as a column in the representation of this module."""
         if not self.members:
             empty = pa.repeat(pa.scalar(b"{}", _BINARY), self.count)
-            return ConnectColumn(empty if self.missing is None else pc.if_else(self.missing, pa.scalar(None, _BINARY), empty), None)
+            return ConnectColumn(
+                empty if self.missing is None else pc.if_else(self.missing, pa.scalar(None, _BINARY), empty), None
+            )
         pairs = [one.texts if isinstance(one, Pairs) else _with_name(name, one) for name, one in self.members.items()]
         return ConnectColumn(pa.StructArray.from_arrays(pairs, list(self.members), mask=self.missing), None)
 

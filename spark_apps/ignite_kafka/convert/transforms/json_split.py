@@ -1,8 +1,8 @@
 """Splits the flat JSON objects of many records into their members' texts at once.
 
-The texts are valid JSON. So a quote before a colon is one of three: the end of a name; the beginning of a text that begins with a colon,
-after one of ``{ , :``; or a quote within a text, after a backslash. Other objects, such as nested ones, are left to the reader of single
-texts.
+The texts are valid JSON. So a quote before a colon is one of three: the end of a name; the beginning of a text that
+begins with a colon, after one of ``{ , :``; or a quote within a text, after a backslash. Other objects, such as nested
+ones, are left to the reader of single texts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class Split:
     """The members of N texts, as far as they are flat objects.
 
     :param fit: N flags: whether the text is a flat object that could be split.
-    :param members: by name, in the order of the texts: ``"name":value`` for each text that fits; null if the member is missing.
+    :param members: by name, in the order of the texts: ``"name":value`` for each text that fits; null if the member is
+        missing.
     """
 
     fit: Mask
@@ -50,8 +51,9 @@ class Split:
 def split(texts: pa.BinaryArray) -> Split:
     """Split JSON texts, each of them valid or null.
 
-    These do not fit: nulls; values other than objects; objects with a nested list or object, with an escaped or repeated name, or with the
-    number -0, which Kafka Connect changes to 0; and a few objects with colons next to quotes in their texts.
+    These do not fit: nulls; values other than objects; objects with a nested list or object, with an escaped or
+    repeated name, or with the number -0, which Kafka Connect changes to 0; and a few objects with colons next to quotes
+    in their texts.
     """
     fit = np.zeros(len(texts), bool)
     if not _is_utf8(texts):
@@ -121,11 +123,14 @@ class _Objects:
     """
 
     def __init__(self, block: Bytes, offsets: Places) -> None:
-        self._block, self._offsets, self._count = block, offsets, offsets.size - 1
+        self._block = block
+        self._offsets = offsets
+        self._count = offsets.size - 1
 
     def members(self) -> tuple[Mask, dict[str, pa.BinaryArray]]:
         """N flags: whether the text seems to fit; and the members if all texts fit."""
-        block, right = self._block, self._are_flat()
+        block = self._block
+        right = self._are_flat()
         if not right.all():
             return right, {}
         ends = np.flatnonzero((block[:-1] == _QUOTE) & (block[1:] == _COLON))
@@ -145,7 +150,8 @@ class _Objects:
 
     def _are_flat(self) -> Mask:
         """N flags: whether the text is an object without another opening bracket outside of quotes."""
-        block, starts = self._block, self._offsets[:-1]
+        block = self._block
+        starts = self._offsets[:-1]
         right: Mask = block[starts] == _OPEN
         brackets = block | _LOWER == _OPEN
         if right.all() and np.count_nonzero(brackets) > self._count:
@@ -155,7 +161,8 @@ class _Objects:
 
     def _unclear(self, ends: Places) -> Mask:
         """Mask of ends that may not end a name, or whose value is -0."""
-        block, last = self._block, self._block.size - 1
+        block = self._block
+        last = self._block.size - 1
         unclear: Mask = _BEFORE_TEXT[block[ends - 1]]
         negative = np.flatnonzero(block[ends + 2] == _MINUS)
         if negative.size:
@@ -179,13 +186,17 @@ class _Objects:
         if not self._are(ends, [(b',"' if number else b'{"') + name for number, name in enumerate(names)]):
             return None
         behind = np.concatenate([begins[:, 1:], self._offsets[1:, None] - 1], axis=1)
-        starts, stops = (np.ascontiguousarray(places.astype(np.int32).T) for places in (begins + 1, behind))  # a row for each name
+        starts, stops = (
+            np.ascontiguousarray(places.astype(np.int32).T) for places in (begins + 1, behind)
+        )  # a row for each name
         return {name.decode(): pieces(self._block, starts[at], stops[at]) for at, name in enumerate(names)}
 
     def _are(self, ends: Places, texts: Sequence[bytes]) -> bool:
         """Whether each of N rows has these texts directly before its places."""
         padded = np.concatenate([np.zeros(_WORD, np.uint8), self._block])
-        words = np.ndarray((padded.size - _WORD + 1,), "<u8", padded.data, strides=(1,))  # the eight bytes before each place
+        words = np.ndarray(
+            (padded.size - _WORD + 1,), "<u8", padded.data, strides=(1,)
+        )  # the eight bytes before each place
         for done in range(0, max(map(len, texts)), _WORD):
             columns = [number for number, text in enumerate(texts) if len(text) > done]
             parts = [texts[number][: len(texts[number]) - done][-_WORD:] for number in columns]
@@ -208,7 +219,8 @@ class _Objects:
             right[row[wrong]] = False
             return right, {}
         encoded = pieces(self._block, begins + 1, ends, missing=False).dictionary_encode()
-        names, number = encoded.dictionary.to_pylist(), np.asarray(encoded.indices).astype(np.int64)
+        names = encoded.dictionary.to_pylist()
+        number = np.asarray(encoded.indices).astype(np.int64)
         escaped = np.array([not _is_plain(name) for name in names]) | (len(names) > _MOST_NAMES)
         if escaped.any():
             right[row[escaped[number]]] = False
@@ -225,7 +237,9 @@ class _Objects:
         starts = np.repeat(self._offsets[None, :-1], len(names), axis=0)
         stops = starts.copy()
         starts[rank, row], stops[rank, row] = begins, behind
-        return right, {names[one].decode(): pieces(self._block, starts[at], stops[at]) for at, one in enumerate(order.tolist())}
+        return right, {
+            names[one].decode(): pieces(self._block, starts[at], stops[at]) for at, one in enumerate(order.tolist())
+        }
 
 
 def _is_plain(name: bytes) -> bool:
@@ -246,13 +260,17 @@ def _order(names: Sequence[bytes], number: RowIndex, row: RowIndex) -> RowIndex:
         return np.arange(len(names))
 
 
-def pieces(block: Bytes, begins: Places | Int32Array, ends: Places | Int32Array, *, missing: bool = True) -> pa.BinaryArray:
+def pieces(
+    block: Bytes, begins: Places | Int32Array, ends: Places | Int32Array, *, missing: bool = True
+) -> pa.BinaryArray:
     """N texts between ascending pairs of places.
 
     :param missing: an empty piece becomes null.
     """
     cuts = np.empty(2 * begins.size, np.int32)
     cuts[::2], cuts[1::2] = begins, ends
-    every = pa.Array.from_buffers(pa.binary(), cuts.size - 1, [None, pa.py_buffer(cuts), pa.py_buffer(np.ascontiguousarray(block))])
+    every = pa.Array.from_buffers(
+        pa.binary(), cuts.size - 1, [None, pa.py_buffer(cuts), pa.py_buffer(np.ascontiguousarray(block))]
+    )
     empty = begins == ends
     return every.take(pa.array(np.arange(0, cuts.size, 2), mask=empty if missing and empty.any() else None))

@@ -50,7 +50,13 @@ JAVA_CLASSES: Mapping[Kind, str] = {
     Kind.STRING: "java.lang.String", Kind.LIST: "java.util.ArrayList", Kind.MAP: "java.util.HashMap",
 }  # fmt: skip
 _FIRST = np.full(256, Kind.LONG, np.uint8)
-for _letter, _kind in ((b"n", Kind.NULL), (b"tf", Kind.BOOLEAN), (b'"', Kind.STRING), (b"[", Kind.LIST), (b"{", Kind.MAP)):
+for _letter, _kind in (
+    (b"n", Kind.NULL),
+    (b"tf", Kind.BOOLEAN),
+    (b'"', Kind.STRING),
+    (b"[", Kind.LIST),
+    (b"{", Kind.MAP),
+):
     _FIRST[list(_letter)] = _kind
 
 
@@ -170,7 +176,8 @@ def changed_by_kind(tokens: pa.BinaryArray, change: ChangeTokens, failures: Fail
     """The texts after a change, which is called once for each kind, with the texts of that kind."""
     parts = []
     for kind, rows in by_kind(tokens):
-        found, refused = _taken(tokens, rows), Failures(rows.size)
+        found = _taken(tokens, rows)
+        refused = Failures(rows.size)
         parts.append((rows, change(kind, found, refused)))
         failures.add_of(refused, rows)
     return gathered(parts, len(tokens))

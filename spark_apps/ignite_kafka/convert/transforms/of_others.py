@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _OWN = "Write a function: type=package.module:function, see docs/transforms-setup.md"
-_CONFLUENT, _DEBEZIUM = "io.confluent.connect.transforms.", "io.debezium.transforms."
+_CONFLUENT = "io.confluent.connect.transforms."
+_DEBEZIUM = "io.debezium.transforms."
 _WAYS: Mapping[str, str] = {
     f"{_CONFLUENT}Filter": "Set where, a condition in SQL, or filter, a Python function; both keep entries",
     f"{_CONFLUENT}ExtractTopic": "Topics and caches are named by rules: topic_names of a source, cache_names of a sink, docs/routing.md",

@@ -3,19 +3,17 @@
 The function gets a ``pyarrow.RecordBatch`` of N records, and the transform's other properties as keyword arguments:
 
 =========  ===============================================================================================================
-column     content
-=========  ===============================================================================================================
-row        int64, the record's row; what the function returns names records by it
-key        the key in the Arrow type of its schema; without a schema: binary, its JSON text
-value      the value, likewise
-topic      string
-timestamp  int64, milliseconds since 1970; null where there is none
-headers    struct with one field for each header, in the Arrow type of its schema
-=========  ===============================================================================================================
+column     content =========
+=============================================================================================================== row
+  int64, the record's row; what the function returns names records by it key        the key in the Arrow type of its
+schema; without a schema: binary, its JSON text value      the value, likewise topic      string timestamp  int64,
+milliseconds since 1970; null where there is none headers    struct with one field for each header, in the Arrow type of
+its schema =========
+===============================================================================================================
 
-It returns a batch of these columns. A record whose row is not in it is dropped; a column that is left out stays as it was. Without
-``row`` the batch has all records in their order. A column of the same Arrow type keeps its schema; another type gives it a schema of
-optional fields.
+It returns a batch of these columns. A record whose row is not in it is dropped; a column that is left out stays as it
+was. Without ``row`` the batch has all records in their order. A column of the same Arrow type keeps its schema; another
+type gives it a schema of optional fields.
 """
 
 from __future__ import annotations
@@ -40,7 +38,12 @@ from .json_objects import joined_sides
 from .thrown import DATA_EXCEPTION
 
 OwnFunction = Callable[..., Any]
-ROW, KEY, VALUE, TOPIC, TIMESTAMP, HEADERS = "row", "key", "value", "topic", "timestamp", "headers"
+ROW = "row"
+KEY = "key"
+VALUE = "value"
+TOPIC = "topic"
+TIMESTAMP = "timestamp"
+HEADERS = "headers"
 _COLUMNS = (ROW, KEY, VALUE, TOPIC, TIMESTAMP, HEADERS)
 _PLAIN = {
     pa.int8(): ConnectType.INT8, pa.int16(): ConnectType.INT16, pa.int32(): ConnectType.INT32, pa.int64(): ConnectType.INT64,
@@ -54,7 +57,8 @@ def own_transform(name: str, properties: Mapping[str, str]) -> OwnTransform:
     """The transform of a function.
 
     :param name: ``package.module:function``.
-    :raises SettingsError: there is no such module or function, the function is not marked, or it does not take these properties.
+    :raises SettingsError: there is no such module or function, the function is not marked, or it does not take these
+        properties.
     """
     function = user_function(name, TRANSFORM, value=name)
     try:
@@ -69,7 +73,8 @@ class OwnTransform:
     """A function as a transform. A record for which it raises an exception is bad; its neighbours are kept."""
 
     def __init__(self, function: OwnFunction, properties: Mapping[str, str]) -> None:
-        self._function, self._properties = function, dict(properties)
+        self._function = function
+        self._properties = dict(properties)
 
     def apply(self, batch: ConnectBatch) -> Transformed:
         """Call the function; where it raises, with halves of the batch, down to single records.
@@ -78,7 +83,10 @@ class OwnTransform:
         """
         if unread := [header for header in batch.headers if header.unread]:
             reasons = [f"header {unread[0].name}: {why}" for why in unread[0].column.data.to_pylist()]
-            return Transformed((), tuple(BadRow(row, DATA_EXCEPTION, why) for row, why in zip(batch.rows.tolist(), reasons, strict=True)))
+            return Transformed(
+                (),
+                tuple(BadRow(row, DATA_EXCEPTION, why) for row, why in zip(batch.rows.tolist(), reasons, strict=True)),
+            )
         batch = joined_sides(batch)
         beat()
         try:
@@ -104,7 +112,9 @@ def _refused(batch: ConnectBatch, error: Exception) -> Transformed:
 def _arguments(batch: ConnectBatch) -> pa.RecordBatch:
     fields = [pa.field(header.name, header.column.data.type) for header in batch.headers]
     nothing = pa.array([{}] * len(batch), pa.struct([]))
-    headers = pa.StructArray.from_arrays([one.column.data for one in batch.headers], fields=fields) if fields else nothing
+    headers = (
+        pa.StructArray.from_arrays([one.column.data for one in batch.headers], fields=fields) if fields else nothing
+    )
     times = pa.array(batch.times_ms, mask=batch.times_ms == NO_TIME)
     return pa.RecordBatch.from_arrays(
         [pa.array(batch.rows), batch.key.data, batch.value.data, batch.topics, times, headers], names=list(_COLUMNS)
@@ -119,7 +129,9 @@ def _result(batch: ConnectBatch, found: Any) -> ConnectBatch:
         raise ValueError(f"the function returned column {unknown[0]!r}: the columns are {', '.join(_COLUMNS)}")
     rows = np.asarray(columns[ROW].cast(pa.int64())) if ROW in columns else batch.rows
     if len(rows) != found.num_rows:
-        raise ValueError(f"the function returned {found.num_rows} of {len(batch)} records without column {ROW}, which says which they are")
+        raise ValueError(
+            f"the function returned {found.num_rows} of {len(batch)} records without column {ROW}, which says which they are"
+        )
     places = np.searchsorted(batch.rows, rows).clip(0, len(batch) - 1)
     if len(np.unique(rows)) != len(rows) or not np.array_equal(batch.rows[places], rows):
         raise ValueError(f"the function returned a {ROW} twice, or one that it did not get")
@@ -134,7 +146,9 @@ def _result(batch: ConnectBatch, found: Any) -> ConnectBatch:
         key=_column(given[KEY], kept.key) if KEY in given else kept.key,
         value=_column(given[VALUE], kept.value) if VALUE in given else kept.value,
         topics=given[TOPIC].cast(pa.string()) if TOPIC in given else kept.topics,
-        times_ms=np.asarray(given[TIMESTAMP].cast(pa.int64()).fill_null(NO_TIME)) if TIMESTAMP in given else kept.times_ms,
+        times_ms=np.asarray(given[TIMESTAMP].cast(pa.int64()).fill_null(NO_TIME))
+        if TIMESTAMP in given
+        else kept.times_ms,
         headers=headers,
     )
 
@@ -172,7 +186,9 @@ def _schema(kind: pa.DataType, before: ConnectSchema | None) -> ConnectSchema:
         name, version = (None, None) if was is None else (was.name, was.version)
         return ConnectSchema(ConnectType.STRUCT, True, name, version, fields=tuple(fields))
     if known.is_map(kind):
-        return ConnectSchema(ConnectType.MAP, True, key_schema=_schema(kind.key_type, None), value_schema=_schema(kind.item_type, None))
+        return ConnectSchema(
+            ConnectType.MAP, True, key_schema=_schema(kind.key_type, None), value_schema=_schema(kind.item_type, None)
+        )
     if known.is_list(kind) or known.is_large_list(kind):
         return ConnectSchema(ConnectType.ARRAY, True, value_schema=_schema(kind.value_type, None))
     if known.is_decimal(kind):

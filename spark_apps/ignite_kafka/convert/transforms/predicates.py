@@ -40,7 +40,9 @@ class TopicNameMatches:
         try:
             return matches_whole(name, self.pattern)
         except ValueError as error:
-            raise Thrown(f"expression {self.pattern!r} cannot be matched with topic {name}: {error}", CONNECT_EXCEPTION) from None
+            raise Thrown(
+                f"expression {self.pattern!r} cannot be matched with topic {name}: {error}", CONNECT_EXCEPTION
+            ) from None
 
 
 @dataclass(frozen=True)

@@ -69,14 +69,18 @@ def read_properties(owner: str, definitions: Properties, given: Mapping[str, str
         if name not in definitions:
             known = ", ".join(sorted(definitions)) or "none"
             close = new_name(name, definitions) or did_you_mean(name, definitions)
-            raise SettingsError(f"{owner} has no property {name}", f"{close} Its properties: {known}.".strip(), setting=name)
+            raise SettingsError(
+                f"{owner} has no property {name}", f"{close} Its properties: {known}.".strip(), setting=name
+            )
     return Owner(owner, {name: _value(Owner(owner), name, one, given) for name, one in definitions.items()})
 
 
 def _value(owner: Owner, name: str, definition: Property, given: Mapping[str, str]) -> Any:
     if name not in given:
         if definition.default is REQUIRED:
-            raise SettingsError(f"{owner.name} needs the property {name}", f"Give it {definition.type.allowed}.", setting=name)
+            raise SettingsError(
+                f"{owner.name} needs the property {name}", f"Give it {definition.type.allowed}.", setting=name
+            )
         return definition.default
     try:
         value: Any = definition.type.parse(given[name].strip(_BLANKS))

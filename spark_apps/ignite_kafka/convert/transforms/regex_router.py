@@ -14,7 +14,8 @@ from .properties import Owner, Properties, Property
 from .sides import changed
 from .thrown import CONNECT_EXCEPTION, Failures
 
-REGEX, REPLACEMENT = "regex", "replacement"
+REGEX = "regex"
+REPLACEMENT = "replacement"
 PROPERTIES: Properties = {REGEX: Property(), REPLACEMENT: Property()}
 
 

@@ -38,14 +38,20 @@ class ReplaceField:
 
     def apply(self, batch: ConnectBatch) -> Transformed:
         """Nulls pass."""
-        return changed_where(batch, present(self.side.of(batch)), side_change(self.side, self._with_schema, self._without_schema))
+        return changed_where(
+            batch, present(self.side.of(batch)), side_change(self.side, self._with_schema, self._without_schema)
+        )
 
     def _keeps(self, name: str) -> bool:
         return name not in self.exclude and (not self.include or name in self.include)
 
     def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         schema = struct_schema(column, _PURPOSE)
-        kept = [ConnectField(self.renames.get(one.name, one.name), one.schema) for one in schema.fields if self._keeps(one.name)]
+        kept = [
+            ConnectField(self.renames.get(one.name, one.name), one.schema)
+            for one in schema.fields
+            if self._keeps(one.name)
+        ]
         check_names(kept)
         # Kafka looks up the value under this name, which may be that of a field that is left out
         sources = {self.renames[old]: old for old in in_hash_order(self.renames)}

@@ -1,7 +1,7 @@
 """Values without a schema, JSON texts, as the Java values that JsonConverter makes of them, and back.
 
-Java's type of a value is that of Python: Long int, Double float, String str, Boolean bool, Map dict, List list. A number that no transform
-touches keeps its text. Members keep their order, where Java's HashMap has another.
+Java's type of a value is that of Python: Long int, Double float, String str, Boolean bool, Map dict, List list. A
+number that no transform touches keeps its text. Members keep their order, where Java's HashMap has another.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ def parsed(column: ConnectColumn) -> list[Any]:
 
 def written(values: list[Any]) -> ConnectColumn:
     """A column of N values without a schema."""
-    return ConnectColumn(pa.array([None if value is None else value_text(value) for value in values], pa.binary()), None)
+    return ConnectColumn(
+        pa.array([None if value is None else value_text(value) for value in values], pa.binary()), None
+    )
 
 
 def value_text(value: Any) -> bytes:

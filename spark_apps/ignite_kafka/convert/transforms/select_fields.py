@@ -30,7 +30,9 @@ class SelectFields:
 
     def apply(self, batch: ConnectBatch) -> Transformed:
         """Select fields of values. Nulls pass; a value that is not an object, or has none of the fields, makes a bad record."""
-        return changed_where(batch, present(batch.value), side_change(Side.VALUE, self._with_schema, self._without_schema))
+        return changed_where(
+            batch, present(batch.value), side_change(Side.VALUE, self._with_schema, self._without_schema)
+        )
 
     def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         schema = struct_schema(column, _SETTING)
@@ -58,7 +60,9 @@ class SelectFields:
         if len(known) < len(objects.members):
             return None
         names = [known.get(one.name.lower()) for one in self.fields]
-        made = objects.chosen((name, one.renamed(name)) for one, name in zip(self.fields, names, strict=True) if name is not None)
+        made = objects.chosen(
+            (name, one.renamed(name)) for one, name in zip(self.fields, names, strict=True) if name is not None
+        )
         return made if made.all_have_members() else None
 
     def _chosen(self, names: Mapping[str, Any]) -> list[tuple[SelectedField, str]]:
@@ -67,9 +71,15 @@ class SelectFields:
         :raises Thrown: the value has none of them.
         """
         known = {name.lower(): name for name in reversed(list(names))}
-        found = [(one, one.name if one.name in names else known[one.name.lower()]) for one in self.fields if one.name.lower() in known]
+        found = [
+            (one, one.name if one.name in names else known[one.name.lower()])
+            for one in self.fields
+            if one.name.lower() in known
+        ]
         if not found:
-            raise Thrown(f"{_SETTING} names {_listed(one.name for one in self.fields)}, and the value has {_listed(names)}")
+            raise Thrown(
+                f"{_SETTING} names {_listed(one.name for one in self.fields)}, and the value has {_listed(names)}"
+            )
         return found
 
 

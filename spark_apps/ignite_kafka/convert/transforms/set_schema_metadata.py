@@ -19,7 +19,8 @@ from .sides import Side, changed, present, selected
 from .structs import field_values, put, struct_column
 from .thrown import Failures, Thrown
 
-NAME, VERSION = "schema.name", "schema.version"
+NAME = "schema.name"
+VERSION = "schema.version"
 PROPERTIES: Properties = {
     NAME: Property(default=None),
     VERSION: Property(whole_number(-(1 << 31), (1 << 31) - 1), None),

@@ -56,7 +56,9 @@ def selected(batch: ConnectBatch, mask: Mask) -> ConnectBatch:
 
 def by_topic(batch: ConnectBatch) -> list[tuple[str, ConnectBatch]]:
     """The topics of a batch, each with its records."""
-    return [(name, selected(batch, np.asarray(pc.equal(batch.topics, name)))) for name in batch.topics.unique().to_pylist()]
+    return [
+        (name, selected(batch, np.asarray(pc.equal(batch.topics, name)))) for name in batch.topics.unique().to_pylist()
+    ]
 
 
 def _filtered(column: ConnectColumn, mask: pa.BooleanArray) -> ConnectColumn:

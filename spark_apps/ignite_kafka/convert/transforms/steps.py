@@ -40,27 +40,33 @@ def make_steps(settings: ConnectorSettings) -> tuple[Step, ...]:
     """
     if not settings.transforms:
         return ()
-    found, steps, predicates = Findings(), [], {}
+    found = Findings()
+    steps = []
+    predicates = {}
     for predicate in predicates_of(settings):
         with found.check(), _placed(settings, PREDICATES, predicate.alias):
             predicates[predicate.alias] = make_predicate(predicate.type, predicate.properties)
     for one in chain_of(settings):
         with found.check(), _placed(settings, TRANSFORMS, one.alias):
             made = _transform(one, sink=settings.reads_records)
-            steps.append(Step(one.alias, made, predicates.get(one.predicate.alias) if one.predicate else None, one.negate))
+            steps.append(
+                Step(one.alias, made, predicates.get(one.predicate.alias) if one.predicate else None, one.negate)
+            )
     found.raise_all()
     return tuple(steps)
 
 
 def _transform(one: TransformSettings, *, sink: bool) -> Transform:
-    return own_transform(one.type, one.properties) if one.is_own else make_transform(one.type, one.properties, sink=sink)
+    return (
+        own_transform(one.type, one.properties) if one.is_own else make_transform(one.type, one.properties, sink=sink)
+    )
 
 
 def check_steps(settings: ConnectorSettings) -> None:
     """Check the transforms of a connector and of its overrides without starting anything.
 
-    :raises SettingsError: see :func:`make_steps`; or transforms of a source give the records of one cache several topics, and the source
-        sends removals, or its records have no time.
+    :raises SettingsError: see :func:`make_steps`; or transforms of a source give the records of one cache several
+        topics, and the source sends removals, or its records have no time.
     """
     found = Findings()
     for one in settings.variants:
@@ -83,7 +89,8 @@ def _check_route(settings: SourceSettings, one: TransformSettings) -> None:
         what = f"records of one cache would go to several topics, by {by}: {why}"
         remedy = "Set process_removals to false, or route at the sink"
     elif by_time and not settings.record_timestamp_field and not any(other.is_own for other in chain_of(settings)):
-        what, remedy = "the records have no time by which it could route them", "Set record_timestamp_field"
+        what = "the records have no time by which it could route them"
+        remedy = "Set record_timestamp_field"
     else:
         return
     where = {"setting": f"{TRANSFORMS}.{one.alias}.type", "value": one.type}
@@ -143,7 +150,10 @@ def routed(topic: NamedBy, routers: Sequence[Step], *, time_ms: int = NO_TIME) -
     batch = ConnectBatch(np.zeros(1, np.int64), nothing, nothing, pa.array([topic.name]), np.full(1, time_ms, np.int64))
     made = apply_chain(batch, routers)
     if made.bad:
-        raise SettingsError(f"topic {topic.name} cannot be routed: {made.bad[0].reason}", setting=f"{TRANSFORMS}.{made.bad[0].transform}")
+        raise SettingsError(
+            f"topic {topic.name} cannot be routed: {made.bad[0].reason}",
+            setting=f"{TRANSFORMS}.{made.bad[0].transform}",
+        )
     name = made.batches[0].topics[0].as_py()
     by = REGEX_ROUTER if time_ms == NO_TIME else "routers"
     return topic if name == topic.name else NamedBy(name, f"{topic.rule} and {by}")
@@ -183,7 +193,9 @@ def _predicate_of(one: TransformSettings) -> str:
 
 def _depends_on_records(one: TransformSettings) -> bool:
     """Whether a transform routes records by their times, or by a predicate of more than the topic."""
-    return one.short_name == TIMESTAMP_ROUTER or (one.short_name == REGEX_ROUTER and _predicate_of(one) not in ("", _BY_TOPIC))
+    return one.short_name == TIMESTAMP_ROUTER or (
+        one.short_name == REGEX_ROUTER and _predicate_of(one) not in ("", _BY_TOPIC)
+    )
 
 
 @contextmanager

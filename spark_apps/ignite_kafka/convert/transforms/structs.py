@@ -37,7 +37,9 @@ def refuse_others(column: ConnectColumn, purpose: str, failures: Failures, *, nu
     schema = column.schema
     assert schema is not None
     if schema.type is not ConnectType.STRUCT:
-        failures.add(column.data.is_valid(), f"Only Struct objects supported for [{purpose}], found: {java_class(schema)}")
+        failures.add(
+            column.data.is_valid(), f"Only Struct objects supported for [{purpose}], found: {java_class(schema)}"
+        )
         raise Thrown(null_reason)
 
 
@@ -65,7 +67,9 @@ def _same_type(values: pa.Array, default: pa.Array) -> tuple[pa.Array, pa.Array]
     return values, default.cast(values.type)
 
 
-def put(name: str, schema: ConnectSchema, values: pa.Array, failures: Failures, there: pa.BooleanArray | None = None) -> None:
+def put(
+    name: str, schema: ConnectSchema, values: pa.Array, failures: Failures, there: pa.BooleanArray | None = None
+) -> None:
     """Note the records for which ``Struct.put`` refuses a null.
 
     :param there: the records that have a struct; None: all have.
@@ -96,7 +100,8 @@ def put_other(name: str, schema: ConnectSchema, values: pa.Array, other: Connect
 def _takes(schema: ConnectSchema, other: ConnectSchema) -> bool:
     """Whether values of another schema are values of this one (``ConnectSchema.validateValue``).
 
-    Logical values must also have the same name and parameters, because their columns differ although Java's class may be the same.
+    Logical values must also have the same name and parameters, because their columns differ although Java's class may
+    be the same.
     """
     if schema.type is ConnectType.STRUCT:
         return schema == other
@@ -106,7 +111,9 @@ def _takes(schema: ConnectSchema, other: ConnectSchema) -> bool:
     return schema.type is other.type and all(one is None or two is None or _takes(one, two) for one, two in parts)
 
 
-def struct_column(fields: Sequence[ConnectField], columns: Sequence[pa.Array], schema: ConnectSchema, count: int) -> ConnectColumn:
+def struct_column(
+    fields: Sequence[ConnectField], columns: Sequence[pa.Array], schema: ConnectSchema, count: int
+) -> ConnectColumn:
     """A column of N structs, none null, from the columns of its fields.
 
     :param schema: without its fields.

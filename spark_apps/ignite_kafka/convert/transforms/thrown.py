@@ -12,11 +12,18 @@ from ..connect.schema import DATE, DECIMAL, TIME, TIMESTAMP, ConnectSchema, Conn
 from .batch import BadRow
 
 _ERRORS = "org.apache.kafka.connect.errors"
-DATA_EXCEPTION, CONNECT_EXCEPTION = f"{_ERRORS}.DataException", f"{_ERRORS}.ConnectException"
+DATA_EXCEPTION = f"{_ERRORS}.DataException"
+CONNECT_EXCEPTION = f"{_ERRORS}.ConnectException"
 SCHEMA_BUILDER_EXCEPTION = f"{_ERRORS}.SchemaBuilderException"
-ILLEGAL_ARGUMENT, NULL_POINTER = "java.lang.IllegalArgumentException", "java.lang.NullPointerException"
+ILLEGAL_ARGUMENT = "java.lang.IllegalArgumentException"
+NULL_POINTER = "java.lang.NullPointerException"
 
-_LOGICAL = {DATE: "java.util.Date", TIME: "java.util.Date", TIMESTAMP: "java.util.Date", DECIMAL: "java.math.BigDecimal"}
+_LOGICAL = {
+    DATE: "java.util.Date",
+    TIME: "java.util.Date",
+    TIMESTAMP: "java.util.Date",
+    DECIMAL: "java.math.BigDecimal",
+}
 _CLASSES = {
     ConnectType.INT8: "java.lang.Byte", ConnectType.INT16: "java.lang.Short", ConnectType.INT32: "java.lang.Integer",
     ConnectType.INT64: "java.lang.Long", ConnectType.FLOAT32: "java.lang.Float", ConnectType.FLOAT64: "java.lang.Double",
@@ -34,7 +41,8 @@ class Thrown(Exception):
 
     def __init__(self, reason: str, exception: str = DATA_EXCEPTION) -> None:
         super().__init__(reason)
-        self.reason, self.exception = reason, exception
+        self.reason = reason
+        self.exception = exception
 
 
 class Failures:
@@ -44,7 +52,9 @@ class Failures:
         self.bad: Mask = np.zeros(count, bool)
         self._found: dict[int, tuple[str, str]] = {}
 
-    def add(self, mask: Mask | pa.BooleanArray, reason: str | Callable[[int], str], exception: str = DATA_EXCEPTION) -> None:
+    def add(
+        self, mask: Mask | pa.BooleanArray, reason: str | Callable[[int], str], exception: str = DATA_EXCEPTION
+    ) -> None:
         """Note an exception for the records of a mask that have none yet.
 
         :param reason: the message, or a function of the place among the N records that gives it.

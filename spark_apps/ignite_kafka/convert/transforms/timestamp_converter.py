@@ -30,8 +30,15 @@ from .structs import basics, field_values, put, refuse_others, struct_column
 from .thrown import CONNECT_EXCEPTION, NULL_POINTER, Failures, Thrown
 
 _PURPOSE = "converting timestamp formats"
-FIELD, TARGET, FORMAT, PRECISION = "field", "target.type", "format", "unix.precision"
-_TEXT, _UNIX, _DATE, _TIME, _TIMESTAMP = "string", "unix", "Date", "Time", "Timestamp"
+FIELD = "field"
+TARGET = "target.type"
+FORMAT = "format"
+PRECISION = "unix.precision"
+_TEXT = "string"
+_UNIX = "unix"
+_DATE = "Date"
+_TIME = "Time"
+_TIMESTAMP = "Timestamp"
 _PER_MS = {"nanoseconds": (1_000_000, 1), "microseconds": (1_000, 1), "milliseconds": (1, 1), "seconds": (1, 1_000)}
 PROPERTIES: Properties = {
     FIELD: Property(default=""),
@@ -86,7 +93,8 @@ class TimestampConverter:
         assert schema is not None
         refuse_others(column, _PURPOSE, failures, null_reason="Cannot list fields on non-struct type")
         there = column.data.is_valid()
-        fields, columns = [], []
+        fields = []
+        columns = []
         for number, one in enumerate(schema.fields):
             made = ConnectColumn(field_values(column, number, use_default=self.use_default), one.schema)
             if one.name == self.field:
@@ -118,7 +126,9 @@ class TimestampConverter:
         kind = _kind_of(schema)
         times, there = self._times(data, kind, failures)
         if self.target == _DATE:
-            failures.add(there & (np.abs(times // _DAY_MS) >= 1 << 31), "The date is too far from 1970 for the 32 bits of a Date")
+            failures.add(
+                there & (np.abs(times // _DAY_MS) >= 1 << 31), "The date is too far from 1970 for the 32 bits of a Date"
+            )
         return ConnectColumn(self._values(times, there), made)
 
     def _times(self, data: pa.Array, kind: str, failures: Failures) -> tuple[Int64Array, Mask]:
@@ -174,7 +184,9 @@ class TimestampConverter:
         values = parsed(column)
         if not self.field:
             return ConnectColumn(self._tokens(written(values).data, failures), None)
-        maps = row_by_row(values, lambda _, value: None if value is None else dict(require_map(value, _PURPOSE)), failures)
+        maps = row_by_row(
+            values, lambda _, value: None if value is None else dict(require_map(value, _PURPOSE)), failures
+        )
         items = parsed(ConnectColumn(self._tokens(written(members(maps, self.field)).data, failures), None))
         for one, item in zip(maps, items, strict=True):
             if one is not None:
@@ -190,7 +202,9 @@ class TimestampConverter:
             if kind is Kind.STRING:
                 return self._written(texts(found), _TEXT, refused)
             if kind is not Kind.NULL:
-                refused.add_all(Thrown(f"TimestampConverter does not support class {JAVA_CLASSES[kind]} objects as timestamps"))
+                refused.add_all(
+                    Thrown(f"TimestampConverter does not support class {JAVA_CLASSES[kind]} objects as timestamps")
+                )
             return pa.nulls(len(found), pa.binary())
 
         return changed_by_kind(tokens, change, failures)
@@ -200,7 +214,9 @@ class TimestampConverter:
         made = self._values(*self._times(data, kind, failures))
         if self.target == _DATE:
             return tokens_of(pc.multiply(made.view(pa.int32()).cast(pa.int64()), _DAY_MS))
-        return tokens_of(made if self.target == _TEXT else made.view(pa.int32() if self.target == _TIME else pa.int64()))
+        return tokens_of(
+            made if self.target == _TEXT else made.view(pa.int32() if self.target == _TIME else pa.int64())
+        )
 
 
 def _cut(values: Int64Array, divisor: int) -> Int64Array:
@@ -239,10 +255,12 @@ def timestamp_converter(given: Owner, side: Side) -> TimestampConverter:
 
     :raises SettingsError: texts are asked for without a format, or the format cannot be used.
     """
-    pattern, target = given[FORMAT], given[TARGET]
+    pattern = given[FORMAT]
+    target = given[TARGET]
     if target == _TEXT and not pattern:
         raise given.refused(FORMAT, f"it is empty, and {TARGET} is {_TEXT}")
-    format, parser = None, None
+    format = None
+    parser = None
     if pattern:
         try:
             format = parts_of(pattern)
@@ -250,4 +268,6 @@ def timestamp_converter(given: Owner, side: Side) -> TimestampConverter:
         except ValueError as error:
             if format is None or target != _TEXT:  # which may be written, if not read
                 raise given.refused(FORMAT, str(error)) from None
-    return TimestampConverter(side, given[FIELD], target, pattern, format, parser, given[PRECISION], given[WITH_DEFAULT])
+    return TimestampConverter(
+        side, given[FIELD], target, pattern, format, parser, given[PRECISION], given[WITH_DEFAULT]
+    )

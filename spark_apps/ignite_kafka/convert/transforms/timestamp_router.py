@@ -13,9 +13,14 @@ from .properties import Owner, Properties, Property
 from .sides import changed
 from .thrown import Failures
 
-TOPIC_FORMAT, TIME_FORMAT = "topic.format", "timestamp.format"
-_TOPIC, _TIME = "${topic}", "${timestamp}"
-PROPERTIES: Properties = {TOPIC_FORMAT: Property(default=f"{_TOPIC}-{_TIME}"), TIME_FORMAT: Property(default="yyyyMMdd")}
+TOPIC_FORMAT = "topic.format"
+TIME_FORMAT = "timestamp.format"
+_TOPIC = "${topic}"
+_TIME = "${timestamp}"
+PROPERTIES: Properties = {
+    TOPIC_FORMAT: Property(default=f"{_TOPIC}-{_TIME}"),
+    TIME_FORMAT: Property(default="yyyyMMdd"),
+}
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,8 @@ class TimestampRouter:
         failures.add(batch.times_ms == NO_TIME, "Timestamp missing on record")
         times = formatted(batch.times_ms, self.time_format).dictionary_encode()
         topics = batch.topics.dictionary_encode()
-        names, texts = topics.dictionary.to_pylist(), times.dictionary.to_pylist()
+        names = topics.dictionary.to_pylist()
+        texts = times.dictionary.to_pylist()
         pairs = np.asarray(topics.indices).astype(np.int64) * len(texts) + np.asarray(times.indices)
         distinct, places = np.unique(pairs, return_inverse=True)
         made = [self._named(names[pair // len(texts)], texts[pair % len(texts)]) for pair in distinct.tolist()]

@@ -40,7 +40,8 @@ class ValueToKey:
         failures.add(column.data.is_null(), f"Only Struct objects supported for [{_PURPOSE}], found: null")
         schema = struct_schema(column, _PURPOSE)
         numbers = {one.name: number for number, one in enumerate(schema.fields)}
-        fields, columns = [], []
+        fields = []
+        columns = []
         for name in self.fields:
             if name not in numbers:
                 raise Thrown(f"Field does not exist: {name}")

@@ -1,6 +1,7 @@
 """Encoded values as columns of bytes: one or several binary arrays without nulls, whose bytes of a row follow one another.
 
-Joining is left to Arrow's `binary_join_element_wise`, which copies each piece once: 10 ns a piece and row, where numpy takes 30.
+Joining is left to Arrow's `binary_join_element_wise`, which copies each piece once: 10 ns a piece and row, where numpy
+takes 30.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ def sliced(offsets: npt.NDArray[Any], data: Any) -> pa.BinaryArray:
     """Rows [offsets[i], offsets[i + 1]) of a buffer; ValueError beyond the 2 GiB that a column of bytes can hold."""
     if offsets[-1] > MOST_BYTES:
         raise ValueError(f"{offsets[-1]} bytes in one column, which holds 2 GiB: take fewer rows at a time")
-    return pa.Array.from_buffers(pa.binary(), offsets.size - 1, [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)])
+    return pa.Array.from_buffers(
+        pa.binary(), offsets.size - 1, [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)]
+    )
 
 
 def structured(size: int, **parts: Any) -> npt.NDArray[Any]:
@@ -45,12 +48,19 @@ def structured(size: int, **parts: Any) -> npt.NDArray[Any]:
 
 def offsets_of(array: pa.BinaryArray) -> Offsets:
     """The n + 1 offsets of an array into its data, also of a slice."""
-    return np.frombuffer(array.buffers()[1], np.int32, len(array) + 1, array.offset * 4) if len(array) else np.zeros(1, np.int32)
+    return (
+        np.frombuffer(array.buffers()[1], np.int32, len(array) + 1, array.offset * 4)
+        if len(array)
+        else np.zeros(1, np.int32)
+    )
 
 
 def lengths_of(pieces: ByteColumns) -> npt.NDArray[np.int64]:
     """Bytes of each row over all pieces."""
-    return sum((np.diff(offsets_of(piece)).astype(np.int64) for piece in pieces[1:]), np.diff(offsets_of(pieces[0])).astype(np.int64))
+    return sum(
+        (np.diff(offsets_of(piece)).astype(np.int64) for piece in pieces[1:]),
+        np.diff(offsets_of(pieces[0])).astype(np.int64),
+    )
 
 
 def data_of(array: pa.BinaryArray) -> npt.NDArray[np.uint8]:

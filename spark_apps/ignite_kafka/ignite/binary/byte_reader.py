@@ -71,13 +71,15 @@ class ScalarReader(ByteReader):
 
     def uuid(self) -> uuid.UUID:
         """A UUID: two int64, the most significant first."""
-        high, low = self.number("<Q"), self.number("<Q")
+        high = self.number("<Q")
+        low = self.number("<Q")
         return uuid.UUID(int=high << 64 | low)
 
     def timestamp(self) -> Timestamp:
         """A timestamp: int64 milliseconds and int32 nanoseconds to add."""
         start = self.position - 1
-        millis, nanos = self.number("<q"), self.number("<i")
+        millis = self.number("<q")
+        nanos = self.number("<i")
         seconds, rest = divmod(millis, 1000)
         if nanos < 0 or rest * 1_000_000 + nanos > 999_999_999:
             raise self.error(start, "A Timestamp has nanoseconds out of range")

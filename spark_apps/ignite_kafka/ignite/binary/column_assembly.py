@@ -59,7 +59,9 @@ def _one_type(columns: list[Column]) -> Column | None:
     arrays = [column.data for column in columns]
     kind = next((array.type for array in arrays if not _empty(array)), arrays[0].type)
     # elements of one Arrow type may have marks of their own: a java.sql.Time is stored as a long is
-    same = all(array.type.equals(kind, check_metadata=True) or (_empty(array) and array.type.id == kind.id) for array in arrays)
+    same = all(
+        array.type.equals(kind, check_metadata=True) or (_empty(array) and array.type.id == kind.id) for array in arrays
+    )
     if not same or len({(column.mark, column.type_name) for column in columns}) > 1:
         return None
     return replace(columns[0], data=pa.concat_arrays([cast_exactly(array, kind, "") for array in arrays]))
@@ -67,7 +69,8 @@ def _one_type(columns: list[Column]) -> Column | None:
 
 def _empty(array: pa.Array) -> bool:
     """True for lists or maps that have no element at all, so that their elements' type was made up."""
-    lists, maps = pa.types.is_list(array.type), pa.types.is_map(array.type)
+    lists = pa.types.is_list(array.type)
+    maps = pa.types.is_map(array.type)
     return bool((lists and not len(array.values)) or (maps and not len(array.keys)))
 
 
@@ -81,14 +84,16 @@ def union(names: list[str], columns: list[Column], rows: list[Positions], size: 
         filled = np.concatenate(rows)
         back = np.argsort(filled, kind="stable")
         return spread(replace(joined, data=joined.data.take(pa.array(back))), filled[back], size)
-    kind_of, offset = np.full(size, len(columns), np.int8), np.zeros(size, np.int32)
+    kind_of = np.full(size, len(columns), np.int8)
+    offset = np.zeros(size, np.int32)
     for kind, part in enumerate(rows):
         kind_of[part] = kind
         offset[part] = np.arange(part.size, dtype=np.int32)
     left = np.flatnonzero(kind_of == len(columns))
     if left.size:
         offset[left] = np.arange(left.size, dtype=np.int32)
-        names, columns = [*names, "null"], [*columns, Column(pa.nulls(left.size))]
+        names = [*names, "null"]
+        columns = [*columns, Column(pa.nulls(left.size))]
     fields = [column.field(name) for name, column in zip(names, columns, strict=True)]
     kind = pa.dense_union(fields, list(range(len(fields))))
     buffers = [None, pa.py_buffer(kind_of), pa.py_buffer(offset)]

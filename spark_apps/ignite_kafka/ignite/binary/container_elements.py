@@ -11,7 +11,13 @@ from .decode_scalars import lengths
 from .page_buffer import Positions, Wire
 from .value_end import Malformed, measure
 
-_LENGTH_AT = {codes.STRING: (1, 5), codes.WRAPPED: (1, 9), codes.OPTIMIZED: (1, 5), codes.DECIMAL: (5, 9), codes.OBJECT: (12, 0)}
+_LENGTH_AT = {
+    codes.STRING: (1, 5),
+    codes.WRAPPED: (1, 9),
+    codes.OPTIMIZED: (1, 5),
+    codes.DECIMAL: (5, 9),
+    codes.OBJECT: (12, 0),
+}
 _STEPS_WORTH = 40
 
 
@@ -73,7 +79,8 @@ def _walk(wire: Wire, first: Positions, end: Positions, count: Positions, offset
     if longest * _STEPS_WORTH > places.size:
         _walk_rows(wire, first, end, count, places)
         return places
-    rows, current = np.flatnonzero(count > 0), first[count > 0]
+    rows = np.flatnonzero(count > 0)
+    current = first[count > 0]
     for step in range(longest):
         places[offsets[rows] + step] = current
         more = count[rows] > step + 1
@@ -127,7 +134,8 @@ def _sizes(wire: Wire, code: int, at: Positions, end: Positions) -> Positions:
 
 def ends_of(wire: Wire, at: Positions) -> Positions:
     """Position after each value, of any code; places that occur several times (handles) are measured once."""
-    data, size = wire.data.data, int(wire.data.size)
+    data = wire.data.data
+    size = int(wire.data.size)
     places, index = np.unique(at, return_inverse=True)
     ends = np.array([_end(wire, data, one, size) for one in places.tolist()], np.int64)
     found: Positions = ends[index.ravel()]

@@ -42,10 +42,12 @@ class TypeRef:
 class EntryGroup:
     """Entries of one key type and one value type.
 
-    `rows` (int64) are their positions among all entries of the pages given, rising. Objects are a StructArray with fields by
+    `rows` (int64) are their positions among all entries of the pages given, rising. Objects are a StructArray with
+    fields by
     :class:`FieldOrder`, absent ones null; other values are a plain array. Nullable at no level above the fields.
-    `key_kinds` are the kinds of keys of documents, and `key_samples` a key of each kind, not wrapped, with its position in the group.
-    `containers` are the type codes of arrays, collections and maps, by path, of keys and of values: of all groups decoded together.
+    `key_kinds` are the kinds of keys of documents, and `key_samples` a key of each kind, not wrapped, with its position
+    in the group. `containers` are the type codes of arrays, collections and maps, by path, of keys and of values: of
+    all groups decoded together.
     """
 
     rows: Positions
@@ -74,11 +76,12 @@ def decode_entries(
 ) -> list[EntryGroup]:
     """All entries of `pages`, column by column. Give many small pages at once: below 20,000 rows the calls outweigh the work.
 
-    :param documents: objects by their own schemas, as documents have them: in keys those fields alone, in values those first; otherwise
-        all fields of the type in one order, as tables have them.
+    :param documents: objects by their own schemas, as documents have them: in keys those fields alone, in values those
+        first; otherwise all fields of the type in one order, as tables have them.
     :param own_fields: values of documents have the fields of their own schemas alone, as keys have.
     :param keys: False: keys are not decoded, and are null; so are `values`.
-    :param key_fields: fields of keys that are objects, in lower case: no other is decoded; None: all. So are `value_fields`.
+    :param key_fields: fields of keys that are objects, in lower case: no other is decoded; None: all. So are
+        `value_fields`.
     :param date_zone: time zone at whose midnight the java.sql.Dates were made.
     :raises DecodeError: for bytes that are no values, naming cache, partition, type id and position in the page's data.
     :raises UnsupportedType: for a value that no Arrow column holds (raw-data objects, self-containing objects).
@@ -114,7 +117,10 @@ def decode_arrays(
     wire = Wire.of([Page(-1, len(keys), memoryview(whole.data), True)], cache, types)
     offsets = [_offsets(keys), _offsets(values) + parts[0].size]
     bounds = EntryBounds(offsets[0][:-1], offsets[0][1:], offsets[1][:-1], offsets[1][1:])
-    decoders = [ColumnDecoder(wire, order=FieldOrder.TYPE, date_zone=date_zone, fields=fields) for fields in (key_fields, value_fields)]
+    decoders = [
+        ColumnDecoder(wire, order=FieldOrder.TYPE, date_zone=date_zone, fields=fields)
+        for fields in (key_fields, value_fields)
+    ]
     return _decode(wire, bounds, decoders)
 
 

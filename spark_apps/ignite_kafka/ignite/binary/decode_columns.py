@@ -54,11 +54,13 @@ class ColumnDecoder:
     fields: Collection[str] | None = None
     containers: dict[str, set[int]] = field(default_factory=dict)
 
-    def decode(self, at: Positions, end: Positions, declared: int = codes.OBJECT, depth: int = 0, path: str = "") -> Column:
+    def decode(
+        self, at: Positions, end: Positions, declared: int = codes.OBJECT, depth: int = 0, path: str = ""
+    ) -> Column:
         """The values at `at` (-1: absent), each inside its `end`, as one column of as many rows.
 
-        `declared` is the type code of the metadata; it decides only where no value is there. Null and absent are null. Values of
-        several kinds become a dense union marked mixed.
+        `declared` is the type code of the metadata; it decides only where no value is there. Null and absent are null.
+        Values of several kinds become a dense union marked mixed.
         """
         if depth > 1 and at.size:
             self.wire.spend(_COST_OF_COLUMN + at.size, int(at[0]))
@@ -71,11 +73,15 @@ class ColumnDecoder:
 
     def _with_nulls(self, at: Positions, end: Positions, declared: int, depth: int, path: str) -> Column:
         rows = np.flatnonzero(at >= 0)
-        place, limit = at[rows], end[rows]
+        place = at[rows]
+        limit = end[rows]
         place, limit = self.resolve(place, limit)
         code = self.wire.data[place]
         there = code != codes.NULL
-        rows, place, limit, code = rows[there], place[there], limit[there], code[there]
+        rows = rows[there]
+        place = place[there]
+        limit = limit[there]
+        code = code[there]
         if rows.size == 0:
             none = declared_field("", declared, ordinals=self.enums is EnumPolicy.ORDINAL)
             return Column(pa.nulls(at.size, none.type), mark_of(none))
@@ -87,16 +93,21 @@ class ColumnDecoder:
         if kinds.size == 1:
             return spread(self._kind(int(kinds[0]), place, limit, depth, path), rows, at.size)
         parts = [(code == kind) for kind in kinds]
-        columns = [self._kind(int(kind), place[part], limit[part], depth, path) for kind, part in zip(kinds, parts, strict=True)]
+        columns = [
+            self._kind(int(kind), place[part], limit[part], depth, path)
+            for kind, part in zip(kinds, parts, strict=True)
+        ]
         return union([code_name(int(kind)) for kind in kinds], columns, [rows[part] for part in parts], at.size)
 
     def resolve(self, place: Positions, limit: Positions) -> tuple[Positions, Positions]:
         """Follow handles (102: int32 back to an earlier value) and unwrap code 27 until a plain value is reached."""
         self.wire.require(place, place + 1, limit, "A value")
-        place, limit = place.copy(), limit.copy()
+        place = place.copy()
+        limit = limit.copy()
         for _ in range(_MOST_HOPS):
             code = self.wire.data[place]
-            handles, wrapped = np.flatnonzero(code == codes.HANDLE), np.flatnonzero(code == codes.WRAPPED)
+            handles = np.flatnonzero(code == codes.HANDLE)
+            wrapped = np.flatnonzero(code == codes.WRAPPED)
             if not handles.size and not wrapped.size:
                 return place, limit
             if handles.size:
@@ -128,7 +139,9 @@ class ColumnDecoder:
         offset = self.wire.ints(stop)
         wrong = (offset < 0) | (offset >= length)
         if wrong.any():
-            raise self.wire.error(int(start[np.flatnonzero(wrong)[0]]), "The offset of a wrapped object is outside its payload")
+            raise self.wire.error(
+                int(start[np.flatnonzero(wrong)[0]]), "The offset of a wrapped object is outside its payload"
+            )
         place[rows], limit[rows] = start + 5 + offset, stop
 
     def _kind(self, code: int, at: Positions, end: Positions, depth: int, path: str) -> Column:
@@ -144,7 +157,9 @@ class ColumnDecoder:
         if code in codes.ELEMENT_WIDTH:
             return self._primitive_array(code, at, end)
         if depth >= MAX_DEPTH:
-            raise self.wire.unsupported(int(at[0]), f"A value is nested deeper than {MAX_DEPTH} levels, or contains itself")
+            raise self.wire.unsupported(
+                int(at[0]), f"A value is nested deeper than {MAX_DEPTH} levels, or contains itself"
+            )
         if code == codes.OPTIMIZED:
             return self._optimized(at, end, depth, path)
         if code in _LISTS:
@@ -176,7 +191,8 @@ class ColumnDecoder:
         return union(["collection", "java.time"], parts, [rows, others], at.size)
 
     def _primitive_array(self, code: int, at: Positions, end: Positions) -> Column:
-        width, element = codes.ELEMENT_WIDTH[code], BY_CODE[code].element
+        width = codes.ELEMENT_WIDTH[code]
+        element = BY_CODE[code].element
         count = scalars.lengths(self.wire, at, end, 5, width, f"A {BY_CODE[code].name}")
         offsets, data = self.wire.ragged(at + 5, count * width)
         if element == codes.BOOL:
@@ -188,7 +204,9 @@ class ColumnDecoder:
         return list_of(offsets // np.int32(width), inner)
 
     def _list(self, code: int, at: Positions, end: Positions, depth: int, path: str) -> Column:
-        return self._list_of(element_places(self.wire, code, at, end), BY_CODE[code].element or codes.OBJECT, depth, path)
+        return self._list_of(
+            element_places(self.wire, code, at, end), BY_CODE[code].element or codes.OBJECT, depth, path
+        )
 
     def _list_of(self, places: Elements, element: int, depth: int, path: str) -> Column:
         inner = self.decode(places.at, places.end, element, depth + 1, f"{path}[]")
@@ -214,7 +232,9 @@ class ColumnDecoder:
         if type_ids.size == 1:
             return self.struct(headers, depth, path)
         if type_ids.size > _MOST_KINDS:
-            raise self.wire.unsupported(int(at[0]), f"Objects of {type_ids.size} types in one field, more than {_MOST_KINDS}")
+            raise self.wire.unsupported(
+                int(at[0]), f"Objects of {type_ids.size} types in one field, more than {_MOST_KINDS}"
+            )
         parts = [np.flatnonzero(headers.type_id == type_id) for type_id in type_ids]
         columns = [self.struct(headers.of(part), depth, path) for part in parts]
         return union([type_name(self.wire.types, int(type_id)) for type_id in type_ids], columns, parts, at.size)
@@ -245,7 +265,8 @@ class ColumnDecoder:
         orders, order_of = field_orders(binary, places, self.order)
         shown: Sequence[int] = orders[0] if order_of is None else sorted(set().union(*orders))
         if depth == 0 and self.fields is not None:
-            shown, order_of = [one for one in shown if binary.fields[one].name.lower() in self.fields], None
+            shown = [one for one in shown if binary.fields[one].name.lower() in self.fields]
+            order_of = None
         names = [binary.fields[one].name for one in shown]
         prefix = f"{path}." if path else ""
         columns = [
@@ -255,9 +276,13 @@ class ColumnDecoder:
         if not columns:
             return Column(pa.array([{}] * headers.start.size, pa.struct([])), type_name=self._shown_name(binary))
         if order_of is not None:
-            columns, names = [*columns, order_column(orders, order_of, shown)], [*names, ""]
+            columns = [*columns, order_column(orders, order_of, shown)]
+            names = [*names, ""]
         fields = [column.field(name) for name, column in zip(names, columns, strict=True)]
-        return Column(pa.StructArray.from_arrays([column.data for column in columns], fields=fields), type_name=self._shown_name(binary))
+        return Column(
+            pa.StructArray.from_arrays([column.data for column in columns], fields=fields),
+            type_name=self._shown_name(binary),
+        )
 
     def _note(self, path: str, code: int) -> None:
         self.containers.setdefault(path, set()).add(code)

@@ -31,11 +31,16 @@ def decimals(wire: Wire, at: Positions, end: Positions) -> Column:
         if not ((high > _LIMIT_HIGH) | ((high == _LIMIT_HIGH) & (low >= _LIMIT_LOW))).any():
             return Column(_decimal128(high, low, negative, int(scale[0])), "decimal")
     if length.max() > MAX_MAGNITUDE:
-        raise wire.unsupported(int(at[length.argmax()]), f"A BigDecimal of {length.max()} bytes, more than {MAX_MAGNITUDE}")
+        raise wire.unsupported(
+            int(at[length.argmax()]), f"A BigDecimal of {length.max()} bytes, more than {MAX_MAGNITUDE}"
+        )
     wire.spend(int(length.sum()) * 3, int(at[0]))
     data = wire.data.data
     rows = zip((at + 9).tolist(), length.tolist(), scale.tolist(), strict=True)
-    return Column(pa.array([decimal_text(data[start : start + size], places) for start, size, places in rows], pa.string()), "decimal")
+    return Column(
+        pa.array([decimal_text(data[start : start + size], places) for start, size, places in rows], pa.string()),
+        "decimal",
+    )
 
 
 def decimal_text(magnitude: memoryview | bytes, scale: int) -> str:

@@ -18,7 +18,15 @@ from .optimized_transcode import transcoded
 from .row_values import ClassName, Date, Document, EnumValue, MapValue, Time
 from .value_end import Malformed, end_of
 
-_NUMBERS = {codes.BYTE: "<b", codes.SHORT: "<h", codes.INT: "<i", codes.LONG: "<q", codes.FLOAT: "<f", codes.DOUBLE: "<d", codes.CHAR: "<H"}
+_NUMBERS = {
+    codes.BYTE: "<b",
+    codes.SHORT: "<h",
+    codes.INT: "<i",
+    codes.LONG: "<q",
+    codes.FLOAT: "<f",
+    codes.DOUBLE: "<d",
+    codes.CHAR: "<H",
+}
 _ARRAYS = {
     codes.SHORT_ARRAY: "h", codes.INT_ARRAY: "i", codes.LONG_ARRAY: "q", codes.FLOAT_ARRAY: "f", codes.DOUBLE_ARRAY: "d",
     codes.CHAR_ARRAY: "H",
@@ -29,20 +37,24 @@ def decode_rows(pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> I
     """(key, value) of every entry in order, as Python values (see values.py).
 
     :raises DecodeError: for bytes that are no values: cache, partition, type id, position in the page's data.
-    :raises UnsupportedType: for raw-data objects, objects that contain themselves and unknown optimized-marshalled classes.
+    :raises UnsupportedType: for raw-data objects, objects that contain themselves and unknown optimized-marshalled
+        classes.
     """
     for page in pages:
         reader = _Reader(memoryview(page.data).cast("B"), page.partition, cache.name, types=types)
         for _ in range(page.rows):
             yield reader.top(), reader.top()
         if reader.position != len(reader.data):
-            raise reader.error(reader.position, f"{len(reader.data) - reader.position} bytes are left after the last entry")
+            raise reader.error(
+                reader.position, f"{len(reader.data) - reader.position} bytes are left after the last entry"
+            )
 
 
 def decode_values(data: memoryview, start: int, count: int, types: TypeSource) -> tuple[list[Any], list[int], int]:
     """The next `count` values from `start` as Python values, the type code of each, and the position after them; raises as above."""
     reader = _Reader(data.cast("B"), 0, "", types=types, position=start)
-    values, found = [], []
+    values = []
+    found = []
     for _ in range(count):
         found.append(reader.data[reader.position] if reader.position < len(reader.data) else codes.NULL)
         values.append(reader.top())
@@ -60,7 +72,8 @@ class _Reader(ScalarReader):
 
     def top(self) -> Any:
         """One key or value; handles do not reach beyond it."""
-        self.limit, self.depth = len(self.data), 0
+        self.limit = len(self.data)
+        self.depth = 0
         self.read_before.clear()
         self.open.clear()
         return self.value()
@@ -134,7 +147,9 @@ class _Reader(ScalarReader):
     def rewritten(self, start: int, data: bytes) -> Any:
         """A value that was rewritten as binary format; errors in it name the place it was made of."""
         try:
-            reader = _Reader(memoryview(data), self.partition, self.cache, types=self.types, limit=len(data), depth=self.depth + 1)
+            reader = _Reader(
+                memoryview(data), self.partition, self.cache, types=self.types, limit=len(data), depth=self.depth + 1
+            )
             return reader.value()
         except (DecodeError, UnsupportedType) as error:
             raise type(error)(error.what, error.remedy, **error.where | {"position": start}) from None
@@ -173,7 +188,8 @@ class _Reader(ScalarReader):
         """The value at an earlier place that was not read yet (a field of an older object)."""
         if target < 0 or target >= start:
             raise self.error(start, "A handle leads outside its page")
-        back, self.position = self.position, target
+        back = self.position
+        self.position = target
         value = self.value() if self.data[target] in _NESTED else self._no_target(start)
         self.position = back
         return value
@@ -189,10 +205,13 @@ class _Reader(ScalarReader):
         offset = self.number("<i")
         if offset < 0 or offset >= length:
             raise self.error(start, "The offset of a wrapped object is outside its payload")
-        after, limit = self.position, self.limit
-        self.position, self.limit = payload + offset, payload + length
+        after = self.position
+        limit = self.limit
+        self.position = payload + offset
+        self.limit = payload + length
         value = self.value()
-        self.position, self.limit = after, limit
+        self.position = after
+        self.limit = limit
         return value
 
     def document(self) -> Any:
@@ -204,7 +223,9 @@ class _Reader(ScalarReader):
             return self.tree(start, length, type_id == TREE_MAP)
         binary = metadata(self.types, type_id)
         if flags & codes.FLAG_HAS_RAW:
-            raise self.unsupported(start, f"An object of {binary.name} has raw data, which has no fields to read", type_id)
+            raise self.unsupported(
+                start, f"An object of {binary.name} has raw data, which has no fields to read", type_id
+            )
         footer = footer if flags & codes.FLAG_HAS_SCHEMA else length
         if not codes.HEADER <= footer <= length:
             raise self.error(start, "The footer of a binary object is outside the object", type_id)
@@ -213,16 +234,19 @@ class _Reader(ScalarReader):
         except DecodeError:
             binary = refreshed(self.types, type_id)
             offsets = self.offsets(start, flags, schema_id, footer, length, binary)
-        limit, self.limit = self.limit, start + footer
+        limit = self.limit
+        self.limit = start + footer
         names = {one.field_id: one.name for one in binary.fields}
         found = {names[field_id]: self.at(start, offset, footer, type_id) for field_id, offset in offsets.items()}
         absent = sorted(names.keys() - offsets.keys(), key=lambda field_id: names[field_id].lower())
-        self.position, self.limit = start + length, limit
+        self.position = start + length
+        self.limit = limit
         return Document(binary.name, type_id, found | {names[field_id]: None for field_id in absent}, len(found))
 
     def tree(self, start: int, length: int, is_map: bool) -> Any:
         """java.util.TreeMap or TreeSet: its comparator, which is passed over, its size, its values."""
-        limit, self.limit = self.limit, start + length
+        limit = self.limit
+        self.limit = start + length
         try:
             self.position = end_of(self.data, self.position, self.limit)
         except Malformed as error:
@@ -240,7 +264,9 @@ class _Reader(ScalarReader):
         self.position = start + offset
         return self.value()
 
-    def offsets(self, start: int, flags: int, schema_id: int, footer: int, length: int, binary: BinaryType) -> dict[int, int]:
+    def offsets(
+        self, start: int, flags: int, schema_id: int, footer: int, length: int, binary: BinaryType
+    ) -> dict[int, int]:
         """Field id to offset in the order of the footer, from it and, where it is compact, the schema of the metadata."""
         if not flags & codes.FLAG_HAS_SCHEMA:
             return {}

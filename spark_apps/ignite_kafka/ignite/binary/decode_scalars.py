@@ -48,7 +48,11 @@ class Column:
     def field(self, name: str, nullable: bool = True) -> pa.Field:
         """The Arrow field of this column as part of another."""
         made = field_of(name, self.data.type, self.mark, nullable)
-        return made if self.type_name is None else made.with_metadata({**(made.metadata or {}), TYPE_NAME: self.type_name.encode()})
+        return (
+            made
+            if self.type_name is None
+            else made.with_metadata({**(made.metadata or {}), TYPE_NAME: self.type_name.encode()})
+        )
 
 
 def fixed(wire: Wire, code: int, at: Positions, end: Positions) -> Column:
@@ -116,20 +120,25 @@ def uuids(wire: Wire, at: Positions, end: Positions) -> Column:
     text = np.full((at.size, 36), ord("-"), np.uint8)
     text[:, _UUID_COLUMNS] = _HEX[raw].reshape(-1, 32)
     offsets = np.arange(at.size + 1, dtype=np.int32) * 36
-    return Column(pa.Array.from_buffers(pa.string(), at.size, [None, pa.py_buffer(offsets), pa.py_buffer(text)]), "uuid")
+    return Column(
+        pa.Array.from_buffers(pa.string(), at.size, [None, pa.py_buffer(offsets), pa.py_buffer(text)]), "uuid"
+    )
 
 
 def timestamps(wire: Wire, at: Positions, end: Positions) -> Column:
     """int64 milliseconds and int32 nanoseconds to add, as java.sql.Timestamp.setNanos does; below 1 us is dropped."""
     wire.require(at, at + 13, end, "A Timestamp")
-    millis, nanos = wire.at(at + 1, "<i8"), wire.ints(at + 9)
+    millis = wire.at(at + 1, "<i8")
+    nanos = wire.ints(at + 9)
     wrong = (nanos < 0) | ((millis % 1000) * 1_000_000 + nanos > 999_999_999)
     if wrong.any():
         raise wire.error(int(at[np.flatnonzero(wrong)[0]]), "A Timestamp has nanoseconds out of range")
     limit = np.iinfo(np.int64).max // 1000 - 1000
     beyond = (millis > limit) | (millis < -limit)
     if beyond.any():
-        raise wire.unsupported(int(at[np.flatnonzero(beyond)[0]]), "A Timestamp is out of the range of microseconds in 64 bits")
+        raise wire.unsupported(
+            int(at[np.flatnonzero(beyond)[0]]), "A Timestamp is out of the range of microseconds in 64 bits"
+        )
     return Column(pa.array(millis * 1000 + nanos // 1000).view(BY_CODE[codes.TIMESTAMP].arrow))
 
 
@@ -139,7 +148,8 @@ def enums(wire: Wire, at: Positions, end: Positions, policy: EnumPolicy, *, name
     :param named: the column has the enum's name, if all constants are of one.
     """
     wire.require(at, at + 9, end, "An enum")
-    type_ids, ordinals = wire.at(at + 1, "<i4"), wire.at(at + 5, "<i4")
+    type_ids = wire.at(at + 1, "<i4")
+    ordinals = wire.at(at + 5, "<i4")
     if policy is EnumPolicy.ORDINAL and (type_ids != 0).all():
         return Column(pa.array(ordinals), "enum", _enum_name(wire, type_ids) if named else None)
     both = (type_ids.astype(np.int64) << 32) | ordinals.view(np.uint32)

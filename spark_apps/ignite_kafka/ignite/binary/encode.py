@@ -1,7 +1,8 @@
 """Arrow columns to Ignite's binary format: the inverse of decode.py, column by column, byte for byte what Java's clients write.
 
-Every column becomes columns of bytes (byte_columns.py), and an object joins those of its fields, so that nothing is made a Python object
-but decimals written as text. Layout: https://ignite.apache.org/docs/latest/binary-client-protocol/data-format; `BinaryWriterExImpl`,
+Every column becomes columns of bytes (byte_columns.py), and an object joins those of its fields, so that nothing is
+made a Python object but decimals written as text. Layout:
+https://ignite.apache.org/docs/latest/binary-client-protocol/data-format; `BinaryWriterExImpl`,
 `BinaryBuilderSerializer`, `BinaryWriterSchemaHolder` and `BinaryArrayIdentityResolver` of Ignite 2.17.
 """
 
@@ -54,8 +55,13 @@ def encode_objects(
     :param columns: one a field, all of one length. :raises EncodeError, UnsupportedType: as :func:`encoded`.
     """
     if not layout.fields:
-        raise UnsupportedType(f"Binary type {layout.type_name} has no fields", "Give it one", value_type=layout.type_name)
-    fields = [_pieces(array, field, layout.compact, date_zone, schemas) for array, field in zip(columns, layout.fields, strict=True)]
+        raise UnsupportedType(
+            f"Binary type {layout.type_name} has no fields", "Give it one", value_type=layout.type_name
+        )
+    fields = [
+        _pieces(array, field, layout.compact, date_zone, schemas)
+        for array, field in zip(columns, layout.fields, strict=True)
+    ]
     body = join_columns([piece for pieces in fields for piece in pieces])
     lengths = np.stack([lengths_of(pieces) for pieces in fields])
     starts = codes.HEADER + np.cumsum(lengths, axis=0) - lengths
@@ -69,7 +75,11 @@ def _footers(layout: ObjectLayout, starts: npt.NDArray[np.int64]) -> tuple[npt.N
     :param starts: of the fields in their objects, fields x rows.
     """
     widths = offset_widths(starts[-1])
-    forms = {width: _footer(layout, starts, width) for width in (1, 2, 4) if (widths == width).any() or (width == 1 and not widths.size)}
+    forms = {
+        width: _footer(layout, starts, width)
+        for width in (1, 2, 4)
+        if (widths == width).any() or (width == 1 and not widths.size)
+    }
     if len(forms) == 1:
         return widths, next(iter(forms.values()))
     return widths, pc.choose(pa.array(np.searchsorted(list(forms), widths)), *forms.values())
@@ -96,7 +106,8 @@ def _pieces(array: pa.Array, field: pa.Field, compact: bool, date_zone: str, sch
     if pa.types.is_struct(field.type):
         layout = ObjectLayout.of(field, compact=compact)
         columns = [array.field(number) for number in range(array.type.num_fields)]
-        valid, dense = valid_of(array), partial(encode_objects, date_zone=date_zone, schemas=schemas)
+        valid = valid_of(array)
+        dense = partial(encode_objects, date_zone=date_zone, schemas=schemas)
         if not any(map(is_optional, layout.fields)):
             if schemas is not None and array.null_count < len(array):
                 schemas.use(layout.type_name, layout.field_ids)

@@ -17,7 +17,8 @@ from ..types.type_table import mark_of, type_code, type_name_of
 from .byte_columns import ByteColumns, fixed_rows, join_columns, offsets_of, or_null, sliced, structured, valid_of
 from .encode_scalars import numbers, refuse
 
-_ARRAY_LIST, _HASH_MAP = 1, 1
+_ARRAY_LIST = 1
+_HASH_MAP = 1
 _ANY_OBJECT = -1
 _PRIMITIVES = {
     codes.BYTE_ARRAY: "<i1", codes.SHORT_ARRAY: "<i2", codes.INT_ARRAY: "<i4", codes.LONG_ARRAY: "<i8", codes.FLOAT_ARRAY: "<f4",
@@ -40,7 +41,10 @@ def container(array: pa.Array, field: pa.Field, encode: Encode) -> ByteColumns:
     elements = lists.flatten()
     heads: dict[str, Any] = {"code": ("u1", code)}
     if code in codes.TYPED_ARRAYS:
-        heads["type_id"] = ("<i4", _ANY_OBJECT if mark_of(field) == "objects" else _element_type(code, field.type.value_field))
+        heads["type_id"] = (
+            "<i4",
+            _ANY_OBJECT if mark_of(field) == "objects" else _element_type(code, field.type.value_field),
+        )
     heads["count"] = ("<i4", count)
     if code in (codes.COLLECTION, codes.MAP):
         heads["kind"] = ("u1", _HASH_MAP if code == codes.MAP else _ARRAY_LIST)
@@ -48,7 +52,8 @@ def container(array: pa.Array, field: pa.Field, encode: Encode) -> ByteColumns:
         if code in _PRIMITIVES:
             body = _primitives(elements, field.type.value_field, _PRIMITIVES[code], bounds)
         elif code == codes.MAP:
-            key, item = elements.field(0), elements.field(1)
+            key = elements.field(0)
+            item = elements.field(1)
             body = _rows(encode(key, field.type.key_field) + encode(item, field.type.item_field), bounds)
         else:
             body = _rows(encode(elements, field.type.value_field), bounds)

@@ -15,7 +15,8 @@ from .byte_columns import fixed_rows, join_columns, lengths_of, sliced, structur
 from .key_hashes import array_hashes
 from .object_layout import ObjectLayout
 
-_USER_TYPE, _PROTOCOL_VERSION = 0x01, 1
+_USER_TYPE = 0x01
+_PROTOCOL_VERSION = 1
 _WIDTH_FLAGS = np.array([0, codes.FLAG_OFFSET_1, codes.FLAG_OFFSET_2, 0, 0])
 
 
@@ -56,7 +57,8 @@ def footers(
 ) -> pa.BinaryArray:
     """The footers of n objects, each with fields of its own.
 
-    :param starts: of all fields, one object's after the other's, each in its object. :param field_ids: of the same fields.
+    :param starts: of all fields, one object's after the other's, each in its object. :param field_ids: of the same
+        fields.
     :param bounds: fields [bounds[r], bounds[r + 1]) are those of object r (n + 1).
     """
     width_of = np.repeat(widths, np.diff(bounds))

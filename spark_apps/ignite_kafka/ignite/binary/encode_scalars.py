@@ -1,7 +1,7 @@
 """Columns of values without inner values as bytes: each with its type code, Ignite's null where the column has none.
 
-The inverse of decode_scalars.py and decode_decimals.py. Each function takes an array and its field, and returns columns of bytes
-(byte_columns.py).
+The inverse of decode_scalars.py and decode_decimals.py. Each function takes an array and its field, and returns columns
+of bytes (byte_columns.py).
 """
 
 from __future__ import annotations
@@ -39,14 +39,20 @@ from .optimized import SERIALIZABLE, SQL_DATE
 _HYPHENS = (8, 13, 18, 23)
 _UUID_PLACES = np.array([8 * half + 7 - byte for half in (0, 1) for byte in range(8)])
 _NIBBLE = np.full(256, 255, np.uint8)
-_NIBBLE[np.frombuffer(b"0123456789abcdef", np.uint8)] = _NIBBLE[np.frombuffer(b"0123456789ABCDEF", np.uint8)] = np.arange(16)
-_SQL_DATE_HEAD = struct.pack("<BiBih", codes.OPTIMIZED, 15, SERIALIZABLE, SQL_DATE, 0x6697)  # the last: checksum of its fields
+_NIBBLE[np.frombuffer(b"0123456789abcdef", np.uint8)] = _NIBBLE[np.frombuffer(b"0123456789ABCDEF", np.uint8)] = (
+    np.arange(16)
+)
+_SQL_DATE_HEAD = struct.pack(
+    "<BiBih", codes.OPTIMIZED, 15, SERIALIZABLE, SQL_DATE, 0x6697
+)  # the last: checksum of its fields
 
 
 def refuse(field: pa.Field, wrong: npt.NDArray[np.bool_], what: str) -> None:
     """Raise EncodeError where a row is wrong, naming the first one."""
     if wrong.any():
-        raise EncodeError(f"{what} in field {field.name}", "Nothing was guessed", field=field.name, row=int(np.flatnonzero(wrong)[0]))
+        raise EncodeError(
+            f"{what} in field {field.name}", "Nothing was guessed", field=field.name, row=int(np.flatnonzero(wrong)[0])
+        )
 
 
 def numbers(array: pa.Array, kind: Any) -> npt.NDArray[Any]:
@@ -73,7 +79,9 @@ def chars(array: pa.Array, field: pa.Field) -> ByteColumns:
     """UTF-16 code units from integers; raises UnsupportedType beyond 0 to 65,535."""
     values = numbers(array, np.int64)
     refuse(field, (values < 0) | (values > 0xFFFF), "A number that is no UTF-16 code unit")
-    return [or_null(fixed_rows(structured(len(array), code=("u1", codes.CHAR), value=("<u2", values))), valid_of(array))]
+    return [
+        or_null(fixed_rows(structured(len(array), code=("u1", codes.CHAR), value=("<u2", values))), valid_of(array))
+    ]
 
 
 def timestamps(array: pa.Array, field: pa.Field) -> ByteColumns:
@@ -135,7 +143,8 @@ def decimals(array: pa.Array, field: pa.Field) -> ByteColumns:
         return _decimals_by_row(array, field)
     plain = array.fill_null(pa.scalar(Decimal(0), array.type)) if array.null_count else array
     words = np.frombuffer(plain.buffers()[1], "<u8", 2 * len(plain), plain.offset * 16)
-    low, high = words[0::2], words[1::2]
+    low = words[0::2]
+    high = words[1::2]
     negative = high >> 63 != 0
     high = np.where(negative, ~high + (low == 0), high)
     low = np.where(negative, ~low + np.uint64(1), low)
@@ -161,7 +170,9 @@ def _decimals_by_row(array: pa.Array, field: pa.Field) -> ByteColumns:
         except InvalidOperation:
             number = Decimal("NaN")
         if number is not None and not number.is_finite():
-            raise EncodeError(f"A text that is no decimal in field {field.name}", "Nothing was guessed", field=field.name, row=row)
+            raise EncodeError(
+                f"A text that is no decimal in field {field.name}", "Nothing was guessed", field=field.name, row=row
+            )
         rows.append(decimal_bytes(number))
     return [pa.array(rows, pa.binary())]
 
@@ -189,7 +200,11 @@ def enums(array: pa.Array, field: pa.Field) -> ByteColumns:
     else:
         ordinals = numbers(array, np.int32)
         wrong = ~np.isin(ordinals, list(known.values()))
-    refuse(field, wrong if valid is None else wrong & valid.to_numpy(zero_copy_only=False), "A value that is no constant of its enum")
+    refuse(
+        field,
+        wrong if valid is None else wrong & valid.to_numpy(zero_copy_only=False),
+        "A value that is no constant of its enum",
+    )
     rows = structured(len(array), code=("u1", codes.ENUM), type_id=("<i4", type_id), ordinal=("<i4", ordinals))
     return [or_null(fixed_rows(rows), valid)]
 

@@ -1,8 +1,8 @@
 """Objects that have the fields for which they have a value: columns of bytes whose rows have different fields. See encode.py.
 
-The cost is that of the values, not that of rows times fields: each column is encoded for the rows that have it, and one `take` puts the
-values of each row next to one another. So it does not matter how many different sets of fields there are
-(docs/decisions/0040-fields-of-a-row.md).
+The cost is that of the values, not that of rows times fields: each column is encoded for the rows that have it, and one
+`take` puts the values of each row next to one another. So it does not matter how many different sets of fields there
+are (docs/decisions/0040-fields-of-a-row.md).
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ Schema = tuple[int, ...]
 """The ids of an object's fields in the order written."""
 Encode = Callable[[pa.Array, pa.Field], ByteColumns]
 Dense = Callable[[ObjectLayout, Sequence[pa.Array]], pa.BinaryArray]
-_NO_BYTES, _NO_ROWS = pa.array([], pa.binary()), np.zeros(0, np.int64)
+_NO_BYTES = pa.array([], pa.binary())
+_NO_ROWS = np.zeros(0, np.int64)
 
 
 class Schemas(Protocol):
@@ -45,7 +46,8 @@ class Schemas(Protocol):
 class SparseEncoder:
     """Encodes objects whose layouts have optional fields.
 
-    :param encode: of any column; gives the pieces of its values. :param dense: of objects that have all fields of a layout.
+    :param encode: of any column; gives the pieces of its values. :param dense: of objects that have all fields of a
+        layout.
     :param schemas: None: each schema is accepted.
     """
 
@@ -53,10 +55,13 @@ class SparseEncoder:
     dense: Dense
     schemas: Schemas | None
 
-    def objects(self, layout: ObjectLayout, columns: Sequence[pa.Array], valid: pa.BooleanArray | None) -> pa.BinaryArray:
+    def objects(
+        self, layout: ObjectLayout, columns: Sequence[pa.Array], valid: pa.BooleanArray | None
+    ) -> pa.BinaryArray:
         """Whole binary objects, one a row, each with the fields that are not optional and the optional ones that are not null.
 
-        :param columns: one a field. :param valid: rows that are not null; None: all. What the other rows hold means nothing.
+        :param columns: one a field. :param valid: rows that are not null; None: all. What the other rows hold means
+            nothing.
         """
         count = len(columns[0])
         there = np.ones(count, bool) if valid is None else np.asarray(valid)
@@ -91,7 +96,10 @@ class SparseEncoder:
         nothing = pa.nulls(len(columns[0]))
         every = replace(layout, fields=self.schemas.whole(layout.type_name))
         self.schemas.use(layout.type_name, every.field_ids)
-        made = [given.get(id, (pa.field(field.name, pa.null()), nothing)) for id, field in zip(every.field_ids, every.fields, strict=True)]
+        made = [
+            given.get(id, (pa.field(field.name, pa.null()), nothing))
+            for id, field in zip(every.field_ids, every.fields, strict=True)
+        ]
         return self.dense(replace(layout, fields=tuple(field for field, _ in made)), [column for _, column in made])
 
     def _made(
@@ -115,7 +123,8 @@ class SparseEncoder:
         flat = pa.concat_arrays([_NO_BYTES, *pieces]).take(pa.array(by_row))
         bounds = np.zeros(count + 1, np.int64)
         np.cumsum(np.bincount(row_of, minlength=count), out=bounds[1:])
-        offsets, data = offsets_of(flat).astype(np.int64), flat.buffers()[2]
+        offsets = offsets_of(flat).astype(np.int64)
+        data = flat.buffers()[2]
         starts = codes.HEADER + offsets[:-1] - np.repeat(offsets[bounds[:-1]], np.diff(bounds))
         some = np.diff(bounds) > 0
         last = np.zeros(count, np.int64)
@@ -123,9 +132,13 @@ class SparseEncoder:
         widths = offset_widths(last)
         field_of = np.repeat(np.array(layout.field_ids, np.int32), [len(piece) for piece in pieces])[by_row]
         bodies = sliced(offsets[bounds], b"" if data is None else data)
-        return whole_objects(layout, bodies, widths, footers(layout, starts, field_of, bounds, widths), _schema_ids(ids, set_of))
+        return whole_objects(
+            layout, bodies, widths, footers(layout, starts, field_of, bounds, widths), _schema_ids(ids, set_of)
+        )
 
-    def _values(self, layout: ObjectLayout, columns: Sequence[pa.Array], matrix: npt.NDArray[np.bool_]) -> list[pa.BinaryArray]:
+    def _values(
+        self, layout: ObjectLayout, columns: Sequence[pa.Array], matrix: npt.NDArray[np.bool_]
+    ) -> list[pa.BinaryArray]:
         """The encoded values of each field, in the rows that have it."""
         return [
             join_columns(self.encode(column if mask.all() else column.filter(pa.array(mask)), field))

@@ -49,7 +49,8 @@ def raw_entries(page: Page, cache: str = "") -> Iterator[tuple[bytes, bytes]]:
 def concat_bounds(pages: Sequence[Page], wire: Wire) -> EntryBounds:
     """Bounds of all pages' entries in the buffer that joins them; raises DecodeError as :func:`entry_bounds` does.
 
-    One look at the whole buffer serves where its entries are alike and each page begins with one; else each page is looked at alone.
+    One look at the whole buffer serves where its entries are alike and each page begins with one; else each page is
+    looked at alone.
     """
     counts = np.array([page.rows for page in pages], np.int64)
     rows = int(counts.sum())
@@ -64,7 +65,11 @@ def concat_bounds(pages: Sequence[Page], wire: Wire) -> EntryBounds:
     shifts = wire.starts[:-1].tolist()
 
     def join(parts: list[Positions]) -> Positions:
-        return np.concatenate([part + shift for part, shift in zip(parts, shifts, strict=True)]) if parts else np.zeros(0, np.int64)
+        return (
+            np.concatenate([part + shift for part, shift in zip(parts, shifts, strict=True)])
+            if parts
+            else np.zeros(0, np.int64)
+        )
 
     return EntryBounds(
         join([one.key_start for one in each]),
@@ -80,7 +85,12 @@ def _fixed(data: Bytes, rows: int) -> EntryBounds | None:
         return None
     key = int(codes.FIXED[data[0]])
     stride = data.size // rows
-    if key == 0 or key >= stride or int(codes.FIXED[data[key]]) != stride - key or {int(data[0]), int(data[key])} & codes.NAMED:
+    if (
+        key == 0
+        or key >= stride
+        or int(codes.FIXED[data[key]]) != stride - key
+        or {int(data[0]), int(data[key])} & codes.NAMED
+    ):
         return None
     if (data[::stride] != data[0]).any() or (data[key::stride] != data[key]).any():
         return None
@@ -121,7 +131,8 @@ def _wrapped_objects(data: Bytes, rows: int) -> EntryBounds | None:
         keep = _reachable(data, at, after)
         if keep.all():
             return None
-        at, length = at[keep], length[keep]
+        at = at[keep]
+        length = length[keep]
     return None
 
 
@@ -144,7 +155,9 @@ def _key_sizes(data: Bytes, start: Positions) -> Positions:
     inside = start + 5 <= data.size
     safe = np.where(inside, start, 0)
     if code == codes.STRING:
-        sizes = 5 + np.ndarray((data.size - 3,), "<i4", data, 0, (1,))[np.minimum(safe + 1, data.size - 4)].astype(np.int64)
+        sizes = 5 + np.ndarray((data.size - 3,), "<i4", data, 0, (1,))[np.minimum(safe + 1, data.size - 4)].astype(
+            np.int64
+        )
     else:
         sizes = np.full(start.size, codes.FIXED[code], np.int64)
     fits: Positions = np.where((data[safe] == code) & inside & (sizes > 0), sizes, 0)
@@ -161,7 +174,8 @@ def _wrapped_both(data: Bytes, rows: int) -> EntryBounds | None:
     after = at + length + 9
     if (after[:-1] != at[1:]).any() or after[-1] != data.size or not _plain_payload(data, at, length):
         return None
-    start, end = at + 5, at + 5 + length
+    start = at + 5
+    end = at + 5 + length
     return EntryBounds(start[0::2], end[0::2], start[1::2], end[1::2])
 
 
@@ -185,7 +199,9 @@ def entry_cuts(page: Page, cache: str = "") -> list[int]:
     :raises DecodeError: they do not fill the page exactly: cache, partition, position.
     """
     data = _bytes_of(page)
-    size, position, cuts = len(data), 0, [0]
+    size = len(data)
+    position = 0
+    cuts = [0]
     try:
         for _ in range(2 * page.rows):
             position = end_of(data, position, size)
@@ -204,11 +220,18 @@ def _bytes_of(page: Page) -> memoryview:
 def _unwrap(data: memoryview, position: int, end: int) -> tuple[int, int]:
     """Start and end of the object inside a wrapped value (code, length, payload, offset of the object in the payload)."""
     offset = _int(data, end - 4)[0]
-    start, limit = position + 5 + offset, end - 4
+    start = position + 5 + offset
+    limit = end - 4
     if offset < 0 or start >= limit:
         raise Malformed(position, f"The offset {offset} of a wrapped object is outside its payload")
     return start, end_of(data, start, limit)
 
 
 def _broken(page: Page, cache: str, position: int, what: str) -> DecodeError:
-    return DecodeError(what, "The page is broken; nothing of it was used", cache=cache or None, partition=page.partition, position=position)
+    return DecodeError(
+        what,
+        "The page is broken; nothing of it was used",
+        cache=cache or None,
+        partition=page.partition,
+        position=position,
+    )

@@ -1,10 +1,11 @@
 """One table of a cache's entries: the schema of its columns, and groups of entries as batches of it.
 
-Columns: ``_key`` (a struct where keys are objects); the fields of the values, those of several types unified; ``_value`` where values are
-no objects; ``_type`` (the value's type name) where the values are of several types. Two types that have a field of one name share its
-column where one Arrow type holds both exactly; otherwise the second type's field has a column ``<field>_<Type>``. So does a field
-that is named like one of ours. Names are compared without case, as Spark does. Types are in the order of their names, and the fields of
-each in the one order that its metadata has here: no node and no entry decides about the order of columns.
+Columns: ``_key`` (a struct where keys are objects); the fields of the values, those of several types unified;
+``_value`` where values are no objects; ``_type`` (the value's type name) where the values are of several types. Two
+types that have a field of one name share its column where one Arrow type holds both exactly; otherwise the second
+type's field has a column ``<field>_<Type>``. So does a field that is named like one of ours. Names are compared without
+case, as Spark does. Types are in the order of their names, and the fields of each in the one order that its metadata
+has here: no node and no entry decides about the order of columns.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from .decode import EntryGroup
 from .decode_scalars import simple_name
 from .unify_types import cast_exactly, unify_fields
 
-KEY, VALUE, TYPE = "_key", "_value", "_type"
+KEY = "_key"
+VALUE = "_value"
+TYPE = "_type"
 _OURS = frozenset({KEY, VALUE, TYPE})
 _TYPES_METADATA = b"ignite.types"
 
@@ -31,7 +34,8 @@ _TYPES_METADATA = b"ignite.types"
 def entries_schema(cache: CacheInfo, types: TypeSource, groups: Sequence[EntryGroup]) -> pa.Schema:
     """Schema for all entries of `cache`, from its query entities and from `groups` decoded of a sample of its pages.
 
-    :raises UnsupportedType: nothing is known of an empty cache without query entities, or its keys are of kinds that no column unites.
+    :raises UnsupportedType: nothing is known of an empty cache without query entities, or its keys are of kinds that no
+        column unites.
     """
     key: pa.Field | None = None
     columns: dict[str, pa.Field] = {}
@@ -42,7 +46,11 @@ def entries_schema(cache: CacheInfo, types: TypeSource, groups: Sequence[EntryGr
         for field in value_field.type if pa.types.is_struct(value_field.type) else [value_field]:
             _add(columns, field, name, moved)
     if key is None:
-        raise UnsupportedType("The cache is empty and has no query entity, so its columns are not known", "Give a schema", cache=cache.name)
+        raise UnsupportedType(
+            "The cache is empty and has no query entity, so its columns are not known",
+            "Give a schema",
+            cache=cache.name,
+        )
     fields = [key, *columns.values()]
     if len(own) > 1:
         fields.append(pa.field(TYPE, pa.string()))
@@ -57,12 +65,15 @@ def is_own(schema: pa.Schema) -> bool:
 def to_batch(group: EntryGroup, schema: pa.Schema) -> pa.RecordBatch:
     """The entries of `group` as a batch of exactly `schema`.
 
-    :raises UnsupportedType: a value or field that a column cannot hold, or a type that the schema was not made for; names it.
+    :raises UnsupportedType: a value or field that a column cannot hold, or a type that the schema was not made for;
+        names it.
     """
     name = group.value_type.name
     known = json.loads((schema.metadata or {}).get(_TYPES_METADATA, b"null"))
     if known is not None and name not in known:
-        raise UnsupportedType(f"Values of type {name} are not in the schema, which has {', '.join(known)}", _REMEDY, value_type=name)
+        raise UnsupportedType(
+            f"Values of type {name} are not in the schema, which has {', '.join(known)}", _REMEDY, value_type=name
+        )
     moved = known[name] if known else {}
     arrays: dict[str, pa.Array] = {KEY: group.key}
     names = {column.lower(): column for column in schema.names}
@@ -71,12 +82,15 @@ def to_batch(group: EntryGroup, schema: pa.Schema) -> pa.RecordBatch:
         if column is not None and (field == VALUE or column not in _OURS):
             arrays[column] = array
         elif array.null_count < len(array):
-            raise UnsupportedType(f"Field {field} of {name} is not in the schema", _REMEDY, field=field, value_type=name)
+            raise UnsupportedType(
+                f"Field {field} of {name} is not in the schema", _REMEDY, field=field, value_type=name
+            )
     size = len(group.value)
     if TYPE in schema.names:
         arrays[TYPE] = pa.repeat(pa.scalar(name, pa.string()), size)
     columns = [
-        cast_exactly(arrays[field.name], field.type, field.name) if field.name in arrays else pa.nulls(size, field.type) for field in schema
+        cast_exactly(arrays[field.name], field.type, field.name) if field.name in arrays else pa.nulls(size, field.type)
+        for field in schema
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
@@ -92,12 +106,16 @@ def _fields(group: EntryGroup) -> list[tuple[str, pa.Array]]:
 
 
 def _sampled(cache: CacheInfo, groups: Sequence[EntryGroup]) -> list[_Kind]:
-    scales = {field.name.lower(): field for entity in cache.query_entities for field in entity.fields if not field.is_key}
+    scales = {
+        field.name.lower(): field for entity in cache.query_entities for field in entity.fields if not field.is_key
+    }
     found = []
     for group in sorted(groups, key=_kind_name):  # in an order that the entries of the sample do not decide
         value = field_of(VALUE, group.value.type, group.value_type.mark)
         if pa.types.is_struct(value.type):
-            value = value.with_type(pa.struct([_refined(field, scales.get(field.name.lower())) for field in value.type]))
+            value = value.with_type(
+                pa.struct([_refined(field, scales.get(field.name.lower())) for field in value.type])
+            )
         found.append((group.value_type.name, field_of(KEY, group.key.type, group.key_type.mark), value))
     return found
 
@@ -111,7 +129,9 @@ def _refined(field: pa.Field, declared: QueryField | None) -> pa.Field:
     if declared is None:
         return field
     wanted = java_field(field.name, declared.java_type, declared.scale)
-    if pa.types.is_null(field.type) or (pa.types.is_decimal(wanted.type) and declared.java_type == "java.math.BigDecimal"):
+    if pa.types.is_null(field.type) or (
+        pa.types.is_decimal(wanted.type) and declared.java_type == "java.math.BigDecimal"
+    ):
         return wanted
     return field
 
@@ -137,7 +157,12 @@ def _shown(type_name: str, types: TypeSource) -> str:
 
 def simple_type_name(java_type: str) -> str:
     """The type table's name of a Java class."""
-    boxes = {"java.lang.Integer": "int", "java.lang.Character": "char", "java.math.BigDecimal": "BigDecimal", "[B": "byte[]"}
+    boxes = {
+        "java.lang.Integer": "int",
+        "java.lang.Character": "char",
+        "java.math.BigDecimal": "BigDecimal",
+        "[B": "byte[]",
+    }
     if java_type in boxes:
         return boxes[java_type]
     name = java_type.rpartition(".")[2]
@@ -153,8 +178,12 @@ def _entity_field(column: str, entity: QueryEntity, types: TypeSource) -> pa.Fie
     try:
         binary = types.binary_type(java_hash(java_type.lower()))
     except UnknownBinaryType:
-        return pa.field(column, pa.struct([java_field(field.name, field.java_type, field.scale) for field in declared.values()]))
-    arrow = [_refined(_of_metadata(field.name, field.type_code), declared.get(field.name.lower())) for field in binary.fields]
+        return pa.field(
+            column, pa.struct([java_field(field.name, field.java_type, field.scale) for field in declared.values()])
+        )
+    arrow = [
+        _refined(_of_metadata(field.name, field.type_code), declared.get(field.name.lower())) for field in binary.fields
+    ]
     return pa.field(column, pa.struct(arrow))
 
 
@@ -181,6 +210,8 @@ def _add(columns: dict[str, pa.Field], field: pa.Field, type_name: str, moved: d
         return
     own = f"{field.name}_{simple_name(type_name)}"
     if own == column or own.lower() in columns:
-        raise UnsupportedType(f"Field {field.name} of {type_name} has values of several kinds", "Copy it as JSON", field=field.name)
+        raise UnsupportedType(
+            f"Field {field.name} of {type_name} has values of several kinds", "Copy it as JSON", field=field.name
+        )
     moved[field.name] = own
     columns[own.lower()] = field.with_name(own)

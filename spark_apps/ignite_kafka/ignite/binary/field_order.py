@@ -21,8 +21,9 @@ ORDER = "order"
 class FieldOrder(Enum):
     """Which fields a decoded object has, and in which order.
 
-    TYPE: all fields of the type in one order, for tables. OWN_FIRST: those of the object's own schema in its order, then the type's
-    others by name, for values. OWN: those of its own schema alone, for keys: a field that the type gets later changes no older key.
+    TYPE: all fields of the type in one order, for tables. OWN_FIRST: those of the object's own schema in its order,
+    then the type's others by name, for values. OWN: those of its own schema alone, for keys: a field that the type gets
+    later changes no older key.
     """
 
     TYPE = 0
@@ -30,7 +31,9 @@ class FieldOrder(Enum):
     OWN = 2
 
 
-def field_orders(binary: BinaryType, places: FieldPlaces, order: FieldOrder) -> tuple[list[tuple[int, ...]], Positions | None]:
+def field_orders(
+    binary: BinaryType, places: FieldPlaces, order: FieldOrder
+) -> tuple[list[tuple[int, ...]], Positions | None]:
     """The distinct orders of some objects as indexes into the type's fields, and for each object the number of its order; None if one."""
     if order is FieldOrder.TYPE:
         return [tuple(range(len(binary.fields)))], None

@@ -13,14 +13,17 @@ from ..types.model import CacheInfo, Page, TypeSource
 from .entry_bounds import EntryBounds, concat_bounds, entry_cuts
 from .page_buffer import Positions, Wire
 
-_WRAPPED_HEAD, _WRAPPED_TAIL = 5, 4  # code and length before a wrapped object, the object's offset after it
+_WRAPPED_HEAD = 5  # code and length before a wrapped object, the object's offset after it
+_WRAPPED_TAIL = 4
 
 
 class JoinedPages(Sequence[Page]):
     """Pages of one cache that are joined once for :func:`~.decode.decode_entries` and :func:`~.page_rows.kept_rows`."""
 
     def __init__(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> None:
-        self._pages, self._cache, self._types = tuple(pages), cache, types
+        self._pages = tuple(pages)
+        self._cache = cache
+        self._types = types
 
     @classmethod
     def of(cls, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> JoinedPages:
@@ -64,8 +67,8 @@ class JoinedPages(Sequence[Page]):
 def _starts(wire: Wire, bounds: EntryBounds) -> Positions | None:
     """Where each entry begins, with its wrapping, and where the last one ends; None if only reading one entry after the other can find out.
 
-    Bounds are those of unwrapped keys and values. Between a value and the next key there can be the tail of a wrapped value and the head of
-    a wrapped key.
+    Bounds are those of unwrapped keys and values. Between a value and the next key there can be the tail of a wrapped
+    value and the head of a wrapped key.
     """
     value_end = bounds.value_end[:-1]
     gaps = bounds.key_start[1:] - value_end
@@ -73,7 +76,8 @@ def _starts(wire: Wire, bounds: EntryBounds) -> Positions | None:
     heads = gaps == _WRAPPED_HEAD + _WRAPPED_TAIL
     if not (tails | (gaps == 0)).all() or (wire.ints(value_end[tails]) != 0).any():
         return None
-    keys, ends = bounds.key_start[1:][heads], bounds.key_end[1:][heads]
+    keys = bounds.key_start[1:][heads]
+    ends = bounds.key_end[1:][heads]
     if (wire.data[keys - _WRAPPED_HEAD] != codes.WRAPPED).any() or (wire.ints(keys - 4) != ends - keys).any():
         return None
     return np.concatenate(([0], value_end + np.where(tails, _WRAPPED_TAIL, 0), [wire.data.size]))

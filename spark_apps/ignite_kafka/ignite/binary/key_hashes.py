@@ -35,15 +35,16 @@ def _powers(base: int) -> npt.NDArray[np.uint32]:
 
 def array_hashes(rows: pa.BinaryArray) -> Hashes:
     """`Arrays.hashCode(byte[])` of each row."""
-    units, offsets = data_of(rows).view(np.int8), offsets_of(rows).astype(np.int64)
+    units = data_of(rows).view(np.int8)
+    offsets = offsets_of(rows).astype(np.int64)
     return polynomial_hashes(units, offsets - offsets[0], first=1)
 
 
 def polynomial_hashes(units: npt.NDArray[Any], offsets: npt.NDArray[np.int64], *, first: int = 0) -> Hashes:
     """`first` * 31^n + sum of unit[i] * 31^(n-1-i), modulo 2^32, of each row of n units [offsets[r], offsets[r + 1]).
 
-    31 is odd, so it has an inverse modulo 2^32: with the weights 31^-j over all units of a block the sums of its rows are one
-    `add.reduceat`, and a row's sum times 31^(end-1) is its hash. Exact.
+    31 is odd, so it has an inverse modulo 2^32: with the weights 31^-j over all units of a block the sums of its rows
+    are one `add.reduceat`, and a row's sum times 31^(end-1) is its hash. Exact.
     """
     hashes = np.empty(offsets.size - 1, np.uint32)
     row = 0
@@ -59,7 +60,8 @@ def polynomial_hashes(units: npt.NDArray[Any], offsets: npt.NDArray[np.int64], *
 
 
 def _block_hashes(units: npt.NDArray[Any], offsets: npt.NDArray[np.int64], first: int) -> npt.NDArray[np.uint32]:
-    powers, inverse = _powers(31), _powers(pow(31, -1, 1 << 32))
+    powers = _powers(31)
+    inverse = _powers(pow(31, -1, 1 << 32))
     block = units[offsets[0] : offsets[-1]]
     ends = offsets[1:] - offsets[0]
     lengths = np.diff(offsets)
@@ -86,10 +88,11 @@ def _long_hash(units: npt.NDArray[Any], first: int) -> int:
 def key_hashes(keys: pa.BinaryArray) -> tuple[Hashes, npt.NDArray[np.bool_]]:
     """Java's `hashCode` of encoded keys, and where it is known.
 
-    It is not for decimals, arrays, enums and other rare kinds of keys, nor for strings that are no text: what Java reads of those is
-    not told by their bytes alone.
+    It is not for decimals, arrays, enums and other rare kinds of keys, nor for strings that are no text: what Java
+    reads of those is not told by their bytes alone.
     """
-    hashes, known = np.zeros(len(keys), np.int32), np.zeros(len(keys), bool)
+    hashes = np.zeros(len(keys), np.int32)
+    known = np.zeros(len(keys), bool)
     if not len(keys):
         return hashes, known
     offsets = offsets_of(keys)
@@ -158,7 +161,9 @@ def _string(keys: pa.BinaryArray) -> tuple[Hashes, npt.NDArray[np.bool_]]:
     wide = [_utf_16(raw[start:end]) for start, end in pairwise(offsets.tolist())]
     sizes = [0 if text is None else len(text) for text in wide]
     joined = np.frombuffer(b"".join(text for text in wide if text), "<u2")
-    return polynomial_hashes(joined, np.cumsum([0, *sizes], dtype=np.int64) // 2), np.array([text is not None for text in wide])
+    return polynomial_hashes(joined, np.cumsum([0, *sizes], dtype=np.int64) // 2), np.array(
+        [text is not None for text in wide]
+    )
 
 
 def _utf_16(data: bytes) -> bytes | None:

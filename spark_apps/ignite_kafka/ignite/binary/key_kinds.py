@@ -35,7 +35,8 @@ class _Kinds:
     """Collects kinds; `found` has for each kind the first row that shows it."""
 
     def __init__(self, decoder: ColumnDecoder) -> None:
-        self._decoder, self._wire = decoder, decoder.wire
+        self._decoder = decoder
+        self._wire = decoder.wire
         self.found: dict[KeyKind, int] = {}
 
     def add_values(self, prefix: KeyKind, at: Positions, end: Positions, rows: Positions, depth: int) -> None:
@@ -76,7 +77,9 @@ class _Kinds:
         headers = read_headers(self._wire, at, end)
         for type_id in np.unique(headers.type_id).tolist():
             mine = np.flatnonzero(headers.type_id == type_id)
-            layout = headers.schema_id[mine].astype(np.int64) << 16 | (headers.flags[mine] & np.uint16(0xFFFF - _WIDTHS))
+            layout = headers.schema_id[mine].astype(np.int64) << 16 | (
+                headers.flags[mine] & np.uint16(0xFFFF - _WIDTHS)
+            )
             for one in np.unique(layout):
                 part = mine[layout == one]
                 self._add_layout(prefix, type_id, headers.of(part), rows[part], depth)
@@ -93,6 +96,10 @@ class _Kinds:
             return
         binary, places = self._decoder.places(type_id, headers)
         for index, field_id in enumerate(places.schemas[0]):
-            place, field = next((place, field) for place, field in zip(places.at, binary.fields, strict=True) if field.field_id == field_id)
+            place, field = next(
+                (place, field)
+                for place, field in zip(places.at, binary.fields, strict=True)
+                if field.field_id == field_id
+            )
             if field.type_code not in codes.EXACT:
                 self.add_values((*kind, index), place, headers.footer, rows, depth + 1)

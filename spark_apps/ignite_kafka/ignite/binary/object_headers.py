@@ -1,8 +1,9 @@
 """Binary objects: 24-byte headers and footers of many objects at once.
 
-Layout (`BinaryWriterExImpl`, `BinaryUtils` of Ignite 2.17), little-endian: code 103, protocol version 1, int16 flags, int32 type id,
-int32 hash, int32 length, int32 schema id, int32 schema offset; then fields, then the footer: for each field of the schema its offset
-from the object's start in 1, 2 or 4 bytes (by flags), each after an int32 field id unless the compact flag is set.
+Layout (`BinaryWriterExImpl`, `BinaryUtils` of Ignite 2.17), little-endian: code 103, protocol version 1, int16 flags,
+int32 type id, int32 hash, int32 length, int32 schema id, int32 schema offset; then fields, then the footer: for each
+field of the schema its offset from the object's start in 1, 2 or 4 bytes (by flags), each after an int32 field id
+unless the compact flag is set.
 """
 
 from __future__ import annotations
@@ -42,13 +43,26 @@ def read_headers(wire: Wire, at: Positions, end: Positions) -> Headers:
     wire.require(at, at + codes.HEADER, end, "The header of a binary object")
     type_id = wire.at(at + 4, "<i4")
     _refuse(wire, at, wire.data[at + 1] != 1, "A binary object is not of protocol version 1", type_id)
-    flags, length = wire.at(at + 2, "<u2"), wire.ints(at + 12)
-    _refuse(wire, at, (length < codes.HEADER) | (at + length > end), "The length of a binary object is outside its page or object", type_id)
+    flags = wire.at(at + 2, "<u2")
+    length = wire.ints(at + 12)
+    _refuse(
+        wire,
+        at,
+        (length < codes.HEADER) | (at + length > end),
+        "The length of a binary object is outside its page or object",
+        type_id,
+    )
     footer = wire.ints(at + 20)
     schemaless = (flags & codes.FLAG_HAS_SCHEMA) == 0
     if schemaless.any():
         footer[schemaless] = length[schemaless]
-    _refuse(wire, at, (footer < codes.HEADER) | (footer > length), "The footer of a binary object is outside the object", type_id)
+    _refuse(
+        wire,
+        at,
+        (footer < codes.HEADER) | (footer > length),
+        "The footer of a binary object is outside the object",
+        type_id,
+    )
     return Headers(at, type_id, wire.at(at + 16, "<i4"), flags, at + footer, at + length)
 
 
@@ -62,7 +76,8 @@ def _refuse(wire: Wire, at: Positions, bad: npt.NDArray[np.bool_], what: str, ty
 class FieldPlaces:
     """Where the fields of n objects of one type are.
 
-    :param at: for each field of the metadata, the absolute position of its value in each object (n), -1 where it is absent.
+    :param at: for each field of the metadata, the absolute position of its value in each object (n), -1 where it is
+        absent.
     :param schemas: the distinct field ids, each in the order of its footer.
     :param schema_of: for each object the index of its schema (n); None where there is one.
     """
@@ -77,7 +92,9 @@ def field_places(wire: Wire, binary: BinaryType, headers: Headers) -> FieldPlace
     raw = (headers.flags & codes.FLAG_HAS_RAW) != 0
     if raw.any():
         where = int(headers.start[np.flatnonzero(raw)[0]])
-        raise wire.unsupported(where, f"An object of {binary.name} has raw data, which has no fields to read", binary.type_id)
+        raise wire.unsupported(
+            where, f"An object of {binary.name} has raw data, which has no fields to read", binary.type_id
+        )
     layout = (headers.schema_id.astype(np.int64) << 16) | (headers.flags & _LAYOUT)
     if (layout == layout[0]).all():
         found = _places_of_schema(wire, binary, headers)
@@ -119,17 +136,29 @@ def _places_of_schema(wire: Wire, binary: BinaryType, headers: Headers) -> dict[
     block = wire.at(headers.footer, f"V{width}").view(entry).reshape(-1, len(ids))
     if "id" in (entry.names or ()):
         wrong = np.asarray((block["id"] != np.array(ids, np.int32)).any(axis=1))
-        _refuse(wire, headers.start, wrong, f"The footer of {binary.name} has other fields than its schema id says", headers.type_id)
+        _refuse(
+            wire,
+            headers.start,
+            wrong,
+            f"The footer of {binary.name} has other fields than its schema id says",
+            headers.type_id,
+        )
     return _absolute(wire, binary, headers, ids, np.ascontiguousarray(block["offset"].T).astype(np.int64))
 
 
-def _absolute(wire: Wire, binary: BinaryType, headers: Headers, ids: tuple[int, ...], offsets: Positions) -> dict[int, Positions]:
+def _absolute(
+    wire: Wire, binary: BinaryType, headers: Headers, ids: tuple[int, ...], offsets: Positions
+) -> dict[int, Positions]:
     known = {field.field_id for field in binary.fields}
     for field_id in ids:
         if field_id not in known:
-            raise wire.error(int(headers.start[0]), f"The metadata of {binary.name} has no field of id {field_id}", binary.type_id)
+            raise wire.error(
+                int(headers.start[0]), f"The metadata of {binary.name} has no field of id {field_id}", binary.type_id
+            )
     outside = np.any((offsets < codes.HEADER) | (offsets >= headers.footer - headers.start), axis=0)
-    _refuse(wire, headers.start, np.asarray(outside), f"A field of {binary.name} begins outside its object", headers.type_id)
+    _refuse(
+        wire, headers.start, np.asarray(outside), f"A field of {binary.name} begins outside its object", headers.type_id
+    )
     offsets += headers.start
     return dict(zip(ids, offsets, strict=True))
 
@@ -138,5 +167,7 @@ def _schema(wire: Wire, binary: BinaryType, headers: Headers) -> tuple[int, ...]
     """Field ids of the schema in the order of the footer."""
     schema_id = int(headers.schema_id[0])
     if schema_id not in binary.schemas:
-        raise wire.error(int(headers.start[0]), f"The metadata of {binary.name} has no schema {schema_id}", binary.type_id)
+        raise wire.error(
+            int(headers.start[0]), f"The metadata of {binary.name} has no schema {schema_id}", binary.type_id
+        )
     return binary.schemas[schema_id]

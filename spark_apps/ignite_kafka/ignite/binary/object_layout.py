@@ -16,7 +16,8 @@ from ...java.hash_code import java_hash
 from ..types.model import BinaryField, BinaryType
 from ..types.type_table import type_code, type_name_of
 
-_FNV_OFFSET, _FNV_PRIME = 0x811C9DC5, 0x01000193
+_FNV_OFFSET = 0x811C9DC5
+_FNV_PRIME = 0x01000193
 _OPTIONAL = b"ignite.optional"
 
 
@@ -49,7 +50,8 @@ class ObjectLayout:
     """A binary type and its fields in the order written.
 
     :param affinity_field: the field that a key's partition is taken from, None for the whole key.
-    :param compact: whether footers are compact, as a cluster's nodes have it by default; keys of the other form are not found.
+    :param compact: whether footers are compact, as a cluster's nodes have it by default; keys of the other form are not
+        found.
     :raises UnsupportedType: two fields of one id: their names differ in case only, or have one hash.
     """
 
@@ -64,7 +66,10 @@ class ObjectLayout:
             if field_id in seen:
                 what = f"Fields {seen[field_id]} and {field.name} of {self.type_name} have one field id"
                 raise UnsupportedType(
-                    what, "Rename one: Ignite does not tell their names apart", field=field.name, value_type=self.type_name
+                    what,
+                    "Rename one: Ignite does not tell their names apart",
+                    field=field.name,
+                    value_type=self.type_name,
                 )
             seen[field_id] = field.name
 
@@ -92,7 +97,8 @@ class ObjectLayout:
     def metadata(self) -> BinaryType:
         """To register with the cluster. Raises UnsupportedType for a field without an Ignite type."""
         fields = tuple(
-            BinaryField(field.name, type_code(field), field_id) for field, field_id in zip(self.fields, self.field_ids, strict=True)
+            BinaryField(field.name, type_code(field), field_id)
+            for field, field_id in zip(self.fields, self.field_ids, strict=True)
         )
         schemas = {self.schema_id: self.field_ids} if fields else {}
         return BinaryType(self.type_id, self.type_name, self.affinity_field, fields, schemas)

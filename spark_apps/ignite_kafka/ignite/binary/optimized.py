@@ -1,7 +1,8 @@
 """java.sql.Date and java.time, which Java's side writes with its optimized marshaller (code 254); other classes: transcode.py.
 
-Layout: 254, int32 length, then 101 (Externalizable) or 102 (Serializable), int32 hash of the class name, int16 checksum, the class's own
-data, little-endian. Source: `OptimizedObjectOutputStream` of Ignite 2.17, `java.time.Ser` and the `writeExternal` methods of OpenJDK 17.
+Layout: 254, int32 length, then 101 (Externalizable) or 102 (Serializable), int32 hash of the class name, int16
+checksum, the class's own data, little-endian. Source: `OptimizedObjectOutputStream` of Ignite 2.17, `java.time.Ser` and
+the `writeExternal` methods of OpenJDK 17.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from typing import Any
 from ...common.redaction import in_message
 from .row_values import Instant, LocalDate, LocalDateTime, LocalTime, SqlDate
 
-EXTERNALIZABLE, SERIALIZABLE = 101, 102
+EXTERNALIZABLE = 101
+SERIALIZABLE = 102
 _HEAD = struct.Struct("<Bih")
-SQL_DATE, _JAVA_TIME = 1_087_757_882, 104_259_563  # "java.sql.Date".hashCode(), "java.time.Ser".hashCode()
-_YEARS, _NANOS = 999_999_999, 1_000_000_000
+SQL_DATE = 1_087_757_882  # "java.sql.Date".hashCode(), "java.time.Ser".hashCode()
+_JAVA_TIME = 104_259_563
+_YEARS = 999_999_999
+_NANOS = 1_000_000_000
 _MONTH_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 

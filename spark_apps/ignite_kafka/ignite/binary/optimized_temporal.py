@@ -19,7 +19,8 @@ from .optimized_transcode import transcoded
 from .page_buffer import Positions, Wire
 from .row_values import Instant, LocalDate, LocalDateTime, LocalTime, SqlDate
 
-_DAY_MS, _DAY_US = 86_400_000, 86_400_000_000
+_DAY_MS = 86_400_000
+_DAY_US = 86_400_000_000
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,9 @@ _FORMS: dict[type, _Form] = {
     LocalDate: _Form("LocalDate", pa.date32(), lambda value, _: int(value.epoch_day)),
     LocalTime: _Form("LocalTime", pa.time64("us"), lambda value, _: int(value.nanos) // 1000),
     LocalDateTime: _Form("LocalDateTime", pa.timestamp("us"), _local_micros),
-    Instant: _Form("Instant", pa.timestamp("us", "UTC"), lambda value, _: int(value.seconds) * 1_000_000 + int(value.nanos) // 1000),
+    Instant: _Form(
+        "Instant", pa.timestamp("us", "UTC"), lambda value, _: int(value.seconds) * 1_000_000 + int(value.nanos) // 1000
+    ),
 }
 
 
@@ -60,14 +63,19 @@ def optimized(wire: Wire, at: Positions, end: Positions, date_zone: str = "UTC")
     """Values of code 254, one by one; what is below 1 us is dropped. Several classes in one column become a union.
 
     :param date_zone: time zone at whose midnight a java.sql.Date was made.
-    :raises UnsupportedType: for another class, a java.sql.Date that is not midnight there, or a value out of the Arrow type's range.
+    :raises UnsupportedType: for another class, a java.sql.Date that is not midnight there, or a value out of the Arrow
+        type's range.
     """
     length = lengths(wire, at, end, 5, 1, "A value of Java's optimized marshaller")
-    data, zone = wire.data.data, ZoneInfo(date_zone)
+    data = wire.data.data
+    zone = ZoneInfo(date_zone)
     values = [_read(wire, data, start, size) for start, size in zip(at.tolist(), length.tolist(), strict=True)]
     kinds = list(dict.fromkeys(type(value) for value in values))
     rows = [np.array([row for row, value in enumerate(values) if type(value) is kind], np.int64) for kind in kinds]
-    columns = [_column(wire, kind, [(int(at[row]), values[row]) for row in part], zone) for kind, part in zip(kinds, rows, strict=True)]
+    columns = [
+        _column(wire, kind, [(int(at[row]), values[row]) for row in part], zone)
+        for kind, part in zip(kinds, rows, strict=True)
+    ]
     return columns[0] if len(columns) == 1 else union([_FORMS[kind].name for kind in kinds], columns, rows, at.size)
 
 
@@ -76,13 +84,18 @@ def are_temporal(wire: Wire, at: Positions, end: Positions) -> npt.NDArray[np.bo
     length = lengths(wire, at, end, 5, 1, "A value of Java's optimized marshaller")
     data = wire.data.data
     return np.array(
-        [is_temporal(data[start + 5 : start + 5 + size]) for start, size in zip(at.tolist(), length.tolist(), strict=True)], bool
+        [
+            is_temporal(data[start + 5 : start + 5 + size])
+            for start, size in zip(at.tolist(), length.tolist(), strict=True)
+        ],
+        bool,
     )
 
 
 def rewrite(wire: Wire, at: Positions) -> Wire:
     """Values of other classes as a buffer of binary format; `starts` are their bounds."""
-    data, pieces = wire.data.data, []
+    data = wire.data.data
+    pieces = []
     for start, size in zip(at.tolist(), wire.ints(at + 1).tolist(), strict=True):
         try:
             pieces.append(transcoded(data[start + 5 : start + 5 + size]))

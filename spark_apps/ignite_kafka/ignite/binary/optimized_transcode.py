@@ -1,11 +1,11 @@
 """Collections and numbers written by Java's optimized marshaller, rewritten as Ignite's binary format.
 
-Ignite writes a class that has writeObject or writeReplace with this marshaller: Arrays.asList, List.of, Set.of, Map.of, unmodifiable,
-singleton and empty collections, BigInteger. Rewritten they are read like any list, map or BigDecimal.
+Ignite writes a class that has writeObject or writeReplace with this marshaller: Arrays.asList, List.of, Set.of, Map.of,
+unmodifiable, singleton and empty collections, BigInteger. Rewritten they are read like any list, map or BigDecimal.
 
-Source: `OptimizedObjectOutputStream`, `OptimizedClassDescriptor` and `OptimizedMarshallerUtils` of Ignite 2.17 (little-endian), and the
-serialized forms of OpenJDK 17's java.util and java.math classes. Each object but boxed numbers and classes has a number, in the order
-in which objects begin, by which a handle (255) names it.
+Source: `OptimizedObjectOutputStream`, `OptimizedClassDescriptor` and `OptimizedMarshallerUtils` of Ignite 2.17
+(little-endian), and the serialized forms of OpenJDK 17's java.util and java.math classes. Each object but boxed numbers
+and classes has a number, in the order in which objects begin, by which a handle (255) names it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,19 @@ from ...java.hash_code import java_hash
 from ..types import type_codes as codes
 from .optimized import EXTERNALIZABLE, SERIALIZABLE, NotReadable, temporal_size
 
-_NULL, _OBJECT_ARRAY, _STRING, _UUID, _DATE, _CLASS, _HANDLE = 0, 17, 18, 19, 27, 28, 255
+_NULL = 0
+_OBJECT_ARRAY = 17
+_STRING = 18
+_UUID = 19
+_DATE = 27
+_CLASS = 28
+_HANDLE = 255
 _BOXED = {1: 1, 2: 2, 3: 4, 4: 8, 5: 4, 6: 8, 7: 2, 8: 1}  # the codes are those of the binary format
 _ARRAYS = {9: 1, 10: 2, 11: 4, 12: 8, 13: 4, 14: 8, 15: 2, 16: 1}  # three less than those of the binary format
 _LISTS = {21: 0, 24: 0, 23: 4, 26: 5}  # bytes between the size and the elements: load factor, access order
 _MAPS = {22: 4, 25: 5}
-_MOST_BYTES, _MOST_DEPTH = 16 << 20, 64
+_MOST_BYTES = 16 << 20
+_MOST_DEPTH = 64
 
 
 def transcoded(payload: memoryview) -> bytes:
@@ -91,7 +98,9 @@ class _Transcoder:
         self.objects.append(None)
         self.depth += 1
         if self.depth > _MOST_DEPTH:
-            raise NotReadable(f"A value nested deeper than {_MOST_DEPTH} levels, written by Java's optimized marshaller")
+            raise NotReadable(
+                f"A value nested deeper than {_MOST_DEPTH} levels, written by Java's optimized marshaller"
+            )
         made = self.spent(self.object(tag))
         self.depth -= 1
         self.objects[number] = made
@@ -167,7 +176,8 @@ class _Transcoder:
 
     def immutable(self) -> bytes:
         """java.util.CollSer: List.of (1, 4), Set.of (2), Map.of (3)."""
-        kind, size = self.int32() & 0xFF, self.count()
+        kind = self.int32() & 0xFF
+        size = self.count()
         if kind not in (1, 2, 3, 4) or (kind == 3 and size % 2):
             raise ValueError(f"a collection of kind {kind} and {size} values")
         return _map(size // 2, self.values(size)) if kind == 3 else _collection(size, self.values(size))

@@ -15,15 +15,17 @@ from ..types.model import CacheInfo, Page, TypeSource
 Positions = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
-_BUDGET_FLOOR, _BUDGET_FACTOR = 64 << 20, 32
+_BUDGET_FLOOR = 64 << 20
+_BUDGET_FACTOR = 32
 
 
 @dataclass
 class Wire:
     """The data of `pages` in one buffer, with what is needed to decode it and to name a place in it.
 
-    `budget` bounds the bytes that decoding may produce: overlapping fields or shared handles of broken data cannot grow without end.
-    `ends` has the ends of containers that were measured, so that those within containers are not measured again at each level.
+    `budget` bounds the bytes that decoding may produce: overlapping fields or shared handles of broken data cannot grow
+    without end. `ends` has the ends of containers that were measured, so that those within containers are not measured
+    again at each level.
     """
 
     data: Bytes
@@ -45,11 +47,15 @@ class Wire:
 
     def error(self, position: int, what: str, type_id: int | None = None) -> DecodeError:
         """A DecodeError at a position of the buffer: names cache, partition, type id and position within the page's data."""
-        return DecodeError(what, "The bytes are broken or of an unknown format; nothing was skipped", **self._place(position, type_id))
+        return DecodeError(
+            what, "The bytes are broken or of an unknown format; nothing was skipped", **self._place(position, type_id)
+        )
 
     def unsupported(self, position: int, what: str, type_id: int | None = None) -> UnsupportedType:
         """An UnsupportedType at a position: the bytes are sound, but no column or row can hold the value."""
-        return UnsupportedType(what, "Copy this cache with the ignite-binary converter", **self._place(position, type_id))
+        return UnsupportedType(
+            what, "Copy this cache with the ignite-binary converter", **self._place(position, type_id)
+        )
 
     def moved(self, error: IgniteKafkaError, position: int) -> IgniteKafkaError:
         """An error inside bytes that were rewritten, at the position of the value they were made of."""
@@ -59,7 +65,12 @@ class Wire:
         page = int(np.searchsorted(self.starts, position, side="right")) - 1
         page = min(max(page, 0), len(self.partitions) - 1)
         partition = self.partitions[page] if self.partitions else None
-        return {"cache": self.cache, "partition": partition, "type_id": type_id, "position": int(position) - int(self.starts[page])}
+        return {
+            "cache": self.cache,
+            "partition": partition,
+            "type_id": type_id,
+            "position": int(position) - int(self.starts[page]),
+        }
 
     def spend(self, amount: int, position: int) -> None:
         """Count `amount` bytes of output; raises DecodeError when pages expand beyond any sound size."""
@@ -89,8 +100,8 @@ class Wire:
     def ragged(self, start: Positions, length: Positions) -> tuple[npt.NDArray[np.int32], Bytes]:
         """Copy slices [start, start + length) side by side: (int32 offsets of n + 1, bytes). Slices must have been checked.
 
-        Slices are copied in power-of-two pieces, one from the front and one that ends at the end, so that the number of numpy
-        calls grows with the logarithm of the longest slice only.
+        Slices are copied in power-of-two pieces, one from the front and one that ends at the end, so that the number of
+        numpy calls grows with the logarithm of the longest slice only.
         """
         offsets = np.zeros(length.size + 1, np.int64)
         np.cumsum(length, out=offsets[1:])

@@ -26,7 +26,8 @@ def kept_rows(pages: Sequence[Page], kept: Mask, cache: CacheInfo, types: TypeSo
     if kept.all():
         return pages
     whole = JoinedPages.of(pages, cache, types)
-    wire, starts = whole.entries[0], whole.starts
+    wire = whole.entries[0]
+    starts = whole.starts
     offsets, data = wire.ragged(starts[:-1][kept], np.diff(starts)[kept])
     flags = np.concatenate(([0], np.cumsum(kept)))
     ends = flags[np.cumsum([0, *(page.rows for page in pages)])]

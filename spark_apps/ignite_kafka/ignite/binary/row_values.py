@@ -1,7 +1,7 @@
 """Python values of the row path for Ignite types that Python has no exact type of: nothing is rounded, nothing is lost.
 
-Numbers and chars are int and float, String is str, UUID is uuid.UUID, BigDecimal is decimal.Decimal, byte[] is bytes, arrays and
-collections are lists; the rest is here.
+Numbers and chars are int and float, String is str, UUID is uuid.UUID, BigDecimal is decimal.Decimal, byte[] is bytes,
+arrays and collections are lists; the rest is here.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 def decode_text(data: bytes) -> str:
     """Text of UTF-8 or of Ignite's second form; raises UnicodeError for anything else, a lone surrogate included.
 
-    The two forms do not overlap: bytes that the second form adds are never valid UTF-8.
-    Source: `BinaryUtils.strToUtf8Bytes`, used by nodes that set IGNITE_BINARY_MARSHALLER_USE_STRING_SERIALIZATION_VER_2.
+    The two forms do not overlap: bytes that the second form adds are never valid UTF-8. Source:
+    `BinaryUtils.strToUtf8Bytes`, used by nodes that set IGNITE_BINARY_MARSHALLER_USE_STRING_SERIALIZATION_VER_2.
     """
     try:
         return data.decode("utf-8")

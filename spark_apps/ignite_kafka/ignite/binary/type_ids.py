@@ -31,13 +31,15 @@ _NESTED = frozenset({codes.OBJECT, codes.OPTIMIZED, *_LISTS})
 def type_ids_within(wire: Wire, bounds: EntryBounds, *, max_depth: int | None = None) -> set[int]:
     """Ids of all binary types in keys and values, enums included; types that are part of Ignite itself are left out.
 
-    A type whose fields are all simple costs its headers only. Objects with raw data count with their own type alone. Values of Java's
-    optimized marshaller name classes, not binary types: their ids are those of :func:`~ignite_kafka.ignite.types.model.class_id`. A node
-    refuses a put whose classes it does not know. java.util.TreeSet is such a class, too: nodes do not know its name by themselves.
+    A type whose fields are all simple costs its headers only. Objects with raw data count with their own type alone.
+    Values of Java's optimized marshaller name classes, not binary types: their ids are those of
+    :func:`~ignite_kafka.ignite.types.model.class_id`. A node refuses a put whose classes it does not know.
+    java.util.TreeSet is such a class, too: nodes do not know its name by themselves.
 
     Each object is visited once, and each container measured once, whatever the nesting.
 
-    :param max_depth: levels of objects and containers that a value may have, each object in one place; None: any, and shared ones.
+    :param max_depth: levels of objects and containers that a value may have, each object in one place; None: any, and
+        shared ones.
     :raises DecodeError: bytes that do not decode; with `max_depth` also bytes of an object that belong to two fields.
     :raises UnsupportedType: a value is nested deeper.
     """
@@ -53,8 +55,8 @@ class _Walker:
     """Visits values level by level.
 
     :param left: places, ends and depths of values that are not visited yet.
-    :param visited: by position, True for objects that were visited: fields of broken data may share one, level by level, so that the
-        number of ways to it is exponential.
+    :param visited: by position, True for objects that were visited: fields of broken data may share one, level by
+        level, so that the number of ways to it is exponential.
     """
 
     decoder: ColumnDecoder

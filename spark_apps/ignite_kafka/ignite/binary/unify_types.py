@@ -12,9 +12,11 @@ from ..types.type_table import field_of, mark_of
 def unify_fields(first: pa.Field, second: pa.Field) -> pa.Field | None:
     """A field that holds the values of both exactly, under the first one's name; None where there is none.
 
-    Integers widen, floats widen, the null type gives way, decimals of different scales become text, containers are unified inside.
+    Integers widen, floats widen, the null type gives way, decimals of different scales become text, containers are
+    unified inside.
     """
-    one, other = first.type, second.type
+    one = first.type
+    other = second.type
     if pa.types.is_null(other) or one == other:
         return first
     if pa.types.is_null(one):
@@ -23,7 +25,9 @@ def unify_fields(first: pa.Field, second: pa.Field) -> pa.Field | None:
         return None
     if mark_of(first) == "decimal":
         return field_of(first.name, pa.string(), "decimal")
-    if (pa.types.is_integer(one) and pa.types.is_integer(other)) or (pa.types.is_floating(one) and pa.types.is_floating(other)):
+    if (pa.types.is_integer(one) and pa.types.is_integer(other)) or (
+        pa.types.is_floating(one) and pa.types.is_floating(other)
+    ):
         return first.with_type(one if one.bit_width > other.bit_width else other)
     inner = _unify_inner(one, other)
     return None if inner is None else first.with_type(inner)
@@ -34,7 +38,8 @@ def _unify_inner(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
         item = unify_fields(one.value_field, other.value_field)
         return None if item is None else pa.list_(item)
     if pa.types.is_map(one) and pa.types.is_map(other):
-        key, value = unify_fields(one.key_field, other.key_field), unify_fields(one.item_field, other.item_field)
+        key = unify_fields(one.key_field, other.key_field)
+        value = unify_fields(one.item_field, other.item_field)
         return None if key is None or value is None else pa.map_(key.with_nullable(False), value)
     if pa.types.is_struct(one) and pa.types.is_struct(other):
         fields = {field.name: field for field in one}
@@ -61,9 +66,12 @@ def cast_exactly(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
         return _struct(array, target, path)
     if pa.types.is_list(source) and pa.types.is_list(target):
         values = cast_exactly(array.values, target.value_type, f"{path}[]")
-        return pa.ListArray.from_arrays(array.offsets, values, type=target, mask=array.is_null() if array.null_count else None)
+        return pa.ListArray.from_arrays(
+            array.offsets, values, type=target, mask=array.is_null() if array.null_count else None
+        )
     if pa.types.is_map(source) and pa.types.is_map(target):
-        keys, items = cast_exactly(array.keys, target.key_type, f"{path} key"), cast_exactly(array.items, target.item_type, f"{path} value")
+        keys = cast_exactly(array.keys, target.key_type, f"{path} key")
+        items = cast_exactly(array.items, target.item_type, f"{path} value")
         offsets = pa.array(array.offsets.to_numpy())
         return pa.MapArray.from_arrays(offsets, keys, items, target, mask=array.is_null() if array.null_count else None)
     if not _castable(source, target):
@@ -91,11 +99,15 @@ def _struct(array: pa.StructArray, target: pa.StructType, path: str) -> pa.Array
     known = {field.name for field in target}
     for field, column in zip(array.type, array.flatten(), strict=True):
         if field.name not in known and column.null_count < len(column):
-            raise UnsupportedType(f"Field {path}.{field.name} is not in the schema", _REMEDY, field=f"{path}.{field.name}")
+            raise UnsupportedType(
+                f"Field {path}.{field.name} is not in the schema", _REMEDY, field=f"{path}.{field.name}"
+            )
     names = {field.name: index for index, field in enumerate(array.type)}
     empty = pa.nulls(len(array))
     columns = [
-        cast_exactly(array.field(names[field.name]) if field.name in names else empty, field.type, f"{path}.{field.name}")
+        cast_exactly(
+            array.field(names[field.name]) if field.name in names else empty, field.type, f"{path}.{field.name}"
+        )
         for field in target
     ]
     mask = array.is_null() if array.null_count else None

@@ -72,7 +72,8 @@ class QueryEntity:
 class CacheInfo:
     """Metadata of one cache; `incarnation` changes when the cache is destroyed and created again.
 
-    `write_synchronization`: with other than FULL_SYNC a node that dies can lose what it has acknowledged, backups or not.
+    `write_synchronization`: with other than FULL_SYNC a node that dies can lose what it has acknowledged, backups or
+    not.
     """
 
     name: str
@@ -109,8 +110,9 @@ class BinaryType:
 
     `schemas` maps a schema id to its field ids in the order of the footer.
 
-    Nodes reply with the same metadata in different orders, so the order given is dropped here: `fields` are those of the fullest schema in
-    its order (of equally full ones, the highest schema id), then the others by name; schemas and enum values are sorted by number.
+    Nodes reply with the same metadata in different orders, so the order given is dropped here: `fields` are those of
+    the fullest schema in its order (of equally full ones, the highest schema id), then the others by name; schemas and
+    enum values are sorted by number.
     """
 
     type_id: int
@@ -135,7 +137,9 @@ class BinaryType:
 def _ordered(fields: Iterable[BinaryField], schemas: Mapping[int, tuple[int, ...]]) -> tuple[BinaryField, ...]:
     _, fullest = max(schemas.items(), key=lambda schema: (len(schema[1]), schema[0]), default=(0, ()))
     place = {field_id: at for at, field_id in enumerate(fullest)}
-    ordered = sorted(fields, key=lambda one: (place.get(one.field_id, len(place)), one.name.lower(), one.field_id, one.name))
+    ordered = sorted(
+        fields, key=lambda one: (place.get(one.field_id, len(place)), one.name.lower(), one.field_id, one.name)
+    )
     # clients that spell a name in another case add a second field of one id, which is the same field to Ignite
     first: dict[int, BinaryField] = {}
     for one in ordered:
@@ -148,7 +152,8 @@ class TypeUse:
     """A class or binary type of values that were seen.
 
     :param side: key, value, or any for both.
-    :param path: where within the key or value: names of fields joined by dots, ``[]`` for elements, ``{key}`` and ``{value}`` of maps.
+    :param path: where within the key or value: names of fields joined by dots, ``[]`` for elements, ``{key}`` and
+        ``{value}`` of maps.
     :param name: Java class, or name of a binary type.
     :param type_id: of a binary type; 0 for other classes.
     """

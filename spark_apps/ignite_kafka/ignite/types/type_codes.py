@@ -1,6 +1,7 @@
 """Type codes of Ignite's binary format and the sizes that follow from them.
 
-Source: `GridBinaryMarshaller` and `BinaryUtils` of Ignite 2.17. Every value is its code (one byte) and a body, little-endian.
+Source: `GridBinaryMarshaller` and `BinaryUtils` of Ignite 2.17. Every value is its code (one byte) and a body,
+little-endian.
 """
 
 from __future__ import annotations
@@ -13,11 +14,18 @@ BYTE_ARRAY, SHORT_ARRAY, INT_ARRAY, LONG_ARRAY, FLOAT_ARRAY, DOUBLE_ARRAY, CHAR_
 STRING_ARRAY, UUID_ARRAY, DATE_ARRAY, OBJECT_ARRAY, COLLECTION, MAP = range(20, 26)
 WRAPPED, ENUM, ENUM_ARRAY, DECIMAL, DECIMAL_ARRAY, CLASS, TIMESTAMP, TIMESTAMP_ARRAY = range(27, 35)
 PROXY, TIME, TIME_ARRAY, BINARY_ENUM = range(35, 39)
-NULL, HANDLE, OBJECT = 101, 102, 103
-OPTIMIZED, TRANSFORMED = 254, 253
+NULL = 101
+HANDLE = 102
+OBJECT = 103
+OPTIMIZED = 254
+TRANSFORMED = 253
 
 HEADER = 24
-FLAG_HAS_SCHEMA, FLAG_HAS_RAW, FLAG_OFFSET_1, FLAG_OFFSET_2, FLAG_COMPACT = 0x02, 0x04, 0x08, 0x10, 0x20
+FLAG_HAS_SCHEMA = 0x02
+FLAG_HAS_RAW = 0x04
+FLAG_OFFSET_1 = 0x08
+FLAG_OFFSET_2 = 0x10
+FLAG_COMPACT = 0x20
 
 FIXED_SIZE: dict[int, int] = {
     BYTE: 2, SHORT: 3, INT: 5, LONG: 9, FLOAT: 5, DOUBLE: 9, CHAR: 3, BOOL: 2, UUID: 17, DATE: 9, TIMESTAMP: 13, TIME: 9,

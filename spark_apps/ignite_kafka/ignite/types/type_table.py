@@ -4,26 +4,28 @@ Nothing here passes through float. A type that Arrow lacks is marked in the meta
 ``b"ignite"`` (:data:`MARK`):
 
 ===========  =========================  ==================================================================================
-mark         Arrow type                 meaning
-===========  =========================  ==================================================================================
-char         int32                      a UTF-16 code unit
-uuid         string                     java.util.UUID in its usual text form
-enum         string or int32            name or ordinal, by the enum policy
-class        string                     a java.lang.Class by name
-time         int64                      java.sql.Time: milliseconds since 1970-01-01T00:00Z, as the wire has it (a time of day
+mark         Arrow type                 meaning ===========  =========================
+================================================================================== char         int32
+  a UTF-16 code unit uuid         string                     java.util.UUID in its usual text form enum         string
+or int32            name or ordinal, by the enum policy class        string                     a java.lang.Class by
+name time         int64                      java.sql.Time: milliseconds since 1970-01-01T00:00Z, as the wire has it (a
+time of day
                                         in a zone west of UTC is more than 24 h, so no Arrow time type holds it)
-decimal      decimal128(38, s), string  BigDecimal; a string where values differ in scale or do not fit 38 digits
-date         timestamp(ms, UTC)         java.util.Date, all of its range; Spark columns take it as timestamp(us, UTC)
-mixed        dense union                values of several kinds in one column: rows can hold them, Spark columns cannot
-order        dictionary of string       last child of a struct: which children an object has, in its order (binary/field_order.py)
-encoded      binary                     values of any type in Ignite's binary format, each with its type code: written as they are
-collection   list                       java.util.ArrayList; without it a list is written as an array. A decoded field has no such mark
-===========  =========================  ==================================================================================
+decimal      decimal128(38, s), string  BigDecimal; a string where values differ in scale or do not fit 38 digits date
+      timestamp(ms, UTC)         java.util.Date, all of its range; Spark columns take it as timestamp(us, UTC) mixed
+   dense union                values of several kinds in one column: rows can hold them, Spark columns cannot order
+  dictionary of string       last child of a struct: which children an object has, in its order (binary/field_order.py)
+encoded      binary                     values of any type in Ignite's binary format, each with its type code: written
+as they are collection   list                       java.util.ArrayList; without it a list is written as an array. A
+decoded field has no such mark ===========  =========================
+==================================================================================
 
-A field that is written has two more entries in its metadata: ``b"ignite.type"`` (:data:`TYPE_NAME`) is the name of a struct's or an
-enum's binary type, ``b"ignite.values"`` (:data:`ENUM_VALUES`) a JSON object of an enum's names and ordinals.
+A field that is written has two more entries in its metadata: ``b"ignite.type"`` (:data:`TYPE_NAME`) is the name of a
+struct's or an enum's binary type, ``b"ignite.values"`` (:data:`ENUM_VALUES`) a JSON object of an enum's names and
+ordinals.
 
-java.sql.Timestamp has nanoseconds and Spark's timestamp has microseconds: columns drop what is below 1 us, the row path keeps it.
+java.sql.Timestamp has nanoseconds and Spark's timestamp has microseconds: columns drop what is below 1 us, the row path
+keeps it.
 """
 
 from __future__ import annotations
@@ -120,14 +122,18 @@ def object_field(name: str, type_name: str, fields: Iterable[pa.Field]) -> pa.Fi
 def enum_field(name: str, binary: BinaryType, data_type: pa.DataType = pa.string()) -> pa.Field:  # noqa: B008 (a constant)
     """A field of an enum's constants, by name or, as int32, by ordinal."""
     values = json.dumps({label: ordinal for ordinal, label in binary.enum_values.items()})
-    return pa.field(name, data_type, metadata={MARK: b"enum", TYPE_NAME: binary.name.encode(), ENUM_VALUES: values.encode()})
+    return pa.field(
+        name, data_type, metadata={MARK: b"enum", TYPE_NAME: binary.name.encode(), ENUM_VALUES: values.encode()}
+    )
 
 
 def type_name_of(field: pa.Field) -> str:
     """The binary type of a field of objects or enums. Raises UnsupportedType if the field does not name it."""
     name = (field.metadata or {}).get(TYPE_NAME)
     if not name:
-        raise UnsupportedType(f"Field {field.name} does not say its binary type", "Name it in the metadata ignite.type", field=field.name)
+        raise UnsupportedType(
+            f"Field {field.name} does not say its binary type", "Name it in the metadata ignite.type", field=field.name
+        )
     return str(name, "utf-8")
 
 
@@ -136,9 +142,11 @@ def type_code(field: pa.Field) -> int:
 
     A java.sql.Date is an object to the metadata, as Java's clients register it.
 
-    :raises UnsupportedType: nothing of Ignite is written for the field's type, or it is null, of which no type is known.
+    :raises UnsupportedType: nothing of Ignite is written for the field's type, or it is null, of which no type is
+        known.
     """
-    kind, mark = field.type, mark_of(field)
+    kind = field.type
+    mark = mark_of(field)
     for entry in TABLE:
         if entry.mark == mark and (entry.arrow == kind or (mark == "enum" and kind == pa.int32())):
             return entry.code
@@ -153,11 +161,15 @@ def type_code(field: pa.Field) -> int:
     if pa.types.is_struct(kind) or kind == pa.date32():
         return codes.OBJECT
     marked = f", marked {mark}," if mark else ""
-    raise UnsupportedType(f"Field {field.name} of type {kind}{marked} has no Ignite type", "Give it another type", field=field.name)
+    raise UnsupportedType(
+        f"Field {field.name} of type {kind}{marked} has no Ignite type", "Give it another type", field=field.name
+    )
 
 
 _LISTS: Mapping[str | None, int] = MappingProxyType({"collection": codes.COLLECTION, "objects": codes.OBJECT_ARRAY})
-_ARRAYS = MappingProxyType({entry.element: entry.code for entry in TABLE if entry.element} | {codes.BYTE: codes.BYTE_ARRAY})
+_ARRAYS = MappingProxyType(
+    {entry.element: entry.code for entry in TABLE if entry.element} | {codes.BYTE: codes.BYTE_ARRAY}
+)
 
 
 def code_name(code: int) -> str:
@@ -168,7 +180,8 @@ def code_name(code: int) -> str:
 def declared_field(name: str, code: int, *, ordinals: bool = False) -> pa.Field:
     """The Arrow field of a declared type code when no value is there to look at.
 
-    Decimals become strings (no scale is known), containers and objects become the null type: their content is not declared.
+    Decimals become strings (no scale is known), containers and objects become the null type: their content is not
+    declared.
 
     :param ordinals: constants of enums are ordinals, else names.
     """
@@ -236,8 +249,10 @@ def java_class(field: pa.Field) -> str | None:
 
 
 _JAVA_CLASSES = {code: name for name, code in reversed(_JAVA_NAMES.items())}
-COLLECTION_CLASS, MAP_CLASS = "java.util.Collection", "java.util.Map"
-OBJECTS_CLASS, ENUMS_CLASS = "[Ljava.lang.Object;", "[Ljava.lang.Enum;"
+COLLECTION_CLASS = "java.util.Collection"
+MAP_CLASS = "java.util.Map"
+OBJECTS_CLASS = "[Ljava.lang.Object;"
+ENUMS_CLASS = "[Ljava.lang.Enum;"
 _CONTAINER_CLASSES = {
     codes.COLLECTION: COLLECTION_CLASS, codes.MAP: MAP_CLASS, codes.OBJECT_ARRAY: OBJECTS_CLASS, codes.ENUM_ARRAY: ENUMS_CLASS,
     codes.BYTE_ARRAY: "[B", codes.SHORT_ARRAY: "[S", codes.INT_ARRAY: "[I", codes.LONG_ARRAY: "[J", codes.FLOAT_ARRAY: "[F",

@@ -1,10 +1,11 @@
 """Config providers of Kafka Connect: values ``${provider:path:key}`` from properties files, folders and the environment.
 
-A file declares them as a worker's file does: ``config.providers=file,env``, ``config.providers.file.class=…FileConfigProvider``,
-``config.providers.file.param.allowed.paths=/run/secrets``. In Kafka Connect that file belongs to the administrator. Here the author of any
-settings file could write it, and would read files and variables of the host. So a provider gives a value only within what the
-administrator, or the user of the command line, allows besides (:func:`parse_allowed`). Unlike Kafka Connect, which keeps a reference that
-it cannot resolve as text, this is an error. A value of a provider is never shown. Sources: ``ConfigTransformer``,
+A file declares them as a worker's file does: ``config.providers=file,env``,
+``config.providers.file.class=…FileConfigProvider``, ``config.providers.file.param.allowed.paths=/run/secrets``. In
+Kafka Connect that file belongs to the administrator. Here the author of any settings file could write it, and would
+read files and variables of the host. So a provider gives a value only within what the administrator, or the user of the
+command line, allows besides (:func:`parse_allowed`). Unlike Kafka Connect, which keeps a reference that it cannot
+resolve as text, this is an error. A value of a provider is never shown. Sources: ``ConfigTransformer``,
 ``FileConfigProvider``, ``DirectoryConfigProvider`` and ``EnvVarConfigProvider`` of Kafka 4.3.
 """
 
@@ -27,8 +28,11 @@ DECLARED = "config.providers"
 ALLOWED = "config_providers"
 REFERENCE = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")
 _PACKAGE = "org.apache.kafka.common.config.provider."
-_PATHS, _PATTERN = "allowed.paths", "allowlist.pattern"
-_ENVIRONMENT, _FILE, _FOLDER = "EnvVarConfigProvider", "FileConfigProvider", "DirectoryConfigProvider"
+_PATHS = "allowed.paths"
+_PATTERN = "allowlist.pattern"
+_ENVIRONMENT = "EnvVarConfigProvider"
+_FILE = "FileConfigProvider"
+_FOLDER = "DirectoryConfigProvider"
 _LIMITS = {_ENVIRONMENT: "a regular expression of variables", _FILE: "absolute paths", _FOLDER: "absolute paths"}
 _REMEDY = "Write the value itself; put a secret into the secrets file"
 _ALLOW = (
@@ -76,7 +80,8 @@ class AllowedProvider:
 class Provider:
     """A provider that a file declares.
 
-    :param read: gives the value of a path and a key; raises ValueError, without the value; None: its class cannot run here.
+    :param read: gives the value of a path and a key; raises ValueError, without the value; None: its class cannot run
+        here.
     """
 
     kind: str
@@ -95,12 +100,16 @@ def parse_allowed(items: Iterable[str], setting: str = ALLOWED) -> tuple[Allowed
         one = AllowedProvider(kind.removeprefix(_PACKAGE), limit)
         if one.kind not in _LIMITS or not limit:
             form = ", ".join(f"{kind}=<{limit}>" for kind, limit in _LIMITS.items())
-            raise SettingsError("it allows no config provider of Kafka", f"Its form is one of {form}", setting=setting, value=item)
+            raise SettingsError(
+                "it allows no config provider of Kafka", f"Its form is one of {form}", setting=setting, value=item
+            )
         if one.kind == _ENVIRONMENT:
             try:
                 check_pattern(limit)
             except ValueError as error:
-                raise SettingsError(f"the expression of variables cannot be used: {error}", setting=setting, value=item) from None
+                raise SettingsError(
+                    f"the expression of variables cannot be used: {error}", setting=setting, value=item
+                ) from None
         elif not all(os.path.isabs(path) for path in one.paths):
             raise SettingsError("a path is not absolute", "Write paths that begin with /", setting=setting, value=item)
         found.append(one)
@@ -129,18 +138,25 @@ def declared(
     try:
         names: Any = TEXTS.parse(given.get(DECLARED, ""))
     except ValueError as error:
-        wrong = SettingsError(f"{DECLARED} is wrong: {error}", setting=DECLARED, allowed=TEXTS.allowed, set_in=origin.get(DECLARED))
+        wrong = SettingsError(
+            f"{DECLARED} is wrong: {error}", setting=DECLARED, allowed=TEXTS.allowed, set_in=origin.get(DECLARED)
+        )
         return found, [wrong]
     for name in names:
         key = f"{DECLARED}.{name}.class"
         kind = str(given.get(key, "")).strip().removeprefix(_PACKAGE)
-        own = {parameter: str(given.get(f"{DECLARED}.{name}.param.{parameter}", "")).strip() for parameter in (_PATHS, _PATTERN)}
+        own = {
+            parameter: str(given.get(f"{DECLARED}.{name}.param.{parameter}", "")).strip()
+            for parameter in (_PATHS, _PATTERN)
+        }
         limits = [one for one in allowed if one.kind == kind]
         if kind == _ENVIRONMENT:
             found[name] = Provider(kind, _environment(own[_PATTERN], [one.limit for one in limits]))
         elif kind in _LIMITS:
             read = _file_key if kind == _FILE else _folder_file
-            found[name] = Provider(kind, _within(_paths(own[_PATHS]), [path for one in limits for path in one.paths], read))
+            found[name] = Provider(
+                kind, _within(_paths(own[_PATHS]), [path for one in limits for path in one.paths], read)
+            )
         else:
             found[name] = Provider(kind, None)
             what = f"the config provider {name} has a class that cannot run here"
@@ -158,23 +174,29 @@ def can_run(value: str, providers: Mapping[str, Provider]) -> bool:
 def check_form(name: str, value: str, providers: Mapping[str, Provider], set_in: str | None = None) -> None:
     """Check the references of a value without reading anything.
 
-    :raises SettingsError: a provider is not declared, or one of the environment is given a path; the value is not shown.
+    :raises SettingsError: a provider is not declared, or one of the environment is given a path; the value is not
+        shown.
     """
     for found in REFERENCE.finditer(value):
-        provider, path, key = found[1], found[3], found[4]
+        provider = found[1]
+        path = found[3]
+        key = found[4]
         if provider not in providers:
             names = ", ".join(sorted(providers)) or "none"
             what = "it is of configuration providers, and that provider is not declared"
             raise SettingsError(what, _REMEDY, setting=name, declared=names, set_in=set_in)
         if providers[provider].kind == _ENVIRONMENT and path:
             form = f"${{{provider}:{key if _VARIABLE.fullmatch(key) else 'VARIABLE'}}}"
-            raise SettingsError(f"the config provider {provider} takes no path", f"Write {form}", setting=name, set_in=set_in)
+            raise SettingsError(
+                f"the config provider {provider} takes no path", f"Write {form}", setting=name, set_in=set_in
+            )
 
 
 def resolved(name: str, value: str, providers: Mapping[str, Provider], set_in: str | None = None) -> str:
     """A value with its references replaced; messages of this process hide what replaced them from now on.
 
-    :raises SettingsError: a provider is not declared or not allowed, or has no such value; neither value nor reference is shown.
+    :raises SettingsError: a provider is not declared or not allowed, or has no such value; neither value nor reference
+        is shown.
     """
     try:
         return _replaced(name, value, providers, set_in)
@@ -184,7 +206,9 @@ def resolved(name: str, value: str, providers: Mapping[str, Provider], set_in: s
         raise SettingsError(what, remedy, setting=name, set_in=set_in) from None
 
 
-def resolved_if_allowed(name: str, value: str, providers: Mapping[str, Provider], set_in: str | None = None) -> str | None:
+def resolved_if_allowed(
+    name: str, value: str, providers: Mapping[str, Provider], set_in: str | None = None
+) -> str | None:
     """As :func:`resolved`; None if a reference is not allowed.
 
     :raises SettingsError: a provider is not declared, or has no such value.
@@ -204,10 +228,13 @@ def _replaced(name: str, value: str, providers: Mapping[str, Provider], set_in: 
         try:
             read = provider.read(found[3] or "", found[4])
         except _NotAllowed as error:
-            error.provider, error.kind = found[1], provider.kind
+            error.provider = found[1]
+            error.kind = provider.kind
             raise
         except ValueError as error:
-            raise SettingsError(f"the config provider {found[1]} has no value: {error}", _REMEDY, setting=name, set_in=set_in) from None
+            raise SettingsError(
+                f"the config provider {found[1]} has no value: {error}", _REMEDY, setting=name, set_in=set_in
+            ) from None
         hide_value(read)
         return read
 

@@ -1,7 +1,8 @@
 """Apache Ignite's own connectors for Kafka Connect (extension `kafka-ext`): what becomes of their keys; docs/migrate.md has the table.
 
-Its sink puts keys and values of all topics into one cache. Its source sends Java's serialization of cache events, without keys, to each of
-its topics, at most once, and no snapshot. Source: ``IgniteSinkTask`` and ``IgniteSourceTask`` of Ignite's extensions.
+Its sink puts keys and values of all topics into one cache. Its source sends Java's serialization of cache events,
+without keys, to each of its topics, at most once, and no snapshot. Source: ``IgniteSinkTask`` and ``IgniteSourceTask``
+of Ignite's extensions.
 """
 
 from __future__ import annotations
@@ -16,9 +17,13 @@ from .given_keys import ConnectKeys
 
 CLASS = "connector.class"
 _PACKAGE = "org.apache.ignite.stream.kafka.connect."
-SINK, SOURCE = f"{_PACKAGE}IgniteSinkConnector", f"{_PACKAGE}IgniteSourceConnector"
+SINK = f"{_PACKAGE}IgniteSinkConnector"
+SOURCE = f"{_PACKAGE}IgniteSourceConnector"
 _EVENT_CONVERTER = f"{_PACKAGE}serialization.CacheEventConverter"
-_CACHE, _TOPICS, _EVENTS, _LISTED = "cacheName", "topicNames", "cacheEvts", "topics"
+_CACHE = "cacheName"
+_TOPICS = "topicNames"
+_EVENTS = "cacheEvts"
+_LISTED = "topics"
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 RENAMED: Mapping[str, Mapping[str, str]] = {
@@ -58,10 +63,14 @@ _ONE_CACHE = Refusal(
     "all topics go to one cache, and here records of two topics would overtake each other there, so a cache has one topic",
     "Give one topic; write the others' records into that topic, or into caches of their own, by a connector each",
 )
-_ONE_TOPIC = Refusal("each event goes to each topic, and here a cache has one topic", "Give one topic, and make a connector for each other")
+_ONE_TOPIC = Refusal(
+    "each event goes to each topic, and here a cache has one topic",
+    "Give one topic, and make a connector for each other",
+)
 _NO_CACHE = Refusal("it is missing, and Ignite's connectors need it", "Name the cache")
 _PAGE = "docs/migrate.md says what stands for each key of Ignite's own connectors"
-_PUT, _REMOVED = "put", ("removed", "remove")
+_PUT = "put"
+_REMOVED = ("removed", "remove")
 
 
 def convert(keys: ConnectKeys) -> None:
@@ -105,7 +114,8 @@ def _sink(keys: ConnectKeys) -> None:
 
 
 def _source(keys: ConnectKeys) -> None:
-    cache, topics = _quoted(str(keys.given[_CACHE]).strip()), _texts(keys, _TOPICS)
+    cache = _quoted(str(keys.given[_CACHE]).strip())
+    topics = _texts(keys, _TOPICS)
     keys.rename(_CACHE, "cache_whitelist", cache)
     if len(topics) > 1:
         _refuse(keys, _TOPICS, _ONE_TOPIC)
@@ -113,9 +123,15 @@ def _source(keys: ConnectKeys) -> None:
         keys.rename(_TOPICS, "overrides", json.dumps({cache: {"topic": topics[0]}}))
     if _EVENTS in keys.given:
         _events(keys)
-    for name, reference, value in (("run_mode", "runMode", "continuous"), ("load_initial_data", "shallLoadInitialData", "false")):
+    for name, reference, value in (
+        ("run_mode", "runMode", "continuous"),
+        ("load_initial_data", "shallLoadInitialData", "false"),
+    ):
         if name not in keys.given and reference not in keys.given:
-            keys.given[name], keys.origin[name] = value, "Ignite's source, which runs until it is stopped and sends no snapshot"
+            keys.given[name], keys.origin[name] = (
+                value,
+                "Ignite's source, which runs until it is stopped and sends no snapshot",
+            )
 
 
 def _events(keys: ConnectKeys) -> None:
@@ -123,9 +139,17 @@ def _events(keys: ConnectKeys) -> None:
     others = [event for event in events if event != _PUT and event not in _REMOVED]
     if others:
         remedy = "Leave it out: put is always sent, and removed is process_removals"
-        _refuse(keys, _EVENTS, Refusal(f"a source sends puts and removals of entries, and no event {', '.join(others)}", remedy))
+        _refuse(
+            keys,
+            _EVENTS,
+            Refusal(f"a source sends puts and removals of entries, and no event {', '.join(others)}", remedy),
+        )
     elif _PUT not in events:
-        _refuse(keys, _EVENTS, Refusal("a source sends puts in any case", "Add put, and drop records with a value by a transform"))
+        _refuse(
+            keys,
+            _EVENTS,
+            Refusal("a source sends puts in any case", "Add put, and drop records with a value by a transform"),
+        )
     else:
         keys.rename(_EVENTS, "process_removals", str(any(event in _REMOVED for event in events)).lower())
 

@@ -1,7 +1,8 @@
 """Keys of a connector's file before their translation: what is ignored or refused by :mod:`.key_table`, and exact meanings of some keys.
 
-Kafka Connect's clients take ``producer.override.x`` of the connector before ``producer.x`` of the worker. A connector here has one
-security configuration, that of the client that moves its records: the producer of a source, the consumer of a sink.
+Kafka Connect's clients take ``producer.override.x`` of the connector before ``producer.x`` of the worker. A connector
+here has one security configuration, that of the client that moves its records: the producer of a source, the consumer
+of a sink.
 """
 
 from __future__ import annotations
@@ -20,8 +21,12 @@ from .given_keys import ConnectKeys
 
 PREFIXES = ("producer.override.", "consumer.override.", "producer.", "consumer.")
 _TOP_LEVEL = ("security.", "ssl.", "sasl.")
-_SERVERS, _GROUP, _TRANSACTION = "bootstrap.servers", "group.id", "transaction.timeout.ms"
-_POLICY, _TOLERANCE, _LETTERS = "errorHandlingPolicy", "errors.tolerance", "errors.deadletterqueue.topic.name"
+_SERVERS = "bootstrap.servers"
+_GROUP = "group.id"
+_TRANSACTION = "transaction.timeout.ms"
+_POLICY = "errorHandlingPolicy"
+_TOLERANCE = "errors.tolerance"
+_LETTERS = "errors.deadletterqueue.topic.name"
 _OURS = re.compile(r"[a-z_]+")
 _NULL = key_table.Refusal("its value is null", "Write a value, or leave the key out")
 _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9._-]")
@@ -65,7 +70,8 @@ def _judge(keys: ConnectKeys, name: str, main: str) -> None:
 
 def _judge_client(keys: ConnectKeys, name: str, prefix: str, main: str) -> None:
     """A property of producers or consumers: judged, and moved to the setting that has it."""
-    client, bare = prefix.partition(".")[0], name.removeprefix(prefix)
+    client = prefix.partition(".")[0]
+    bare = name.removeprefix(prefix)
     override = f"{client}.override.{bare}"
     if prefix == f"{client}." and override in keys.given:
         keys.ignore(name, f"{override} takes precedence")
@@ -76,9 +82,12 @@ def _judge_client(keys: ConnectKeys, name: str, prefix: str, main: str) -> None:
 def _judge_property(keys: ConnectKeys, name: str, bare: str, client: str) -> bool:
     """Whether a property is ignored or refused, which is then done."""
     value = str(keys.given[name]).strip()
-    change, refusal = key_table.CLIENT_CHANGED.get(bare), key_table.CLIENT_REFUSED.get(bare)
+    change = key_table.CLIENT_CHANGED.get(bare)
+    refusal = key_table.CLIENT_REFUSED.get(bare)
     beginnings = key_table.CLIENT_IGNORED_BEGINNINGS.items()
-    reason = key_table.CLIENT_IGNORED.get(bare) or next((why for begin, why in beginnings if bare.startswith(begin)), None)
+    reason = key_table.CLIENT_IGNORED.get(bare) or next(
+        (why for begin, why in beginnings if bare.startswith(begin)), None
+    )
     if client == "consumer":
         reason = reason or key_table.CONSUMER_IGNORED.get(bare)
     if change is not None and value.lower() not in change.allowed:
@@ -120,7 +129,9 @@ def _move(keys: ConnectKeys, name: str, bare: str, client: str, main: str) -> No
 def _judge_converter(keys: ConnectKeys, name: str) -> None:
     """Ignore properties that the converter does not read, as Kafka Connect does; one that no converter reads may be a typing error."""
     side = name.partition(".")[0]
-    converter = keys.given.get(f"{side}.converter") or keys.given.get(f"{side}_converter")  # a file may have our names beside Connect's
+    converter = keys.given.get(f"{side}.converter") or keys.given.get(
+        f"{side}_converter"
+    )  # a file may have our names beside Connect's
     known = CLASSES.get(str(converter), str(converter or JSON))
     bare = registry_properties.canonical(name.removeprefix(f"{side}.converter."))
     of_registry = bare in registry_properties.PROPERTIES or bare in registry_properties.SECRETS
@@ -148,13 +159,21 @@ def _name(keys: ConnectKeys) -> None:
 def _errors(keys: ConnectKeys, *, sink: bool) -> None:
     """A connector of Kafka Connect without ``errors.tolerance`` stops at the first error of a converter or a transform.
 
-    So does one whose ``errorHandlingPolicy`` skips the errors of the connector itself. Elsewhere this policy, alone, covers all errors.
+    So does one whose ``errorHandlingPolicy`` skips the errors of the connector itself. Elsewhere this policy, alone,
+    covers all errors.
     """
-    given, policy = keys.given, keys.given.get(_POLICY)
-    if "connector.class" in given and policy == "LOG_ONLY" and not {_TOLERANCE, "conversion_error_policy"} & given.keys():
+    given = keys.given
+    policy = keys.given.get(_POLICY)
+    if (
+        "connector.class" in given
+        and policy == "LOG_ONLY"
+        and not {_TOLERANCE, "conversion_error_policy"} & given.keys()
+    ):
         given[_TOLERANCE], keys.origin[_TOLERANCE] = "none", "the default of Kafka Connect"
     tolerance = given.get(_TOLERANCE)
     dead_letters = "DEAD_LETTER" in (policy, given.get("error_handling_policy"), given.get("conversion_error_policy"))
     stops = tolerance == "none" or policy != "LOG_ONLY"
     if given.get(_LETTERS) and tolerance in (None, "none") and not dead_letters and not (sink and stops):
-        keys.ignore(_LETTERS, f"{_POLICY} is LOG_ONLY" if sink else f"{_TOLERANCE} is none: the first error stops the run")
+        keys.ignore(
+            _LETTERS, f"{_POLICY} is LOG_ONLY" if sink else f"{_TOLERANCE} is none: the first error stops the run"
+        )

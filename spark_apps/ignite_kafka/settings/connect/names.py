@@ -1,7 +1,7 @@
 """Translation of names of Kafka Connect and of the GridGain connector to our settings, so that connector files load unchanged.
 
-Sources: Kafka's documentation of source connector, producer, consumer and worker settings; KIP-158 (topic.creation.*); KIP-458
-(producer.override.*).
+Sources: Kafka's documentation of source connector, producer, consumer and worker settings; KIP-158 (topic.creation.*);
+KIP-458 (producer.override.*).
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ CLASSES: Mapping[str, type[ConnectorSettings]] = {
     "IgniteSink": SinkSettings,
 }
 CLASS = ignite_connectors.CLASS
-_OTHER_CLASSES: Mapping[str, type[ConnectorSettings]] = {ignite_connectors.SINK: SinkSettings, ignite_connectors.SOURCE: SourceSettings}
+_OTHER_CLASSES: Mapping[str, type[ConnectorSettings]] = {
+    ignite_connectors.SINK: SinkSettings,
+    ignite_connectors.SOURCE: SourceSettings,
+}
 _GRIDGAIN_9 = "org.gridgain.kafka.GridGainSinkConnector"
 _JSON_CLASS = "org.apache.kafka.connect.json.JsonConverter"  # whose schemas.enable is true unless it is given
 _TOPICS = ("topics", "topics.regex", "topics_regex")  # required by a sink, unknown to a source
@@ -133,7 +136,9 @@ def settings_class(data: Mapping[str, Any], origin: Mapping[str, str]) -> type[C
         raise SettingsError(what, remedy, setting=CLASS, value=connector, set_in=origin.get(CLASS))
     if not isinstance(connector, str) or connector not in CLASSES:
         allowed = f"Allowed: {', '.join(sorted(CLASSES))}"
-        raise SettingsError(f"{CLASS} belongs to another connector", allowed, setting=CLASS, value=connector, set_in=origin.get(CLASS))
+        raise SettingsError(
+            f"{CLASS} belongs to another connector", allowed, setting=CLASS, value=connector, set_in=origin.get(CLASS)
+        )
     return CLASSES[connector]
 
 
@@ -143,18 +148,21 @@ def translate(
     """Translate Connect's names to ours.
 
     :param origin: where each given name was set.
-    :returns: values and origins by our names, ignored names with the reason, the class of the settings, and errors: SettingsError for an
-        unknown name, a secret, or different values of one setting.
+    :returns: values and origins by our names, ignored names with the reason, the class of the settings, and errors:
+        SettingsError for an unknown name, a secret, or different values of one setting.
     :raises SettingsError: the class belongs to another connector.
     """
     direction = settings_class(given, origin)
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     keys = prepare(given, origin, sink=direction.reads_records)
-    given, origin, ignored = keys.given, keys.origin, keys.ignored
+    given = keys.given
+    origin = keys.origin
+    ignored = keys.ignored
     origins |= {name: origin.get(name, "") for name in ignored}
     found = Findings(keys.errors)
-    done = {CLASS} | _groups(values, origins, given, origin, found, direction) | _aliased(values, origins, given, origin, found)
+    done = {CLASS} | _groups(values, origins, given, origin, found, direction)
+    done |= _aliased(values, origins, given, origin, found)
     for name, value in given.items():
         if name in done:
             continue
@@ -179,7 +187,9 @@ def translate(
     return values, origins, ignored, direction, tuple(found.errors)
 
 
-def _report_converters(ignored: dict[str, str], origins: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:
+def _report_converters(
+    ignored: dict[str, str], origins: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str]
+) -> None:
     """Report converters that nobody gave to a class with its package: that is of a file of Kafka Connect, whose worker has them."""
     for name in missing_converters(given) if "." in str(given.get(CLASS)) else ():
         ignored[name], origins[name] = _NO_CONVERTER, origin.get(CLASS, "")
@@ -189,7 +199,14 @@ def _default_schemas(values: dict[str, Any], given: Mapping[str, Any], origin: M
     """Kafka's JsonConverter writes schemas unless a file says otherwise."""
     for side in ("key", "value", "header"):
         if given.get(f"{side}.converter") == _JSON_CLASS and f"{side}.converter.schemas.enable" not in given:
-            _put(values, f"{side}_converter_config", "schemas.enable", "true", f"{side}.converter", origin.get(f"{side}.converter"))
+            _put(
+                values,
+                f"{side}_converter_config",
+                "schemas.enable",
+                "true",
+                f"{side}.converter",
+                origin.get(f"{side}.converter"),
+            )
 
 
 def _groups(
@@ -214,7 +231,11 @@ def _groups(
 
 
 def _aliased(
-    values: dict[str, Any], origins: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str], found: Findings
+    values: dict[str, Any],
+    origins: dict[str, str],
+    given: Mapping[str, Any],
+    origin: Mapping[str, str],
+    found: Findings,
 ) -> set[str]:
     """Translate the properties of transforms and predicates; returns their names."""
     done: set[str] = set()
@@ -248,15 +269,21 @@ def _refuse_provider(name: str, value: Any, origin: Mapping[str, str]) -> None:
         return
     if isinstance(value, str) and _REFERENCE.search(value):
         remedy = "Write the value itself; put a secret into the secrets file"
-        raise SettingsError("it is of configuration providers, which are not declared", remedy, setting=name, set_in=origin.get(name))
+        raise SettingsError(
+            "it is of configuration providers, which are not declared", remedy, setting=name, set_in=origin.get(name)
+        )
 
 
-def _tolerate(values: dict[str, Any], origins: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:
+def _tolerate(
+    values: dict[str, Any], origins: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str]
+) -> None:
     """Translate errors.tolerance: DEAD_LETTER with a dead-letter topic, else LOG_ONLY."""
     tolerant = DEAD_LETTER if given.get("errors.deadletterqueue.topic.name") else LOG_ONLY
     policy = {"none": STOP, "all": tolerant}.get(str(given[TOLERANCE]))
     if policy is None:
-        raise SettingsError(f"{TOLERANCE} is wrong", setting=TOLERANCE, allowed="none or all", set_in=origin.get(TOLERANCE))
+        raise SettingsError(
+            f"{TOLERANCE} is wrong", setting=TOLERANCE, allowed="none or all", set_in=origin.get(TOLERANCE)
+        )
     _put(values, TOLERATED, None, policy, TOLERANCE, origin.get(TOLERANCE))
     origins[TOLERATED] = origin.get(TOLERANCE, "")
 
@@ -271,7 +298,12 @@ def _reason_to_ignore(name: str, direction: type[ConnectorSettings]) -> str | No
         return None
     if (reason := _IGNORED.get(name) or _IGNORED_BY[direction].get(name)) is not None:
         return reason
-    if any(name in names for other in _OTHERS if other is not direction for names in (_reference(other), _OF_CONNECT[other])):
+    if any(
+        name in names
+        for other in _OTHERS
+        if other is not direction
+        for names in (_reference(other), _OF_CONNECT[other])
+    ):
         return _OTHERS[direction]
     if name in _TOPICS:
         return _OTHERS[direction]
@@ -297,7 +329,9 @@ def target_of(name: str, direction: type[ConnectorSettings]) -> str:
 
 def _target(name: str, set_in: str | None, direction: type[ConnectorSettings]) -> tuple[str, str | None]:
     """Our setting, and the name within it if it is a mapping."""
-    known, connect, reference = direction.known(), _OF_CONNECT[direction], _reference(direction)
+    known = direction.known()
+    connect = _OF_CONNECT[direction]
+    reference = _reference(direction)
     ours = connect.get(name) or reference.get(name) or (name if name in known else None)
     if ours is not None:
         return ours, None
@@ -325,5 +359,9 @@ def _put(values: dict[str, Any], target: str, item: str | None, value: Any, name
         values[target] = {**values.get(target, {}), item: value}
     elif values.setdefault(target, value) != value:
         raise SettingsError(
-            f"{target} is set twice, to different values", "Keep one of its names", setting=name, value=repr(value), set_in=set_in
+            f"{target} is set twice, to different values",
+            "Keep one of its names",
+            setting=name,
+            value=repr(value),
+            set_in=set_in,
         )

@@ -1,7 +1,7 @@
 """Bodies of Kafka Connect's REST interface as files: what `curl` has written, and what it sends.
 
-Known are the bodies of ``GET /connectors/NAME``, ``GET /connectors?expand=info``, ``POST /connectors`` with KIP-980's initial state, and
-``PUT /connectors/NAME/config``. Source: ``ConnectorsResource`` of Kafka 4.3.
+Known are the bodies of ``GET /connectors/NAME``, ``GET /connectors?expand=info``, ``POST /connectors`` with KIP-980's
+initial state, and ``PUT /connectors/NAME/config``. Source: ``ConnectorsResource`` of Kafka 4.3.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import Any
 from ...errors import IgniteKafkaError, SettingsError
 
 FORM = 'Its form is {"name": …, "config": {…}}, or the settings themselves: {"name": …, "cache_whitelist": […], …}'
-_NAME, _CONFIG, _INFO = "name", "config", "info"
+_NAME = "name"
+_CONFIG = "config"
+_INFO = "info"
 _REPORTED = {
     "tasks": "Kafka Connect reports it; a run divides its work itself",
     "type": "Kafka Connect reports it; connector.class decides about the direction",
@@ -50,7 +52,9 @@ def bodies(data: Mapping[str, Any], file: str) -> tuple[Body, ...]:
         return (_wrapped(data, file),)
     other = [name for name in (_CONFIG, _INFO, *_REPORTED, *_OF_OTHER_BODIES) if name in data]
     if other or (data and all(isinstance(one, Mapping) and "status" in one for one in data.values())):
-        raise SettingsError("the file is a body of Kafka Connect's REST interface without a connector's config", FORM, file=file)
+        raise SettingsError(
+            "the file is a body of Kafka Connect's REST interface without a connector's config", FORM, file=file
+        )
     return (Body(data, file),)
 
 
@@ -68,7 +72,11 @@ def only_body(data: Mapping[str, Any], file: str) -> Body:
 
 
 def _is_expanded(value: Any) -> bool:
-    return isinstance(value, Mapping) and isinstance(value.get(_INFO), Mapping) and isinstance(value[_INFO].get(_CONFIG), Mapping)
+    return (
+        isinstance(value, Mapping)
+        and isinstance(value.get(_INFO), Mapping)
+        and isinstance(value[_INFO].get(_CONFIG), Mapping)
+    )
 
 
 def _wrapped(data: Mapping[str, Any], place: str) -> Body:

@@ -13,7 +13,12 @@ from ..yaml_lines import Document, Path
 GROUP = "kafka.strimzi.io/"
 SPEC = ("class", "tasksMax", "autoRestart", "version", "config", "pause", "state", "listOffsets", "alterOffsets")
 _OFFSETS_ANNOTATION = "strimzi.io/connector-offsets"
-_FIELD_OF = {"name": "metadata.name", "connector.class": "class", "tasks.max": "tasksMax", "connector.plugin.version": "version"}
+_FIELD_OF = {
+    "name": "metadata.name",
+    "connector.class": "class",
+    "tasks.max": "tasksMax",
+    "connector.plugin.version": "version",
+}
 _OFFSETS_KEY = "offsets.json"
 _CLUSTER_LABEL = "strimzi.io/cluster"
 UNLIMITED = 1_000_000
@@ -25,8 +30,8 @@ class Parts:
 
     :param own: settings by our names that its other fields give; those of the configuration override them.
     :param ignored: keys of the configuration that Strimzi ignores, with the reason.
-    :param cluster: the `KafkaConnect` that runs it; empty: it names none. None: the document is no resource of Strimzi. The configuration
-        of a resource has Connect's names, whatever they look like.
+    :param cluster: the `KafkaConnect` that runs it; empty: it names none. None: the document is no resource of Strimzi.
+        The configuration of a resource has Connect's names, whatever they look like.
     """
 
     name: Any
@@ -68,7 +73,8 @@ def parts(document: Document, maps: Mapping[str, Any]) -> Parts:
     :param maps: ConfigMaps of the folder by name.
     :raises SettingsError: another resource, a field that it has not, or a ConfigMap that the folder lacks.
     """
-    value, lines = document.value, document.lines
+    value = document.value
+    lines = document.lines
     spec = _spec(value, lines)
     given = spec.get("config") or {}
     config = {name: value for name, value in given.items() if name not in _FIELD_OF}
@@ -86,7 +92,9 @@ def parts(document: Document, maps: Mapping[str, Any]) -> Parts:
         offsets=_offsets(spec, maps, lines) if wanted == "alter" else None,
         list_offsets=_reference(spec, "listOffsets", "toConfigMap", lines) if wanted == "list" else None,
         restarts=_restarts(spec.get("autoRestart"), lines),
-        ignored={name: f"Strimzi has {_FIELD_OF[name]} for it, and ignores it here" for name in _FIELD_OF if name in given},
+        ignored={
+            name: f"Strimzi has {_FIELD_OF[name]} for it, and ignores it here" for name in _FIELD_OF if name in given
+        },
         own={"run_mode": "continuous", **tasks},  # a connector of Connect has no end
         cluster=str(_mapping(value["metadata"], "labels", lines, ("metadata",)).get(_CLUSTER_LABEL) or ""),
     )
@@ -96,7 +104,9 @@ def _spec(value: Mapping[str, Any], lines: Mapping[Path, int]) -> dict[str, Any]
     if value.get("kind") != "KafkaConnector" or not str(value.get("apiVersion")).startswith(GROUP):
         what = f"the resource is {value.get('apiVersion')} {value.get('kind')}"
         raise SettingsError(
-            what, f"Allowed: KafkaConnector and KafkaConnect of {GROUP}v1 or v1beta2, and ConfigMap", line=lines.get(("kind",))
+            what,
+            f"Allowed: KafkaConnector and KafkaConnect of {GROUP}v1 or v1beta2, and ConfigMap",
+            line=lines.get(("kind",)),
         )
     spec = value.get("spec")
     if not name_of(value) or not isinstance(spec, dict) or not isinstance(spec.get("config") or {}, dict):
@@ -104,7 +114,9 @@ def _spec(value: Mapping[str, Any], lines: Mapping[Path, int]) -> dict[str, Any]
     for name in spec:
         if name not in SPEC:
             raise SettingsError(
-                f"spec has no {name}", did_you_mean(name, SPEC) or f"It has: {', '.join(SPEC)}", line=lines.get(("spec", name))
+                f"spec has no {name}",
+                did_you_mean(name, SPEC) or f"It has: {', '.join(SPEC)}",
+                line=lines.get(("spec", name)),
             )
     return spec
 
@@ -130,7 +142,9 @@ def _offsets(spec: Mapping[str, Any], maps: Mapping[str, Any], lines: Mapping[Pa
     data = _mapping(maps.get(name) or {}, "data", {}, ())
     if _OFFSETS_KEY not in data:
         remedy = "Put it into a YAML file of the folder"
-        raise SettingsError(f"there is no ConfigMap {name} with {_OFFSETS_KEY}", remedy, line=lines.get(("spec", "alterOffsets")))
+        raise SettingsError(
+            f"there is no ConfigMap {name} with {_OFFSETS_KEY}", remedy, line=lines.get(("spec", "alterOffsets"))
+        )
     return data[_OFFSETS_KEY]
 
 
@@ -141,5 +155,7 @@ def _restarts(given: Any, lines: Mapping[Path, int]) -> int | None:
     if most is None:
         return UNLIMITED
     if not str(most).isdecimal():
-        raise SettingsError(f"autoRestart.maxRestarts is {most!r}", "Allowed: a whole number", line=lines.get(("spec", "autoRestart")))
+        raise SettingsError(
+            f"autoRestart.maxRestarts is {most!r}", "Allowed: a whole number", line=lines.get(("spec", "autoRestart"))
+        )
     return int(most)

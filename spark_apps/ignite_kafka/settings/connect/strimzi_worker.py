@@ -13,7 +13,8 @@ from .config_providers import is_declaration
 from .strimzi import GROUP, name_of
 from .worker import GivenFile, Merged, merge
 
-KIND, CONNECTOR = "KafkaConnect", "KafkaConnector"
+KIND = "KafkaConnect"
+CONNECTOR = "KafkaConnector"
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 _DEFAULTS = {"key.converter": _JSON, "value.converter": _JSON}
 _SERVERS = "bootstrapServers"
@@ -36,7 +37,9 @@ def worker_of(document: Document, file: str) -> GivenFile:
 
     :raises SettingsError: it has no name, or its configuration is no mapping.
     """
-    name, lines, spec = name_of(document.value), document.lines, document.value.get("spec")
+    name = name_of(document.value)
+    lines = document.lines
+    spec = document.value.get("spec")
     if not name or not isinstance(spec, dict) or not isinstance(spec.get("config") or {}, dict):
         raise SettingsError("metadata.name, spec or spec.config is missing or no mapping", line=document.line)
     config: Mapping[str, Any] = spec.get("config") or {}
@@ -47,9 +50,14 @@ def worker_of(document: Document, file: str) -> GivenFile:
         if key not in given:
             given[key], origin[key] = value, f"Strimzi, whose {KIND} {name} has no {key}"
     if spec.get(_SERVERS):
-        given["bootstrap.servers"], origin["bootstrap.servers"] = spec[_SERVERS], f"{file}, line {lines.get(('spec', _SERVERS))}"
+        given["bootstrap.servers"], origin["bootstrap.servers"] = (
+            spec[_SERVERS],
+            f"{file}, line {lines.get(('spec', _SERVERS))}",
+        )
     connection = [key for key in _CONNECTION if key in spec]
-    ignored = dict.fromkeys(forbidden, "Strimzi ignores it here") | dict.fromkeys((f"spec.{key}" for key in connection), _SECURED)
+    ignored = dict.fromkeys(forbidden, "Strimzi ignores it here") | dict.fromkeys(
+        (f"spec.{key}" for key in connection), _SECURED
+    )
     origin |= {f"spec.{key}": f"{file}, line {lines.get(('spec', key))}" for key in connection}
     return GivenFile(f"{file}, {KIND} {name}", given, origin, ignored, is_worker=True, cluster=name)
 
@@ -66,7 +74,9 @@ def with_worker(worker: GivenFile | None, connector: GivenFile) -> GivenFile:
     if worker is not None:
         left = {f"{KIND} {worker.cluster}, {name}": reason for name, reason in worker.ignored.items()}
         places = {f"{KIND} {worker.cluster}, {name}": worker.origin[name] for name in worker.ignored}
-        worker = replace(worker, given={name: value for name, value in worker.given.items() if not is_declaration(name)})
+        worker = replace(
+            worker, given={name: value for name, value in worker.given.items() if not is_declaration(name)}
+        )
     merged = merge(worker, connector)
     check_converters(merged, connector)
     own = {name: reason for (file, name), reason in merged.became.items() if file == connector.file}
@@ -82,7 +92,11 @@ def check_converters(merged: Merged, connector: GivenFile) -> None:
     """
     missing = missing_converters(merged.given)
     if len(missing) > 1 and connector.cluster is not None:
-        of = f"{KIND} {connector.cluster}" if connector.cluster else f"a {KIND}, which its label strimzi.io/cluster would name"
+        of = (
+            f"{KIND} {connector.cluster}"
+            if connector.cluster
+            else f"a {KIND}, which its label strimzi.io/cluster would name"
+        )
         what = f"nobody gave {' and '.join(missing)}, and Kafka Connect has no default: the connector has those of {of}"
         remedy = f"Put that resource beside the connector, or write {' and '.join(missing)} into spec.config"
         raise SettingsError(what, remedy, file=connector.file)

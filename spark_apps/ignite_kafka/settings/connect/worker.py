@@ -25,7 +25,8 @@ class GivenFile:
     :param origin: where each key is.
     :param ignored: keys that are there besides, with the reason.
     :param errors: SettingsError of its form.
-    :param cluster: name of the `KafkaConnect` of Strimzi that it is, or whose connector it is; None: it is no resource of Strimzi.
+    :param cluster: name of the `KafkaConnect` of Strimzi that it is, or whose connector it is; None: it is no resource
+        of Strimzi.
     """
 
     file: str
@@ -52,7 +53,9 @@ class Merged:
 
 def merge(worker: GivenFile | None, connector: GivenFile) -> Merged:
     """The keys of a connector, with those of its worker where it has none."""
-    merged = Merged(dict(connector.given), dict(connector.origin), file_of=dict.fromkeys(connector.given, connector.file))
+    merged = Merged(
+        dict(connector.given), dict(connector.origin), file_of=dict.fromkeys(connector.given, connector.file)
+    )
     if worker is None:
         return merged
     own = {side for side in SIDES if f"{side}.converter" in connector.given}
@@ -60,7 +63,9 @@ def merge(worker: GivenFile | None, connector: GivenFile) -> Merged:
         for name in [name for name in connector.given if name.startswith(f"{side}.converter.") and side not in own]:
             if f"{side}.converter" in worker.given:
                 del merged.given[name]
-                merged.became[connector.file, name] = f"Kafka Connect reads it only beside the connector's own {side}.converter"
+                merged.became[connector.file, name] = (
+                    f"Kafka Connect reads it only beside the connector's own {side}.converter"
+                )
     for name, value in worker.given.items():
         reason = _reason_to_leave(name, own)
         if reason is None and name in merged.given and not is_declaration(name):

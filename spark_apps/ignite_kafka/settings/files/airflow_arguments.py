@@ -63,7 +63,9 @@ TASK: Mapping[str, SettingType] = MappingProxyType(
 """Arguments of the task; those that end in ``_s`` are seconds."""
 
 
-def parsed(part: str, given: Mapping[str, Any], known: Mapping[str, SettingType], lines: Mapping[Any, int]) -> dict[str, Any]:
+def parsed(
+    part: str, given: Mapping[str, Any], known: Mapping[str, SettingType], lines: Mapping[Any, int]
+) -> dict[str, Any]:
     """Canonical values of one part of a connector file.
 
     :param part: ``dag`` or ``task``.
@@ -74,9 +76,13 @@ def parsed(part: str, given: Mapping[str, Any], known: Mapping[str, SettingType]
     for name, value in given.items():
         where: dict[str, Any] = {"setting": f"{part}.{name}", "line": lines.get((part, name))}
         if name not in known:
-            raise SettingsError(f"{part} has no {name}", did_you_mean(name, known) or f"It has: {', '.join(known)}", **where)
+            raise SettingsError(
+                f"{part} has no {name}", did_you_mean(name, known) or f"It has: {', '.join(known)}", **where
+            )
         try:
             found[name] = None if value is None else known[name].parse(value)
         except ValueError as error:
-            raise SettingsError(f"{part}.{name} is wrong: {error}", value=value, allowed=known[name].allowed, **where) from error
+            raise SettingsError(
+                f"{part}.{name} is wrong: {error}", value=value, allowed=known[name].allowed, **where
+            ) from error
     return found

@@ -18,8 +18,8 @@ _PREFIXES = tuple(f"{part}." for part in _DIRECTIONS)
 def load_both(path: str | Path, allowed: Allowed = ()) -> tuple[LoadedSettings, LoadedSettings]:
     """Read the settings of a source and of a sink from one file.
 
-    A name with ``source.`` or ``sink.`` before it is of that direction, any other of both; one of a direction wins. In a `.json` file the
-    two may also be objects: ``{"source": {…}, "sink": {…}, …}``.
+    A name with ``source.`` or ``sink.`` before it is of that direction, any other of both; one of a direction wins. In
+    a `.json` file the two may also be objects: ``{"source": {…}, "sink": {…}, …}``.
 
     :param allowed: see :func:`.files.load`.
     :raises SettingsError: as :func:`.files.load`; or the file has no name of its own for one of the two.
@@ -29,7 +29,9 @@ def load_both(path: str | Path, allowed: Allowed = ()) -> tuple[LoadedSettings, 
     for part in _DIRECTIONS:
         if isinstance(within := data.get(part), dict):
             origin |= {f"{part}.{name}": f"{file}, {part}" for name in within}
-            data = {name: value for name, value in data.items() if name != part} | {f"{part}.{name}": one for name, one in within.items()}
+            data = {name: value for name, value in data.items() if name != part} | {
+                f"{part}.{name}": one for name, one in within.items()
+            }
     source, sink = (_of_direction(data, origin, part, file, allowed) for part in _DIRECTIONS)
     return source, sink
 
@@ -43,11 +45,14 @@ def _values(content: bytes, file: str) -> tuple[dict[str, Any], dict[str, str]]:
     return dict(body.config), dict.fromkeys(body.config, file)
 
 
-def _of_direction(data: Mapping[str, Any], origin: Mapping[str, str], part: str, file: str, allowed: Allowed) -> LoadedSettings:
+def _of_direction(
+    data: Mapping[str, Any], origin: Mapping[str, str], part: str, file: str, allowed: Allowed
+) -> LoadedSettings:
     """The settings of `source` or `sink`: its own names, and those of both."""
     own = {name.removeprefix(f"{part}."): name for name in data if name.startswith(f"{part}.")}
     if not own:
-        what, remedy = f"the file has no settings of the {part}", f"Put {part}. before the names that are the {part}'s own"
+        what = f"the file has no settings of the {part}"
+        remedy = f"Put {part}. before the names that are the {part}'s own"
         raise SettingsError(what, remedy, file=file)
     names = {name: name for name in data if not name.startswith(_PREFIXES)} | own
     mine = {short: data[name] for short, name in names.items()}

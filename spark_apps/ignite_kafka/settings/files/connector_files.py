@@ -1,7 +1,7 @@
 """Connectors as YAML files under version control: ours, and Strimzi's `KafkaConnector` as it is.
 
-Ours: ``name``, ``class``, ``config``, ``state``, ``offsets``, ``dag``, ``task``; docs/connector-files.md describes them. A file may hold
-several documents. What is wrong in a document makes that connector broken, and no other.
+Ours: ``name``, ``class``, ``config``, ``state``, ``offsets``, ``dag``, ``task``; docs/connector-files.md describes
+them. A file may hold several documents. What is wrong in a document makes that connector broken, and no other.
 """
 
 from __future__ import annotations
@@ -122,7 +122,9 @@ def read_folder(folder: str | Path) -> ConnectorFolder:
     if not folder.is_dir():
         raise SettingsError("there is no such folder of connector files", "Check its path", folder=folder)
     # a link to a file that is missing is a broken file, as one that may not be read
-    paths = sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES and (path.is_file() or not path.exists()))
+    paths = sorted(
+        path for path in folder.rglob("*") if path.suffix in SUFFIXES and (path.is_file() or not path.exists())
+    )
     files = [path for path in paths if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
     return _connectors([one for path in files for one in _read_file(path, path.relative_to(folder).as_posix())])
 
@@ -132,7 +134,9 @@ _Read = tuple["_Place", Document | IgniteKafkaError]
 
 def _connectors(read: Sequence[_Read]) -> ConnectorFolder:
     """The connectors of documents: those of Strimzi with the ConfigMaps and the workers that are there, too."""
-    maps = {strimzi.name_of(d.value): d.value for _, d in read if isinstance(d, Document) and strimzi.is_config_map(d.value)}
+    maps = {
+        strimzi.name_of(d.value): d.value for _, d in read if isinstance(d, Document) and strimzi.is_config_map(d.value)
+    }
     workers, made = _workers(read)
     for place, found in read:
         if isinstance(found, IgniteKafkaError):
@@ -168,7 +172,11 @@ def _read_file(path: Path, file: str) -> Iterator[tuple[_Place, Document | Ignit
             if isinstance(document, BadDocument):
                 yield _Place(file, document.line, _name_in(content, document.line, path.stem)), document.error
                 continue
-            name = (strimzi.name_of(document.value) or document.value.get("name")) if isinstance(document.value, dict) else None
+            name = (
+                (strimzi.name_of(document.value) or document.value.get("name"))
+                if isinstance(document.value, dict)
+                else None
+            )
             yield _Place(file, document.line, name if isinstance(name, str) else path.stem), document
     except OSError as error:
         yield _Place(file, 1, path.stem), SettingsError(f"the file cannot be read: {error.strerror}", file=file)
@@ -187,7 +195,8 @@ def _name_in(content: bytes, line: int, otherwise: str) -> str:
 def _declared(
     place: _Place, document: Document, maps: Mapping[str, Any], workers: Mapping[str, GivenFile]
 ) -> DeclaredConnector | BrokenConnector:
-    found, loaded = Findings(), None
+    found = Findings()
+    loaded = None
     try:
         if not isinstance(document.value, dict):
             raise SettingsError("the document is no mapping", f"It has: {', '.join(KEYS)}")
@@ -207,7 +216,8 @@ def _declared(
 
 def _parts(document: Document, found: Findings) -> Parts:
     """Parts of a document of ours; those that are wrong are left out."""
-    value, lines = document.value, document.lines
+    value = document.value
+    lines = document.lines
     for key in value:
         with found.check():
             if key not in KEYS:
@@ -239,10 +249,14 @@ def _form_checked(given: Parts, found: Findings) -> Parts:
         if not isinstance(given.name, str):
             raise SettingsError("name is missing", "Name the connector: its offsets are stored under that name")
         if given.config.get("name", given.name) != given.name:
-            raise SettingsError("config.name differs from name", "Leave it out", line=given.lines.get((*given.config_path, "name")))
+            raise SettingsError(
+                "config.name differs from name", "Leave it out", line=given.lines.get((*given.config_path, "name"))
+            )
     with found.check():
         if given.state not in STATES:
-            raise SettingsError(f"state is {given.state!r}", f"Allowed: {', '.join(STATES)}", line=given.lines.get(given.state_path))
+            raise SettingsError(
+                f"state is {given.state!r}", f"Allowed: {', '.join(STATES)}", line=given.lines.get(given.state_path)
+            )
     return given if isinstance(given.name, str) else replace(given, name=_UNNAMED)
 
 
@@ -257,7 +271,9 @@ def _checked(place: _Place, given: Parts, loaded: LoadedSettings | None, found: 
         with found.check():
             name = _settings_of(loaded).name
         with found.check():
-            offsets = () if given.offsets is None else parse_offsets(given.offsets, sink=loaded.direction is SinkSettings)
+            offsets = (
+                () if given.offsets is None else parse_offsets(given.offsets, sink=loaded.direction is SinkSettings)
+            )
     if loaded is None or found.errors:
         if len(found.errors) > 1:
             for error in found.errors:
@@ -265,7 +281,16 @@ def _checked(place: _Place, given: Parts, loaded: LoadedSettings | None, found: 
         found.raise_all()
         raise AssertionError("settings that could not be read have an error")
     return DeclaredConnector(
-        place.file, place.line, name, loaded, given.state, offsets, given.list_offsets, given.restarts, given.dag, given.task
+        place.file,
+        place.line,
+        name,
+        loaded,
+        given.state,
+        offsets,
+        given.list_offsets,
+        given.restarts,
+        given.dag,
+        given.task,
     )
 
 
@@ -286,9 +311,15 @@ def _loaded_by_worker(place: _Place, given: Parts, workers: Mapping[str, GivenFi
     if given.cluster is not None:
         connector = GivenFile(f"{place.file}, {place.name}", given.config, origin, ignored, cluster=given.cluster)
         merged = with_worker(workers.get(given.cluster), connector)
-        given, origin, ignored = replace(given, config=merged.given), dict(merged.origin), dict(merged.ignored)
+        given = replace(given, config=merged.given)
+        origin = dict(merged.origin)
+        ignored = dict(merged.ignored)
     loaded = _loaded(given, {**origin, "name": f"{place.file}, line {place.line}"}, f"{place.file}, line {place.line}")
-    return replace(loaded, ignored={**loaded.ignored, **ignored}, origin={**{name: origin[name] for name in ignored}, **loaded.origin})
+    return replace(
+        loaded,
+        ignored={**loaded.ignored, **ignored},
+        origin={**{name: origin[name] for name in ignored}, **loaded.origin},
+    )
 
 
 def _loaded(given: Parts, origin: Mapping[str, str], document: str) -> LoadedSettings:
@@ -296,13 +327,19 @@ def _loaded(given: Parts, origin: Mapping[str, str], document: str) -> LoadedSet
     own = {"name": given.name, **given.own}
     if given.connector_class is None and not is_connect(given.config):
         values = {**own, **given.config}
-        return LoadedSettings(values, {**dict.fromkeys(own, document), **origin}, direction=settings_class(values, origin))
+        return LoadedSettings(
+            values, {**dict.fromkeys(own, document), **origin}, direction=settings_class(values, origin)
+        )
     if given.connector_class is not None and CLASS in given.config:
-        raise SettingsError(f"{CLASS} is given twice, as class and in the configuration", "Keep one", set_in=origin.get(CLASS))
+        raise SettingsError(
+            f"{CLASS} is given twice, as class and in the configuration", "Keep one", set_in=origin.get(CLASS)
+        )
     named = {} if given.connector_class is None else {CLASS: given.connector_class}
     if is_connect(given.config) or given.cluster is not None:
         translated = LoadedSettings(*translate({**given.config, **named, "name": given.name}, origin))
-        return translated.with_values({name: value for name, value in given.own.items() if name not in translated.values}, document)
+        return translated.with_values(
+            {name: value for name, value in given.own.items() if name not in translated.values}, document
+        )
     values = {**own, **given.config}
     return LoadedSettings(values, {**dict.fromkeys(own, document), **origin}, direction=settings_class(named, origin))
 
@@ -328,4 +365,6 @@ def _unique(made: list[DeclaredConnector | BrokenConnector]) -> ConnectorFolder:
 def _doubled(one: DeclaredConnector, same: list[DeclaredConnector]) -> BrokenConnector:
     other = next(other for other in same if other is not one)
     what = f"the connector {one.name} is in {other.file}, line {other.line}, too"
-    return _Place(one.file, one.line, one.name).broken(SettingsError(what, "Give each connector its own name"), one.loaded)
+    return _Place(one.file, one.line, one.name).broken(
+        SettingsError(what, "Give each connector its own name"), one.loaded
+    )

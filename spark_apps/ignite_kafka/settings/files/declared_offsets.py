@@ -11,7 +11,8 @@ from ...errors import SettingsError
 from ..fields import whole_number
 
 _NUMBER = whole_number(0)
-_SOURCE, _SINK = ("cache", "partition"), ("kafka_topic", "kafka_partition")
+_SOURCE = ("cache", "partition")
+_SINK = ("kafka_topic", "kafka_partition")
 _FORM = {
     False: '{"partition": {"cache": "flights", "partition": 3}, "offset": {"sent": 100}}; null instead of the offset removes it',
     True: '{"partition": {"kafka_topic": "flights", "kafka_partition": 3}, "offset": {"kafka_offset": 100}}',
@@ -23,7 +24,8 @@ class DeclaredOffset:
     """An offset.
 
     :param name: cache of a source, topic of a sink.
-    :param position: highest update number sent, of a source; offset of the next record, of a sink; None: none, all is sent again.
+    :param position: highest update number sent, of a source; offset of the next record, of a sink; None: none, all is
+        sent again.
     """
 
     name: str
@@ -56,10 +58,13 @@ def parse_offsets(given: object, *, sink: bool) -> tuple[DeclaredOffset, ...]:
 def _parse(item: Any, sink: bool) -> DeclaredOffset:
     name, number = _SINK if sink else _SOURCE
     try:
-        place, offset = item["partition"], item["offset"]
+        place = item["partition"]
+        offset = item["offset"]
         return DeclaredOffset(str(place[name]), _whole(place[number]), _position(offset, sink))
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise SettingsError(f"an offset has another form: {json.dumps(item)}", f"Its form is {_FORM[sink]}", setting="offsets") from error
+        raise SettingsError(
+            f"an offset has another form: {json.dumps(item)}", f"Its form is {_FORM[sink]}", setting="offsets"
+        ) from error
 
 
 def _position(offset: Any, sink: bool) -> int | None:
@@ -69,7 +74,9 @@ def _position(offset: Any, sink: bool) -> int | None:
         return None
     if "sent" in offset:
         return _whole(offset["sent"])
-    return _whole(offset["ranges"][-1][1]) if offset["ranges"] else None  # as `ignite-kafka offsets show --json` prints it
+    return (
+        _whole(offset["ranges"][-1][1]) if offset["ranges"] else None
+    )  # as `ignite-kafka offsets show --json` prints it
 
 
 def _whole(value: object) -> int:

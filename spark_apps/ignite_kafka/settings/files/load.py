@@ -86,15 +86,17 @@ class LoadedSettings:
         """
         if self.direction is not direction:
             what = f"settings of the other direction: {self.direction.__name__}, wanted are {direction.__name__}"
-            raise SettingsError(what, "Give those of a sink to what moves data to Ignite, those of a source to what moves data to Kafka")
+            raise SettingsError(
+                what, "Give those of a sink to what moves data to Ignite, those of a source to what moves data to Kafka"
+            )
         return cast(S, self.settings())
 
 
 def load(path: str | Path, allowed: Allowed = ()) -> LoadedSettings:
     """Read a settings file.
 
-    A `.properties` file holds names of the GridGain connector, of Kafka Connect and ours. A `.json` file holds ours, or a body of Kafka
-    Connect's REST interface (:mod:`.rest_bodies`).
+    A `.properties` file holds names of the GridGain connector, of Kafka Connect and ours. A `.json` file holds ours, or
+    a body of Kafka Connect's REST interface (:mod:`.rest_bodies`).
 
     :param allowed: what the config providers that a `.properties` file declares may read; nothing if it is empty.
     :raises SettingsError: the file cannot be read, has another type, or holds an unknown name.
@@ -114,9 +116,13 @@ def read(path: str | Path, suffixes: tuple[str, ...] = (".properties", ".json"))
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise SettingsError(f"the settings file cannot be read: {error.strerror}", "Check its path", file=path) from error
+        raise SettingsError(
+            f"the settings file cannot be read: {error.strerror}", "Check its path", file=path
+        ) from error
     if path.suffix not in suffixes:
-        raise SettingsError("a settings file of unknown type", f"Name it {' or '.join(suffixes)}, by its content", file=path)
+        raise SettingsError(
+            "a settings file of unknown type", f"Name it {' or '.join(suffixes)}, by its content", file=path
+        )
     return content, path.name
 
 
@@ -145,7 +151,9 @@ def properties_of(content: bytes, file: str) -> tuple[dict[str, str], dict[str, 
     try:
         entries = list(parse(content.decode("iso-8859-1")))
     except ValueError as error:
-        raise SettingsError(f"the file is no properties file: {error}", "Write a backslash twice where it is meant", file=file) from error
+        raise SettingsError(
+            f"the file is no properties file: {error}", "Write a backslash twice where it is meant", file=file
+        ) from error
     return {entry.key: entry.value for entry in entries}, {entry.key: f"{file}, line {entry.line}" for entry in entries}
 
 
@@ -160,7 +168,9 @@ def _with_providers(given: Mapping[str, str], origin: dict[str, str], allowed: A
         if origin[name].endswith(PROVIDED):
             with suppress(SettingsError):  # an unknown name is a finding already
                 setting = target_of(name, loaded.direction).partition(".")[0]
-                provided[CONFIGS[setting] if name.startswith(f"{setting}.") and setting in CONFIGS else setting] = origin[name]
+                provided[CONFIGS[setting] if name.startswith(f"{setting}.") and setting in CONFIGS else setting] = (
+                    origin[name]
+                )
     return replace(loaded, origin={**loaded.origin, **provided}, findings=(*errors, *loaded.findings))
 
 
@@ -173,7 +183,8 @@ def resolve(
     :param allowed: see :func:`load`.
     :param keep: a value with a reference that is not allowed stays as it is; else that is an error.
     """
-    found, values = Findings(), {}
+    found = Findings()
+    values = {}
     providers, wrong = declared(given, origin, allowed)
     found.errors += wrong
     for name, value in given.items():
@@ -188,7 +199,11 @@ def resolve(
                 check_form(name, value, providers, set_in)
             continue
         with found.check():
-            read = resolved_if_allowed(name, value, providers, set_in) if keep else resolved(name, value, providers, set_in)
+            read = (
+                resolved_if_allowed(name, value, providers, set_in)
+                if keep
+                else resolved(name, value, providers, set_in)
+            )
             values[name] = value if read is None else read
             origin[name] = origin.get(name, "") + PROVIDED
     return values, found.errors

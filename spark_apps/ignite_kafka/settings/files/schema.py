@@ -1,7 +1,8 @@
 """JSON Schema of connector files, made of the settings' definitions, for editors and for checks of a repository.
 
-It accepts every file that :func:`.connector_files.read_folder` accepts, apart from texts that are written without quotes and look like a
-number. What depends on several settings, and expressions, it cannot say: `ignite-kafka validate FOLDER` checks them.
+It accepts every file that :func:`.connector_files.read_folder` accepts, apart from texts that are written without
+quotes and look like a number. What depends on several settings, and expressions, it cannot say: `ignite-kafka validate
+FOLDER` checks them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from ..source import SourceSettings
 from . import airflow_arguments
 from .connector_files import STATES
 
-_DIALECT = "http://json-schema.org/draft-07/schema#"  # the newest that the YAML language servers of editors support whole
+_DIALECT = (
+    "http://json-schema.org/draft-07/schema#"  # the newest that the YAML language servers of editors support whole
+)
 _TEXT_FORMS = {"int": r"^\s*[+-]?[0-9]+\s*$", "boolean": r"^\s*([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])\s*$"}
 _DIRECTIONS = (SourceSettings, SinkSettings)
 _SCALAR = {"type": ["string", "number", "boolean"]}
@@ -38,7 +41,11 @@ def document() -> dict[str, Any]:
             "source": _config([SourceSettings]),
             "sink": _config([SinkSettings]),
             "config": _config([SourceSettings, SinkSettings]),
-            **{_key(name, of): _described(of.known()[name], of.defaults()[name]) for of in _DIRECTIONS for name in of.known()},
+            **{
+                _key(name, of): _described(of.known()[name], of.defaults()[name])
+                for of in _DIRECTIONS
+                for name in of.known()
+            },
             "connector": _connector(),
             "resource": _resource(),
             "offset": _offset(),
@@ -74,7 +81,11 @@ def of_type(value_type: SettingType) -> dict[str, Any]:
 
 def _described(setting: Setting, default: Any) -> dict[str, Any]:
     default = list(default) if isinstance(default, tuple) else default
-    return {**of_type(setting.type), "description": f"{setting.help}. Allowed: {setting.type.allowed}.", "default": default}
+    return {
+        **of_type(setting.type),
+        "description": f"{setting.help}. Allowed: {setting.type.allowed}.",
+        "default": default,
+    }
 
 
 def _key(name: str, direction: type[ConnectorSettings]) -> str:
@@ -106,10 +117,20 @@ def _connector() -> dict[str, Any]:
         "required": ["name"],
         "additionalProperties": False,
         "properties": {
-            "name": {**of_type(ConnectorSettings.known()["name"].type), "description": "Name of the connector, and of its Dag"},
-            "class": {"enum": [*CLASSES], "description": "Direction. Without it: a sink if config names topics to read, else a source"},
+            "name": {
+                **of_type(ConnectorSettings.known()["name"].type),
+                "description": "Name of the connector, and of its Dag",
+            },
+            "class": {
+                "enum": [*CLASSES],
+                "description": "Direction. Without it: a sink if config names topics to read, else a source",
+            },
             "config": {"$ref": "#/definitions/config"},
-            "state": {"enum": [*STATES], "default": "running", "description": "State that `ignite-kafka apply` brings to Kafka"},
+            "state": {
+                "enum": [*STATES],
+                "default": "running",
+                "description": "State that `ignite-kafka apply` brings to Kafka",
+            },
             "offsets": {"type": "array", "items": {"$ref": "#/definitions/offset"}},
             "dag": _arguments(airflow_arguments.DAG, "Arguments of the Dag"),
             "task": _arguments(airflow_arguments.TASK, "Arguments of the task"),
@@ -124,13 +145,20 @@ def _by_class(name: str, config: str, inside: Any) -> dict[str, Any]:
     for direction, definition in ((SourceSettings, "source"), (SinkSettings, "sink")):
         classes = [known for known, of in CLASSES.items() if of is direction]
         condition = {"properties": {name: {"enum": classes}}, "required": [name]}
-        rules.append({"if": inside(condition), "then": inside({"properties": {config: {"$ref": f"#/definitions/{definition}"}}})})
+        rules.append(
+            {"if": inside(condition), "then": inside({"properties": {config: {"$ref": f"#/definitions/{definition}"}}})}
+        )
     return {"allOf": rules}
 
 
 def _arguments(known: Mapping[str, SettingType], description: str) -> dict[str, Any]:
     properties = {name: {"anyOf": [of_type(value_type), {"type": "null"}]} for name, value_type in known.items()}
-    return {"type": ["object", "null"], "description": description, "additionalProperties": False, "properties": properties}
+    return {
+        "type": ["object", "null"],
+        "description": description,
+        "additionalProperties": False,
+        "properties": properties,
+    }
 
 
 def _resource() -> dict[str, Any]:

@@ -22,7 +22,8 @@ class SnapshotProgress(RunFollower):
     """
 
     def __init__(self, clients: KafkaClients, topics: Topics, plan: TransferPlan, *, from_start: bool) -> None:
-        self._plan, self._from_start = plan, from_start
+        self._plan = plan
+        self._from_start = from_start
         self.caches: dict[str, CacheCount] = {cache.name: CacheCount() for cache in plan.caches}
         self.committed_at = time.monotonic()
         """When a commit was seen last, on the monotonic clock."""

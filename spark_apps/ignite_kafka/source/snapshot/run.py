@@ -1,6 +1,7 @@
 """The run of a snapshot: sends every entry of the planned caches to their topics, exactly once under a snapshot id.
 
-The driver plans, claims the connector, follows progress and ends the snapshot. Each Spark task copies whole slots (:mod:`.task`).
+The driver plans, claims the connector, follows progress and ends the snapshot. Each Spark task copies whole slots
+(:mod:`.task`).
 """
 
 from __future__ import annotations
@@ -34,7 +35,14 @@ from ...state.configs_writer import ConfigsWriter
 from ...state.sent_topics import check_complete, check_plan
 from ...state.status import CacheStatus, RunStatus
 from ..deadlines import report_policies
-from ..planning import cache_configurations, continue_plan, ensure_topics, ensure_types_topic, make_plan, register_schemas
+from ..planning import (
+    cache_configurations,
+    continue_plan,
+    ensure_topics,
+    ensure_types_topic,
+    make_plan,
+    register_schemas,
+)
 from .progress import SnapshotProgress
 from .task import copy_slots
 
@@ -51,7 +59,8 @@ def run_snapshot(
     :param connect: connects the driver to the cluster.
     :param run_slots: copies slots on an executor.
     :returns: the run's record, state COMPLETED.
-    :raises IgniteKafkaError: what ended the run; committed entries stay and are not sent again under the same snapshot id.
+    :raises IgniteKafkaError: what ended the run; committed entries stay and are not sent again under the same snapshot
+        id.
     """
     with ExitStack() as stack:
         return SnapshotRun(spark, request, stack, connect, run_slots).run()
@@ -69,7 +78,8 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         run_slots: RunSlots,
     ) -> None:
         super().__init__(spark, request, stack)
-        self._connect, self._run_slots = connect, run_slots
+        self._connect = connect
+        self._run_slots = run_slots
 
     def _run(self) -> None:
         state = self._state()
@@ -82,7 +92,9 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         control = self._configs_writer()
         found = self._claim(control, planned.slots, state)
         if found.snapshot != state.snapshot:
-            raise SnapshotConflict("another run of the connector began or ended a snapshot meanwhile", "Start the run again.")
+            raise SnapshotConflict(
+                "another run of the connector began or ended a snapshot meanwhile", "Start the run again."
+            )
         self._retry(lambda: ensure_types_topic(self._settings, self._topics))
         self._retry(lambda: control.write_caches(configurations))
         report_policies(self._settings, configurations.values())
@@ -90,7 +102,9 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         record = SnapshotRecord(snapshot_id, plan.to_dict())
         # a continued snapshot is written again for the ids of its topics, which a record of 0.1.0 lacks
         ends = self._retry(lambda: control.begin(record, found.snapshot))
-        events.emit(events.RUN_STARTED, connector=plan.connector, run_id=self._request.run_id, generation=plan.generation)
+        events.emit(
+            events.RUN_STARTED, connector=plan.connector, run_id=self._request.run_id, generation=plan.generation
+        )
         if resumed:
             events.emit(events.SNAPSHOT_CONTINUED, connector=plan.connector, snapshot_id=snapshot_id)
         else:
@@ -102,7 +116,9 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
     def _report_superseded(self, found: ConnectorState, snapshot_id: str) -> None:
         before = found.snapshot
         if before is not None and not before.complete:
-            events.emit(events.SNAPSHOT_SUPERSEDED, connector=self._settings.name, snapshot_id=before.id, newer=snapshot_id)
+            events.emit(
+                events.SNAPSHOT_SUPERSEDED, connector=self._settings.name, snapshot_id=before.id, newer=snapshot_id
+            )
 
     def _already_complete(self, state: ConnectorState, snapshot_id: str) -> bool:
         ended = state.ended.get(snapshot_id)
@@ -122,20 +138,26 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         self._end(status.COMPLETED)
         return True
 
-    def _plan(self, state: ConnectorState, snapshot_id: str) -> tuple[TransferPlan, bool, Mapping[str, CacheConfiguration]]:
+    def _plan(
+        self, state: ConnectorState, snapshot_id: str
+    ) -> tuple[TransferPlan, bool, Mapping[str, CacheConfiguration]]:
         """The plan, whether it continues a snapshot begun before, and configurations of its caches by topic."""
         with self._connect(self._settings, self._secrets) as cluster, connected(self._settings):
             self._record_nodes(cluster)
             if state.snapshot is not None and state.snapshot.id == snapshot_id:
                 stored = TransferPlan.from_dict(dict(state.snapshot.plan))
-                plan, resumed = continue_plan(stored, self._settings, self._topics), True
+                plan = continue_plan(stored, self._settings, self._topics)
+                resumed = True
             else:
                 slots = parallelism.slots(self._settings, state, parallelism.cores(self._spark))
-                plan, resumed = make_plan(self._settings, cluster, self._topics, snapshot_id, slots), False
+                plan = make_plan(self._settings, cluster, self._topics, snapshot_id, slots)
+                resumed = False
             register_schemas(self._settings, plan.caches, cluster)
             return plan, resumed, cache_configurations(plan.caches, cluster)
 
-    def _copy(self, plan: TransferPlan, control: ConfigsWriter, record: SnapshotRecord, ends: tuple[int, ...] | None) -> None:
+    def _copy(
+        self, plan: TransferPlan, control: ConfigsWriter, record: SnapshotRecord, ends: tuple[int, ...] | None
+    ) -> None:
         """Run the Spark job and end the snapshot.
 
         :param ends: end of each slot's offsets when a new snapshot began; None: the snapshot is continued.
@@ -166,7 +188,8 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
     def _follow(self, job: Job, progress: SnapshotProgress, plan: TransferPlan) -> None:
         """Report what is committed until the job ends; raise the error of the first task that failed for good."""
         report = Interval(self._settings.progress_interval_ms / 1000)
-        settings, checks = self._settings, Interval(SILENCE_CHECK_S)
+        settings = self._settings
+        checks = Interval(SILENCE_CHECK_S)
         silence = SilenceWatch(settings.progress_interval_ms, max(LONGEST_S, longest_silence_s(settings)))
         while not job.ended(POLL_S):
             job.check()

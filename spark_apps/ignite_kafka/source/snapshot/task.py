@@ -59,8 +59,8 @@ def copy_slots(
 ) -> Iterator[SlotResult]:
     """Copy slots; one result each. The first error ends the others at their next batch.
 
-    Opening a slot and its last commit are waits, so they overlap with the copying of other slots. One slot is copied at a time, which
-    bounds memory to one slot's batch and lets all slots share one connection.
+    Opening a slot and its last commit are waits, so they overlap with the copying of other slots. One slot is copied at
+    a time, which bounds memory to one slot's batch and lets all slots share one connection.
 
     :param attempt: number of the task's attempt: a later one takes the slots over.
     :param ends: end of every slot's offsets when the snapshot began; None: an earlier run of the snapshot is continued.
@@ -69,7 +69,11 @@ def copy_slots(
     """
     tune_allocation()
     owner = Owner(plan.generation, attempt=attempt)
-    with watched_task(plan.settings), connect(plan.settings, secrets) as cluster, ThreadPoolExecutor(_THREADS, "slot") as pool:
+    with (
+        watched_task(plan.settings),
+        connect(plan.settings, secrets) as cluster,
+        ThreadPoolExecutor(_THREADS, "slot") as pool,
+    ):
         clients = slot_clients(plan.settings, secrets)
         turn = Turn(cluster, slot_opener(plan, clients, Topics(clients), owner), scan)
         copies = [pool.submit(SlotCopy(plan, slot, turn, ends[slot] if ends else None).run) for slot in slots]
@@ -80,8 +84,8 @@ def copy_slots(
 def batch_bytes(page_bytes: int, read: int, written: int) -> int:
     """Bytes of pages for the next batch, so that its records too stay within a few pages' size.
 
-    Records with schemas can be ten times as large as their entries. malloc maps blocks of 32 MiB and more anew for each batch, and the
-    kernel zeroes their pages: a tenth of the time of a copy of 40 columns.
+    Records with schemas can be ten times as large as their entries. malloc maps blocks of 32 MiB and more anew for each
+    batch, and the kernel zeroes their pages: a tenth of the time of a copy of 40 columns.
 
     :param read: bytes of the last batch's pages. :param written: bytes of its records.
     """
@@ -138,8 +142,12 @@ class _Stopped(Exception):
 class SlotCopy:
     """One slot from its first unit to its last, over as many attempts as the retry budget allows."""
 
-    def __init__(self, plan: TransferPlan, slot: int, turn: Turn, end: int | None = None, clock: Clock = time.monotonic) -> None:
-        self._plan, self._slot, self._turn = plan, slot, turn
+    def __init__(
+        self, plan: TransferPlan, slot: int, turn: Turn, end: int | None = None, clock: Clock = time.monotonic
+    ) -> None:
+        self._plan = plan
+        self._slot = slot
+        self._turn = turn
         self._settings = plan.settings
         self._sender = EntrySender(plan, turn.cluster)
         self._end = end
@@ -151,13 +159,17 @@ class SlotCopy:
         self._key_kinds: set[KeyKind] = set()  # of the cache that is copied
         self._batch_bytes = self._settings.page_bytes * _BATCH_PAGES  # of pages
         self._begun: tuple[CacheInfo, Scan] | None = None  # requested before the slot had its turn
-        self._budget = RetryBudget(plan.settings.retry_timeout_ms / 1000, clock)  # from the first failure after the last commit
+        self._budget = RetryBudget(
+            plan.settings.retry_timeout_ms / 1000, clock
+        )  # from the first failure after the last commit
 
     def run(self) -> SlotResult:
         """Copy the slot; an error is in the result."""
         result = SlotResult(self._slot)
         try:
-            result.caches = retry(self._attempt, self._budget, self._may_pass, failed=self._retried, backoff=GROWING, sleep=self._pause)
+            result.caches = retry(
+                self._attempt, self._budget, self._may_pass, failed=self._retried, backoff=GROWING, sleep=self._pause
+            )
         except _Stopped:
             pass
         except IgniteKafkaError as error:
@@ -188,10 +200,16 @@ class SlotCopy:
     def _attempt(self) -> dict[str, CacheCount]:
         if self._turn.stop.is_set():
             raise _Stopped
-        self._unit_rows, self._unit_bad, self._unit_filtered, self._unit_dropped = {}, Counter(), Counter(), Counter()
+        self._unit_rows = {}
+        self._unit_bad = Counter()
+        self._unit_filtered = Counter()
+        self._unit_dropped = Counter()
         # the last try is no longer than the time that is left
-        opener, plan = self._turn.opener, self._plan
-        clients = replace(opener.clients, patience_s=min(opener.clients.patience_s, max(BRIEF_S, self._budget.remaining())))
+        opener = self._turn.opener
+        plan = self._plan
+        clients = replace(
+            opener.clients, patience_s=min(opener.clients.patience_s, max(BRIEF_S, self._budget.remaining()))
+        )
         writer = replace(opener, clients=clients)(self._slot, self._end)
         self._outcome_unknown = False
         try:
@@ -257,7 +275,9 @@ class SlotCopy:
                     self._copy_batch(writer, cache, info, batch, count)
         return count
 
-    def _copy_batch(self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, batch: list[Page], count: CacheCount) -> None:
+    def _copy_batch(
+        self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, batch: list[Page], count: CacheCount
+    ) -> None:
         """Send whole units of a batch one after the other; only the last unit of a batch may continue in the next."""
         if self._turn.stop.is_set():
             raise _Stopped
@@ -272,14 +292,19 @@ class SlotCopy:
                 self._key_kinds = kinds_of_keys(writer.state.by_cache.get(cache.name, {}).values())
             self._key_kinds |= records.key_kinds
             count.bytes += records.nbytes
-            self._batch_bytes = batch_bytes(self._settings.page_bytes, sum(len(page.data) for page in batch), records.nbytes)
+            self._batch_bytes = batch_bytes(
+                self._settings.page_bytes, sum(len(page.data) for page in batch), records.nbytes
+            )
         for page in batch:
             self._unit_rows[page.partition] = self._unit_rows.get(page.partition, 0) + page.rows
             if page.last:
-                rows, skipped = self._unit_rows.pop(page.partition), self._unit_bad.pop(page.partition, 0)
-                filtered, dropped = self._unit_filtered.pop(page.partition, 0), self._unit_dropped.pop(page.partition, 0)
+                rows = self._unit_rows.pop(page.partition)
+                skipped = self._unit_bad.pop(page.partition, 0)
+                filtered = self._unit_filtered.pop(page.partition, 0)
+                dropped = self._unit_dropped.pop(page.partition, 0)
                 rows -= filtered
-                unit, records_sent = (cache.name, page.partition, cache.incarnation, self._plan.snapshot_id), rows - skipped - dropped
+                unit = (cache.name, page.partition, cache.incarnation, self._plan.snapshot_id)
+                records_sent = rows - skipped - dropped
                 writer.unit_done(*unit, records_sent, skipped, cache.topic_id, self._key_kinds, dropped)
                 count.add(CacheCount(entries=rows, records=records_sent, units=1, bad=skipped, filtered=filtered))
         if writer.past_limits and not self._unit_rows:
@@ -299,11 +324,15 @@ def same_cache(cluster: Cluster, planned: CachePlan) -> CacheInfo:
     try:
         info = cluster.cache(planned.name)
     except CacheNotFound as cause:
-        raise CacheDestroyed("the cache was destroyed after the snapshot was planned", remedy, cache=planned.name) from cause
+        raise CacheDestroyed(
+            "the cache was destroyed after the snapshot was planned", remedy, cache=planned.name
+        ) from cause
     unknown = not info.incarnation or not planned.incarnation
     same = (info.cache_id, info.partitions) == (planned.cache_id, planned.partitions) and (
         unknown or info.incarnation == planned.incarnation
     )
     if not same:
-        raise CacheDestroyed("the cache was destroyed and made again after the snapshot was planned", remedy, cache=planned.name)
+        raise CacheDestroyed(
+            "the cache was destroyed and made again after the snapshot was planned", remedy, cache=planned.name
+        )
     return info

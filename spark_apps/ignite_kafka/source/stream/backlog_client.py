@@ -30,8 +30,12 @@ class BacklogClient:
     :param service: makes the service of a connection, given the capture's secret.
     """
 
-    def __init__(self, cluster: Cluster, connector: str, service: Callable[..., BacklogService] = BacklogService) -> None:
-        self.cluster, self._connector, self._service = cluster, connector, service
+    def __init__(
+        self, cluster: Cluster, connector: str, service: Callable[..., BacklogService] = BacklogService
+    ) -> None:
+        self.cluster = cluster
+        self._connector = connector
+        self._service = service
 
     def _ask(self, question: Callable[[BacklogService], T]) -> T:
         secret = self.cluster.credentials.backlog_secret
@@ -93,9 +97,10 @@ class BacklogClient:
     def check_same(self, cache: CachePlan) -> None:
         """Make sure that entries just read from a cache are of the captured cache.
 
-        A cache that is made again under its name keeps its incarnation until the driver has it captured. Then it is sent from its
-        beginning, and entries sent before under the old incarnation would come twice. A deployment id never returns, and every node
-        has the new one before the new cache takes its first entry: so the answer holds for all earlier reads.
+        A cache that is made again under its name keeps its incarnation until the driver has it captured. Then it is
+        sent from its beginning, and entries sent before under the old incarnation would come twice. A deployment id
+        never returns, and every node has the new one before the new cache takes its first entry: so the answer holds
+        for all earlier reads.
 
         :raises CacheDestroyed: it may be of another cache.
         """

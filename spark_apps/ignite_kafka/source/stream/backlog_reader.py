@@ -1,6 +1,7 @@
 """The reader of a stream: batches of changes, of loaded units, and of tombstones, from the backlog and the cache.
 
-What the backlog holds is a to-do list: it is read, classified (:mod:`.dedup`), and acknowledged once it is committed. The parts:
+What the backlog holds is a to-do list: it is read, classified (:mod:`.dedup`), and acknowledged once it is committed.
+The parts:
 
 ===================== ==================================================================================
 :mod:`.change_reader` changes of loaded units
@@ -44,8 +45,8 @@ from .unit_table import UnitTable
 class BacklogReader:
     """Reads the units of one task. For one thread; after any error it is closed and never used again.
 
-    Each batch carries all that the sender needs (`ChangeBatch.progress`). It is committed, remembered here and acknowledged before the
-    next one is read.
+    Each batch carries all that the sender needs (`ChangeBatch.progress`). It is committed, remembered here and
+    acknowledged before the next one is read.
 
     :param clients: read the topics, to reconcile them.
     :param most_records: target records of a batch of changes, and of a batch of loaded units; None: no limit.
@@ -67,7 +68,8 @@ class BacklogReader:
         most_held: int = MOST_HELD,
         read_kinds: ReadKinds | None = None,
     ) -> None:
-        self._table, self._client = table, client
+        self._table = table
+        self._client = client
         self.states = states = UnitStates(plan, table, clock)
         nodes = NodeWatch(client, states)
         reader = UnitReader(client, states, nodes)
@@ -95,7 +97,8 @@ class BacklogReader:
     def reconcile(self, *, ends: bool = False) -> Iterator[ChangeBatch]:
         """The next step of tombstone reconciliation; each batch is committed before the next one is made.
 
-        :param ends: whether this task ends: the tombstones found so far are sent, and the next task continues from there.
+        :param ends: whether this task ends: the tombstones found so far are sent, and the next task continues from
+            there.
         """
         for batch in self._reconciler.step(ends=ends):
             yield self._with_progress(batch)

@@ -33,7 +33,8 @@ class UnitProgress:
     :param rows: entries, changes and looked-up states that the batch has of the unit.
     :param loaded: whether all that the cache held of the unit before is sent.
     :param high: the highest update number that is sent; -1: none.
-    :param recent: numbers and hashes of the changes that were settled in the last seconds, as :func:`.dedup.pack_settled` gives them.
+    :param recent: numbers and hashes of the changes that were settled in the last seconds, as
+        :func:`.dedup.pack_settled` gives them.
     :param reconcile: how far the topic is reconciled for the unit; None: no reconciliation is pending.
     :param topology: topology version at which everything that the backlog held of the unit is sent; -1: unknown.
     """
@@ -54,8 +55,10 @@ class ChangeBatch:
     :param classified: the classes of the changes.
     :param done: N flags: the change is settled with this batch, whether it is sent or not.
     :param expired_done: U flags: all expired keys of the unit are settled.
-    :param sound: U flags: changes of the unit may be sent; not those of units that are marked, gone, or sent again from the cache.
-    :param topology: U topology versions at which everything the backlog held for the unit is sent once this batch commits; -1 if unknown.
+    :param sound: U flags: changes of the unit may be sent; not those of units that are marked, gone, or sent again from
+        the cache.
+    :param topology: U topology versions at which everything the backlog held for the unit is sent once this batch
+        commits; -1 if unknown.
     :param states: looked-up values, sent after the changes; None: the cache does not have the key.
     :param scanned: unit to its entries; the unit is loaded with this batch, and its changes follow.
     :param moved: units that another batch settles.
@@ -131,10 +134,13 @@ class ChangeBatch:
         :param limits: the highest update number that counts, of every unit of the table.
         :param gone: a flag for every unit of the table: it does not count.
         """
-        unit, number = self.classified.unit, self.changes.number
+        unit = self.classified.unit
+        number = self.changes.number
         counts = ~gone
         counts[self.moved] = False
-        last = np.full(self.units.size, -1, np.int64)  # numbers rise within a unit, and none below the last was left out
+        last = np.full(
+            self.units.size, -1, np.int64
+        )  # numbers rise within a unit, and none below the last was left out
         np.maximum.at(last, np.repeat(np.arange(self.units.size), self.changes.count), number)
         unread = self.changes.more & (last < limits[self.units]) & counts[self.units]
         return bool(unread.any() or (~self.done & (number >= 0) & (number <= limits[unit]) & counts[unit]).any())
@@ -150,16 +156,24 @@ def first_of_each(changes: Changes, most: int | None, most_of_unit: int = MOST_O
     """
     before = changes.count
     rank = np.arange(changes.number.size) - np.repeat(np.cumsum(before) - before, before)
-    limit = most_of_unit if most is None or rank.size <= most else min(most_of_unit, max(1, int(np.partition(rank, most)[most])))
+    limit = (
+        most_of_unit
+        if most is None or rank.size <= most
+        else min(most_of_unit, max(1, int(np.partition(rank, most)[most])))
+    )
     kept = rank < limit
     if kept.all():
         return changes
-    unit, expired = np.repeat(np.arange(before.size), before), changes.kind == EXPIRED
+    unit = np.repeat(np.arange(before.size), before)
+    expired = changes.kind == EXPIRED
     kept |= expired & np.isin(unit, unit[kept & expired])
     rows = np.flatnonzero(kept)
     count = np.bincount(unit[rows], minlength=before.size).astype(np.int32)
     cut = count < before
-    columns = {name: getattr(changes, name)[rows] for name in ("number", "time_ms", "hash", "kind", "key_length", "value_length")}
+    columns = {
+        name: getattr(changes, name)[rows]
+        for name in ("number", "time_ms", "hash", "kind", "key_length", "value_length")
+    }
     stamps = np.where(cut, 0, changes.expired_stamp)
     entries = page_of_rows(changes, rows).data
     return replace(changes, count=count, more=changes.more | cut, expired_stamp=stamps, entries=entries, **columns)
@@ -172,8 +186,12 @@ def page_of_rows(changes: Changes, rows: RowIndex) -> Page:
     """
     offsets = changes.entry_offsets()
     cuts = np.flatnonzero(np.diff(rows) != 1) + 1
-    firsts, lasts = rows[np.concatenate(([0], cuts))], rows[np.append(cuts, rows.size) - 1]
-    parts = [changes.entries[offsets[first] : offsets[last + 1]] for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True)]
+    firsts = rows[np.concatenate(([0], cuts))]
+    lasts = rows[np.append(cuts, rows.size) - 1]
+    parts = [
+        changes.entries[offsets[first] : offsets[last + 1]]
+        for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True)
+    ]
     return Page(-1, rows.size, parts[0] if len(parts) == 1 else memoryview(b"".join(parts)), True)
 
 

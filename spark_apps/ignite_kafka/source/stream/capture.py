@@ -40,7 +40,9 @@ class Captured:
 
     def seen(self, deployments: Deployments) -> Deployments:
         """The captured ones of some caches, with their incarnations: a cache that was emptied keeps its deployment id."""
-        return {name: f"{deployments[name]}/{number}" for name, number in self.incarnations.items() if name in deployments}
+        return {
+            name: f"{deployments[name]}/{number}" for name, number in self.incarnations.items() if name in deployments
+        }
 
     @staticmethod
     def of(answer: Mapping[str, Any]) -> Captured:
@@ -93,14 +95,17 @@ class Capture:
         :param owner: see :func:`owner_of`: several connectors may have one name.
         :ivar secret: of the capture, for calls that change it; at first that of the cluster's credentials.
         """
-        self._settings, self._cluster, self._owner = settings, cluster, owner
+        self._settings = settings
+        self._cluster = cluster
+        self._owner = owner
         self.secret = cluster.credentials.backlog_secret
 
     def check(self) -> None:
         """Make sure that the cluster can capture for this connector.
 
         :raises BacklogMissing: no node has the service.
-        :raises BacklogRefused: something else captures under the connector's name, or the nodes' jar is older than this program.
+        :raises BacklogRefused: something else captures under the connector's name, or the nodes' jar is older than this
+            program.
         """
         if not self._cluster.ask(has_service):
             remedy = (
@@ -152,7 +157,8 @@ class Capture:
 
     def seen(self) -> Deployments:
         """The caches that the connector's lists choose now; the captured ones with their incarnations."""
-        deployments, status = self.deployments(), self._ask(self._status)
+        deployments = self.deployments()
+        status = self._ask(self._status)
         return deployments if status is None else {**deployments, **Captured.of(status).seen(deployments)}
 
     def made_again(self, error: BaseException) -> None:

@@ -36,8 +36,14 @@ class ChangeReader:
         lookup: StateLookup,
         most_records: int | None,
     ) -> None:
-        self._client, self._states, self._reader, self._nodes, self._lookup = client, states, reader, nodes, lookup
-        self._table, self._most_records, most_bytes = states.table, most_records, states.plan.settings.batch_bytes
+        self._client = client
+        self._states = states
+        self._reader = reader
+        self._nodes = nodes
+        self._lookup = lookup
+        self._table = states.table
+        self._most_records = most_records
+        most_bytes = states.plan.settings.batch_bytes
         self._most_bytes = most_bytes if most_records is None else min(most_bytes, most_records * _USUAL_BYTES)
         self._news = np.ones(len(self._table), bool)  # units that may have more in the backlog than was settled
         self._place = b""
@@ -82,7 +88,9 @@ class ChangeReader:
             units = self._table.units[["cache_id", "partition"]].tolist()
             self._limits = np.array([until.get(unit, -1) for unit in units], np.int64)
         limits = self._limits
-        return bool(self._batches) and not any(batch.has_open_changes(limits, self._states.gone) for batch in self._batches)
+        return bool(self._batches) and not any(
+            batch.has_open_changes(limits, self._states.gone) for batch in self._batches
+        )
 
     def remember(self, batch: ChangeBatch) -> None:
         """Note what is left in the backlog after a batch is committed."""

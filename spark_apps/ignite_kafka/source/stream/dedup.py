@@ -1,11 +1,13 @@
 """Deduplication of changes: whether a change that is read is new, a duplicate, or must be looked up.
 
-An update number is a position, not an identity: it may return with another content, and low numbers may come after higher ones
-(docs/decisions/0007-backlog-ground.md). Numbers and hashes of the last seconds are remembered exactly; older ones are cut to one floor
-number a unit. A change that neither can classify is not sent: its key is looked up in the cache.
+An update number is a position, not an identity: it may return with another content, and low numbers may come after
+higher ones (docs/decisions/0007-backlog-ground.md). Numbers and hashes of the last seconds are remembered exactly;
+older ones are cut to one floor number a unit. A change that neither can classify is not sent: its key is looked up in
+the cache.
 
-A hash (int64) has the CRC-32 of key and value in its high half and FNV-1a of the key alone in its low half (source: `Change.hash` in
-backlog-service/). So the state that was sent last for a key is known even where the bytes of the key are not.
+A hash (int64) has the CRC-32 of key and value in its high half and FNV-1a of the key alone in its low half (source:
+`Change.hash` in backlog-service/). So the state that was sent last for a key is known even where the bytes of the key
+are not.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ from ...errors import OffsetsLost
 from ...ignite.backlog_changes import EXPIRED, Changes
 from ...plan.slots import UnitOffset
 
-REMEMBERED_S = 30.0  # longer than owners hold captured changes back (2 s), and than a transaction that took its number early
+REMEMBERED_S = (
+    30.0  # longer than owners hold captured changes back (2 s), and than a transaction that took its number early
+)
 MOST_REMEMBERED = 2_000_000
 RECENT_S = 10.0  # stored for the next task: a node that was suspended for seconds may write acknowledged changes again
 MOST_RECENT = 256  # a unit: its offset record is written with each batch that has changes of it
@@ -34,8 +38,8 @@ MOST_RECENT = 256  # a unit: its offset record is written with each batch that h
 SETTLED = np.dtype([("number", "<i8"), ("hash", "<i8"), ("sent", "?"), ("time_s", "<f8")])
 """A settled change: update number, hash, whether its content was sent then, and when (seconds on the clock, not stored).
 
-A looked-up state has the number -1. The content was not sent where the key was looked up instead, or where a failed task had sent it
-before."""
+A looked-up state has the number -1. The content was not sent where the key was looked up instead, or where a failed
+task had sent it before."""
 
 _SIZES = struct.Struct("<ii")
 _NONE = np.empty(0, SETTLED)
@@ -78,7 +82,8 @@ def concat_settled(*parts: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
 def pack_settled(rows: npt.NDArray[np.void]) -> str:
     """Rows of dtype SETTLED without their times, in base64.
 
-    Layout: count, length of the compressed part; number differences and flags, compressed; hashes, which do not compress.
+    Layout: count, length of the compressed part; number differences and flags, compressed; hashes, which do not
+    compress.
     """
     if not rows.size:
         return ""
@@ -99,7 +104,8 @@ def unpack_settled(text: str, now_s: float) -> npt.NDArray[np.void]:
         if count < 0 or size < 0 or len(data) != _SIZES.size + size + 8 * count:
             raise ValueError("its length is wrong")
         steps = zlib.decompressobj().decompress(data[_SIZES.size : _SIZES.size + size], 9 * count or 1)
-        numbers, sent = np.cumsum(np.frombuffer(steps, "<i8", count)), np.frombuffer(steps, "u1", count, 8 * count) != 0
+        numbers = np.cumsum(np.frombuffer(steps, "<i8", count))
+        sent = np.frombuffer(steps, "u1", count, 8 * count) != 0
         return settled_rows(numbers, np.frombuffer(data, "<i8", count, _SIZES.size + size), sent, now_s)
     except (ValueError, struct.error, zlib.error) as error:
         remedy = "Another program wrote to the offsets topic: `ignite-kafka offsets reset` for the cache forgets its offsets."
@@ -187,20 +193,30 @@ class ChangeDeduplicator:
         again = (unit[1:] == unit[:-1]) & (changes.number[1:] == changes.number[:-1])
         conflict = (np.append(again, False) | np.insert(again, 0, False)) & ~expired
         send = (changes.number > self._high[unit]) & ~conflict & ~expired
-        known, ask = np.zeros(unit.size, bool), expired.copy()
+        known = np.zeros(unit.size, bool)
+        ask = expired.copy()
         rest = np.flatnonzero(~send & ~expired)
         if rest.size:
             self._classify_rest(rest, unit, changes, conflict, Classification(unit, send, known, ask))
         return Classification(unit, send, known, ask)
 
-    def _classify_rest(self, rest: Int64Array, unit: Int64Array, changes: Changes, conflict: Mask, classified: Classification) -> None:
+    def _classify_rest(
+        self, rest: Int64Array, unit: Int64Array, changes: Changes, conflict: Mask, classified: Classification
+    ) -> None:
         windows = self._windows(set(unit[rest].tolist()))
         for row in rest.tolist():
-            number, hashed, window = int(changes.number[row]), int(changes.hash[row]), windows[int(unit[row])]
+            number = int(changes.number[row])
+            hashed = int(changes.hash[row])
+            window = windows[int(unit[row])]
             sent = window.hashes.get(number, ())
             if hashed in sent:
                 classified.duplicate[row] = True
-            elif conflict[row] or sent or number <= self._floor[unit[row]] or window.newest.get(key_hash(hashed), -1) > number:
+            elif (
+                conflict[row]
+                or sent
+                or number <= self._floor[unit[row]]
+                or window.newest.get(key_hash(hashed), -1) > number
+            ):
                 classified.lookup[row] = True
             else:
                 classified.new[row] = True  # late, and nothing newer of its key was sent
@@ -213,7 +229,8 @@ class ChangeDeduplicator:
         kept = np.flatnonzero(rows & (changes.number >= 0))
         if not kept.size:
             return
-        unit, number = classified.unit[kept], changes.number[kept]
+        unit = classified.unit[kept]
+        number = changes.number[kept]
         np.maximum.at(self._high, unit, number)
         # a key that was looked up may have another state than its change
         index = pa.array(kept, mask=~(classified.new | classified.duplicate)[kept])  # a null index gives a null key
@@ -242,7 +259,11 @@ class ChangeDeduplicator:
 
     def last_sent(self, units: Iterable[int]) -> dict[tuple[int, int], int]:
         """Unit and key hash to the hash of the state that was sent last, of the keys of these units that are remembered."""
-        return {(unit, key): hashed for unit, window in self._windows(set(units)).items() for key, hashed in window.state.items()}
+        return {
+            (unit, key): hashed
+            for unit, window in self._windows(set(units)).items()
+            for key, hashed in window.state.items()
+        }
 
     def sent_since(self, time_s: float) -> set[tuple[int, bytes]]:
         """Unit and key of each change that was sent since then."""
@@ -284,7 +305,9 @@ class ChangeDeduplicator:
         windows = {int(unit): _UnitWindow() for unit in wanted}
         for seen in self._seen:
             for row in np.flatnonzero(np.isin(seen.unit, wanted)).tolist():
-                window, number, hashed = windows[int(seen.unit[row])], int(seen.number[row]), int(seen.hash[row])
+                window = windows[int(seen.unit[row])]
+                number = int(seen.number[row])
+                hashed = int(seen.hash[row])
                 window.hashes[number].add(hashed)
                 if seen.sent[row]:
                     key = key_hash(hashed)

@@ -12,7 +12,9 @@ class LoadSize:
     """
 
     def __init__(self, batch_bytes: int, most_records: int | None, first: int) -> None:
-        self._batch_bytes, self._most_records, self._first = batch_bytes, most_records, first
+        self._batch_bytes = batch_bytes
+        self._most_records = most_records
+        self._first = first
         self._bytes = self._rows = 0.0  # means of a partition; 0: none was loaded
 
     @property
@@ -21,12 +23,18 @@ class LoadSize:
         if not self._bytes:
             return self._first if self._most_records is None else 1
         fitting = self._batch_bytes / self._bytes
-        return max(1, int(fitting if self._most_records is None else min(fitting, self._most_records / max(0.01, self._rows))))
+        return max(
+            1, int(fitting if self._most_records is None else min(fitting, self._most_records / max(0.01, self._rows)))
+        )
 
     def loaded(self, partitions: int, size: int, rows: int) -> None:
         """Note partitions that were loaded.
 
         :param size: bytes of their entries. :param rows: number of their entries.
         """
-        mean_bytes, mean_rows, known = max(1.0, size / partitions), rows / partitions, bool(self._bytes)
-        self._bytes, self._rows = ((self._bytes + mean_bytes) / 2, (self._rows + mean_rows) / 2) if known else (mean_bytes, mean_rows)
+        mean_bytes = max(1.0, size / partitions)
+        mean_rows = rows / partitions
+        known = bool(self._bytes)
+        self._bytes, self._rows = (
+            ((self._bytes + mean_bytes) / 2, (self._rows + mean_rows) / 2) if known else (mean_bytes, mean_rows)
+        )

@@ -1,7 +1,7 @@
 """Loads units from the cache: scan, barrier, read the changes; a key that has a change by then is not sent as scanned.
 
-Before a loaded unit is loaded again, its offset record is written as not loaded. Its mark and its backlog are cleared next, and a task
-that died before the commit would else forget that the unit must be loaded.
+Before a loaded unit is loaded again, its offset record is written as not loaded. Its mark and its backlog are cleared
+next, and a task that died before the commit would else forget that the unit must be loaded.
 """
 
 from __future__ import annotations
@@ -46,8 +46,14 @@ class Loader:
         most_records: int | None,
         scan: Scan = scan_partitions,
     ) -> None:
-        self._settings, self._table, self._client, self._infos = states.plan.settings, states.table, client, infos
-        self._states, self._reader, self._lookup, self._scan = states, reader, lookup, scan
+        self._settings = states.plan.settings
+        self._table = states.table
+        self._client = client
+        self._infos = infos
+        self._states = states
+        self._reader = reader
+        self._lookup = lookup
+        self._scan = scan
         self._size = LoadSize(self._settings.batch_bytes, most_records, _FIRST_LOAD)
 
     def load(self) -> list[ChangeBatch]:
@@ -97,7 +103,9 @@ class Loader:
         unit_of = {self._table.partition(unit): unit for unit in units.tolist()}
         pages: dict[int, list[Page]] = {unit: [] for unit in unit_of.values()}
         info = self._infos.of(cache)
-        with closing(self._scan(self._client.cluster, info, list(unit_of), page_bytes=self._settings.page_bytes)) as scan:
+        with closing(
+            self._scan(self._client.cluster, info, list(unit_of), page_bytes=self._settings.page_bytes)
+        ) as scan:
             for page in scan:
                 pages[unit_of[page.partition]].append(page)
         every = [page for each in pages.values() for page in each]

@@ -1,7 +1,8 @@
 """Notices server nodes that have died, and returns the keys that must be looked up because of that.
 
-A node that died may have captured an update that no other node has; the update is undone with it, and what was sent of it is wrong. So the
-keys that were sent in the seconds before are looked up, at once and a little later, when everything the node had on its way is applied.
+A node that died may have captured an update that no other node has; the update is undone with it, and what was sent of
+it is wrong. So the keys that were sent in the seconds before are looked up, at once and a little later, when everything
+the node had on its way is applied.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ class NodeWatch:
     """Compares the servers of the cluster between two reads. For one thread."""
 
     def __init__(self, client: BacklogClient, states: UnitStates) -> None:
-        self._client, self._states = client, states
+        self._client = client
+        self._states = states
         self._servers: frozenset[str] | None = None
         self._look_up_at_s: list[float] = []
         self.topology: int | None = None
@@ -37,20 +39,26 @@ class NodeWatch:
 
     def _node_gone(self) -> bool:
         """Whether a server has gone since the last call."""
-        before, self._servers = self._servers or frozenset(), self._client.servers()
+        before = self._servers or frozenset()
+        self._servers = self._client.servers()
         return not before <= self._servers
 
     def keys_to_look_up(self, batch: ChangeBatch) -> set[LocatedKey]:
         """Keys sent in the last seconds, when a node has gone: at once and a little later.
 
-        Units that were loaded in these seconds are marked, to be loaded again: a scan, too, may have read what only a dead node had.
+        Units that were loaded in these seconds are marked, to be loaded again: a scan, too, may have read what only a
+        dead node had.
         """
-        now, topology, ready = self._states.clock(), batch.changes.topology, self._states.ready
+        now = self._states.clock()
+        topology = batch.changes.topology
+        ready = self._states.ready
         since_s = now - 2 * _DEAD_NODE_S
         if self.topology not in (None, topology) and self._node_gone():
             self._look_up_at_s = [now, now + _DEAD_NODE_S]
             again = (ready & self._states.deduplicator.loaded_since(since_s))[batch.units]
-            self._states.mark(batch.units[again], batch.changes.mark_number[again], np.zeros(int(again.sum()), np.int64))
+            self._states.mark(
+                batch.units[again], batch.changes.mark_number[again], np.zeros(int(again.sum()), np.int64)
+            )
         self.topology = topology
         due = any(at <= now for at in self._look_up_at_s)
         self._look_up_at_s = [at for at in self._look_up_at_s if at > now]

@@ -1,8 +1,9 @@
 """Follows the caches of a task with continuous queries: begins them, scans, keeps entries and changes in order, and handles gaps.
 
-The queries begin before the first scan, so every change that a scan may miss arrives. While partitions are read, changes wait and are sent
-after these partitions' entries, so an entry is never sent after a newer change of its key. The nodes do not store changes: after a gap, in
-which no query was active, policy NONE reports the gap and FULL_SNAPSHOT sends the caches again (docs/queries.md).
+The queries begin before the first scan, so every change that a scan may miss arrives. While partitions are read,
+changes wait and are sent after these partitions' entries, so an entry is never sent after a newer change of its key.
+The nodes do not store changes: after a gap, in which no query was active, policy NONE reports the gap and FULL_SNAPSHOT
+sends the caches again (docs/queries.md).
 """
 
 from __future__ import annotations
@@ -61,7 +62,11 @@ class QueryFollower:
         scan: Scan = scan_partitions,
         clock: Clock = time.monotonic,
     ) -> None:
-        self._plan, self._settings, self._limiter, self._begin_queries, self._scan = plan, plan.settings, limiter, begin, scan
+        self._plan = plan
+        self._settings = plan.settings
+        self._limiter = limiter
+        self._begin_queries = begin
+        self._scan = scan
         self._caches = {cache.name: cache for cache in caches}
         self._clock = clock
         self._wait_s = min(self._settings.poll_interval_ms / 1000, _WAIT_S)
@@ -93,7 +98,9 @@ class QueryFollower:
             to_load = {name: _not_loaded(cache, sender) for name, cache in self._caches.items() if cache.load}
             self._to_load = {name: partitions for name, partitions in to_load.items() if partitions}
         if not first or self._gap:
-            self._after_gap(self._gap or f"a new connection to {self._queries.address} replaced a lost one", self._caches)
+            self._after_gap(
+                self._gap or f"a new connection to {self._queries.address} replaced a lost one", self._caches
+            )
             self._gap = ""
 
     def _begin_again(self, sender: QuerySender, name: str) -> None:
@@ -121,7 +128,8 @@ class QueryFollower:
 
     def _check_nodes(self, cluster: Cluster) -> None:
         if self._node_checks.due():
-            before, self._nodes = self._nodes, cluster.nodes()
+            before = self._nodes
+            self._nodes = cluster.nodes()
             if before - self._nodes:
                 self._after_gap("a node has left the cluster", self._caches)
 
@@ -137,7 +145,9 @@ class QueryFollower:
     def _read(self, wait_s: float) -> None:
         """Read changes until a batch is full, an interval has passed, or none is left; wait at most `wait_s` seconds for the first."""
         assert self._queries is not None
-        due, over, most = self._after(wait_s), self._after(self._wait_s), self._limiter.batch_records
+        due = self._after(wait_s)
+        over = self._after(self._wait_s)
+        most = self._limiter.batch_records
         held = sum(len(one.page.data) for one in self._unsent)
         rows = sum(one.page.rows for one in self._unsent)
         while held < self._settings.batch_bytes and (most is None or rows < most):
@@ -146,12 +156,15 @@ class QueryFollower:
                 self._unsent.append(found)
             if found is None or over.expired:
                 return
-            held, rows = held + len(found.page.data), rows + found.page.rows
+            held = held + len(found.page.data)
+            rows = rows + found.page.rows
 
     def _send_unsent(self, sender: QuerySender) -> None:
         """Send the changes that were read, and forget them once they are committed."""
         kept = self._unsent if self._settings.process_removals else [one.without_removals() for one in self._unsent]
-        in_caches = sorted((one for one in kept if one.page.rows), key=_cache_of)  # stable: a cache's changes keep their order
+        in_caches = sorted(
+            (one for one in kept if one.page.rows), key=_cache_of
+        )  # stable: a cache's changes keep their order
         for name, found in groupby(in_caches, _cache_of):
             sender.send_changes(self._caches[name], list(found))
         self._commit(sender)
@@ -165,11 +178,14 @@ class QueryFollower:
         if not self._to_load:
             return
         name, left = next(iter(self._to_load.items()))
-        cache, chosen, ended = self._caches[name], left[: self._size.partitions], list[int]()
+        cache = self._caches[name]
+        chosen = left[: self._size.partitions]
+        ended = list[int]()
         size = rows = 0
         with closing(self._scan(cluster, sender.infos.of(cache), chosen, page_bytes=self._settings.page_bytes)) as scan:
             for pages in batches(scan, MIN_BATCH_ROWS, lambda: self._settings.page_bytes):
-                size, rows = size + sum(len(page.data) for page in pages), rows + sum(page.rows for page in pages)
+                size = size + sum(len(page.data) for page in pages)
+                rows = rows + sum(page.rows for page in pages)
                 sender.send_entries(cache, pages)
                 ended += [page.partition for page in pages if page.last]
                 # whole partitions only, each with its offset: what is committed of a load that fails is not sent again
@@ -216,7 +232,9 @@ class QueryFollower:
         """
         begun = self._queries is not None
         if not self._drained and (begun or self._gap) and self._settings.failover_policy == "NONE":
-            self._after_gap(self._gap or "the run ended before all changes that the nodes had collected were sent", self._caches)
+            self._after_gap(
+                self._gap or "the run ended before all changes that the nodes had collected were sent", self._caches
+            )
 
     def _after(self, seconds: float) -> Deadline:
         return Deadline.after(seconds, self._clock)

@@ -44,7 +44,12 @@ class QuerySender(CountedSlots):
     """
 
     def __init__(
-        self, plan: TransferPlan, caches: Sequence[CachePlan], cluster: Cluster, counts: Counts, open_slot: Callable[[int], SlotWriter]
+        self,
+        plan: TransferPlan,
+        caches: Sequence[CachePlan],
+        cluster: Cluster,
+        counts: Counts,
+        open_slot: Callable[[int], SlotWriter],
     ) -> None:
         self._slots = {cache.name: slot_of_cache(cache, plan.slots) for cache in caches}
         super().__init__(plan, cluster, counts, open_slot, sorted(set(self._slots.values())))

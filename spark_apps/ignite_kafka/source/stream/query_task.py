@@ -17,7 +17,9 @@ from .query_sender import QuerySender, slot_of_cache
 from .sending_task import SendingTask
 
 
-def query_slots(plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch) -> Iterator[SlotResult]:
+def query_slots(
+    plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch
+) -> Iterator[SlotResult]:
     """Follow the caches of some slots until the epoch ends.
 
     :param slots: numbers of the slots of this task.

@@ -1,7 +1,8 @@
 """The rate limit of a stream: ``max_records_per_second``, shared by tasks in proportion to the slots that they own.
 
-A limiter without bursts: each record sent postpones the next batch. Batches are small (:attr:`RateLimiter.batch_records`), so records
-leave evenly; only a unit that is loaded from the cache is sent whole, and the limiter waits for it afterwards.
+A limiter without bursts: each record sent postpones the next batch. Batches are small
+(:attr:`RateLimiter.batch_records`), so records leave evenly; only a unit that is loaded from the cache is sent whole,
+and the limiter waits for it afterwards.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ class RateLimiter:
     """
 
     def __init__(self, per_second: float | None, ahead_s: float = 0.0, clock: Clock = time.monotonic) -> None:
-        self._per_second, self._clock = per_second, clock
+        self._per_second = per_second
+        self._clock = clock
         self._due_s = clock() + ahead_s
 
     @staticmethod

@@ -1,12 +1,13 @@
 """Tombstone reconciliation: tombstones for keys that a topic still has alive and the cache no longer has.
 
-A unit is sent again after changes were given up or missed, after `clear()`, or for a new capture; removals may be lost then. So a unit
-that is loaded though it was sent before must be reconciled, and its offset record says so until that is done. The topic is read in small
-steps beside the stream, one partition after the other, up to its end when the reconciliation began. Tombstones and the read position are
-committed at intervals, so that a later task continues there; keys found twice get two tombstones.
+A unit is sent again after changes were given up or missed, after `clear()`, or for a new capture; removals may be lost
+then. So a unit that is loaded though it was sent before must be reconciled, and its offset record says so until that is
+done. The topic is read in small steps beside the stream, one partition after the other, up to its end when the
+reconciliation began. Tombstones and the read position are committed at intervals, so that a later task continues there;
+keys found twice get two tombstones.
 
-Only keys of the task's own units that the cache lacks, or that its filter leaves out, are held. A tombstone is a looked-up state
-(:mod:`.state_lookup`): a key with a newer change gets none.
+Only keys of the task's own units that the cache lacks, or that its filter leaves out, are held. A tombstone is a
+looked-up state (:mod:`.state_lookup`): a key with a newer change gets none.
 """
 
 from __future__ import annotations
@@ -57,9 +58,16 @@ class Reconciler:
         read_kinds: ReadKinds,
         most_held: int = MOST_HELD,
     ) -> None:
-        self._client, self._infos, self._states, self._lookup, self._read_kinds = client, infos, states, lookup, read_kinds
-        self._clients, self._topics, self._most_held = clients, topics, most_held
-        self._converters, self._filters = Converters(states.plan.settings), Filters(states.plan.settings)
+        self._client = client
+        self._infos = infos
+        self._states = states
+        self._lookup = lookup
+        self._read_kinds = read_kinds
+        self._clients = clients
+        self._topics = topics
+        self._most_held = most_held
+        self._converters = Converters(states.plan.settings)
+        self._filters = Filters(states.plan.settings)
         self._scan: TopicScan | None = None
 
     @property
@@ -84,7 +92,8 @@ class Reconciler:
         if not (ends or scan.finished or scan.full):
             return
         position = None if scan.finished else scan.position
-        found, units = scan.pop_gone(), scan.units
+        found = scan.pop_gone()
+        units = scan.units
         for at in range(0, units.size, _UNITS_AT_ONCE):
             yield self._tombstones(scan, units[at : at + _UNITS_AT_ONCE], found, position)
         if ends or position is None:
@@ -98,7 +107,9 @@ class Reconciler:
         states = self._lookup.look_up([(unit, key) for unit in units.tolist() for key in found.get(unit, ())])
         cache = self._states.table.cache_of(int(units[0]))
         kept = self._sent_keys(cache).kept(list(states.values()), [key for _, key in states])
-        absent: dict[LocatedKey, bytes | None] = {key: None for key, there in zip(states, kept.tolist(), strict=True) if not there}
+        absent: dict[LocatedKey, bytes | None] = {
+            key: None for key, there in zip(states, kept.tolist(), strict=True) if not there
+        }
         batch, _ = self._lookup.with_states(units, absent, set())
         unsound = units[~batch.sound].tolist()
         scan.drop_units(unsound)  # gone, or sent again once more
@@ -112,11 +123,14 @@ class Reconciler:
 
     def _next_scan(self) -> TopicScan | None:
         """The scan of the next cache to reconcile: one whose units are all loaded."""
-        states, table = self._states, self._states.table
+        states = self._states
+        table = self._states.table
         if not states.pending_reconcile:
             return None
         waiting = np.zeros(len(table.caches), bool)
-        waiting[table.cache[(~states.loaded & ~states.gone) | np.isin(np.arange(len(table)), list(states.marked))]] = True
+        waiting[table.cache[(~states.loaded & ~states.gone) | np.isin(np.arange(len(table)), list(states.marked))]] = (
+            True
+        )
         ready = [unit for unit in states.pending_reconcile if not states.gone[unit] and not waiting[table.cache[unit]]]
         if not ready:
             return None

@@ -1,8 +1,8 @@
 """The run of a stream: sends the entries of the chosen caches, then every change, once and in order.
 
-The driver captures the caches, plans and claims the connector. Then it runs epoch after epoch (:mod:`~ignite_kafka.runtime.epoch`), each
-with the present caches and cores, and follows the target state. With ``run_mode`` once it ends when all changes from before the run are
-sent.
+The driver captures the caches, plans and claims the connector. Then it runs epoch after epoch
+(:mod:`~ignite_kafka.runtime.epoch`), each with the present caches and cores, and follows the target state. With
+``run_mode`` once it ends when all changes from before the run are sent.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ class BacklogRun(EpochRun[SourceSettings]):
         self._record_nodes(cluster)
         self._stack.enter_context(connected(settings))
         self._begin()
-        events.emit(events.RUN_STARTED, connector=settings.name, run_id=self._request.run_id, generation=self._plan.generation)
+        events.emit(
+            events.RUN_STARTED, connector=settings.name, run_id=self._request.run_id, generation=self._plan.generation
+        )
         self._status = replace(
             self._status,
             snapshot_id=self._plan.snapshot_id,
@@ -89,7 +91,8 @@ class BacklogRun(EpochRun[SourceSettings]):
 
     def _begin(self) -> None:
         """Plan, claim the connector, capture the caches, and record the snapshot that begins."""
-        settings, state = self._settings, self._state()
+        settings = self._settings
+        state = self._state()
         if settings.run_mode == "once" and self._requested_target() == target.PAUSED:
             remedy = f"Resume it with `ignite-kafka resume {settings.name}`"
             raise SettingsError("the connector is paused", remedy, connector=settings.name)
@@ -134,10 +137,22 @@ class BacklogRun(EpochRun[SourceSettings]):
         planned_caches = [cache for cache in plan.caches if cache.name in deployments]
         captured = self._capture.start([cache.name for cache in planned_caches])
         if self._capture.by_queries:
-            events.emit(events.QUERIES_BEGUN, connector=plan.connector, caches=len(planned_caches), policy=settings.failover_policy)
+            events.emit(
+                events.QUERIES_BEGUN,
+                connector=plan.connector,
+                caches=len(planned_caches),
+                policy=settings.failover_policy,
+            )
         else:
-            events.emit(events.CAPTURE_BEGUN, connector=plan.connector, caches=len(planned_caches), capture_id=captured.capture_id)
-        state = StartState(before, self._request.snapshot_id, present.capture_id if present else None, captured.capture_id)
+            events.emit(
+                events.CAPTURE_BEGUN,
+                connector=plan.connector,
+                caches=len(planned_caches),
+                capture_id=captured.capture_id,
+            )
+        state = StartState(
+            before, self._request.snapshot_id, present.capture_id if present else None, captured.capture_id
+        )
         decision = start_policy(settings.failover_policy, settings.load_initial_data, state, plan.snapshot_id, new_id())
         if decision.lost_capture is not None:
             events.emit(events.CAPTURE_LOST, connector=plan.connector, capture_id=decision.lost_capture)
@@ -226,9 +241,11 @@ class BacklogRun(EpochRun[SourceSettings]):
     def _refresh_plan(self, epoch: int) -> None:
         """Add new caches to the plan and drop those that are gone.
 
-        A cache that was made again is both, as is one that a deactivation of the cluster emptied, or whose captured changes are lost.
+        A cache that was made again is both, as is one that a deactivation of the cluster emptied, or whose captured
+        changes are lost.
         """
-        before, now = self._deployments, self._seen()
+        before = self._deployments
+        now = self._seen()
         if now == before:
             return
         try:
@@ -239,22 +256,18 @@ class BacklogRun(EpochRun[SourceSettings]):
                 raise
             log.warning("the caches changed while they were read: %s", error)
             return
-        now = captured.seen({name: deployment_of(value) for name, value in now.items()})  # a cache made again since is seen next time
+        # a cache made again since is seen next time
+        now = captured.seen({name: deployment_of(value) for name, value in now.items()})
         fresh = {name for name in now if now[name] != before.get(name)}
         lost = {name for name in fresh if deployment_of(now[name]) == deployment_of(before.get(name, ""))}
-        settings, loads = self._settings, {cache.name: cache.load for cache in self._plan.caches}
+        settings = self._settings
+        loads = {cache.name: cache.load for cache in self._plan.caches}
         loads = loads_after_change(settings.failover_policy, settings.load_initial_data, loads, fresh, lost)
         named = [captured.named(cache, deployment_of(now[cache.name])) for cache in plan.caches if cache.name in now]
         caches = [replace(cache, load=loads.get(cache.name, True)) for cache in named]
         if self._plan.capture_id and captured.capture_id != self._plan.capture_id:
             events.emit(events.CAPTURE_LOST, connector=self._plan.connector, capture_id=self._plan.capture_id)
-        dropped = sorted(before.keys() - now.keys())
-        events.emit(
-            events.CACHES_CHANGED,
-            connector=self._plan.connector,
-            added=", ".join(sorted(fresh)) or "none",
-            dropped=", ".join(dropped) or "none",
-        )
+        self._report_changes(fresh, before.keys() - now.keys())
         plan = replace(plan, caches=tuple(caches), capture_id=captured.capture_id)
         self._retry(lambda: check_plan(plan, self._record(), self._clients, self._topics))
         self._plan = self._with_topics(plan, fresh, self._plan.generation)
@@ -263,6 +276,10 @@ class BacklogRun(EpochRun[SourceSettings]):
         counts = {**planned(self._plan), **self._status.caches}
         self._status = replace(self._status, caches=counts)
         self._deployments = now
+
+    def _report_changes(self, added: Set[str], dropped: Set[str]) -> None:
+        names = {"added": ", ".join(sorted(added)) or "none", "dropped": ", ".join(sorted(dropped)) or "none"}
+        events.emit(events.CACHES_CHANGED, connector=self._plan.connector, **names)
 
     def _stopped(self) -> None:
         """End the run; a policy other than BACKLOG will not read the capture again, so it ends too."""

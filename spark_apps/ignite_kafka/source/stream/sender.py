@@ -40,7 +40,9 @@ class SlotsSender(CountedSlots):
         open_slot: Callable[[int], SlotWriter],
     ) -> None:
         super().__init__(plan, cluster, counts, open_slot, counts)
-        self._settings, self._table, self._infos = plan.settings, table, infos
+        self._settings = plan.settings
+        self._table = table
+        self._infos = infos
         self._records = np.zeros(len(table), np.int64)
 
     def offsets(self) -> Iterator[tuple[int, UnitOffset | None, bool]]:
@@ -87,7 +89,9 @@ class SlotsSender(CountedSlots):
         pages = {unit: [page for page in batch.scanned.get(unit, ()) if page.rows] for unit in units.tolist()}
         rows = [sum(page.rows for page in mine) for mine in pages.values()]
         if any(rows):
-            filtered = self._convert(cache, np.repeat(units, rows), [page for mine in pages.values() for page in mine], None)
+            filtered = self._convert(
+                cache, np.repeat(units, rows), [page for mine in pages.values() for page in mine], None
+            )
             count.entries -= filtered
         count.entries += sum(rows)
         count.units += sum(unit in batch.scanned for unit in units.tolist())
@@ -105,10 +109,17 @@ class SlotsSender(CountedSlots):
 
     def _send_states(self, units: Int64Array, states: Mapping[int, Sequence[State]], cache: CachePlan) -> None:
         tombstones = self._settings.process_removals
-        kept = [(unit, state) for unit in units.tolist() for state in states.get(unit, ()) if state[1] is not None or tombstones]
+        kept = [
+            (unit, state)
+            for unit in units.tolist()
+            for state in states.get(unit, ())
+            if state[1] is not None or tombstones
+        ]
         if kept:
             removed = np.array([value is None for _, (_, value) in kept])
-            self._convert(cache, np.array([unit for unit, _ in kept]), [page_of_states([state for _, state in kept])], removed)
+            self._convert(
+                cache, np.array([unit for unit, _ in kept]), [page_of_states([state for _, state in kept])], removed
+            )
 
     def _convert(
         self,

@@ -32,10 +32,14 @@ class SendingTask(TaskLoop):
     IN_DOUBT_REMEDY: ClassVar[str]
     """Remedy where a commit got no answer."""
 
-    def __init__(self, plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch, all_slots: int) -> None:
-        self._settings, self._clients = plan.settings, slot_clients(plan.settings, secrets)
+    def __init__(
+        self, plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch, all_slots: int
+    ) -> None:
+        self._settings = plan.settings
+        self._clients = slot_clients(plan.settings, secrets)
         super().__init__(plan, slots, epoch, TaskServices.of(plan, self._clients, epoch))
-        self._plan, self._secrets = plan, secrets
+        self._plan = plan
+        self._secrets = secrets
         self._owner = Owner(plan.generation, epoch=epoch.number, attempt=attempt)
         self._counts = {slot: {cache.name: CacheCount() for cache in plan.caches} for slot in slots}
         self._limiter = RateLimiter.of_task(self._settings.max_records_per_second, len(slots), all_slots, epoch.ahead_s)
@@ -43,7 +47,9 @@ class SendingTask(TaskLoop):
 
     def _results(self) -> list[SlotResult]:
         ahead_s = self._limiter.ahead_s
-        return [SlotResult(slot, self._counts[slot], None, self._finished, self._loaded, ahead_s) for slot in self._slots]
+        return [
+            SlotResult(slot, self._counts[slot], None, self._finished, self._loaded, ahead_s) for slot in self._slots
+        ]
 
     def _opener(self, topics: Topics) -> SlotOpener:
         return slot_opener(self._plan, self._clients, topics, self._owner)
@@ -59,7 +65,8 @@ class SendingTask(TaskLoop):
 
     def _report(self, *, loaded: bool) -> None:
         """Report progress at intervals, and at once when the initial load ends, or begins again."""
-        at_once, self._loaded = loaded != self._loaded, loaded
+        at_once = loaded != self._loaded
+        self._loaded = loaded
         self.report_progress(self._counts.values(), loaded=loaded, at_once=at_once)
 
     def _final_error(self, error: IgniteKafkaError) -> IgniteKafkaError:

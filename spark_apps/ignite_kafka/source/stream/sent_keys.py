@@ -22,8 +22,13 @@ class SentKeys:
     :param entry_filter: None: every entry is sent.
     """
 
-    def __init__(self, client: BacklogClient, cache: CachePlan, info: CacheInfo, entry_filter: EntryFilter | None) -> None:
-        self._client, self._cache, self._info, self._filter = client, cache, info, entry_filter
+    def __init__(
+        self, client: BacklogClient, cache: CachePlan, info: CacheInfo, entry_filter: EntryFilter | None
+    ) -> None:
+        self._client = client
+        self._cache = cache
+        self._info = info
+        self._filter = entry_filter
 
     def locate(self, keys: Sequence[bytes]) -> tuple[npt.NDArray[np.int32], Mask]:
         """Partition of each of N keys, not wrapped, and whether the cache has it and its filter keeps its entry."""
@@ -44,7 +49,8 @@ class SentKeys:
         :param values: not wrapped; None: the cache does not have the key.
         """
         kept = np.array([value is not None for value in values], bool)
-        entry_filter, rows = self._filter, np.flatnonzero(kept).tolist()
+        entry_filter = self._filter
+        rows = np.flatnonzero(kept).tolist()
         if entry_filter is None or not rows:
             return kept
 

@@ -50,7 +50,8 @@ class StartDecision:
     :param snapshot_id: the stream's snapshot id.
     :param load: whether caches that are not in `loads` are loaded.
     :param loads: cache to whether it is loaded, from the continued snapshot.
-    :param lost_capture: id of the capture whose changes are lost although the policy relies on them; None: nothing is lost.
+    :param lost_capture: id of the capture whose changes are lost although the policy relies on them; None: nothing is
+        lost.
     """
 
     snapshot_id: str
@@ -59,17 +60,19 @@ class StartDecision:
     lost_capture: int | None = None
 
 
-def start_policy(policy: str, load_initial_data: bool, state: StartState, planned_id: str, spare_id: str) -> StartDecision:
+def start_policy(
+    policy: str, load_initial_data: bool, state: StartState, planned_id: str, spare_id: str
+) -> StartDecision:
     """Decide how a stream starts.
 
-    It continues the last snapshot if the capture lasted, and the policy is BACKLOG or the request has that snapshot's id. The caches are
-    loaded once, whatever the policy; an unfinished load begins again. FULL_SNAPSHOT, and BACKLOG after a lost capture, load everything
-    again, whatever `load_initial_data` is.
+    It continues the last snapshot if the capture lasted, and the policy is BACKLOG or the request has that snapshot's
+    id. The caches are loaded once, whatever the policy; an unfinished load begins again. FULL_SNAPSHOT, and BACKLOG
+    after a lost capture, load everything again, whatever `load_initial_data` is.
 
     :param policy: the setting `failover_policy`.
     :param planned_id: snapshot id of a new snapshot.
-    :param spare_id: snapshot id of a new snapshot where the planned one belongs to the snapshot before, whose offsets count for another
-        capture.
+    :param spare_id: snapshot id of a new snapshot where the planned one belongs to the snapshot before, whose offsets
+        count for another capture.
     :raises OffsetsLost: the plan of the last snapshot cannot be read.
     """
     before = state.before

@@ -29,7 +29,10 @@ class StateLookup:
     """Looks up states, and makes batches of them. For one thread."""
 
     def __init__(self, client: BacklogClient, states: UnitStates, reader: UnitReader, nodes: NodeWatch) -> None:
-        self._client, self._states, self._reader, self._nodes = client, states, reader, nodes
+        self._client = client
+        self._states = states
+        self._reader = reader
+        self._nodes = nodes
 
     def look_up(self, keys: Iterable[LocatedKey]) -> dict[LocatedKey, bytes | None]:
         """The value of each key as its primary node has it; None: the cache does not have the key.
@@ -53,9 +56,11 @@ class StateLookup:
             return [batch]
         states = self.look_up(keys)
         units = np.array(sorted({unit for unit, _ in keys}), np.int64)
-        before, questions = set(_located_changes(batch, batch.classified.new)), set(_located_changes(batch, batch.classified.lookup))
+        before = set(_located_changes(batch, batch.classified.new))
+        questions = set(_located_changes(batch, batch.classified.lookup))
         inside = np.isin(units, batch.units)  # keys of dead nodes may be of units that were not read
-        stamps, topology = np.zeros(units.size, np.int64), self._states.topology[units]
+        stamps = np.zeros(units.size, np.int64)
+        topology = self._states.topology[units]
         stamps[inside] = batch.changes.expired_stamp[np.searchsorted(batch.units, units[inside])]
         topology[inside] = batch.topology[np.searchsorted(batch.units, units[inside])]
         batch.move_out(units)
@@ -71,7 +76,9 @@ class StateLookup:
         doubtful = batch.located_keys(np.flatnonzero(batch.classified.new & self._nodes.other_topology(batch)))
         if not doubtful:
             return batch
-        again, _ = self.with_states(batch.units, self.look_up(set(doubtful)), set(_located_changes(batch, batch.classified.new)))
+        again, _ = self.with_states(
+            batch.units, self.look_up(set(doubtful)), set(_located_changes(batch, batch.classified.new))
+        )
         again.topology = batch.topology
         return again
 
@@ -88,7 +95,9 @@ class StateLookup:
         newer = {(unit, key) for unit, key, _, _ in set(_located_changes(again, again.classified.new)) - before}
         rows = again.classified.new
         hashes = zip(again.classified.unit[rows].tolist(), again.changes.hash[rows].tolist(), strict=True)
-        last = self._states.deduplicator.last_sent(units.tolist()) | {(unit, key_hash(hashed)): hashed for unit, hashed in hashes}
+        last = self._states.deduplicator.last_sent(units.tolist()) | {
+            (unit, key_hash(hashed)): hashed for unit, hashed in hashes
+        }
         unsound = set(units[~again.sound].tolist())
 
         def is_news(located: LocatedKey, value: bytes | None) -> bool:
@@ -108,13 +117,15 @@ def _leave_unread_changes(batch: ChangeBatch, before: set[LocatedChange]) -> Non
     left: Mask = np.repeat(batch.topology != batch.changes.topology, batch.changes.count) & batch.classified.new
     changes = _located_changes(batch, batch.classified.new)
     left[np.flatnonzero(batch.classified.new)] &= np.array([change not in before for change in changes], bool)
-    batch.classified, batch.done = batch.classified.only(~left), batch.done & ~left
+    batch.classified = batch.classified.only(~left)
+    batch.done = batch.done & ~left
 
 
 def _close_questions(batch: ChangeBatch, questions: set[LocatedChange], newer: set[LocatedKey]) -> None:
     """Settle the changes that were looked up.
 
-    Expired keys of a unit are settled all together, and none that a change came for since: without a number, either may be newer.
+    Expired keys of a unit are settled all together, and none that a change came for since: without a number, either may
+    be newer.
     """
     rows = np.flatnonzero(batch.classified.lookup)
     answered = np.zeros(batch.done.size, bool)
@@ -128,5 +139,8 @@ def _close_questions(batch: ChangeBatch, questions: set[LocatedChange], newer: s
 
 def _located_changes(batch: ChangeBatch, which: Mask) -> list[LocatedChange]:
     rows = np.flatnonzero(which)
-    numbers, hashes = batch.changes.number[rows].tolist(), batch.changes.hash[rows].tolist()
-    return [(*key, number, hashed) for key, number, hashed in zip(batch.located_keys(rows), numbers, hashes, strict=True)]
+    numbers = batch.changes.number[rows].tolist()
+    hashes = batch.changes.hash[rows].tolist()
+    return [
+        (*key, number, hashed) for key, number, hashed in zip(batch.located_keys(rows), numbers, hashes, strict=True)
+    ]

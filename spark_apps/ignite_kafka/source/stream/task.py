@@ -1,7 +1,7 @@
 """The Spark task of a stream: sends batch after batch of its slots until its epoch ends, and reports its progress to the driver.
 
-A cycle: read changes, send them in one transaction a slot, acknowledge them; then load a few units from the cache in the same way. So the
-initial load delays a change, or a stop, by at most ``batch_bytes`` of entries.
+A cycle: read changes, send them in one transaction a slot, acknowledge them; then load a few units from the cache in
+the same way. So the initial load delays a change, or a stop, by at most ``batch_bytes`` of entries.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from .unit_table import UnitTable
 _RECONCILE_COMMIT_S = 20.0
 
 
-def stream_slots(plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch) -> Iterator[SlotResult]:
+def stream_slots(
+    plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch
+) -> Iterator[SlotResult]:
     """Stream slots until the epoch ends.
 
     :param slots: numbers of the slots of this task.
@@ -44,7 +46,9 @@ class BatchRunner:
     """Moves batches one way: the reader makes a batch, the sender commits it, then the reader remembers and acknowledges it."""
 
     def __init__(self, reader: BacklogReader, sender: SlotsSender, limiter: RateLimiter) -> None:
-        self._reader, self._sender, self._limiter = reader, sender, limiter
+        self._reader = reader
+        self._sender = sender
+        self._limiter = limiter
 
     def changes(self) -> None:
         """Send the changes that one read of the backlog gives."""
@@ -84,13 +88,16 @@ class TaskStream(SendingTask):
     def _attempt(self, end: EpochEnd) -> None:
         secret = end.capture_secret(self._clients.patience_s)
         with ignite_cluster(self._settings, self._secrets, secret) as cluster:
-            infos, topics = CacheInfos(cluster), Topics(self._clients)
+            infos = CacheInfos(cluster)
+            topics = Topics(self._clients)
             sender = SlotsSender(self._plan, self._table, cluster, infos, self._counts, self._opener(topics))
             client = BacklogClient(cluster, self._plan.connector)
             most_records = self._limiter.batch_records
             with (
                 self._closed(sender),
-                closing(BacklogReader(self._plan, self._table, client, infos, self._clients, topics, most_records)) as reader,
+                closing(
+                    BacklogReader(self._plan, self._table, client, infos, self._clients, topics, most_records)
+                ) as reader,
             ):
                 reader.restore(sender.offsets())
                 self._in_doubt = False

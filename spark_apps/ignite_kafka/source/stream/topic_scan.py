@@ -24,7 +24,8 @@ from ...kafka.topics import Topics
 from ...plan.source_plan import CachePlan
 from .batch import LocatedKey, ReconcilePosition
 
-_STEP, _STEP_S = 10_000, 0.2
+_STEP = 10_000
+_STEP_S = 0.2
 _LOCATED = 10_000  # keys in one question
 MOST_HELD = 100_000
 """Limit of keys that a scan holds before their tombstones are sent."""
@@ -36,7 +37,8 @@ Locate = Callable[[Sequence[bytes]], tuple[npt.NDArray[np.int32], npt.NDArray[np
 class TopicKeys:
     """Turns the keys of one cache's records back into Ignite keys.
 
-    :param kinds: gives the kinds of the cache's keys; called with the first keys, so that it knows those of all records of the scan.
+    :param kinds: gives the kinds of the cache's keys; called with the first keys, so that it knows those of all records
+        of the scan.
     """
 
     def __init__(
@@ -48,8 +50,12 @@ class TopicKeys:
         kinds: Callable[[], Iterable[KeyKind]],
         locate: Locate,
     ) -> None:
-        self._converter, self._topic, self._info, self._cluster = converter, cache.topic, info, cluster
-        self._read_kinds, self._locate = kinds, locate
+        self._converter = converter
+        self._topic = cache.topic
+        self._info = info
+        self._cluster = cluster
+        self._read_kinds = kinds
+        self._locate = locate
 
     @cached_property
     def _kinds(self) -> frozenset[KeyKind]:
@@ -68,7 +74,9 @@ class TopicKeys:
         parts = [self._locate(keys[at : at + _LOCATED]) for at in range(0, len(keys), _LOCATED)]
         if not parts:
             return np.zeros(0, np.int64), np.zeros(0, bool)
-        return np.concatenate([part for part, _ in parts]).astype(np.int64), np.concatenate([there for _, there in parts])
+        return np.concatenate([part for part, _ in parts]).astype(np.int64), np.concatenate(
+            [there for _, there in parts]
+        )
 
     def gone(self, absent: Sequence[bytes]) -> set[bytes]:
         """Those of some keys of records, whose Ignite key the cache lacks, that it does not have under another type either."""
@@ -96,10 +104,14 @@ class TopicScan:
         keys: TopicKeys,
         most_held: int = MOST_HELD,
     ) -> None:
-        self._cache, self._keys, self.position, self._most_held = cache, keys, position, most_held
+        self._cache = cache
+        self._keys = keys
+        self.position = position
+        self._most_held = most_held
         self._unit_of = dict(units)
         self._held: dict[bytes, LocatedKey] = {}
-        self._unread, self._example = 0, b""
+        self._unread = 0
+        self._example = b""
         self.idle = False
         self._ends = topics.ends(cache.topic, list(range(cache.topic_partitions)))
         self._consumer: Consumer = clients.reader()
@@ -157,7 +169,9 @@ class TopicScan:
 
     def _is_record(self, message: Message) -> bool:
         """Whether a message is a record of the scan; the position moves behind it."""
-        error, partition, offset = message.error(), message.partition(), message.offset()
+        error = message.error()
+        partition = message.partition()
+        offset = message.offset()
         if partition is None or offset is None or partition != self.position[0]:
             return False  # of a partition that is done
         if error is not None and error.code() != KafkaError._PARTITION_EOF:
@@ -178,8 +192,12 @@ class TopicScan:
         known = {text: key for text, key in keys.items() if key is not None}
         partitions, present = self._keys.located(list(known.values()))
         units = {text: self._unit_of.get(partition) for text, partition in zip(known, partitions.tolist(), strict=True)}
-        absent = [text for text, there in zip(known, present.tolist(), strict=True) if not there and units[text] is not None]
-        self._held |= {text: (unit, known[text]) for text in self._keys.gone(absent) if (unit := units[text]) is not None}
+        absent = [
+            text for text, there in zip(known, present.tolist(), strict=True) if not there and units[text] is not None
+        ]
+        self._held |= {
+            text: (unit, known[text]) for text in self._keys.gone(absent) if (unit := units[text]) is not None
+        }
         unread = [text for text, key in keys.items() if key is None]
         self._unread += len(unread)
         self._example = unread[0] if unread else self._example
@@ -188,5 +206,11 @@ class TopicScan:
         """Report keys that could not be read back, and close the consumer."""
         if self._unread:
             example = in_message(self._example[:80].decode(errors="replace"))
-            events.emit(events.KEYS_NOT_READ_BACK, cache=self._cache.name, topic=self._cache.topic, count=self._unread, example=example)
+            events.emit(
+                events.KEYS_NOT_READ_BACK,
+                cache=self._cache.name,
+                topic=self._cache.topic,
+                count=self._unread,
+                example=example,
+            )
         self._consumer.close()

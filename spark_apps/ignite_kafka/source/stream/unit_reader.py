@@ -31,8 +31,13 @@ class UnitReader:
     :param on_read: called with each answer.
     """
 
-    def __init__(self, client: BacklogClient, states: UnitStates, nodes: NodeWatch, on_read: OnRead | None = None) -> None:
-        self._client, self._states, self._nodes, self._on_read = client, states, nodes, on_read
+    def __init__(
+        self, client: BacklogClient, states: UnitStates, nodes: NodeWatch, on_read: OnRead | None = None
+    ) -> None:
+        self._client = client
+        self._states = states
+        self._nodes = nodes
+        self._on_read = on_read
 
     def read(self, units: Int64Array, most_bytes: int) -> Changes:
         """The changes of units, by their positions, lowest update numbers first; at most so many bytes."""
@@ -53,7 +58,8 @@ class UnitReader:
         marks = changes.marks.astype(np.int64)
         self._states.gone[units[(marks & GONE) != 0]] = True
         if whole:
-            # changes that were not read may be older than the cache's entries: the unit is loaded once its backlog is cleared
+            # changes that were not read may be older than the cache's entries: the unit is loaded once its backlog is
+            # cleared
             marks |= np.where((marks == 0) & (changes.more | (changes.count > MOST_OF_UNIT)), TOO_MUCH, 0)
         marked = (marks != 0) & ((marks & GONE) == 0)
         self._states.mark(units[marked], changes.mark_number[marked], marks[marked])

@@ -48,9 +48,12 @@ class UnitStates:
 
     def __init__(self, plan: TransferPlan, table: UnitTable, clock: Clock = time.monotonic) -> None:
         size = len(table)
-        self.plan, self.table, self.clock = plan, table, clock
+        self.plan = plan
+        self.table = table
+        self.clock = clock
         self.deduplicator = ChangeDeduplicator(size)
-        self.loaded, self.gone = np.zeros(size, bool), np.zeros(size, bool)
+        self.loaded = np.zeros(size, bool)
+        self.gone = np.zeros(size, bool)
         self.topology = np.full(size, -1, np.int64)
         self.marked: dict[int, UnitMark] = {}
         self.pending_reconcile: dict[int, ReconcilePosition] = {}
@@ -63,7 +66,10 @@ class UnitStates:
         """
         cache = self.table.cache_of(unit)
         self._sent_before[unit] = sent_before or offset is not None or not cache.load
-        if offset is not None and (offset.incarnation, offset.snapshot_id) == (cache.incarnation, self.plan.snapshot_id):
+        if offset is not None and (offset.incarnation, offset.snapshot_id) == (
+            cache.incarnation,
+            self.plan.snapshot_id,
+        ):
             self.deduplicator.restore(unit, offset, self.clock())
             self.topology[unit] = offset.topology
             self.loaded[unit] = offset.done
@@ -108,7 +114,8 @@ class UnitStates:
 
     def progress(self, batch: ChangeBatch) -> dict[int, UnitProgress]:
         """The content of the offset records once a batch is committed, of the units that the batch has anything of."""
-        states, now = batch.states_by_unit, self.clock()
+        states = batch.states_by_unit
+        now = self.clock()
         found = {}
         for unit in batch.active.tolist():
             rows = int(np.count_nonzero(batch.classified.new[batch.rows_of(unit, unit)])) + len(states.get(unit, ()))
@@ -121,14 +128,19 @@ class UnitStates:
     ) -> UnitProgress:
         span = batch.rows_of(unit, unit)
         done = np.flatnonzero(batch.done[span] & (batch.changes.number[span] >= 0)) + span.start
-        numbers, scanned = batch.changes.number[done], unit in batch.scanned
+        numbers = batch.changes.number[done]
+        scanned = unit in batch.scanned
         before = self.deduplicator.recent(unit, now_s)
         if scanned:
             before = before.copy()
             before["sent"] = False  # any of its keys may be sent now as it was scanned
         changes = settled_rows(numbers, batch.changes.hash[done], batch.classified.new[done], now_s)
-        hashes = [] if len(states) > _MOST_STATES else [change_hash(key, value) for key, value in states]  # else a restart sends them again
-        looked_up = settled_rows(np.full(len(hashes), -1), np.array(hashes, np.int64), np.ones(len(hashes), bool), now_s)
+        hashes = (
+            [] if len(states) > _MOST_STATES else [change_hash(key, value) for key, value in states]
+        )  # else a restart sends them again
+        looked_up = settled_rows(
+            np.full(len(hashes), -1), np.array(hashes, np.int64), np.ones(len(hashes), bool), now_s
+        )
         return UnitProgress(
             rows + sum(page.rows for page in batch.scanned.get(unit, ())),
             scanned or (bool(self.loaded[unit]) and unit not in batch.unloaded),
