@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from ignite_kafka.convert.connect.columns import ConnectColumn, ConnectPart, Deserialized
 from ignite_kafka.convert.connect.schema import ConnectField, ConnectSchema, ConnectType, arrow_type
+from ignite_kafka.convert.ignite_types.entries import Types
 from ignite_kafka.convert.to_ignite import Entries, RecordConverter, SideRules
-from ignite_kafka.convert.to_ignite.entries import Types
 from ignite_kafka.ignite.binary.row_values import Document, MapValue
 from ignite_kafka.ignite.types.model import CacheInfo
 from tests.support.to_ignite_records import consumed, rules

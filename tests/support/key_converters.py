@@ -8,17 +8,17 @@ from ignite_kafka.convert.avro.deserializer import AvroDeserializer
 from ignite_kafka.convert.avro.options import AvroOptions
 from ignite_kafka.convert.avro.serializer import AvroSerializer
 from ignite_kafka.convert.connect.columns import Deserializer, Serializer
-from ignite_kafka.convert.connect.primitives import PRIMITIVES, PrimitiveDeserializer
-from ignite_kafka.convert.connect.text import StringDeserializer
 from ignite_kafka.convert.connect_converters import serializer
-from ignite_kafka.convert.to_ignite.connect_json import ConnectJsonDeserializer
-from ignite_kafka.convert.to_ignite.json_schema import JsonSchemaDeserializer
+from ignite_kafka.convert.json.converter import JsonConverter
+from ignite_kafka.convert.json.write_columns import JsonFormat
+from ignite_kafka.convert.json_schema.deserializer import JsonSchemaDeserializer
+from ignite_kafka.convert.json_schema.serializer import JsonSchemaSerializer
+from ignite_kafka.convert.json_with_schemas.deserializer import ConnectJsonDeserializer
+from ignite_kafka.convert.scalars.primitives import PRIMITIVES, PrimitiveDeserializer
+from ignite_kafka.convert.scalars.text import StringDeserializer
 from ignite_kafka.convert.to_kafka.connect_side import ConnectSide, SchemaPolicy
 from ignite_kafka.convert.to_kafka.converter import Converter
 from ignite_kafka.convert.to_kafka.entry_converter import EntryConverter
-from ignite_kafka.convert.to_kafka.json import JsonConverter
-from ignite_kafka.convert.to_kafka.json_columns import JsonFormat
-from ignite_kafka.convert.to_kafka.json_schema import JsonSchemaSerializer
 from ignite_kafka.ignite.binary import EnumPolicy
 from ignite_kafka.settings.converters import parse_properties
 from tests.support.converters import converter

@@ -16,7 +16,9 @@ PROVIDER = ROOT / "airflow_provider_ignite_kafka"
 ORDER = (
     "errors", "events", "common", "java", "sql", "ignite.types", "ignite.binary", "ignite", "settings", "settings.connect",
     "settings.files", "migration", "plan", "kafka", "registry",
-    "convert.rules", "convert.connect", "convert.avro", "convert.filter", "convert.transforms", "convert.to_kafka", "convert.to_ignite",
+    "convert.rules", "convert.connect", "convert.scalars", "convert.avro", "convert.filter",
+    "convert.ignite_types", "convert.ignite_binary", "convert.transforms", "convert.to_kafka", "convert.json",
+    "convert.json_with_schemas", "convert.json_schema", "convert.to_ignite",
     "convert", "state", "runtime", "source", "source.snapshot", "source.stream", "sink", "run", "admin", "verification", "preflight",
     "datasources", "app", "verify_app", "cli", "",
 )  # fmt: skip
@@ -31,14 +33,14 @@ COVERED_BY = {
     "integration/cli/test_cli.py": "cli.views cli.sink_views",
     "integration/cli/test_doctor.py": "admin.cluster_checks admin.executor_checks",
     "unit/cli/test_doctor.py": "admin.findings common.versions",
-    "unit/convert/to_ignite/test_merged_payloads.py": "convert.to_ignite.merged_schemas",
-    "integration/convert/connect/test_text.py": "java.text",
-    "integration/convert/connect/test_simple.py": "convert.connect.parse_string convert.connect.simple_tokens",
+    "unit/convert/json_with_schemas/test_merged_payloads.py": "convert.connect.merged_schemas",
+    "integration/convert/scalars/test_text.py": "java.text",
+    "integration/convert/scalars/test_simple.py": "convert.scalars.parse_string convert.scalars.simple_tokens",
     "integration/convert/filter/test_against_spark.py": "convert.filter.evaluate convert.filter.operands",
     "integration/convert/filter/test_expressions.py": (
         "convert.filter.arithmetic convert.filter.casts convert.filter.failures convert.filter.functions"
     ),
-    "unit/convert/to_ignite/test_learned_types.py": "convert.to_ignite.json_kinds",
+    "unit/convert/to_ignite/test_learned_types.py": "convert.rules.parsed_json",
     "unit/convert/filter/test_entries.py": ("convert.filter.columns convert.filter.declared_types convert.filter.separate"),
     "unit/ignite/test_cache_writer.py": "ignite.cache_inserts",
     "unit/settings/files/test_load.py": "settings.ignite_addresses",
@@ -55,7 +57,7 @@ COVERED_BY = {
     "unit/convert/transforms/test_chain.py": (
         "convert.transforms.batch convert.transforms.filter convert.transforms.sides convert.transforms.thrown"
     ),
-    "integration/convert/test_connect_json.py": "convert.to_kafka.json convert.to_kafka.json_values",
+    "integration/convert/test_connect_json.py": "convert.json.converter convert.json.write_rows",
     "integration/datasources/test_sources.py": "datasources.kafka_tx datasources.pushdown datasources.spark_api",
     "integration/ignite/test_binary_java.py": (
         "ignite.binary.java_classes ignite.binary.optimized_temporal ignite.binary.optimized_transcode ignite.protocol"
@@ -63,13 +65,13 @@ COVERED_BY = {
     "integration/ignite/test_backlog_service.py": "ignite.backlog_errors ignite.backlog_units",
     "integration/ignite/test_scan.py": "ignite.cache_identity",
     "integration/sink/test_sink.py": "sink.run sink.slots runtime.clients plan.sink_plan",
-    "integration/sink/test_two_clusters.py": "convert.to_ignite.cluster_types",
+    "integration/sink/test_two_clusters.py": "convert.ignite_types.cluster_types",
     "integration/source/test_snapshot.py": (
         "source.snapshot.run source.snapshot.progress runtime.progress state.open_slots state.slot_claim state.status"
     ),
     "integration/source/test_stream.py": "source.stream.run source.stream.task",
     "integration/source/test_queries.py": "source.stream.query_sender source.stream.query_task",
-    "unit/convert/to_ignite/test_connect_keys.py": "convert.to_ignite.type_names",
+    "unit/convert/to_ignite/test_connect_keys.py": "convert.ignite_types.type_names",
     "unit/convert/to_ignite/test_transforming_reader.py": "convert.to_ignite.header_columns",
     "unit/ignite/binary/test_encode_sparse.py": "ignite.binary.encode_headers",
     "unit/verification/test_entry_comparison.py": "verification.comparison verification.entry_reader",
@@ -78,26 +80,26 @@ COVERED_BY = {
     "unit/cli/test_main.py": "cli.__main__ cli.arguments cli.given cli.offset_commands cli.settings_table cli.tables settings.connector",
     "unit/cli/test_replicate.py": "settings.files.both_directions",
     "unit/settings/test_warnings.py": "settings.error_policies settings.start_warnings",
-    "unit/convert/test_converters.py": "convert.to_kafka.converter convert.to_kafka.entry_converter convert.to_kafka.ignite_binary",
+    "unit/convert/test_converters.py": "convert.to_kafka.converter convert.to_kafka.entry_converter convert.ignite_binary.serializer",
     "unit/convert/avro/test_decode.py": "convert.avro.cursor convert.avro.decode_items convert.avro.decode_scalars",
     "unit/convert/avro/test_deserializer.py": "convert.avro.references",
     "unit/convert/avro/test_encode.py": "convert.avro.body_writer",
     "unit/convert/avro/test_from_connect.py": "convert.avro.options settings.avro_properties",
     "unit/convert/connect/test_schema.py": "convert.connect.columns",
     "unit/convert/to_ignite/test_record_converter.py": (
-        "convert.to_ignite.entries convert.to_ignite.json convert.to_ignite.json_columns convert.to_ignite.json_parser"
-        " convert.to_ignite.json_values convert.to_ignite.readers convert.to_ignite.row_encoder"
+        "convert.ignite_types.entries convert.json.reader convert.json.read_columns convert.json.parser"
+        " convert.json.values convert.ignite_types.converted_side convert.to_ignite.readers convert.ignite_types.row_encoder"
     ),
     "unit/convert/to_ignite/test_connect_casts.py": "convert.to_ignite.connect_numbers convert.to_ignite.connect_times",
     "unit/convert/to_ignite/test_connect_values.py": "convert.to_ignite.connect_resolver convert.to_ignite.connect_targets",
-    "unit/convert/to_ignite/test_connect_json.py": (
-        "convert.to_ignite.envelope_texts convert.to_ignite.payload_columns convert.to_ignite.payload_rows"
+    "unit/convert/json_with_schemas/test_deserializer.py": (
+        "convert.json.envelope_texts convert.json_with_schemas.payload_columns convert.json_with_schemas.payload_rows"
     ),
-    "unit/convert/to_ignite/test_object_types.py": "convert.to_ignite.metadata_fields",
-    "unit/convert/to_ignite/test_used_types.py": "convert.to_kafka.type_uses",
-    "unit/convert/to_ignite/test_json_rows.py": ("convert.rules.polars convert.to_ignite.marked_fields convert.to_ignite.resolve_types"),
-    "unit/convert/to_kafka/test_connect_json.py": "convert.to_kafka.schema_json convert.to_kafka.schema_payload",
-    "unit/convert/to_kafka/test_json_columns.py": "convert.to_kafka.json_floats",
+    "unit/convert/ignite_types/test_object_types.py": "convert.ignite_types.metadata_fields",
+    "unit/convert/ignite_types/test_used_types.py": "convert.to_kafka.type_uses",
+    "unit/convert/json/test_read_rows.py": ("convert.rules.polars convert.rules.marked_fields convert.ignite_types.resolve_types"),
+    "unit/convert/json_with_schemas/test_serializer.py": "convert.json_with_schemas.schema_from_connect convert.json_with_schemas.payloads",
+    "unit/convert/json/test_write_columns.py": "convert.json.floats",
     "unit/convert/to_kafka/test_connect_columns.py": "convert.to_kafka.connect_schemas",
     "unit/convert/to_kafka/test_bad_entries.py": "convert.rules.stage",
     "unit/convert/to_kafka/test_read_back.py": (
@@ -121,8 +123,8 @@ COVERED_BY = {
     "unit/ignite/test_cluster.py": "ignite.cluster_errors ignite.metadata_replies ignite.types.model",
     "unit/ignite/test_connection.py": "ignite.framing ignite.handshake ignite.tls",
     "unit/kafka/test_topics.py": "kafka.topic_errors kafka.topic_lookup",
-    "unit/convert/to_ignite/test_json_schema.py": "convert.connect.map_entries convert.to_ignite.json_schema_types",
-    "unit/convert/to_kafka/test_json_schema.py": "convert.to_kafka.json_schema_reads convert.to_kafka.json_schema_text",
+    "unit/convert/json_schema/test_deserializer.py": "convert.connect.map_entries convert.json_schema.schema_to_connect",
+    "unit/convert/json_schema/test_serializer.py": "convert.json_schema.reads convert.json_schema.schema_from_connect",
     "unit/registry/test_client.py": "registry.errors",
     "unit/registry/test_config.py": (
         "registry.schema settings.converter_property settings.json_schema_properties settings.registry_properties"

@@ -42,7 +42,7 @@ def converter(settings: SourceSettings, whole: SourceSettings | None = None) -> 
     """
     # polars costs 0.13 s and 32 MB: imported where it is used
     if settings.key_converter == settings.value_converter == IGNITE_BINARY:
-        from .to_kafka.ignite_binary import IgniteBinaryConverter
+        from .ignite_binary.serializer import IgniteBinaryConverter
 
         return IgniteBinaryConverter()
     from ..ignite.binary import EnumPolicy
@@ -110,11 +110,11 @@ def _side(settings: SourceSettings, side: str, *, connect: bool = False) -> KeyC
     if name == IGNITE_BINARY:
         return None
     from .connect_converters import deserializer, serializer
+    from .json.converter import JsonConverter
+    from .json.write_columns import JsonFormat
     from .to_ignite.conversion_rules import SideRules
     from .to_kafka.connect_side import ConnectSide, SchemaPolicy
     from .to_kafka.first_schemas import first_schemas
-    from .to_kafka.json import JsonConverter
-    from .to_kafka.json_columns import JsonFormat
 
     eager = settings.field_nullability_policy == EAGER
     plain = JsonConverter(
@@ -123,7 +123,7 @@ def _side(settings: SourceSettings, side: str, *, connect: bool = False) -> KeyC
     )
     made = serializer(name, side, properties)
     if made is None and connect:
-        from .to_kafka.connect_json import ConnectJsonSerializer
+        from .json_with_schemas.serializer import ConnectJsonSerializer
 
         made = ConnectJsonSerializer(
             JsonFormat(properties["decimal.format"]), schemas=False, defaults=properties["replace.null.with.default"]

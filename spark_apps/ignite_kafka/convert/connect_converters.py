@@ -33,7 +33,7 @@ class ConnectConverter(NamedTuple):
 
 
 def serializer(name: str, side: str, properties: Mapping[str, Any]) -> Serializer | None:
-    """The serializer of keys or values; None: plain JSON, which :class:`~.to_kafka.json.JsonConverter` writes without Connect's data model.
+    """The serializer of keys or values; None: plain JSON, which :class:`~.json.converter.JsonConverter` writes without Connect's data model.
 
     :param properties: every property of the converter (:func:`~ignite_kafka.settings.converters.parse_properties`).
     """
@@ -48,7 +48,7 @@ def header_serializer(name: str, properties: Mapping[str, Any]) -> Serializer:
 
 
 def deserializer(side: str, rules: SideRules) -> Deserializer | None:
-    """The deserializer of a side; None: its values are JSON texts without schemas, which :class:`~.to_ignite.json.JsonReader` reads.
+    """The deserializer of a side; None: its values are JSON texts without schemas, which :class:`~.json.reader.JsonReader` reads.
 
     :raises SettingsError: a property that only the converter itself can check.
     """
@@ -63,7 +63,7 @@ def head_of(rules: SideRules) -> Callable[[bytes], bytes] | None:
     )  # then each record is only a payload
     if rules.converter != converters.JSON or properties["schemas.enable"] == "false" or content:
         return None
-    from .to_ignite.envelope_texts import head_of
+    from .json.envelope_texts import head_of
 
     return head_of
 
@@ -76,8 +76,8 @@ def _json_serializer(side: str, properties: Mapping[str, Any]) -> Serializer | N
     schemas = properties["schemas.enable"] == "true"
     if not schemas and side != "header":
         return None
-    from .to_kafka.connect_json import ConnectJsonSerializer
-    from .to_kafka.json_columns import JsonFormat
+    from .json.write_columns import JsonFormat
+    from .json_with_schemas.serializer import ConnectJsonSerializer
 
     defaults = properties["replace.null.with.default"]
     kept = properties["schemas.cache.size"]
@@ -90,8 +90,8 @@ def _json_deserializer(side: str, properties: Mapping[str, Any]) -> Deserializer
     schemas = properties["schemas.enable"]
     if schemas == "false":
         return None
-    from .to_ignite.connect_json import ConnectJsonDeserializer
-    from .to_ignite.json_values import Refused
+    from .json.values import Refused
+    from .json_with_schemas.deserializer import ConnectJsonDeserializer
 
     content = properties["schema.content"] if schemas == "true" else ""
     try:
@@ -127,8 +127,8 @@ def _avro_deserializer(side: str, properties: Mapping[str, Any]) -> Deserializer
 
 def _json_schema_serializer(side: str, properties: Mapping[str, Any]) -> Serializer:
     from ..registry.registries import registry_of
-    from .to_kafka.json_columns import JsonFormat
-    from .to_kafka.json_schema import JsonSchemaSerializer
+    from .json.write_columns import JsonFormat
+    from .json_schema.serializer import JsonSchemaSerializer
 
     return JsonSchemaSerializer(
         registry_of(side, properties),
@@ -140,7 +140,7 @@ def _json_schema_serializer(side: str, properties: Mapping[str, Any]) -> Seriali
 
 def _json_schema_deserializer(side: str, properties: Mapping[str, Any]) -> Deserializer:
     from ..registry.registries import registry_of
-    from .to_ignite.json_schema import JsonSchemaDeserializer
+    from .json_schema.deserializer import JsonSchemaDeserializer
 
     return JsonSchemaDeserializer(
         registry_of(side, properties), required=not properties["use.optional.for.nonrequired"]
@@ -148,49 +148,49 @@ def _json_schema_deserializer(side: str, properties: Mapping[str, Any]) -> Deser
 
 
 def _string_serializer(side: str, properties: Mapping[str, Any]) -> Serializer:
-    from .connect.text import StringSerializer
+    from .scalars.text import StringSerializer
 
     return StringSerializer(properties["converter.encoding"], of_key=side == "key")
 
 
 def _string_deserializer(side: str, properties: Mapping[str, Any]) -> Deserializer:
-    from .connect.text import StringDeserializer
+    from .scalars.text import StringDeserializer
 
     return StringDeserializer(properties["converter.encoding"])
 
 
 def _bytes_serializer(side: str, properties: Mapping[str, Any]) -> Serializer:
-    from .connect.primitives import BytesSerializer
+    from .scalars.primitives import BytesSerializer
 
     return BytesSerializer()
 
 
 def _bytes_deserializer(side: str, properties: Mapping[str, Any]) -> Deserializer:
-    from .connect.primitives import BytesDeserializer
+    from .scalars.primitives import BytesDeserializer
 
     return BytesDeserializer()
 
 
 def _simple_serializer(side: str, properties: Mapping[str, Any]) -> Serializer:
-    from .connect.simple import SimpleSerializer
+    from .scalars.simple import SimpleSerializer
 
     return SimpleSerializer()
 
 
 def _simple_deserializer(side: str, properties: Mapping[str, Any]) -> Deserializer:
-    from .connect.simple import SimpleDeserializer
+    from .scalars.simple import SimpleDeserializer
 
     return SimpleDeserializer()
 
 
 def _primitive(name: str) -> ConnectConverter:
     def serializer(side: str, properties: Mapping[str, Any]) -> Serializer:
-        from .connect.primitives import PRIMITIVES, PrimitiveSerializer
+        from .scalars.primitives import PRIMITIVES, PrimitiveSerializer
 
         return PrimitiveSerializer(PRIMITIVES[name])
 
     def deserializer(side: str, properties: Mapping[str, Any]) -> Deserializer:
-        from .connect.primitives import PRIMITIVES, PrimitiveDeserializer
+        from .scalars.primitives import PRIMITIVES, PrimitiveDeserializer
 
         return PrimitiveDeserializer(PRIMITIVES[name])
 

@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from ..convert.to_ignite.entries import Types
-from ..convert.to_ignite.marked_fields import (
+from ..convert.ignite_types.entries import Types
+from ..convert.ignite_types.object_types import ObjectTypes
+from ..convert.ignite_types.resolve_types import entry_types
+from ..convert.rules.marked_fields import (
     ANY,
     OBJECT,
     REASON,
@@ -26,8 +28,6 @@ from ..convert.to_ignite.marked_fields import (
     is_a,
     undecided_class,
 )
-from ..convert.to_ignite.object_types import ObjectTypes
-from ..convert.to_ignite.resolve_types import entry_types
 from ..errors import SettingsError, UnsupportedType
 from ..ignite.binary.entry_table import KEY, TYPE, VALUE
 from ..ignite.binary.object_layout import ObjectLayout

@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 from ..common.arrays import RowIndex
 from ..convert.connect import ConnectColumn, ConnectSchema, Deserialized, Deserializer, Serializer
 from ..convert.connect_converters import deserializer, serializer
-from ..convert.to_ignite.connect_json import ConnectJsonDeserializer
+from ..convert.json.write_columns import JsonFormat
+from ..convert.json_with_schemas.deserializer import ConnectJsonDeserializer
+from ..convert.json_with_schemas.schema_from_connect import schema_json
+from ..convert.json_with_schemas.serializer import ConnectJsonSerializer
 from ..convert.to_ignite.conversion_rules import SideRules
-from ..convert.to_kafka.connect_json import ConnectJsonSerializer
-from ..convert.to_kafka.json_columns import JsonFormat
-from ..convert.to_kafka.schema_json import schema_json
 from ..errors import DecodeError, SettingsError
 from ..registry.config import config_of
 from ..registry.registries import keep

@@ -13,9 +13,9 @@ from typing import Any
 
 from ..common.redaction import in_message
 from ..convert import Converters
+from ..convert.json.write_rows import json_value, same_json
 from ..convert.rules.decimal_scales import declared_scales
 from ..convert.to_kafka.bad_entries import ENTRY_ERRORS
-from ..convert.to_kafka.json_values import json_value, same_json
 from ..convert.to_kafka.selected_fields import SelectedFields
 from ..errors import DecodeError
 from ..ignite.binary import entry_cuts

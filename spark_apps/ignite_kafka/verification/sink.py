@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from ..common.python_compat import Self
 from ..common.redaction import in_message
+from ..convert.ignite_binary.serializer import IgniteBinaryConverter
 from ..convert.rules.stage import policy_of
-from ..convert.to_kafka.ignite_binary import IgniteBinaryConverter
 from ..ignite.binary import decode_rows
 from ..ignite.binary.row_values import Document
 from ..ignite.cluster import Cluster

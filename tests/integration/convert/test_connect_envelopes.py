@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from ignite_kafka.convert.connect import ConnectField, ConnectSchema, ConnectType
 from ignite_kafka.convert.connect.schema import decimal
-from ignite_kafka.convert.to_ignite.connect_json import ConnectJsonDeserializer
-from ignite_kafka.convert.to_kafka.connect_json import ConnectJsonSerializer
-from ignite_kafka.convert.to_kafka.json_columns import JsonFormat
-from ignite_kafka.convert.to_kafka.schema_json import schema_json
+from ignite_kafka.convert.json.write_columns import JsonFormat
+from ignite_kafka.convert.json_with_schemas.deserializer import ConnectJsonDeserializer
+from ignite_kafka.convert.json_with_schemas.schema_from_connect import schema_json
+from ignite_kafka.convert.json_with_schemas.serializer import ConnectJsonSerializer
 from tests.support.connect_converters import JSON, ConnectConverters, Refused
 from tests.support.connect_data import column, described, exact, raw, schemas, values
 from tests.support.connect_json import longer_in_java

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ignite_kafka.convert.to_kafka.json_columns import JsonFormat, text
+from ignite_kafka.convert.json.write_columns import JsonFormat, text
 from tests.support.connect_converters import JSON, ConnectConverters
 from tests.support.connect_json import (
     DAY_MS,

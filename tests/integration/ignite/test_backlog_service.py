@@ -12,7 +12,7 @@ import pytest
 from pyignite import GenericObjectMeta
 from pyignite.datatypes import IntObject, LongObject, String
 
-from ignite_kafka.convert.to_kafka.ignite_binary import IgniteBinaryConverter
+from ignite_kafka.convert.ignite_binary.serializer import IgniteBinaryConverter
 from ignite_kafka.errors import BacklogMissing, BacklogRefused
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.backlog_changes import REMOVED, Changes

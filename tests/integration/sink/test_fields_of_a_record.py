@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ignite_kafka.convert.to_ignite.known_type import MAX_DENSE_FIELDS
+from ignite_kafka.convert.ignite_types.known_type import MAX_DENSE_FIELDS
 from ignite_kafka.ignite.binary import raw_entries
 from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.ignite.scan import scan_partitions

@@ -13,10 +13,10 @@ from ignite_kafka.convert.avro.options import AvroOptions
 from ignite_kafka.convert.connect.columns import ConnectColumn
 from ignite_kafka.convert.connect.schema import ConnectSchema, ConnectType
 from ignite_kafka.convert.connect_converters import CONVERTERS, deserializer, header_serializer
+from ignite_kafka.convert.json_schema.deserializer import JsonSchemaDeserializer
+from ignite_kafka.convert.json_with_schemas import serializer as connect_json
 from ignite_kafka.convert.to_ignite import ConversionRules, Entries, SideRules, Stage
-from ignite_kafka.convert.to_ignite.json_schema import JsonSchemaDeserializer
 from ignite_kafka.convert.to_ignite.record_converter import RecordConverter
-from ignite_kafka.convert.to_kafka import connect_json
 from ignite_kafka.errors import RegistryUnavailable, SettingsError
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo

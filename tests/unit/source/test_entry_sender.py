@@ -14,9 +14,9 @@ from ignite_kafka import events
 from ignite_kafka.convert import Converters
 from ignite_kafka.convert.avro.options import AvroOptions
 from ignite_kafka.convert.avro.serializer import AvroSerializer
+from ignite_kafka.convert.json.converter import JsonConverter
 from ignite_kafka.convert.to_kafka.connect_side import ConnectSide, SchemaPolicy
 from ignite_kafka.convert.to_kafka.entry_converter import EntryConverter
-from ignite_kafka.convert.to_kafka.json import JsonConverter
 from ignite_kafka.errors import (
     AmbiguousKeys,
     DecodeError,

@@ -27,10 +27,10 @@ from ...common.time_zones import UTC
 from ...ignite.types import type_codes as codes
 from ...ignite.types.type_table import declared_field, field_of, mark_of
 from ..connect.schema import DATE, TIME, TIMESTAMP, ConnectSchema, ConnectType, scale_of
+from ..json.read_columns import UUID_FORM
+from ..rules.enum_forms import enum_forms, enum_values
 from .connect_numbers import chars, decimals, from_decimals, none_wrong, numbers
 from .connect_times import days, days_at, instants, midnight_millis, times, units
-from .enum_forms import enum_forms, enum_values
-from .json_columns import UUID_FORM
 
 DECIMAL = "decimal"
 _INTEGERS = frozenset({ConnectType.INT8, ConnectType.INT16, ConnectType.INT32, ConnectType.INT64})

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ...common.arrays import Mask
 from ...common.exact_decimals import exact_cast
-from .exact_numbers import holds
+from ..rules.exact_numbers import holds
 
 _MOST_LONG = 2.0**63
 _EXACT = Context(prec=100_000, Emax=MAX_EMAX, Emin=MIN_EMIN)

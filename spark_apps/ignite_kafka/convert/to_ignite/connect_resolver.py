@@ -11,10 +11,10 @@ from ...common.time_zones import UTC
 from ...ignite.binary.object_layout import is_optional
 from ...ignite.types.type_table import TYPE_NAME, code_name, mark_of, object_field, type_code
 from ..connect.schema import ConnectField, ConnectSchema, ConnectType
-from .connect_casts import own_field, scalar_cast
-from .connect_targets import ListTarget, MapTarget, Member, ObjectTarget, RefusingTarget, ScalarTarget, Target, label
-from .enum_names import full_names
-from .marked_fields import (
+from ..ignite_types.object_types import ObjectTypes
+from ..ignite_types.row_encoder import ENCODED
+from ..ignite_types.unknown_classes import unknown_class
+from ..rules.marked_fields import (
     ANY,
     OBJECT,
     REASON,
@@ -28,10 +28,10 @@ from .marked_fields import (
     map_of,
     undecided_class,
 )
-from .object_types import ObjectTypes
-from .row_encoder import ENCODED
+from .connect_casts import own_field, scalar_cast
+from .connect_targets import ListTarget, MapTarget, Member, ObjectTarget, RefusingTarget, ScalarTarget, Target, label
+from .enum_names import full_names
 from .scrubbed_names import ScrubbedNames
-from .unknown_classes import unknown_class
 
 _WAY_OUT = "cast it where the topic is written, or declare another type"
 _KEY_WAY_OUT = "declare the key type with all its fields, or name those that all keys have in key_fields"

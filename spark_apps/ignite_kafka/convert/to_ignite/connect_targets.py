@@ -21,10 +21,10 @@ from ...ignite.binary.encode_sparse import Schemas
 from ...ignite.binary.object_layout import optional
 from ...ignite.types.type_table import object_field
 from ..connect.schema import ConnectSchema
+from ..ignite_types.row_encoder import ENCODED
+from ..json.values import Refused, null_error
 from .connect_casts import Cast, Converted, kind_of
 from .connect_numbers import none_wrong
-from .json_values import Refused, null_error
-from .row_encoder import ENCODED
 
 _MOST_SHOWN = 40
 

@@ -22,12 +22,12 @@ from ..connect.columns import (
     JoiningDeserializer,
 )
 from ..connect.schema import ConnectSchema, ConnectType
+from ..ignite_types.converted_side import ConvertedSide, Reader, concat_sides
+from ..ignite_types.object_types import ObjectTypes
+from ..rules.marked_fields import ANY, is_a
 from .connect_resolver import Place, Resolver
 from .connect_targets import RefusingTarget, Target, label, reasons
 from .joined_structs import joined_parts
-from .json import Reader, Side, concat_sides
-from .marked_fields import ANY, is_a
-from .object_types import ObjectTypes
 from .scrubbed_names import ScrubbedNames
 
 _MOST_ATTEMPTS = 16
@@ -80,7 +80,7 @@ class ConnectReader:
         self._targets: dict[ConnectSchema, Target] = {}
         self._state = -1, -1
 
-    def read(self, texts: pa.BinaryArray) -> Side:
+    def read(self, texts: pa.BinaryArray) -> ConvertedSide:
         """All values, which are not null in Kafka.
 
         :raises TypeClash: a query entity declares a field otherwise than the cluster's binary metadata.
@@ -94,7 +94,7 @@ class ConnectReader:
         assert isinstance(self._deserializer, HeadedDeserializer), self._deserializer.name
         return _Behind(self._deserializer, head, self._read)
 
-    def _read(self, found: Deserialized) -> Side:
+    def _read(self, found: Deserialized) -> ConvertedSide:
         self._objects.new_batch()
         bad = list(found.bad)
         parts = []
@@ -106,11 +106,11 @@ class ConnectReader:
             parts = joined_parts(part for part in parts if part.rows.size)
         sides = self._sides(parts)
         if not sides:
-            return Side(_NONE, pa.array([], pa.binary()), tuple(sorted(bad)))
+            return ConvertedSide(_NONE, pa.array([], pa.binary()), tuple(sorted(bad)))
         side = concat_sides(sides, [part.rows for part in parts])
         return replace(side, bad=tuple(sorted([*side.bad, *bad])))
 
-    def _sides(self, parts: list[ConnectPart]) -> list[Side]:
+    def _sides(self, parts: list[ConnectPart]) -> list[ConvertedSide]:
         """The converted parts, whose types the cluster holds with the schemas of all objects."""
         for _ in range(_MOST_ATTEMPTS):
             targets = self._resolved(parts)
@@ -149,7 +149,7 @@ class ConnectReader:
         what = f"is {label(schema)}, and the cache's query entities have values of {', '.join(self._only)}"
         return RefusingTarget("", f"{what}: name the struct by one of them, as SetSchemaMetadata does")
 
-    def _side(self, column: ConnectColumn, targets: dict[ConnectSchema, Target]) -> Side:
+    def _side(self, column: ConnectColumn, targets: dict[ConnectSchema, Target]) -> ConvertedSide:
         if column.schema is None:
             return self._texts(column.data)
         target = targets[column.schema]
@@ -163,15 +163,17 @@ class ConnectReader:
         made = encoded(data, field, date_zone=self._zone, schemas=self._objects)
         if data.null_count:
             made = pc.if_else(data.is_valid(), made, pa.scalar(None, pa.binary()))
-        return Side(rows, made, bad)
+        return ConvertedSide(rows, made, bad)
 
-    def _texts(self, texts: pa.BinaryArray) -> Side:
+    def _texts(self, texts: pa.BinaryArray) -> ConvertedSide:
         """Values without a schema; an Arrow null is JSON's null."""
         if self._only:
             why = f"it has no schema, and the cache's query entities have values of {', '.join(self._only)}"
             there = np.asarray(pc.not_equal(texts, _NULL_JSON).fill_null(False))
             rows = np.flatnonzero(~there)
-            return Side(rows, pa.nulls(len(rows), pa.binary()), tuple((int(row), why) for row in np.flatnonzero(there)))
+            return ConvertedSide(
+                rows, pa.nulls(len(rows), pa.binary()), tuple((int(row), why) for row in np.flatnonzero(there))
+            )
         return self._schemaless.read(texts.fill_null(b"null") if texts.null_count else texts)
 
     def _choice(self, part: ConnectPart) -> tuple[ConnectPart, list[tuple[int, str]]]:
@@ -220,8 +222,8 @@ class _Behind:
 
     deserializer: HeadedDeserializer
     head: bytes
-    values: Callable[[Deserialized], Side]
+    values: Callable[[Deserialized], ConvertedSide]
 
-    def read(self, texts: pa.BinaryArray) -> Side:
+    def read(self, texts: pa.BinaryArray) -> ConvertedSide:
         """As :meth:`ConnectReader.read`."""
         return self.values(self.deserializer.deserialize_behind(self.head, texts))

@@ -10,7 +10,7 @@ from typing import Any
 from ...common.time_zones import UTC
 from ...errors import SettingsError
 from ...settings import converters
-from ..to_kafka.json_columns import JsonFormat
+from ..json.write_columns import JsonFormat
 
 KEY_POLICIES = ("key", "value", "kafka", "header")
 _NO_PROPERTIES: Mapping[str, Any] = MappingProxyType({})

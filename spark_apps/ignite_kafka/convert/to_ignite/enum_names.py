@@ -12,8 +12,8 @@ from ...errors import UnknownBinaryType
 from ...ignite.types import type_codes as codes
 from ...ignite.types.model import TypeSource
 from ...java.hash_code import java_hash
+from ..ignite_types.row_encoder import ENCODED
 from .connect_casts import Cast, Converted
-from .row_encoder import ENCODED
 
 
 def full_names(name: str, types: TypeSource) -> Cast:

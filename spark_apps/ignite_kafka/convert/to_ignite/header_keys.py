@@ -17,7 +17,7 @@ from ...common.redaction import in_message
 from ...events import KEY_SPELLED_OTHERWISE, emit
 from ...settings.converters import SIMPLE
 from ..connect.columns import ConnectPart, Deserialized, Deserializer
-from ..connect.simple import SimpleSerializer, iso_text
+from ..scalars.simple import SimpleSerializer, iso_text
 
 _MOST_SHOWN = 40
 _SETTING = "header_converter="

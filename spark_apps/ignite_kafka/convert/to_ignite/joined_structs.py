@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from ...common.arrow_layout import list_sizes
 from ..connect.columns import ConnectColumn, ConnectPart
+from ..connect.merged_schemas import MergedSchema, has_fields
 from ..connect.schema import ConnectSchema
-from .merged_schemas import MergedSchema, has_fields
 
 
 def joined_parts(parts: Iterable[ConnectPart]) -> list[ConnectPart]:

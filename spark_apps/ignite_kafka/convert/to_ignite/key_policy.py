@@ -17,10 +17,10 @@ from ...ignite.binary.encode import encoded
 from ...ignite.types.type_table import TYPE_NAME, mark_of, object_field
 from ...kafka.headers import last_values
 from ...kafka.records import Consumed
+from ..ignite_types.converted_side import ConvertedSide, Reader, read_rows
+from ..ignite_types.object_types import ObjectTypes
+from ..rules.marked_fields import ANY, OBJECT, is_a
 from .header_keys import WAY_OUT
-from .json import Reader, Side, read_rows
-from .marked_fields import ANY, OBJECT, is_a
-from .object_types import ObjectTypes
 from .readers import Readers
 
 KAFKA_FIELDS = ("__connect_topic", "__connect_partition", "__connect_offset")
@@ -32,7 +32,7 @@ _NOT_TEXT = "; converter json reads text in quotes only: plain text needs a conv
 class Keys(Protocol):
     """Makes the keys of a batch."""
 
-    def read(self, consumed: Consumed) -> Side:
+    def read(self, consumed: Consumed) -> ConvertedSide:
         """The key of each record in Ignite's binary format, and the records without one."""
 
 
@@ -42,7 +42,7 @@ class RecordKeys:
 
     reader: Reader
 
-    def read(self, consumed: Consumed) -> Side:
+    def read(self, consumed: Consumed) -> ConvertedSide:
         """The records' keys; a record without a key is bad."""
         return _read_present(self.reader, consumed.keys, "the record has no key, and key_policy is key")
 
@@ -53,7 +53,7 @@ class ValueKeys:
 
     reader: Reader
 
-    def read(self, consumed: Consumed) -> Side:
+    def read(self, consumed: Consumed) -> ConvertedSide:
         """Keys from the records' values; a record without a value is bad."""
         return _read_present(
             self.reader, consumed.values, "a tombstone has no fields to make a key of: key_policy is value"
@@ -71,7 +71,7 @@ class HeaderKeys:
     header: str
     reads_types: bool = False
 
-    def read(self, consumed: Consumed) -> Side:
+    def read(self, consumed: Consumed) -> ConvertedSide:
         """Keys from the header; a record without it is bad, a tombstone with it removes its key."""
         assert consumed.headers is not None, "records whose headers were not read"
         values, there = last_values(consumed.headers, self.header)
@@ -101,7 +101,7 @@ class KafkaKeys:
     names: tuple[str, ...]
     objects: ObjectTypes
 
-    def read(self, consumed: Consumed) -> Side:
+    def read(self, consumed: Consumed) -> ConvertedSide:
         """:raises TypeClash: another program has registered the type with other fields since the names were compared with it."""
         fields = self._registered()
         if _wrong_places(self.names, fields):
@@ -117,7 +117,7 @@ class KafkaKeys:
         )
         by_name = {name.lower(): part for name, part in zip(self.names, parts, strict=True)}
         columns = pa.StructArray.from_arrays([by_name[one.name.lower()] for one in fields], fields=list(fields))
-        return Side(np.arange(count), encoded(columns, object_field("", self.type_name, fields)), ())
+        return ConvertedSide(np.arange(count), encoded(columns, object_field("", self.type_name, fields)), ())
 
     def _registered(self) -> tuple[pa.Field, ...]:
         """The type's fields as the cluster knows them: where another task was quicker they are read from it, then."""
@@ -193,13 +193,13 @@ def _same_names(names: tuple[str, ...], root: pa.Field, objects: ObjectTypes) ->
         raise SettingsError(what, "Name all of them and no other.", setting="key_fields")
 
 
-def _read_present(reader: Reader, column: pa.BinaryArray, why_bad: str) -> Side:
+def _read_present(reader: Reader, column: pa.BinaryArray, why_bad: str) -> ConvertedSide:
     """Keys from the values of a column; a record whose value is null is bad."""
     there = np.asarray(column.is_valid())
     return _none_null(read_rows(reader, column, there), [(int(row), why_bad) for row in np.flatnonzero(~there)])
 
 
-def _none_null(side: Side, missing: list[tuple[int, str]]) -> Side:
+def _none_null(side: ConvertedSide, missing: list[tuple[int, str]]) -> ConvertedSide:
     """The side without null keys; those and the missing ones are bad."""
     bad = [(row, why + _NOT_TEXT if why.startswith("not JSON") else why) for row, why in side.bad] + missing
     data = side.data
@@ -209,4 +209,4 @@ def _none_null(side: Side, missing: list[tuple[int, str]]) -> Side:
         bad += [(int(row), "the key is null") for row in rows[~there]]
         data = data.filter(pa.array(there))
         rows = rows[there]
-    return Side(rows, data, tuple(sorted(bad)))
+    return ConvertedSide(rows, data, tuple(sorted(bad)))

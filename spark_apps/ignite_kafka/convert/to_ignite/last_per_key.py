@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .entries import Entries
+from ..ignite_types.entries import Entries
 
 
 def last_per_key(entries: Entries, *, overwrite: bool) -> Entries:

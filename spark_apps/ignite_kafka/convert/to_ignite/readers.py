@@ -10,19 +10,20 @@ import pyarrow as pa
 from ...ignite.types.model import CacheInfo, TypeUse
 from ...settings.converters import AVRO, IGNITE_BINARY, SIMPLE
 from ..connect.columns import Deserialized, Deserializer
+from ..ignite_types.converted_side import Reader
+from ..ignite_types.entries import Types
+from ..ignite_types.key_types import types_of_keys
+from ..ignite_types.object_types import ObjectTypes
+from ..ignite_types.resolve_types import entry_types
+from ..ignite_types.sql_columns import sql_columns
+from ..ignite_types.used_types import with_uses
+from ..json.envelopes import are_columns
+from ..json.read_rows import is_json
+from ..json.reader import JsonReader
 from .connect_values import ConnectReader
 from .conversion_rules import ConversionRules, SideRules
-from .entries import Types
-from .envelopes import are_columns
 from .header_keys import KeyHeaderDeserializer
-from .json import JsonReader, Reader
-from .json_rows import is_json
-from .key_types import types_of_keys
-from .object_types import ObjectTypes
-from .resolve_types import entry_types
 from .scrubbed_names import ScrubbedNames
-from .sql_columns import sql_columns
-from .used_types import with_uses
 
 
 class OnceDeserializer:

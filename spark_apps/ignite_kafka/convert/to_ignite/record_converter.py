@@ -14,12 +14,13 @@ from ...kafka.headers import last_values
 from ...kafka.records import Consumed
 from ...settings.converters import IGNITE_BINARY
 from ..connect.columns import Deserializer
+from ..ignite_binary.deserializer import BinaryReader
+from ..ignite_types.converted_side import ConvertedSide, Reader, read_rows
+from ..ignite_types.entries import BadRecord, Entries, Types
+from ..json.reader import JsonReader
 from ..rules.stage import Stage
 from .connect_values import ConnectReader
 from .conversion_rules import ConversionRules, SideRules
-from .entries import BadRecord, Entries, Types
-from .ignite_binary import BinaryReader
-from .json import JsonReader, Reader, Side, read_rows
 from .key_policy import Keys, RecordKeys, keys_by_policy
 from .readers import Readers
 
@@ -145,7 +146,7 @@ class RecordConverter:
         return there
 
 
-def _places(side: Side, count: int) -> RowIndex:
+def _places(side: ConvertedSide, count: int) -> RowIndex:
     """Position of each row of the batch in the side's data, -1 if it has none."""
     places = np.full(count, -1, np.int64)
     places[side.rows] = np.arange(len(side.rows))

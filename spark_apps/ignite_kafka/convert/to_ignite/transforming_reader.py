@@ -22,6 +22,10 @@ from ...settings.converters import JSON
 from ...settings.transforms import TransformSettings, touches
 from ...sql import SelectedField
 from ..connect.columns import ConnectColumn, ConnectPart, Deserialized, Deserializer
+from ..ignite_types.entries import BadRecord
+from ..json.parser import parsed
+from ..json.read_rows import parse, without_leading_zeros
+from ..json.values import Refused
 from ..rules.stage import Stage
 from ..transforms.batch import NO_TIME, BadRow, ConnectBatch, Header, Position
 from ..transforms.chain import Step, apply_chain
@@ -32,11 +36,7 @@ from ..transforms.select_fields import ALIAS, SelectFields, select_step
 from ..transforms.sides import by_topic
 from ..transforms.steps import asks_for_tombstones, reads_headers
 from .conversion_rules import ConversionRules, SideRules
-from .entries import BadRecord
 from .header_columns import HeaderReader
-from .json_parser import parsed
-from .json_rows import parse, without_leading_zeros
-from .json_values import Refused
 
 Deserializers = Callable[[str, SideRules], Deserializer | None]
 _BINARY = pa.binary()

@@ -28,10 +28,9 @@ from ..connect.schema import ConnectSchema
 from ..rules.decimal_scales import declared_scales, with_scales
 from .connect_columns import connect_parts
 from .connect_schemas import SchemaRules
-from .converter import SideContext, naming_cache, writing
+from .converter import KeyConverter, SideContext, naming_cache, writing
 from .declared_schemas import declared_schemas
 from .first_schemas import FirstSchemas
-from .json import JsonConverter
 from .key_types import connect_key_types_of, text_key_types_of
 from .key_values import python_values
 from .object_keys import KeyForms
@@ -69,7 +68,7 @@ class ConnectSide:
         part: str,
         serializer: Serializer,
         policy: SchemaPolicy,
-        plain: JsonConverter,
+        plain: KeyConverter,
         deserializer: Callable[[], Deserializer | None] = lambda: None,
     ) -> None:
         self._part = part

@@ -14,10 +14,10 @@ from ...ignite.binary import EntryGroup, EnumPolicy, TypeRef, decode_entries
 from ...ignite.types.key_kind import KeyKind
 from ...ignite.types.model import CacheInfo, Page, TypeSource, TypeUse
 from ...kafka.records import KeyType, Records, gather, take_rows
+from ..ignite_binary.serializer import IgniteBinaryConverter
 from ..rules.stage import Stage
 from .converter import KeyConverter, SideContext, SideConverter
 from .cut_fractions import CutFractions
-from .ignite_binary import IgniteBinaryConverter
 from .record_fields import RecordFields
 from .selected_fields import SelectedFields
 from .type_uses import uses_of
@@ -42,7 +42,7 @@ class EntryConverter:
     """Keys and values by converters of their own.
 
     :param key: None: Ignite's binary format; so is `value`. At least one is given:
-        :class:`.ignite_binary.IgniteBinaryConverter` is the converter of both.
+        :class:`~.ignite_binary.serializer.IgniteBinaryConverter` is the converter of both.
     :param fields: fields that make the records' keys or timestamps; None: none does.
     :param select: fields of the values that the records have; None: all.
     """

@@ -12,7 +12,7 @@ from ...common.arrays import Int64Array
 from ...errors import UnsupportedType
 from ...ignite.binary import EntryGroup, TypeRef
 from ...ignite.types.type_table import mark_of
-from .omitted_nulls import null_rows
+from ..rules.omitted_nulls import null_rows
 
 _DAY_MS = 86_400_000
 _KEY = "key."

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from ...settings.fields import TEXTS, choice
 from ..connect.columns import ConnectColumn
-from ..connect.parse_string import NestedTooDeep, parse_string
 from ..connect.schema import ConnectField, ConnectSchema, ConnectType, arrow_type, scale_of
+from ..scalars.parse_string import NestedTooDeep, parse_string
 from .batch import ConnectBatch, Header, Transformed
 from .json_objects import objects_of
 from .json_tokens import without_nulls

@@ -21,8 +21,8 @@ from ignite_kafka.convert.avro.options import AvroOptions
 from ignite_kafka.convert.avro.types import to_text
 from ignite_kafka.convert.connect.columns import ConnectColumn
 from ignite_kafka.convert.connect.schema import ConnectSchema, ConnectType, date, decimal, time, timestamp
-from ignite_kafka.convert.to_kafka.connect_json import ConnectJsonSerializer
-from ignite_kafka.convert.to_kafka.json_columns import JsonFormat
+from ignite_kafka.convert.json.write_columns import JsonFormat
+from ignite_kafka.convert.json_with_schemas.serializer import ConnectJsonSerializer
 from tests.support.avro_values import array, arrow, mapping, schemas, struct, values
 from tests.support.connect_avro import ConnectAvro
 from tests.support.randomness import examples

@@ -13,9 +13,9 @@ from confluent_kafka.schema_registry.error import SchemaRegistryError
 from ignite_kafka.convert.avro.options import AvroOptions
 from ignite_kafka.convert.avro.serializer import AvroSerializer
 from ignite_kafka.convert.connect.schema import ConnectSchema, ConnectType, decimal
+from ignite_kafka.convert.json.converter import JsonConverter
 from ignite_kafka.convert.to_kafka.connect_side import ConnectSide, SchemaPolicy
 from ignite_kafka.convert.to_kafka.entry_converter import EntryConverter
-from ignite_kafka.convert.to_kafka.json import JsonConverter
 from ignite_kafka.errors import RegistryError
 from ignite_kafka.registry.client import Registry
 from tests.support import ignite_bytes

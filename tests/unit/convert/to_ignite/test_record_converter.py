@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from ignite_kafka.convert.ignite_types.object_types import ObjectTypes
 from ignite_kafka.convert.to_ignite import Stage
-from ignite_kafka.convert.to_ignite.object_types import ObjectTypes
 from ignite_kafka.errors import TypeClash, UnsupportedType
 from ignite_kafka.ignite.binary.row_values import Document, SqlDate, Timestamp
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField

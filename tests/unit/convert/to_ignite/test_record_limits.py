@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 
 from ignite_kafka.common.record_limits import MAX_DEPTH, MAX_FIELDS, MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES
 from ignite_kafka.convert.connect import ConnectField, ConnectSchema, ConnectType
-from ignite_kafka.convert.to_ignite import ConversionRules, SideRules, known_type, object_types
+from ignite_kafka.convert.ignite_types import known_type, object_types
+from ignite_kafka.convert.ignite_types.object_types import ObjectTypes
+from ignite_kafka.convert.json.read_rows import parse
+from ignite_kafka.convert.json.values import Doubled, Refused
+from ignite_kafka.convert.json_schema.schema_to_connect import SchemaReader
+from ignite_kafka.convert.json_with_schemas.schema_to_connect import connect_schema
+from ignite_kafka.convert.to_ignite import ConversionRules, SideRules
 from ignite_kafka.convert.to_ignite.connect_resolver import Place, Resolver
 from ignite_kafka.convert.to_ignite.connect_targets import ObjectTarget, RefusingTarget
-from ignite_kafka.convert.to_ignite.json_rows import parse
-from ignite_kafka.convert.to_ignite.json_schema_types import SchemaReader
-from ignite_kafka.convert.to_ignite.json_values import Doubled, Refused
-from ignite_kafka.convert.to_ignite.object_types import ObjectTypes
-from ignite_kafka.convert.to_ignite.schema_json import connect_schema
 from ignite_kafka.ignite.binary import value_end
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo

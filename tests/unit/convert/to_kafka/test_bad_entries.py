@@ -11,13 +11,13 @@ import pytest
 from ignite_kafka.convert.avro.options import AvroOptions
 from ignite_kafka.convert.avro.serializer import AvroSerializer
 from ignite_kafka.convert.connect_converters import serializer
+from ignite_kafka.convert.json.converter import JsonConverter
+from ignite_kafka.convert.json_schema.serializer import JsonSchemaSerializer
 from ignite_kafka.convert.rules.stage import Stage
 from ignite_kafka.convert.to_kafka.bad_entries import ENTRY_ERRORS, separate_bad_entries
 from ignite_kafka.convert.to_kafka.connect_side import ConnectSide, SchemaPolicy
 from ignite_kafka.convert.to_kafka.converter import KeyConverter
 from ignite_kafka.convert.to_kafka.entry_converter import EntryConverter
-from ignite_kafka.convert.to_kafka.json import JsonConverter
-from ignite_kafka.convert.to_kafka.json_schema import JsonSchemaSerializer
 from ignite_kafka.errors import DecodeError, IgniteKafkaError, RecordTooLarge, UnknownBinaryType, UnsupportedType, ValueNotWritten
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import Page

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from ignite_kafka.convert.connect_converters import serializer
+from ignite_kafka.convert.json.converter import JsonConverter
 from ignite_kafka.convert.to_kafka.connect_side import ConnectSide, SchemaPolicy
 from ignite_kafka.convert.to_kafka.entry_converter import EntryConverter
 from ignite_kafka.convert.to_kafka.first_schemas import FirstSchemas
-from ignite_kafka.convert.to_kafka.json import JsonConverter
 from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.settings.converters import parse_properties

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from ignite_kafka import events
-from ignite_kafka.convert.connect.text import StringSerializer
-from ignite_kafka.convert.to_kafka.connect_json import ConnectJsonSerializer
+from ignite_kafka.convert.json.converter import JsonConverter
+from ignite_kafka.convert.json_with_schemas.serializer import ConnectJsonSerializer
+from ignite_kafka.convert.scalars.text import StringSerializer
 from ignite_kafka.convert.to_kafka.connect_side import ConnectSide, SchemaPolicy
 from ignite_kafka.convert.to_kafka.converter import KeyConverter
 from ignite_kafka.convert.to_kafka.entry_converter import EntryConverter
-from ignite_kafka.convert.to_kafka.json import JsonConverter
 from ignite_kafka.ignite.binary.row_values import Timestamp
 from ignite_kafka.ignite.types import type_codes as codes
 from tests.support.ignite_bytes import CACHE, NULL, Types, binary, collection, mapping, number, page, string, timestamp

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from ignite_kafka.convert.connect import ConnectSchema, ConnectType, schema
-from ignite_kafka.convert.connect.text import StringSerializer
+from ignite_kafka.convert.json.converter import JsonConverter
+from ignite_kafka.convert.scalars.text import StringSerializer
 from ignite_kafka.convert.to_kafka.connect_side import ConnectSide, SchemaPolicy
 from ignite_kafka.convert.to_kafka.converter import SideContext
 from ignite_kafka.convert.to_kafka.declared_schemas import UNDEFINED, declared_schemas
-from ignite_kafka.convert.to_kafka.json import JsonConverter
 from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField

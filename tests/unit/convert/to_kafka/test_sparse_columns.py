@@ -15,13 +15,13 @@ from ignite_kafka.convert.avro.options import AvroOptions
 from ignite_kafka.convert.avro.serializer import AvroSerializer
 from ignite_kafka.convert.connect.columns import ConnectColumn, Serializer, SparsePart
 from ignite_kafka.convert.connect.schema import ConnectSchema
-from ignite_kafka.convert.to_kafka.connect_json import ConnectJsonSerializer
+from ignite_kafka.convert.json.converter import JsonConverter
+from ignite_kafka.convert.json.write_columns import JsonFormat
+from ignite_kafka.convert.json_schema.serializer import JsonSchemaSerializer
+from ignite_kafka.convert.json_with_schemas.serializer import ConnectJsonSerializer
 from ignite_kafka.convert.to_kafka.connect_schemas import SchemaRules
 from ignite_kafka.convert.to_kafka.connect_side import ConnectSide, SchemaPolicy
 from ignite_kafka.convert.to_kafka.entry_converter import EntryConverter
-from ignite_kafka.convert.to_kafka.json import JsonConverter
-from ignite_kafka.convert.to_kafka.json_columns import JsonFormat
-from ignite_kafka.convert.to_kafka.json_schema import JsonSchemaSerializer
 from ignite_kafka.convert.to_kafka.sparse_columns import sparse_parts
 from ignite_kafka.ignite.binary import decode_entries
 from ignite_kafka.ignite.types import type_codes as codes

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ignite_kafka.convert.to_kafka.json_values import json_value, same_json
+from ignite_kafka.convert.json.write_rows import json_value, same_json
 from ignite_kafka.ignite.binary import decode_entries, decode_rows
 from ignite_kafka.ignite.binary.entry_table import entries_schema, to_batch
 from ignite_kafka.ignite.metadata_replies import read_binary_type

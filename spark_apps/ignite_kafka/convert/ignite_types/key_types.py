@@ -1,0 +1,60 @@
+"""The binary types of objects that are keys, or within keys: a record adds no field to such a type, as all keys would become others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+
+from ...ignite.types.type_table import TYPE_NAME
+from ..rules.marked_fields import ANY, OBJECT, UNDECIDED, is_a
+from .entries import EntryTypes
+
+
+class KeyTypes:
+    """Names of types of keys. A type that is named after another one, as ``<type>.<field>``, is within it.
+
+    :param keys: types of keys and of objects within them. :param declared: all types that query entities declare.
+    """
+
+    def __init__(self, keys: Iterable[str], declared: Iterable[str]) -> None:
+        self._keys = set(keys)
+        self._declared = frozenset(declared)
+
+    def add(self, type_name: str) -> None:
+        """Note that objects of the type are keys, or within keys."""
+        self._keys.add(type_name)
+
+    def __contains__(self, type_name: str) -> bool:
+        return _within(type_name, self._keys) and not _within(type_name, self._declared - self._keys)
+
+
+def types_of_keys(known: EntryTypes) -> frozenset[str]:
+    """The types of a cache's keys, with the classes that the fields of keys are declared to have.
+
+    A class may be that of a field of the value, too: its objects get no more fields there either.
+    """
+    found: set[str] = set()
+    waiting = [*known.key_objects, *_names(known.key)]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += [inner for one in known.objects.get(name, ()) for inner in _names(one)]
+    return frozenset(found)
+
+
+def _names(field: pa.Field) -> Iterator[str]:
+    """The binary types that a field refers to, and the class that the cluster does not know."""
+    kind = field.type
+    if any(is_a(field, mark) for mark in (OBJECT, ANY, UNDECIDED)):
+        yield str(field.metadata[TYPE_NAME], "utf-8")
+    elif pa.types.is_list(kind):
+        yield from _names(kind.value_field)
+    elif pa.types.is_map(kind):
+        yield from _names(kind.key_field)
+        yield from _names(kind.item_field)
+
+
+def _within(type_name: str, outer: Iterable[str]) -> bool:
+    return any(type_name == one or type_name.startswith(f"{one}.") for one in outer)

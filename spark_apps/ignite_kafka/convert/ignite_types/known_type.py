@@ -1,0 +1,84 @@
+"""One binary type as records give it fields: its fields, their ids, and how each learned field is taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from ...ignite.binary.object_layout import optional
+from ...java.hash_code import java_hash
+from ..rules.marked_fields import UNKNOWN, is_a
+
+MAX_DENSE_FIELDS = 256
+"""Fields of a type up to which values have them all, as objects of a Java class do; see docs/decisions/0040-fields-of-a-row.md."""
+
+
+@dataclass
+class KnownType:
+    """One binary type: its fields by lower-cased name in the order written, and the codes that the cluster has for them.
+
+    :param by_name: the fields are written in the order of their names.
+    :param always: names in lower case of the fields that all objects have, in the order written. The others are
+        optional, and follow by name, but in values of a type of few fields (`MAX_DENSE_FIELDS`). None: objects have all
+        fields.
+    :param of_key: the type was one of keys when it was read.
+    :param ids: names in lower case of the fields of known type, by Ignite's field id.
+    """
+
+    fields: dict[str, pa.Field]
+    codes: dict[str, int] = field(default_factory=dict)
+    fixed: bool = False
+    learned: set[str] = field(default_factory=set)
+    registered: tuple[str, ...] | None = None
+    by_name: bool = False
+    always: tuple[str, ...] | None = None
+    of_key: bool = False
+    ids: dict[int, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ids = {java_hash(name): name for name, one in self.fields.items() if not is_a(one, UNKNOWN)}
+
+    @property
+    def dense(self) -> bool:
+        """Whether objects have all fields of the type, null where they have no value."""
+        return self.always is None or (not self.of_key and len(self.fields) <= MAX_DENSE_FIELDS)
+
+    def written(self) -> tuple[pa.Field, ...]:
+        """The fields in the order written, the optional ones marked."""
+        if self.dense or self.always is None:
+            return tuple(one for _, one in sorted(self.fields.items())) if self.by_name else tuple(self.fields.values())
+        first = {name: self.fields[name] for name in self.always if name in self.fields}
+        return (*first.values(), *(optional(one) for name, one in sorted(self.fields.items()) if name not in first))
+
+    def put(self, name: str, one: pa.Field) -> None:
+        """Add a field under its name in lower case, or replace the field of that name."""
+        self.fields[name] = one
+        if not is_a(one, UNKNOWN):
+            self.ids[java_hash(name)] = name
+
+    def learn(self, name: str, one: pa.Field, *, by_name: bool) -> Callable[[], None]:
+        """Put a field that records have; returns what takes it back.
+
+        Only this field is kept for that, not all: a copy for each field would be quadratic in the fields of a record.
+        """
+        old = self.fields.get(name)
+        was_learned = name in self.learned
+        was_by_name = self.by_name
+        self.put(name, one)
+        self.learned.add(name)
+        self.by_name = by_name or was_by_name
+
+        def undo() -> None:
+            if old is None:
+                del self.fields[name]
+            else:
+                self.fields[name] = old
+            if old is None or is_a(old, UNKNOWN):
+                self.ids.pop(java_hash(name), None)
+            if not was_learned:
+                self.learned.discard(name)
+            self.by_name = was_by_name
+
+        return undo

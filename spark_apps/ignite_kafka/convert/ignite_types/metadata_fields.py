@@ -1,0 +1,77 @@
+"""Fields of binary types: from the cluster's metadata to marked Arrow fields, and the type codes to register."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from ...ignite.types import type_codes as codes
+from ...ignite.types.model import BinaryField
+from ...ignite.types.type_table import BY_CODE, declared_field, mark_of, type_code
+from ..rules.marked_fields import (
+    any_kind,
+    collection_of,
+    is_untyped_enum,
+    map_of,
+    reference,
+    refused,
+    undecided_class,
+    untyped_enum,
+)
+
+_UNTYPED = "is of an enum that no query entity names"
+
+
+def metadata_field(binary: BinaryField, type_name: str, declared: pa.Field | None) -> pa.Field:
+    """The field of a type by its metadata. One of code Object, as Java's Object, List and Map fields are, holds anything.
+
+    :param declared: the field as a query entity declares it, which says more where it is of the same code.
+    """
+    name = binary.name
+    code = binary.type_code
+    if declared is not None and undecided_class(declared):
+        declared = _by_code(declared, code)
+        if is_untyped_enum(declared):
+            return declared
+    if declared is not None and (metadata_code(declared) == code or code == codes.OBJECT):
+        return pa.field(name, declared.type, declared.nullable, declared.metadata)
+    inner = f"{type_name}.{name}"
+    match code:
+        case codes.OBJECT:
+            return any_kind(name, inner)
+        case codes.COLLECTION:
+            return collection_of(name, any_kind("item", inner))
+        case codes.OBJECT_ARRAY:
+            return pa.field(name, pa.list_(any_kind("item", inner)))
+        case codes.MAP:
+            return map_of(name, inner)
+        case codes.ENUM | codes.BINARY_ENUM:
+            return untyped_enum(refused(name, _UNTYPED))
+        case codes.ENUM_ARRAY:
+            return refused(name, _UNTYPED)
+    if code not in BY_CODE:
+        return refused(name, f"is of type code {code}, which JSON cannot hold")
+    one = declared_field(name, code)
+    if code in codes.ELEMENT_WIDTH and pa.types.is_list(one.type):
+        return one.with_type(pa.list_(one.type.value_field.with_nullable(False)))
+    return one
+
+
+def _by_code(declared: pa.Field, code: int) -> pa.Field:
+    """A field of an unknown class as the code of metadata decides it: an object, or an enum that is not known yet."""
+    if code in (codes.OBJECT, codes.OBJECT_ARRAY):
+        element = reference("item" if pa.types.is_list(declared.type) else declared.name, undecided_class(declared))
+        return (
+            declared.with_type(pa.list_(element))
+            if pa.types.is_list(declared.type)
+            else element.with_nullable(declared.nullable)
+        )
+    return untyped_enum(declared) if code in (codes.ENUM, codes.BINARY_ENUM, codes.ENUM_ARRAY) else declared
+
+
+def metadata_code(one: pa.Field) -> int:
+    """The code that metadata has for a field."""
+    if pa.types.is_null(one.type):
+        return codes.OBJECT
+    if pa.types.is_list(one.type) and pa.types.is_null(one.type.value_type) and mark_of(one) != "collection":
+        return codes.OBJECT_ARRAY
+    return type_code(one)

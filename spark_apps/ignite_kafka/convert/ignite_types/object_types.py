@@ -1,0 +1,379 @@
+"""The binary types that records are read to: what query entities and the cluster know of them, and the fields that records add.
+
+The cluster's metadata is the truth for all tasks and runs: an existing field keeps its type, whatever a record holds.
+Only a field that it lacks is learned from the first value that is not null: integers are long, other numbers double,
+arrays collections, objects binary types of their own, named ``<type>.<field>``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from ... import events
+from ...common.record_limits import MAX_FIELDS
+from ...errors import TypeClash, UnknownBinaryType
+from ...ignite.binary.encode_sparse import Schema
+from ...ignite.binary.object_layout import ObjectLayout, as_optional
+from ...ignite.types.model import BinaryField, BinaryType
+from ...ignite.types.type_table import MARK, TYPE_NAME, code_name, mark_of, type_code
+from ...java.hash_code import java_hash
+from ..rules.marked_fields import (
+    ANY,
+    OBJECT,
+    UNKNOWN,
+    any_kind,
+    guessed,
+    is_a,
+    is_guessed,
+    is_open,
+    reference,
+    settled,
+    spelled,
+    spelling,
+    unknown,
+)
+from ..rules.parsed_json import QUOTED_FLOATS, Number, kind_of
+from .entries import Types
+from .held_types import alike, declared_form, require_one_form
+from .key_types import KeyTypes
+from .known_type import KnownType
+from .metadata_fields import metadata_code, metadata_field
+from .object_schemas import ObjectSchemas
+from .sql_columns import SqlColumns
+from .type_names import TypeNames
+from .unknown_classes import UnknownClasses
+
+
+class ObjectTypes:
+    """Binary types by name, read from the cluster when first needed.
+
+    `version` rises with each field learned, and each spelling; `rereads` with each type that is read from the cluster
+    anew.
+
+    :param declared: type name to the fields that query entities declare.
+    :param keys: types of keys, and of objects within them (:func:`~.key_types.types_of_keys`): once the cluster knows
+        one, or it is declared, no record adds a field, as all keys would become others.
+    :param local: types that are never written and never registered.
+    :param columns: columns of query entities that records may have fields of.
+    :param always: type name to the names in lower case of the fields that query entities declare, which all values of
+        the type have.
+    :param key_classes: those of `keys` that are classes of a key's fields, of which the cluster may hold several
+        versions.
+    """
+
+    def __init__(
+        self,
+        types: Types,
+        declared: Mapping[str, Sequence[pa.Field]] | None = None,
+        keys: frozenset[str] = frozenset(),
+        local: frozenset[str] = frozenset(),
+        columns: SqlColumns | None = None,
+        always: Mapping[str, tuple[str, ...]] | None = None,
+        key_classes: frozenset[str] = frozenset(),
+    ) -> None:
+        self.types = types
+        self._declared = declared or {}
+        self._local = local
+        self._always = always
+        self._keys = KeyTypes(keys, self._declared)
+        self._key_classes = key_classes
+        self._schemas = ObjectSchemas(types)
+        self.columns = columns or SqlColumns()
+        self._classes = UnknownClasses(types)
+        self.names = TypeNames(types)
+        self._known: dict[str, KnownType] = {}
+        self._hints: dict[str, pa.Field | None] = {}
+        self._undo: list[Callable[[], object]] = []
+        self.version = self.rereads = 0
+        self.guessing = False
+        self.lists: dict[str, str | None] = {}
+
+    def fields(self, type_name: str) -> tuple[pa.Field, ...]:
+        """All fields in the order written."""
+        return self._type(type_name).written()
+
+    def field(self, type_name: str, name: str) -> pa.Field | None:
+        """The field of that name, in whatever case; None when the type has none."""
+        return self._type(type_name).fields.get(name.lower())
+
+    def same_id(self, type_name: str, name: str) -> str | None:
+        """Another field of the type whose id equals that of this name: Ignite identifies fields by a hash of the name."""
+        known = self._type(type_name)
+        other = known.ids.get(java_hash(name.lower()))
+        return None if other is None or other == name.lower() else str(known.fields[other].name)
+
+    def is_full(self, type_name: str) -> bool:
+        """True if the type has as many fields as records may give it (`MAX_FIELDS`): it accepts no new one."""
+        return len(self._type(type_name).ids) >= MAX_FIELDS
+
+    def spell(self, type_name: str, name: str) -> None:
+        """Note that JSON spells a field's name so. The first spelling met stays."""
+        fields = self._type(type_name).fields
+        found = fields[name.lower()]
+        if spelling(found) == name or spelling(found) != found.name:
+            return
+        self._note(lambda: fields.update({name.lower(): found}))
+        fields[name.lower()] = spelled(found, name)
+
+    def learn(self, type_name: str, name: str, value: Any) -> pa.Field | None:
+        """Add the field of a record's member, or give an unknown field its type; None if the type accepts no new field.
+
+        A member that is null adds nothing to what is written, so any type takes it. A full type does not remember it.
+        """
+        known = self._type(type_name)
+        if value is not None and (known.fixed or self.is_full(type_name)):
+            return None
+        old = known.fields.get(name.lower())
+        label = old.name if old is not None else name
+        made = unknown(label) if value is None else self._first(type_name, label, value)
+        if value is None and len(known.fields) >= MAX_FIELDS:
+            return made
+        # tasks that learn a key type side by side must write the same key alike
+        by_name = self.of_key(type_name) and not known.fixed
+        made = made if label == name else spelled(made, name)
+        self._note(known.learn(name.lower(), made, by_name=by_name))
+        return made
+
+    def decide(self, type_name: str, name: str, *, is_object: bool) -> pa.Field | None:
+        """Decide about a field of an unknown class by a value (:class:`~.unknown_classes.UnknownClasses`); None: it stays open."""
+        known = self._type(type_name)
+        old = known.fields[name.lower()]
+        made = self._classes.by_value(old, is_object=is_object)
+        if made is not None:
+            made = made if spelling(old) == old.name else spelled(made, spelling(old))
+            self._note(known.learn(name.lower(), made, by_name=False))
+        return made
+
+    def new_batch(self) -> None:
+        """Ask the cluster again for classes that it did not know in the batch before."""
+        if self._classes.new_batch():
+            self.rereads += 1
+
+    def add_fields(
+        self, type_name: str, fields: Sequence[pa.Field], *, of_key: bool = False, by_name: bool = False
+    ) -> None:
+        """Add the fields that the type lacks, in their order; none to a type of keys that the cluster holds or that is declared.
+
+        A full type (:meth:`is_full`) gets none either.
+
+        :param of_key: objects of the type are keys, or within keys.
+        :param by_name: a type of keys is written in the order of its fields' names, as where it is learned from JSON.
+        """
+        if of_key:
+            self._keys.add(type_name)
+        known = self._type(type_name)
+        if of_key and known.registered is not None:
+            known.fixed = True
+        new = {
+            one.name.lower(): one
+            for one in fields
+            if is_a(known.fields.get(one.name.lower(), unknown(one.name)), UNKNOWN)
+        }
+        by_name = by_name and self.of_key(type_name)
+        for name, one in new.items():
+            if not known.fixed and not self.is_full(type_name):
+                self._note(known.learn(name, self.columns.key_field(type_name, name) or one, by_name=by_name))
+
+    def _first(self, type_name: str, label: str, value: Any) -> pa.Field:
+        """The field of a first value. Of a text such as NaN it is a guess: a double, as converter `json` writes floats; in keys String."""
+        if (of_key := self.columns.key_field(type_name, label)) is not None:
+            return of_key
+        if type(value) is str and value in QUOTED_FLOATS:
+            self.guessing = True
+            return guessed(pa.field(label, pa.string() if self.of_key(type_name) else pa.float64()))
+        inner = f"{type_name}.{label}"
+        # the cluster's metadata has Object for it, which another task reads as a field that holds anything
+        return any_kind(label, inner) if type(value) is dict else kind_of(value, inner, label)
+
+    def reconsider(self, type_name: str, name: str, value: Any) -> pa.Field | None:
+        """The field with the type of a value that contradicts a guess; None if its type was not guessed."""
+        known = self._type(type_name)
+        old = known.fields[name.lower()]
+        kind = pa.string() if type(value) is str else pa.float64() if type(value) is Number else None
+        if kind is None or not is_guessed(old):
+            return None
+        made = settled(old).with_type(kind)
+        self._note(lambda: known.put(name.lower(), old))
+        known.put(name.lower(), made)
+        return made
+
+    def settle(self, type_name: str, name: str) -> None:
+        """Note that a value was met that fits the field's type and no other: it is a guess no more."""
+        fields = self._type(type_name).fields
+        found = fields.get(name.lower())
+        if found is not None and is_guessed(found):
+            fields[name.lower()] = settled(found)
+
+    def forget(self, version: int) -> None:
+        """Take back what was learned since that version: of a record that is bad nothing is learned."""
+        while self.version > version:
+            self._undo.pop()()
+            self.version -= 1
+
+    def _note(self, undo: Callable[[], object]) -> None:
+        self._undo.append(undo)
+        self.version += 1
+
+    def declare(self, type_name: str, one: pa.Field) -> None:
+        """Add a field whose type is known beforehand."""
+        self._type(type_name).put(one.name.lower(), one)
+
+    def hint(self, type_name: str, kind: pa.Field) -> None:
+        """Note the kind of the first value met where any may be: columns are tried with it, rows hold whatever it does not fit.
+
+        Not double, of which a column would also take integers, nor arrays, which may be nested.
+        """
+        if type_name not in self._hints:
+            useful = not (pa.types.is_list(kind.type) or pa.types.is_floating(kind.type))
+            self._hints[type_name] = kind if useful else None
+            if useful:
+                self._note(lambda: self._hints.pop(type_name))
+
+    def remember(self, type_name: str, met: str) -> None:
+        """Note what lists of elements of that type hold: `text`, `number`, or only such texts as NaN: `guess`."""
+        old, self.lists[type_name] = self.lists.get(type_name), met
+        self._note(lambda: self.lists.update({type_name: old}))
+
+    def expanded(self, root: pa.Field, within: tuple[str, ...] = ()) -> pa.Field:
+        """The field with references as structs, and any kind as the kind first met; a type within itself stays a reference."""
+        kind = root.type
+        name = (root.metadata or {}).get(TYPE_NAME, b"").decode()
+        if pa.types.is_list(kind):
+            element = kind.value_field
+            # an array of Object would become one of its elements' type
+            fixed = is_a(element, ANY) and mark_of(root) != "collection"
+            return root if fixed else root.with_type(pa.list_(self.expanded(element, within)))
+        hint = self._hints.get(name) if is_a(root, ANY) else None
+        if hint is not None:
+            named = hint.with_name(root.name)
+            return self.expanded(named if spelling(root) == root.name else spelled(named, spelling(root)), within)
+        if not is_a(root, OBJECT) or name in within:
+            return root
+        inner = [as_optional(self.expanded(one, (*within, name)), one) for one in self.fields(name)]
+        metadata = {key: value for key, value in root.metadata.items() if key != MARK}
+        return root.with_type(pa.struct(inner)).with_metadata(metadata)
+
+    def written(self, type_name: str) -> tuple[pa.Field, ...]:
+        """The fields of the type's objects: all but those that have no type yet."""
+        return tuple(one for one in self.fields(type_name) if not is_open(one))
+
+    def register(self) -> bool:
+        """Make the cluster hold every type as it is written here. False when it has another: read anew, records must be read again.
+
+        :raises TypeClash: a query entity declares a field otherwise than the cluster's metadata; a type of keys has
+            several forms.
+        """
+        return all(self._register(name) for name in list(self._known))
+
+    def accepted(self, type_name: str, schemas: Sequence[Schema]) -> list[bool]:
+        """Whether objects of the type may have these schemas: see :class:`~ignite_kafka.ignite.binary.encode_sparse.Schemas`."""
+        return self._schemas.accepted(type_name, schemas, limited=not self.of_key(type_name))
+
+    def use(self, type_name: str, schema: Schema) -> None:
+        """Register a schema of the type with its fields, likewise."""
+        self._schemas.use(type_name, schema)
+
+    def whole(self, type_name: str) -> tuple[pa.Field, ...]:
+        """All fields of the type's objects, likewise."""
+        return self.written(type_name)
+
+    def _register(self, type_name: str) -> bool:
+        known = self._known[type_name]
+        fields = self.written(type_name)
+        names = tuple(one.name for one in fields)
+        schemas = self._schemas.new(type_name)
+        if (known.registered == names and not schemas) or not names or type_name in self._local:
+            return True
+        layout = ObjectLayout(type_name, fields)
+        coded = tuple(
+            BinaryField(one.name, known.codes.get(one.name.lower(), metadata_code(one)), number)
+            for one, number in zip(fields, layout.field_ids, strict=True)
+        )
+        if known.dense:
+            schemas = {layout.schema_id: layout.field_ids}
+        wanted = BinaryType(layout.type_id, type_name, None, coded, schemas)
+        of_key = self.of_key(type_name)
+        undeclared_key = of_key and not self._declared.get(type_name)  # known to the cluster alone
+        one_form = undeclared_key and not (known.fixed and type_name in self._key_classes)
+        if one_form and known.fixed:
+            require_one_form(self.types.binary_type(layout.type_id))
+        try:
+            held = self.types.register(wanted, unless_known=of_key and not known.fixed)
+        except TypeClash:
+            # a field learned here that another task has learned otherwise meanwhile: the cluster's is the one
+            if not known.learned - {one.name.lower() for one in self._declared.get(type_name, ()) if not is_open(one)}:
+                raise
+            self._read_anew(type_name)
+            return False
+        if one_form:
+            require_one_form(held)
+        if of_key and not alike(held, wanted):
+            # another task has registered the key type meanwhile: keys are written as it has them
+            self._read_anew(type_name)
+            return False
+        self._tell_guesses(type_name, known)
+        known.registered = names
+        known.fixed = of_key
+        known.learned = set()
+        known.codes |= {one.name.lower(): one.type_code for one in held.fields}
+        self._schemas.registered(type_name, held.schemas)
+        return True
+
+    def _read_anew(self, type_name: str) -> None:
+        del self._known[type_name]
+        self._schemas.forget(type_name)
+        self.rereads += 1
+
+    def _tell_guesses(self, type_name: str, known: KnownType) -> None:
+        """Warn of fields whose type is a guess: it is registered now, and never changes."""
+        for name, one in known.fields.items():
+            if is_guessed(one):
+                events.emit(events.FLOAT_GUESSED, type=type_name, field=one.name, kind=code_name(type_code(one)))
+                known.fields[name] = settled(one)
+
+    def _type(self, type_name: str) -> KnownType:
+        if type_name not in self._known:
+            self._known[type_name] = self._read(type_name)
+        return self._known[type_name]
+
+    def _read(self, type_name: str) -> KnownType:
+        listed = (*self.columns.undecided(type_name), *self._declared.get(type_name, ()))
+        declared = {one.name.lower(): self._classes.decided(one) for one in listed}
+        if type_name in self._local:
+            return KnownType(declared, fixed=True)
+        of_key = self.of_key(type_name)
+        try:
+            binary = self.types.binary_type(java_hash(type_name.lower()))
+        except UnknownBinaryType:
+            return KnownType(
+                declared, fixed=of_key and bool(declared), always=None if of_key else self._always_of(type_name)
+            )
+        found = {}
+        for one in binary.fields:
+            name = one.name.lower()
+            found[name] = metadata_field(one, type_name, declared.get(name, self.columns.key_field(type_name, name)))
+            inner = f"{type_name}.{one.name}"
+            if is_a(found[name], ANY) and self.names.known(inner):
+                self._hints.setdefault(
+                    inner, reference("", inner)
+                )  # most likely objects, as where a record has taught the field
+        held = {one.name.lower(): one.type_code for one in binary.fields}
+        always = self._always_of(type_name)
+        always = declared_form(binary, always) if of_key and always is not None else always
+        return KnownType(
+            found | {name: one for name, one in declared.items() if name not in found},
+            held,
+            of_key,
+            always=always,
+            of_key=of_key,
+        )
+
+    def _always_of(self, type_name: str) -> tuple[str, ...] | None:
+        return None if self._always is None else self._always.get(type_name, ())
+
+    def of_key(self, type_name: str) -> bool:
+        """True if objects of the type are keys or parts of keys."""
+        return type_name in self._keys

@@ -1,0 +1,157 @@
+"""The types of a cache's keys and values: from its query entity, and without one from the entries themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import pyarrow as pa
+
+from ...errors import UnknownBinaryType, UnsupportedType
+from ...ignite.types.model import CacheInfo, QueryEntity, QueryField, TypeSource
+from ...ignite.types.type_table import enum_field, java_code, java_field
+from ...java.hash_code import java_hash
+from ..rules.marked_fields import any_kind, collection_of, declared, map_of, reference, undecided, undecided_class
+from .entries import EntryTypes
+
+_COLLECTIONS = frozenset(
+    f"java.util.{name}" for name in ("Collection", "List", "Set", "ArrayList", "LinkedList", "HashSet", "LinkedHashSet")
+)
+_MAPS = frozenset(f"java.util.{name}" for name in ("Map", "HashMap", "LinkedHashMap"))
+_PRIMITIVES = {"S": "short", "I": "int", "J": "long", "F": "float", "D": "double", "C": "char", "Z": "boolean"}
+
+
+def entry_types(cache: CacheInfo, types: TypeSource, *, several: bool = False) -> EntryTypes:
+    """Types by the cache's query entity; without one keys and values have their own, and objects are ``<cache>.Key`` and ``<cache>.Value``.
+
+    :param several: whether records name their types, so that several query entities are no error.
+    :raises UnsupportedType: several query entities, of which records do not say one; a Java class that no JSON is
+        turned into.
+    """
+    names = f"{cache.name}.Key", f"{cache.name}.Value"
+    entities = cache.query_entities
+    if not entities:
+        return EntryTypes(any_kind("", names[0]), any_kind("", names[1]), key_objects=frozenset(names[:1]))
+    if len(entities) > 1 and not several:
+        what = f"the cache has {len(entities)} query entities, and records without schemas do not say which of them they are of"
+        remedy = "Use a converter with schemas, whose structs are named by their types, ignite-binary, or a cache for each type."
+        raise UnsupportedType(what, remedy, cache=cache.name)
+    found = [_of_entity(cache, types, entity) for entity in entities]
+    if len(found) == 1:
+        return found[0]
+    keys = {entity.key_type for entity in entities}
+    objects = {name: fields for one in found for name, fields in one.objects.items()}
+    key_objects = frozenset(names[:1]).union(*(one.key_objects for one in found))
+    key = found[0].key if len(keys) == 1 else any_kind("", names[0])
+    return EntryTypes(
+        key, any_kind("", names[1]), objects, key_objects, tuple(entity.value_type for entity in entities)
+    )
+
+
+def _of_entity(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> EntryTypes:
+    key = class_field(cache, types, "", entity.key_type, _scale(entity, entity.key_field), f"{cache.name}.Key")
+    value = class_field(cache, types, "", entity.value_type, _scale(entity, entity.value_field))
+    objects: dict[str, tuple[pa.Field, ...]] = {}
+    if java_code(entity.key_type) is None:
+        of_key = _fields(cache, types, [one for one in entity.fields if one.is_key], entity.key_type)
+        # a key that lacks a field because its class is not known would be another key once it is
+        objects[entity.key_type] = tuple(one.with_nullable(False) if undecided_class(one) else one for one in of_key)
+    if java_code(entity.value_type) is None:
+        objects[entity.value_type] = _fields(cache, types, list(_value_fields(entity)), entity.value_type)
+        objects = _fields_within(cache, types, entity) | objects
+    return EntryTypes(key, value, objects, frozenset({entity.key_type} & set(objects)))
+
+
+def _scale(entity: QueryEntity, whole: str | None) -> int:
+    """The declared scale of a key or value that is one column; -1: none."""
+    return next((one.scale for one in entity.fields if whole and one.name.lower() == whole.lower()), -1)
+
+
+def _fields_within(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> dict[str, tuple[pa.Field, ...]]:
+    """Fields of objects within the value, by the types of these: columns such as `address.city`."""
+    found: dict[str, tuple[pa.Field, ...]] = {}
+    for one in _value_fields(entity):
+        *_, (type_name, name) = object_paths(entity, one, whole=True)
+        if type_name != entity.value_type or name != one.name:
+            found[type_name] = (*found.get(type_name, ()), _declared(cache, types, one, name, type_name))
+    return found
+
+
+def object_paths(entity: QueryEntity, column: QueryField, *, whole: bool = False) -> Iterator[tuple[str, str]]:
+    """The binary types on the way of a column such as `address.geo.lat`, each with the rest of the path from there.
+
+    :param whole: with the last type, of which the rest is a field; else only those of which it is a path.
+    """
+    classes = {one.name: one.java_type for one in entity.fields if one.is_key == column.is_key}
+    type_name = entity.key_type if column.is_key else entity.value_type
+    path = column.name.split(".")
+    for number, name in enumerate(path, 1):
+        if whole or number < len(path):
+            yield type_name, ".".join(path[number - 1 :])
+        java_type = classes.get(".".join(path[:number]), "")
+        type_name = f"{type_name}.{name}" if not java_type or java_type.startswith("java.") else java_type
+
+
+def _value_fields(entity: QueryEntity) -> Iterable[QueryField]:
+    """Columns of the value: not those of the key, nor the names that the whole key or the whole value have in SQL."""
+    return (one for one in entity.fields if not one.is_key and one.name not in (entity.key_field, entity.value_field))
+
+
+def _fields(cache: CacheInfo, types: TypeSource, columns: Sequence[QueryField], type_name: str) -> tuple[pa.Field, ...]:
+    """Fields of an object; columns such as `address.city` are of objects within, so `address` is an object."""
+    outer = {one.name.partition(".")[0] for one in columns if "." in one.name}
+    plain = (one for one in columns if "." not in one.name)
+    return tuple(_declared(cache, types, one, one.name, type_name, is_object=one.name in outer) for one in plain)
+
+
+def _declared(
+    cache: CacheInfo, types: TypeSource, column: QueryField, name: str, type_name: str, *, is_object: bool = False
+) -> pa.Field:
+    unknown = reference if is_object else undecided
+    field = class_field(cache, types, name, column.java_type, column.scale, f"{type_name}.{name}", unknown=unknown)
+    return field.with_nullable(not column.not_null)
+
+
+def class_field(
+    cache: CacheInfo,
+    types: TypeSource,
+    name: str,
+    java_type: str,
+    scale: int = -1,
+    inner: str = "",
+    *,
+    unknown: Callable[[str, str], pa.Field] = reference,
+) -> pa.Field:
+    """The field of a Java class: simple ones by the type table; any other class is a binary type of that name, or an enum.
+
+    :param inner: the name of a binary type for objects of which the class says none.
+    :param unknown: makes the field, of a name, for a class that the cluster does not know.
+    """
+    inner = inner or f"{cache.name}.Value"
+    simple = java_field(name, java_type, scale)
+    if not pa.types.is_null(simple.type):
+        return declared(simple)
+    if java_type in ("java.lang.Object", ""):
+        return any_kind(name, inner)
+    if java_type in _COLLECTIONS:
+        return collection_of(name, any_kind("item", inner))
+    if java_type in _MAPS:
+        return map_of(name, inner)
+    if java_type.startswith("["):
+        element = class_field(
+            cache,
+            types,
+            "item",
+            _PRIMITIVES.get(java_type[1:]) or java_type[2:].rstrip(";"),
+            scale,
+            inner,
+            unknown=unknown,
+        )
+        return pa.field(name, pa.list_(element.with_nullable(java_type[1:] not in _PRIMITIVES)))
+    if java_type.startswith(("java.", "javax.")):
+        what = f"the query entity has a {java_type}{f' (field {name})' if name else ''}, which no JSON is turned into"
+        raise UnsupportedType(what, "Use converter ignite-binary for this topic.", cache=cache.name, field=name or None)
+    try:
+        binary = types.binary_type(java_hash(java_type.lower()))
+    except UnknownBinaryType:
+        return unknown(name, java_type)
+    return enum_field(name, binary) if binary.is_enum else reference(name, java_type)

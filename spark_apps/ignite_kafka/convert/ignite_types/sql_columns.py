@@ -1,0 +1,90 @@
+"""Columns of a cache's query entities that are no fields of a value by themselves, though records may have fields of their names."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from ...ignite.types.model import CacheInfo, QueryEntity, QueryField, TypeSource
+from ...ignite.types.type_table import java_code
+from ..rules.marked_fields import of_column, undecided, undecided_class
+from .resolve_types import class_field, object_paths
+
+
+class NestedColumn(NamedTuple):
+    """A column such as `address.city`: the name of the object's field within its type, and the column's whole name."""
+
+    path: str
+    column: str
+
+
+@dataclass(frozen=True)
+class SqlColumns:
+    """See the module.
+
+    :param key_fields: by binary type of values and name in lower case, fields of the classes that columns of the key
+        have. A Java class that repeats a part of its key has the field with this class, so a record's field gets it; a
+        value without the field gets none.
+    :param nested: by binary type, columns of objects within it by their paths in lower case: SQL never reads a field of
+        such a name.
+    """
+
+    key_fields: Mapping[str, Mapping[str, pa.Field]] = field(default_factory=dict)
+    nested: Mapping[str, Mapping[str, NestedColumn]] = field(default_factory=dict)
+
+    def key_field(self, type_name: str, name: str) -> pa.Field | None:
+        """The field of a name, in whatever case, that is a column of the key as well; None: there is none."""
+        return self.key_fields.get(type_name, {}).get(name.lower())
+
+    def undecided(self, type_name: str) -> Iterator[pa.Field]:
+        """The key columns of a type whose class the cluster does not know."""
+        return (one for one in self.key_fields.get(type_name, {}).values() if undecided_class(one))
+
+    def refusal(self, type_name: str, name: str) -> str | None:
+        """Why a value of a field of that name cannot be stored, as the predicate of a sentence; None: it can."""
+        found = self.nested.get(type_name, {}).get(name.lower())
+        if found is None:
+            return None
+        outer, _, inner = found.path.partition(".")
+        what = (
+            f"has the name of column {found.column}, which SQL reads from field {inner} of an object in field {outer}"
+        )
+        return f"{what}: send this object instead of the flat field, or rename the field"
+
+
+def sql_columns(cache: CacheInfo, types: TypeSource) -> SqlColumns:
+    """The columns of a cache.
+
+    :raises UnsupportedType: a Java class that no JSON is turned into.
+    """
+    key_fields: dict[str, dict[str, pa.Field]] = {}
+    nested: dict[str, dict[str, NestedColumn]] = defaultdict(dict)
+    for entity in cache.query_entities:
+        if java_code(entity.value_type) is None:
+            key_fields[entity.value_type] = {
+                one.name.lower(): _of_key(cache, types, entity, one) for one in _key_columns(entity)
+            }
+        for column in entity.fields:
+            for type_name, path in object_paths(entity, column):
+                nested[type_name][path.lower()] = NestedColumn(path, column.name)
+    return SqlColumns(key_fields, nested)
+
+
+def _key_columns(entity: QueryEntity) -> Iterator[QueryField]:
+    """Columns of the key that are no paths: those of its fields, or the name of the whole key."""
+    listed = [one for one in entity.fields if (one.is_key or one.name == entity.key_field) and "." not in one.name]
+    yield from listed
+    if entity.key_field and all(one.name != entity.key_field for one in listed):
+        yield QueryField(entity.key_field, entity.key_type, is_key=True)
+
+
+def _of_key(cache: CacheInfo, types: TypeSource, entity: QueryEntity, column: QueryField) -> pa.Field:
+    inner = f"{entity.value_type}.{column.name}"
+    return of_column(
+        class_field(cache, types, column.name, column.java_type, column.scale, inner, unknown=undecided),
+        column.java_type,
+    )

@@ -1,0 +1,76 @@
+"""Classes of columns that the cluster does not know: an object or an enum, which decides about the code that metadata has for a field.
+
+The cluster never changes the code of a field. So nothing is registered for such a field until a value, or the
+application that registers the class, decides.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from ...errors import UnknownBinaryType
+from ...ignite.binary.java_classes import refreshed
+from ...ignite.types.model import BinaryType, TypeSource
+from ...ignite.types.type_table import enum_field
+from ...java.hash_code import java_hash
+from ..rules.marked_fields import is_untyped_enum, reference, undecided_class
+
+
+class UnknownClasses:
+    """Decides about fields of unknown classes. The cluster is asked again for a class at most once in a batch. For one thread."""
+
+    def __init__(self, types: TypeSource) -> None:
+        self._types = types
+        self._asked: set[str] = set()
+
+    def new_batch(self) -> bool:
+        """Allow one more question for each class; return whether one was asked in vain."""
+        asked = bool(self._asked)
+        self._asked.clear()
+        return asked
+
+    def decided(self, field: pa.Field) -> pa.Field:
+        """The field of a class that the cluster knows by now; else the field as it is."""
+        name = undecided_class(field)
+        try:
+            return _of_class(field, self._types.binary_type(java_hash(name.lower()))) if name else field
+        except UnknownBinaryType:
+            return field
+
+    def by_value(self, field: pa.Field, *, is_object: bool) -> pa.Field | None:
+        """The field as a value decides it: an object of the class, or whatever the cluster says of the class now; None: it is still open.
+
+        :param is_object: whether the value is an object, or an array of objects.
+        """
+        name = undecided_class(field)
+        if name not in self._asked:
+            try:
+                return _of_class(field, refreshed(self._types, java_hash(name.lower())))
+            except UnknownBinaryType:
+                self._asked.add(name)
+        return (
+            _of_element(field, reference(_element(field).name, name))
+            if is_object and not is_untyped_enum(field)
+            else None
+        )
+
+
+def unknown_class(name: str) -> str:
+    """Why a value of an unknown class cannot be stored, as the predicate of a sentence, and what to do."""
+    what = f"is of class {name}, which the cluster does not know: a text fits only if this is an enum"
+    return f"{what}; register it (put an object that has one by a Java client), or let types_topic name the types of a source that has it"
+
+
+def _of_class(field: pa.Field, binary: BinaryType) -> pa.Field:
+    name = _element(field).name
+    return _of_element(field, enum_field(name, binary) if binary.is_enum else reference(name, binary.name))
+
+
+def _element(field: pa.Field) -> pa.Field:
+    return field.type.value_field if pa.types.is_list(field.type) else field
+
+
+def _of_element(field: pa.Field, element: pa.Field) -> pa.Field:
+    """The field with that type, or with elements of that type."""
+    made = pa.field(field.name, pa.list_(element)) if pa.types.is_list(field.type) else element
+    return made.with_nullable(field.nullable)

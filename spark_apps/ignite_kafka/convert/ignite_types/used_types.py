@@ -1,0 +1,175 @@
+"""Types of keys and values as a source has seen them, where neither the cache's query entity nor binary metadata has them.
+
+Binary metadata does not say the class of an object, enum or element within an object, nor what a field of class Object,
+List or Map holds. A source that decodes its entries notes them; what is of one class at a path is read as that class.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from ...errors import UnknownBinaryType
+from ...ignite.types import type_codes as codes
+from ...ignite.types.model import BinaryType, CacheInfo, TypeSource, TypeUse
+from ...ignite.types.type_table import COLLECTION_CLASS, ENUMS_CLASS, MAP_CLASS, OBJECTS_CLASS, TYPE_NAME, mark_of
+from ...java.hash_code import java_hash
+from ..rules.marked_fields import ANY, REFUSED, any_kind, collection_of, is_a, objects_of
+from .entries import EntryTypes
+from .metadata_fields import metadata_code, metadata_field
+from .resolve_types import class_field
+
+OTHER = "?"  # what a source has seen and names no class of
+Objects = dict[str, dict[str, pa.Field | None]]
+"""Fields by the names of binary types; None: of two classes in two places, which is left open."""
+
+
+def with_uses(known: EntryTypes, cache: CacheInfo, types: TypeSource, uses: Iterable[TypeUse]) -> EntryTypes:
+    """The types of a cache, completed by what was seen.
+
+    :param uses: classes and types that the source of the records has seen: they decide what the query entity leaves
+        open.
+
+    :raises UnsupportedType: a class that no other format is turned into.
+    """
+    seen = _Seen(cache, types, _names(uses), known.objects)
+    if not seen.names:
+        return known
+    key = seen.refined("key", "", known.key)
+    value = seen.refined("value", "", known.value)
+    objects: dict[str, tuple[pa.Field, ...]] = dict(known.objects)
+    for side, root in (("key", key), ("value", value)):
+        for type_name, fields in seen.objects(side, _name_of(root)).items():
+            declared = {one.name.lower(): one for one in known.objects.get(type_name, ())}
+            completed = {name.lower(): one for name, one in fields.items() if one is not None}
+            objects[type_name] = tuple((declared | completed).values())
+    of_key = known.key_objects if key is known.key else frozenset({_name_of(key)} - {""})
+    return replace(known, key=key, value=value, objects=objects, key_objects=of_key)
+
+
+def _names(uses: Iterable[TypeUse]) -> dict[tuple[str, str], set[str]]:
+    """Side and path to the names of the classes seen there."""
+    found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for use in uses:
+        found[use.side, use.path].add(use.name)
+    return found
+
+
+def _name_of(root: pa.Field) -> str:
+    return str((root.metadata or {}).get(TYPE_NAME, b""), "utf-8")
+
+
+@dataclass(frozen=True)
+class _Seen:
+    cache: CacheInfo
+    types: TypeSource
+    names: Mapping[tuple[str, str], set[str]]
+    declared: Mapping[str, Sequence[pa.Field]]
+
+    def objects(self, side: str, type_name: str) -> Objects:
+        """Fields of binary types that are more than the query entity and metadata say, from a type at a side's root on."""
+        found: Objects = {}
+        self._collect(side, "", type_name, found)
+        self._visit(side, "", found)
+        return found
+
+    def refined(self, side: str, path: str, known: pa.Field) -> pa.Field:
+        """The field with what was seen where it is open; the field itself if nothing was, or nothing is open."""
+        kind = known.type
+        if is_a(known, ANY):
+            found = self._at(side, path, known.name, _name_of(known))
+            return known if found is None else found.with_nullable(known.nullable)
+        if is_a(known, REFUSED):  # metadata does not say of which enum a field is
+            return self._enum(side, path, known.name) or self._enums(side, path, known.name) or known
+        if pa.types.is_list(kind):
+            element = self.refined(side, f"{path}[]", kind.value_field)
+            if element is kind.value_field:
+                return known
+            return (
+                known.with_type(pa.list_(element)) if mark_of(known) == "collection" else _objects(known.name, element)
+            )
+        if pa.types.is_map(kind):
+            key, item = (
+                self.refined(side, f"{path}{{{part}}}", one)
+                for part, one in (("key", kind.key_field), ("value", kind.item_field))
+            )
+            return known.with_type(pa.map_(key.with_nullable(False), item))
+        return known
+
+    def _visit(self, side: str, path: str, found: Objects) -> None:
+        """Collect the fields of all objects at a path, and within the containers there."""
+        for name in sorted(self.names.get((side, path), ())):
+            self._collect(side, path, name, found)
+        for inner in (f"{path}[]", f"{path}{{key}}", f"{path}{{value}}"):
+            if (side, inner) in self.names:
+                self._visit(side, inner, found)
+
+    def _collect(self, side: str, path: str, type_name: str, found: Objects) -> None:
+        binary = self._held(type_name)
+        if binary is None or binary.is_enum:
+            return
+        fields = found.setdefault(binary.name, {})
+        declared = {one.name.lower(): one for one in self.declared.get(binary.name, ())}
+        for one in binary.fields:
+            where = f"{path}.{one.name}" if path else one.name
+            known = metadata_field(one, binary.name, declared.get(one.name.lower()))
+            made = self.refined(side, where, known)
+            if not made.equals(known, check_metadata=True):
+                before = fields.setdefault(one.name, made)
+                fields[one.name] = made if before is not None and before.equals(made, check_metadata=True) else None
+            self._visit(side, where, found)
+
+    def _held(self, type_name: str) -> BinaryType | None:
+        if not type_name or type_name == OTHER or type_name.startswith(("java.", "[")):
+            return None
+        try:
+            return self.types.binary_type(java_hash(type_name.lower()))
+        except UnknownBinaryType:
+            return None
+
+    def _only(self, side: str, path: str) -> str:
+        """The only class at a path; empty if several were seen, or none that has a name."""
+        found = self.names.get((side, path), {OTHER})
+        return "" if len(found) > 1 or OTHER in found else next(iter(found))
+
+    def _at(self, side: str, path: str, name: str, inner: str) -> pa.Field | None:
+        """The field of the only class at a path; None without one.
+
+        :param inner: binary type of objects whose class was not seen.
+        """
+        only = self._only(side, path)
+        if only == COLLECTION_CLASS:
+            return collection_of(name, self._within(side, f"{path}[]", "item", inner))
+        if only == MAP_CLASS:
+            key = self._within(side, f"{path}{{key}}", "key", inner)
+            return pa.field(
+                name, pa.map_(key.with_nullable(False), self._within(side, f"{path}{{value}}", "value", inner))
+            )
+        if only == OBJECTS_CLASS:
+            return _objects(name, self._within(side, f"{path}[]", "item", inner))
+        if only == ENUMS_CLASS:
+            return self._enums(side, path, name)
+        return class_field(self.cache, self.types, name, only, inner=inner) if only else None
+
+    def _within(self, side: str, path: str, name: str, inner: str) -> pa.Field:
+        return self._at(side, path, name, inner) or any_kind(name, inner)
+
+    def _enum(self, side: str, path: str, name: str) -> pa.Field | None:
+        """The field of the only enum at a path."""
+        only = self._only(side, path)
+        made = class_field(self.cache, self.types, name, only) if only and not only.startswith("[") else None
+        return made if made is not None and mark_of(made) == "enum" else None
+
+    def _enums(self, side: str, path: str, name: str) -> pa.Field | None:
+        """The field of an array of the only enum at the path of its elements."""
+        element = self._enum(side, f"{path}[]", "item")
+        return None if element is None else pa.field(name, pa.list_(element))
+
+
+def _objects(name: str, element: pa.Field) -> pa.Field:
+    """The field of an Object[], marked as one if an array of such elements would be of another class."""
+    made = pa.field(name, pa.list_(element))
+    return made if metadata_code(made) == codes.OBJECT_ARRAY else objects_of(name, element)

@@ -1,0 +1,54 @@
+"""Envelopes of Kafka Connect's JsonConverter: ``{"schema": ..., "payload": ...}``, its default form (``schemas.enable=true``).
+
+It is recognized as `JsonConverter.toConnectData` of Kafka 4.3.1 does: an object of these two members and no other,
+whose schema is null or names a type. Read as a plain object it would become an entry of two fields, schema and payload.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...common.arrays import RowIndex
+from ...ignite.types.model import CacheInfo
+from .envelope_texts import BEGINS
+from .read_rows import parse
+from .values import Refused
+
+_MEMBERS = frozenset({"schema", "payload"})
+
+
+def envelopes(texts: pa.BinaryArray) -> RowIndex:
+    """RowIndex of the JSON texts, none null, that are envelopes."""
+    begin = np.flatnonzero(np.asarray(pc.match_substring_regex(texts, BEGINS)))
+    return np.array([row for row in begin.tolist() if _is_envelope(texts[row].as_py())], np.int64)
+
+
+def refusal(side: str) -> str:
+    """Why a record whose `side`, key or value, is an envelope is bad."""
+    return (
+        "an object of schema and payload, as Kafka Connect's JsonConverter writes by default: set schemas.enable to true, or to auto where "
+        f"other records are plain, in {side}_converter_config ({side}.converter.schemas.enable in a file of Kafka Connect)"
+    )
+
+
+def are_columns(cache: CacheInfo, side: str) -> bool:
+    """True if the cache's query entity declares schema and payload as columns of its keys or values, so that they are data."""
+    names = (
+        {one.name.lower() for one in entity.fields if one.is_key == (side == "key")} for entity in cache.query_entities
+    )
+    return any(columns >= _MEMBERS for columns in names)
+
+
+def _is_envelope(text: bytes) -> bool:
+    try:
+        item = parse(text)
+    except Refused:
+        return False
+    if type(item) is not dict or item.keys() != _MEMBERS:
+        return False
+    schema = item["schema"]
+    return schema is None or (isinstance(schema, Mapping) and type(schema.get("type")) is str)

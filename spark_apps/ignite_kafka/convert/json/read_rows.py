@@ -1,0 +1,343 @@
+"""JSON records one by one: for types that columns cannot hold, and for the reason why a record is bad."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import partial
+from typing import Any, NoReturn
+
+import pyarrow as pa
+
+from ...common.record_limits import MAX_DEPTH, MAX_FIELDS
+from ...events import FLOAT_GUESSED, emit
+from ...ignite.types.type_table import TYPE_NAME, mark_of
+from ..ignite_types.object_types import ObjectTypes
+from ..ignite_types.unknown_classes import unknown_class
+from ..rules.enum_forms import enum_forms, enum_values
+from ..rules.exact_numbers import is_strict
+from ..rules.marked_fields import ANY, OBJECT, REASON, REFUSED, UNKNOWN, column_class, is_a, is_open, undecided_class
+from ..rules.parsed_json import QUOTED_FLOATS, Number, QuotedFloat, kind_of
+from .values import (
+    Doubled,
+    Read,
+    Refused,
+    constant_of,
+    decimal_of,
+    expect,
+    no_null,
+    no_value,
+    null_error,
+    refuse,
+    scalar_reader,
+    text_of,
+)
+from .write_columns import JsonFormat
+
+# a text in quotes, also one without an end, so that no quote is looked at twice; or the zeros before a number's first
+# digit
+_QUOTED_OR_ZEROS = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|(?<![\w.+-])(-?)0+(?=[0-9])', re.DOTALL)
+
+
+class Typed:
+    """A value of a field that holds any: with the field that its own kind gave it."""
+
+    __slots__ = ("field", "value")
+
+    def __init__(self, field: pa.Field, value: Any) -> None:
+        self.field = field
+        self.value = value
+
+
+def parse(text: bytes, *, doubled: bool = False) -> Any:
+    """The JSON value of a record: numbers as :class:`Number`; raises Refused for whatever is not exactly one JSON value.
+
+    Numbers may have leading zeros, as for Kafka's JsonConverter.
+
+    :param doubled: an object in which a name stands twice is a :class:`Doubled`; else it is refused.
+    """
+    if not text:
+        raise Refused("no bytes at all, which is no JSON value (a tombstone is null, not empty)")
+    try:
+        return (_DOUBLED_TOO if doubled else _DECODER).decode(text.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise Refused(f"not UTF-8 at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        plain = without_leading_zeros(text)
+        if plain != text:
+            return parse(plain, doubled=doubled)
+        raise Refused(f"not JSON: {error.msg} at character {error.pos}") from None
+    except RecursionError:
+        raise Refused("nested too deep") from None
+
+
+def without_leading_zeros(text: bytes) -> bytes:
+    """A JSON text whose numbers may have leading zeros, which JSON does not allow, without them: 007 is 7. Texts in quotes stay."""
+    return _QUOTED_OR_ZEROS.sub(lambda found: found[0] if found[1] is None else found[1], text)
+
+
+def is_json(text: bytes) -> bool:
+    """Whether it is exactly one JSON value, in which an object may have a name twice."""
+    try:
+        parse(text, doubled=True)
+    except Refused:
+        return False
+    return True
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    return members if len(members) == len(pairs) else Doubled(pairs)
+
+
+def _members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = _members(pairs)
+    if type(members) is Doubled:
+        members.refuse()
+    return members
+
+
+def _constant(name: str) -> NoReturn:
+    raise Refused(f"not JSON: {name} without quotes")
+
+
+_DECODER, _DOUBLED_TOO = (
+    json.JSONDecoder(object_pairs_hook=hook, parse_int=Number, parse_float=Number, parse_constant=_constant)
+    for hook in (_members_once, _members)
+)
+
+
+class RowReader:
+    """Values of parsed JSON for a field; fields that objects lack are learned by `objects` on the way."""
+
+    def __init__(self, objects: ObjectTypes, form: JsonFormat) -> None:
+        self._objects = objects
+        self._form = form
+        self._version = objects.version
+        self._depth = 0
+        self._members: dict[str, dict[str, tuple[str, Read]]] = {}
+        self._required: dict[str, tuple[str, ...]] = {}
+        self._kinds: dict[
+            tuple[str, str], tuple[pa.Field, Read]
+        ] = {}  # of values of any type, by type name and JSON kind
+
+    def forget(self) -> None:
+        """Look at the types again: what a bad record taught was taken back."""
+        self._members = {}
+        self._required = {}
+
+    def value(self, item: Any, field: pa.Field) -> Any:
+        """The value for :func:`~ignite_kafka.convert.ignite_types.row_encoder.array_of`; raises Refused, which names the field."""
+        return self.reader(field)(item)
+
+    def reader(self, field: pa.Field) -> Read:
+        """The reader of the field's values."""
+        read = self._not_null(field)
+        if field.nullable:
+            return lambda item: None if item is None else read(item)
+        return lambda item: no_null() if item is None else read(item)
+
+    def _not_null(self, field: pa.Field) -> Read:
+        kind = field.type
+        mark = mark_of(field)
+        metadata = field.metadata or {}
+        type_name = str(metadata.get(TYPE_NAME, b""), "utf-8")
+        if is_a(field, OBJECT) or pa.types.is_struct(kind):
+            return partial(self._object, type_name)
+        if is_a(field, ANY):
+            return partial(self._any, type_name)
+        if is_a(field, REFUSED):
+            why = str(metadata[REASON], "utf-8")
+            return lambda item: refuse(why)
+        if pa.types.is_list(kind):
+            element = kind.value_field
+            if not is_a(element, ANY):
+                return partial(_list, self.reader(element))
+            return partial(self._any_list, str(element.metadata[TYPE_NAME], "utf-8"), self.reader(element))
+        if pa.types.is_map(kind):
+            return partial(_map, self.reader(kind.key_field), self.reader(kind.item_field))
+        if mark == "enum":
+            names = {ordinal: label for label, ordinal in enum_values(field).items()}
+            return partial(constant_of, type_name, enum_forms(field), names, pa.types.is_string(kind))
+        if mark == "decimal" or pa.types.is_decimal(kind):
+            return partial(
+                decimal_of, kind if pa.types.is_decimal(kind) else None, self._form.decimal_format == "NUMERIC"
+            )
+        return scalar_reader(kind, mark, strict=is_strict(field))
+
+    def _any_list(self, type_name: str, read: Read, item: Any) -> list[Any]:
+        """A list whose elements determine their own types: NaN is a number unless other texts are met, in it or in lists before."""
+        if type(item) is list and any(type(one) is str for one in item):
+            met = self._objects.lists.get(type_name)
+            numbers = any(type(one) is Number for one in item)
+            others = any(one not in QUOTED_FLOATS for one in item if type(one) is str)
+            alone = not numbers and all(one is None or type(one) is str for one in item)
+            if others and met != "text":
+                self._objects.remember(type_name, "text")
+            elif not others and (numbers or (alone and met != "text" and not self._objects.of_key(type_name))):
+                if met is None or (numbers and met == "guess"):
+                    self._objects.remember(type_name, "number" if numbers else "guess")
+                item = [QuotedFloat(one) if type(one) is str else one for one in item]
+        return _list(read, item)
+
+    def _any(self, type_name: str, item: Any) -> Typed:
+        kind = type_name, _json_kind(item)
+        known = self._kinds.get(kind)
+        if known is None:
+            field = kind_of(item, type_name)
+            known = self._kinds[kind] = field, self._not_null(field)
+        field, read = known
+        self._objects.hint(type_name, field)
+        return Typed(field, self._deeper(read, item) if type(item) is list else read(item))  # objects count themselves
+
+    def _object(self, type_name: str, item: Any) -> dict[str, Any]:
+        if type(item) is str and not self._objects.names.known(type_name) and not self._objects.written(type_name):
+            refuse(unknown_class(type_name))
+        made: dict[str, Any] = self._deeper(partial(self._fields, type_name), expect(dict, "object", item))
+        return made
+
+    def _deeper(self, read: Read, item: Any) -> Any:
+        if self._depth == MAX_DEPTH:
+            refuse(f"is nested deeper than {MAX_DEPTH}")
+        self._depth += 1
+        try:
+            return read(item)
+        finally:
+            self._depth -= 1
+
+    def _fields(self, type_name: str, item: dict[str, Any]) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        for name, member in item.items():
+            label, read = self._known(type_name).get(name) or self._member(type_name, name, member)
+            try:
+                value = None if member is None else self._read(type_name, label, read, member)
+                if value is not None and made.get(label) is not None:
+                    refuse(f"and {label} are one field for Ignite, which does not tell upper from lower case")
+            except Refused as error:
+                raise error.within(name) from None
+            if value is not None or label not in made:
+                made[label] = value
+        for required in self._names_required(type_name):
+            if made.get(required) is None:
+                raise self._null_error(type_name, required).within(required)
+        return made
+
+    def _null_error(self, type_name: str, name: str) -> Refused:
+        field = self._objects.field(type_name, name)
+        unknown = undecided_class(field) if field is not None else ""
+        return Refused(unknown_class(unknown), of_value=True) if unknown else null_error()
+
+    def _names_required(self, type_name: str) -> tuple[str, ...]:
+        """Names of the fields that may not be null; kept until a type changes, as small objects may be of a type of many fields."""
+        self._known(type_name)
+        found = self._required.get(type_name)
+        if found is None:
+            if not self._objects.written(type_name):
+                refuse(f"is an object of {type_name}, of which no field is known yet")
+            found = tuple(field.name for field in self._objects.fields(type_name) if not field.nullable)
+            self._required[type_name] = found
+        return found
+
+    def _read(self, type_name: str, label: str, read: Read, member: Any) -> Any:
+        """The member's value; the first other text, or number, settles a guessed type."""
+        try:
+            value = read(member)
+        except Refused:
+            field = self._objects.reconsider(type_name, label, member)
+            if field is None:
+                raise
+            return self._not_null(field)(member)
+        if self._objects.guessing and (type(member) is Number or (type(member) is str and member not in QUOTED_FLOATS)):
+            self._objects.settle(type_name, label)
+        return value
+
+    def _known(self, type_name: str) -> dict[str, tuple[str, Read]]:
+        """Readers of the members of a type's objects, by their names in JSON; dropped when a type changes."""
+        if self._version != self._objects.version:
+            self._members = {}
+            self._required = {}
+            self._version = self._objects.version
+        return self._members.setdefault(type_name, {})
+
+    def _member(self, type_name: str, name: str, member: Any) -> tuple[str, Read]:
+        try:
+            text_of(name)
+            field = self._objects.field(type_name, name)
+            if member is not None and (why := self._objects.columns.refusal(type_name, name)) is not None:
+                refuse(why)
+            if field is not None and field.name != name:
+                self._objects.spell(type_name, name)
+            if field is None or (is_a(field, UNKNOWN) and member is not None):
+                if member is not None and (other := self._objects.same_id(type_name, name)) is not None:
+                    refuse(f"has the field id of {other!r}: Ignite does not tell these names apart")
+                field = self._objects.learn(type_name, name, member)
+            if field is not None and member is not None and (unknown := undecided_class(field)):
+                field = self._objects.decide(type_name, name, is_object=_holds_objects(member))
+                if field is None:
+                    refuse(unknown_class(unknown))
+            if field is None and self._objects.is_full(type_name):
+                refuse(f"is not a field of {type_name}, to which records add no field beyond {MAX_FIELDS}")
+            if field is None:
+                refuse(f"is not a field of {type_name}, whose fields are fixed since they make the key")
+        except Refused as error:
+            raise error.within(repr(name)[1:-1]) from None
+        if is_open(field):
+            return field.name, no_value
+        read = self._not_null(field)
+        if column := column_class(field):
+            read = partial(_of_column, read, column)
+        found = self._known(type_name)[name] = field.name, read
+        return found
+
+
+def _holds_objects(item: Any) -> bool:
+    """True for an object, and for an array whose first element that is not null is one."""
+    one = next((one for one in item if one is not None), None) if type(item) is list else item
+    return isinstance(one, dict)
+
+
+def _of_column(read: Read, java_type: str, item: Any) -> Any:
+    """The value of a field that is a column of the key, too: what is refused names the column's class."""
+    try:
+        return read(item)
+    except Refused as error:
+        raise error.because(f"the key's column of this name is a {java_type}") from None
+
+
+def _json_kind(item: Any) -> str:
+    """What decides the field that a value of parsed JSON gives: its class, and whether a number is a fraction."""
+    kind = type(item)
+    if kind is Number:
+        return "fraction" if "." in item or "e" in item or "E" in item else "integer"
+    return kind.__name__
+
+
+def _list(read: Read, item: Any) -> list[Any]:
+    made: list[Any] = []
+    try:
+        for one in expect(list, "array", item):
+            made.append(read(one))
+    except Refused as error:
+        raise error.within(f"[{len(made)}]") if type(item) is list else error from None
+    return made
+
+
+def report_list_guesses(objects: ObjectTypes) -> None:
+    """Warn, once for each, of lists that were read as doubles because of texts such as NaN alone."""
+    for type_name, met in objects.lists.items():
+        if met == "guess":
+            emit(FLOAT_GUESSED, type=type_name, field="(list element)", kind="double")
+            objects.lists[type_name] = "number"
+
+
+def _map(read_key: Read, read_item: Read, item: Any) -> list[tuple[Any, Any]]:
+    """An object, or an array of [key, value] as JsonConverter writes maps whose keys are not all texts."""
+    made = []
+    for pair in item.items() if type(item) is dict else expect(list, "object", item):
+        if type(pair) not in (list, tuple) or len(pair) != 2:
+            refuse("is an array of something else than [key, value] where a map is due")
+        try:
+            made.append((read_key(pair[0]), read_item(pair[1])))
+        except Refused as error:
+            raise error.within(repr(pair[0])[1:-1] if type(pair[0]) is str else str(pair[0])) from None
+    return made

@@ -1,0 +1,304 @@
+"""JSON texts of one side of a topic's records (keys or values) to values in Ignite's binary format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...common.arrays import Mask, RowIndex
+from ...common.time_zones import UTC
+from ...events import FLOAT_GUESSED, emit
+from ...ignite.binary.encode import encoded
+from ...ignite.types.type_table import TYPE_NAME, code_name, type_code
+from ..ignite_types.converted_side import ConvertedSide, concat_sides
+from ..ignite_types.object_types import ObjectTypes
+from ..ignite_types.row_encoder import array_of
+from ..rules.exact_numbers import doubtful, is_strict
+from ..rules.marked_fields import ANY, is_a, is_guessed
+from ..rules.parsed_json import QUOTED_FLOATS, Number, kind_of
+from .envelopes import envelopes, refusal
+from .parser import parsed
+from .read_columns import narrowed, parsed_as, typed
+from .read_rows import RowReader, parse, report_list_guesses
+from .values import Refused
+from .write_columns import JsonFormat
+
+_MOST_RESTARTS = 16  # by then the records of a batch have too little in common for columns
+_MOST_SINGLE = (
+    512  # rows that columns refuse before the rest of the batch is read row by row: a row costs 10 of a column's
+)
+
+_NONE = np.zeros(0, np.int64)
+
+
+class JsonReader:
+    """Reads JSON texts as values of one field, and adds fields that the records introduce to `objects`.
+
+    :param root: the type of all values, which may be a reference (marked_fields.py).
+    :param chosen: names of the only members that are read, each required; empty for all members.
+    :param alone: the value is the one chosen member itself, not an object of it.
+    :param enveloped: key or value: refuse envelopes of Kafka Connect on that side of the records; None: such objects
+        are data.
+    :param date_zone: time zone at whose midnight a java.sql.Date is made.
+    """
+
+    def __init__(
+        self,
+        root: pa.Field,
+        objects: ObjectTypes,
+        form: JsonFormat,
+        *,
+        chosen: tuple[str, ...] = (),
+        alone: bool = False,
+        enveloped: str | None = None,
+        date_zone: str = UTC,
+    ) -> None:
+        self._root = root
+        self._objects = objects
+        self._form = form
+        self._choice = _Choice(chosen, alone)
+        self._enveloped = enveloped
+        self._date_zone = date_zone
+        self._met: set[str] = set()
+
+    def read(self, texts: pa.BinaryArray) -> ConvertedSide:
+        """All texts, which are not null.
+
+        :raises TypeClash: a query entity declares a field otherwise than the cluster's binary metadata.
+        """
+        self._objects.new_batch()
+        wrong = envelopes(texts) if self._enveloped else _NONE
+        if not wrong.size:
+            return self._read_all(texts)
+        rows = np.setdiff1d(np.arange(len(texts)), wrong)
+        side = concat_sides([self._read_all(texts.take(pa.array(rows)))], [rows])
+        why = refusal(str(self._enveloped))
+        return replace(side, bad=tuple(sorted([*side.bad, *((int(row), why) for row in wrong)])))
+
+    def _read_all(self, texts: pa.BinaryArray) -> ConvertedSide:
+        return self._by_kind(texts) if is_a(self._root, ANY) else self._read(texts, self._root)
+
+    def _read(self, texts: pa.BinaryArray, root: pa.Field) -> ConvertedSide:
+        for restart in range(_MOST_RESTARTS + 2):
+            batch = _Batch(texts, root, self._objects, self._form, self._choice, self._date_zone)
+            learned = batch.by_columns() if restart < _MOST_RESTARTS else batch.by_rows(range(len(texts)))
+            if learned:
+                continue
+            side = batch.side()  # says which schemas its objects have, which the cluster must hold first
+            if self._objects.register():
+                report_list_guesses(self._objects)
+                return side
+        raise AssertionError("the types of a batch change each time it is read")
+
+    def _by_kind(self, texts: pa.BinaryArray) -> ConvertedSide:
+        """Values whose JSON kind gives their type: all of one kind are read as one column."""
+        name = str(self._root.metadata[TYPE_NAME], "utf-8")
+        if not len(texts):
+            return ConvertedSide(_NONE, texts, ())
+        trimmed = pc.ascii_trim(texts.view(pa.string()), " \t\r\n")
+        kinds = self._with_floats(trimmed, _kinds(trimmed), name)
+        sides = []
+        places = []
+        for kind in np.unique(kinds):
+            rows = np.flatnonzero(kinds == kind)
+            if kind == _UNCLEAR:
+                sides.append(
+                    ConvertedSide(_NONE, texts.slice(0, 0), tuple((row, _UNCLEAR_REASON) for row in range(len(rows))))
+                )
+                places.append(rows)
+                continue
+            side = self._read(texts.take(pa.array(rows)), kind_of(_EXAMPLES[kind], name))
+            sides.append(side)
+            places.append(rows)
+        return concat_sides(sides, places)
+
+    def _with_floats(self, trimmed: pa.StringArray, kinds: np.ndarray, name: str) -> np.ndarray:
+        """The kinds, with those of "NaN", "Infinity" and "-Infinity" by what else was met: converter `json` writes such doubles so.
+
+        What was met is kept between batches, as no metadata of the cluster has the type of a whole value. Keys become
+        no double, since the same key would have two forms if its first batch had no number.
+        """
+        quoted = np.asarray(pc.is_in(trimmed, value_set=pa.array([f'"{text}"' for text in QUOTED_FLOATS])))
+        if np.isin(kinds, ("1", ".")).any():
+            self._met.add(".")
+        if np.any((kinds == '"') & ~quoted & np.asarray(pc.starts_with(trimmed, '"'))):
+            self._met.add('"')
+        if not quoted.any():
+            return kinds
+        of_key = self._objects.of_key(name)
+        if not self._met:
+            guess = '"' if of_key else "."
+            self._met.add(guess)
+            kind = code_name(type_code(kind_of(_EXAMPLES[guess], name)))
+            emit(FLOAT_GUESSED, type=name, field=f"(whole {'key' if of_key else 'value'})", kind=kind)
+        clear = self._met == {'"'} or (self._met == {"."} and not of_key)
+        return np.where(quoted, next(iter(self._met)) if clear else _UNCLEAR, kinds)
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """Selection of the members that are read, see :class:`JsonReader`."""
+
+    names: tuple[str, ...]
+    alone: bool
+
+    def of_field(self, field: pa.Field) -> pa.Field:
+        if not self.names:
+            return field
+        wanted = {name.lower() for name in self.names}
+        return field.with_type(
+            pa.struct([one.with_nullable(False) for one in field.type if one.name.lower() in wanted])
+        )
+
+    def of_item(self, item: Any) -> Any:
+        if not self.names or type(item) is not dict:
+            return item
+        members = {name.lower(): (name, member) for name, member in item.items()}
+        for name in self.names:
+            if members.get(name.lower(), (name, None))[1] is None:
+                raise Refused(f"field {name}, which is to make the key, is null or missing")
+        return dict(members[name.lower()] for name in self.names)
+
+    def of_column(self, array: pa.Array, field: pa.Field) -> tuple[pa.Array, pa.Field]:
+        if not self.alone or not pa.types.is_struct(
+            array.type
+        ):  # no struct: each of these JSON values is null, and so is its member
+            return array, field
+        return array.field(0), field.type.field(0)
+
+
+class _Batch:
+    """One attempt to read the texts with the types known so far."""
+
+    def __init__(
+        self,
+        texts: pa.BinaryArray,
+        root: pa.Field,
+        objects: ObjectTypes,
+        form: JsonFormat,
+        choice: _Choice,
+        date_zone: str,
+    ) -> None:
+        self._texts = texts
+        self._root = root
+        self._objects = objects
+        self._form = form
+        self._choice = choice
+        self._date_zone = date_zone
+        self._reader = RowReader(objects, form)
+        self._version = objects.version
+        self._single: list[tuple[int, object]] = []
+        self._bad: list[tuple[int, str]] = []
+        self._columns: tuple[RowIndex, pa.BinaryArray] = (_NONE, pa.array([], pa.binary()))
+
+    def by_columns(self) -> bool:
+        """Read the texts as columns; True if a field was learned, so that all must be read again."""
+        field = self._choice.of_field(narrowed(self._objects.expanded(self._root), self._texts))
+        plain = parsed_as(field, self._form)
+        if plain is None:
+            return self.by_rows(range(len(self._texts)))
+        starts = []
+        arrays = []
+        refused = 0
+        strict = is_strict(field)
+        doubts: list[Mask] = []
+        for part, array in parsed(self._texts, plain, ignore=bool(self._choice.names)):
+            if array is not None:
+                starts.append(np.arange(part.start, part.stop))
+                arrays.append(array)
+                if self._objects.guessing:
+                    _settle(array, field, self._objects)
+                if strict:
+                    doubts.append(doubtful(self._texts[part], array, field))
+                continue
+            refused += part.stop - part.start
+            end = part.stop if refused < _MOST_SINGLE else len(self._texts)
+            if self.by_rows(range(part.start, end)):
+                return True
+            if end != part.stop:
+                break
+        if not arrays:
+            return False
+        rows = np.concatenate(starts)
+        made, wrong = typed(arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays), field)
+        if strict:
+            wrong |= np.concatenate(doubts)
+        if wrong.any():
+            if self.by_rows(rows[wrong].tolist()):
+                return True
+            rows = rows[~wrong]
+            made = made.filter(pa.array(~wrong))
+        self._columns = rows, self._encoded(made, field.with_type(made.type))
+        return False
+
+    def by_rows(self, rows: Iterable[int]) -> bool:
+        """Read these rows one by one; True if a field was learned."""
+        for row in rows:
+            version = self._objects.version
+            try:
+                self._single.append(
+                    (row, self._reader.value(self._choice.of_item(parse(self._texts[row].as_py())), self._root))
+                )
+            except Refused as error:
+                self._objects.forget(version)
+                self._reader.forget()
+                self._bad.append((row, error.reason))
+        return self._objects.version != self._version
+
+    def side(self) -> ConvertedSide:
+        """The converted texts in the order of the rows."""
+        rows, data = self._columns
+        if self._single:
+            made, field = array_of([value for _, value in self._single], self._root, self._objects)
+            rows = np.concatenate((rows, [row for row, _ in self._single])).astype(np.int64)
+            data = pa.concat_arrays([data, self._encoded(made, field)])
+            order = np.argsort(rows)
+            rows = rows[order]
+            data = data.take(pa.array(order))
+        return ConvertedSide(rows, data, tuple(sorted(self._bad)))
+
+    def _encoded(self, array: pa.Array, field: pa.Field) -> pa.BinaryArray:
+        """Encoded values, null for null."""
+        array, field = self._choice.of_column(array, field)
+        data = encoded(array, field, date_zone=self._date_zone, schemas=self._objects)
+        return pc.if_else(array.is_valid(), data, pa.scalar(None, pa.binary())) if array.null_count else data
+
+
+def _settle(array: pa.Array, one: pa.Field, objects: ObjectTypes) -> None:
+    """Settle the guessed fields of parsed objects that have another value than one that is guessed."""
+    kind = one.type
+    type_name = (one.metadata or {}).get(TYPE_NAME, b"").decode()
+    for number, inner in enumerate(kind if pa.types.is_struct(kind) else ()):
+        column = array.field(number)
+        if pa.types.is_struct(inner.type):
+            _settle(column, inner, objects)
+        elif is_guessed(inner) and set(column.unique().to_pylist()) - {None, *QUOTED_FLOATS}:
+            objects.settle(type_name, inner.name)
+
+
+_UNCLEAR = "?"
+_UNCLEAR_REASON = (
+    "it is a text that is a String or a double that is not finite, and the records before do not decide: declare java.lang.Double or"
+    " java.lang.String as the class of the whole key or value in the cache's query entity"
+)
+_EXAMPLES = {"{": {}, "[": [], "t": True, "1": Number("1"), ".": Number("1.0"), '"': ""}
+_FIRST = np.full(256, '"')
+_FIRST[list(b"{[")] = ["{", "["]
+_FIRST[list(b"tf")] = "t"
+_FIRST[list(b"-0123456789")] = "1"
+
+
+def _kinds(trimmed: pa.StringArray) -> np.ndarray:
+    """The kind of JSON value that each text begins with, by its first letter; text if it begins with none."""
+    first = pc.binary_slice(trimmed.view(pa.binary()), 0, 1)
+    letters = np.array(
+        [letter[0] if letter else 0 for letter in first.dictionary_encode().dictionary.to_pylist()], np.uint8
+    )
+    kinds = _FIRST[letters[first.dictionary_encode().indices.to_numpy(zero_copy_only=False)]]
+    fractions = pc.match_substring_regex(trimmed, "[.eE]")
+    return np.where((kinds == "1") & np.asarray(fractions), ".", kinds)

@@ -1,0 +1,249 @@
+"""Single JSON values of the row path: what each type takes, and the words for what it does not.
+
+Numbers keep their digits until their type is known, so that nothing passes through float that is not one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation
+from functools import partial
+from typing import Any, NoReturn
+
+import pyarrow as pa
+
+from ...common.redaction import in_message
+from ...ignite.binary.decode_decimals import MAX_MAGNITUDE
+from ..rules.exact_numbers import holds
+from ..rules.json_bytes import base64_bytes
+from ..rules.json_times import DAY_MS, MOST_MILLIS
+from ..rules.parsed_json import QUOTED_FLOATS, Number, QuotedFloat
+from .read_columns import UUID_FORM
+
+Read = Callable[[Any], Any]
+
+_INTEGRAL = re.compile(r"-?[0-9]{1,19}\Z")
+_UUID = re.compile(UUID_FORM.replace("$", r"\Z"))
+_MARKED_RANGES = {"char": (0, 0xFFFF), "time": (0, DAY_MS), "date": (-(2**63), 2**63 - 1)}
+_DECLARE_NUMBER = "declare the field (java.math.BigDecimal, or java.lang.Double where it may be rounded), or use converter ignite-binary"
+_EXACT = Context(prec=100_000, Emax=MAX_EMAX, Emin=MIN_EMIN)
+MOST_DIGITS = 40_000  # of MAX_MAGNITUDE; a number like 1E+999999999 is a few bytes here and a gigabyte in Ignite
+
+
+class Refused(Exception):
+    """A record cannot be converted; the names of the enclosing objects are added while the error propagates."""
+
+    def __init__(self, what: str, *, of_value: bool = False) -> None:
+        super().__init__(what)
+        self._what = what
+        self._of_value = of_value
+        self._path = ""
+
+    def within(self, name: str) -> Refused:
+        """The same of a member, or an element, of what holds it."""
+        self._path = f"{name}.{self._path}" if self._path and not self._path.startswith("[") else f"{name}{self._path}"
+        return self
+
+    def because(self, cause: str) -> Refused:
+        """The same with its cause."""
+        self._what = f"{self._what}: {cause}"
+        return self
+
+    @property
+    def reason(self) -> str:
+        """A sentence that names the field."""
+        if not self._of_value:
+            return self._what
+        return f"field {self._path} {self._what}" if self._path else f"it {self._what}"
+
+
+class Doubled(dict[str, Any]):
+    """A JSON object in which a name stands twice; the member is the last of that name."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        counts = Counter(name for name, _ in pairs)
+        self._twice = [name for name in self if counts[name] > 1]
+
+    def refuse(self, read: Iterable[str] | None = None) -> None:
+        """Raise Refused if one of the members that are read stands twice; None: all are read."""
+        among = self.keys() if read is None else set(read)
+        for name in self._twice:
+            if name in among:
+                raise Refused(f"the name {name!r} stands twice in an object")
+
+
+def decimal_of(kind: pa.DataType | None, numeric: bool, item: Any) -> Any:
+    """A decimal as text if each value has its own scale (`kind` None), else as a Decimal of the type's scale."""
+    if numeric:
+        value = number_of(_digits(item))
+    elif kind is None:
+        refuse("is a decimal whose scale is not known, which the form BASE64 leaves out: declare it, or use NUMERIC")
+    else:
+        data = bytes_of(item)
+        if not 0 < len(data) <= MAX_MAGNITUDE:
+            refuse(f"is a decimal of {len(data)} bytes, which its type cannot hold")
+        value = Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-kind.scale, _EXACT)
+    if kind is None:
+        return str(value)
+    limit = Decimal(10) ** (kind.precision - kind.scale)
+    unit = Decimal((0, (1,), -kind.scale))
+    if abs(value) >= limit or value != (rounded := value.quantize(unit, context=_EXACT)):
+        refuse(
+            f"is {_short(str(value))}, which is no decimal of {kind.precision} digits, {kind.scale} of them a fraction"
+        )
+    return rounded
+
+
+def number_of(digits: str) -> Decimal:
+    """Return the decimal of a JSON number; raises Refused if it has more digits than Ignite's largest decimal."""
+    value = parsed(digits)
+    if value is None or abs(value.adjusted()) > MOST_DIGITS or len(digits) > MOST_DIGITS:
+        refuse(f"is a decimal of more than {MOST_DIGITS} digits")
+    return value
+
+
+def parsed(digits: str) -> Decimal | None:
+    """Return the number, None where its exponent is beyond the largest that Python has."""
+    try:
+        return Decimal(digits)
+    except InvalidOperation:
+        return None
+
+
+def scalar_reader(kind: pa.DataType, mark: str | None, *, strict: bool = False) -> Read:
+    """The reader of values of a type that is no container; `strict` refuses numbers that a double does not hold."""
+    if mark in _MARKED_RANGES:
+        return partial(_integer, *_MARKED_RANGES[mark])
+    if mark == "uuid":
+        return _uuid
+    if pa.types.is_boolean(kind):
+        return partial(expect, bool, "boolean")
+    if pa.types.is_integer(kind):
+        bits = kind.bit_width - 1
+        return partial(_integer, -(1 << bits), (1 << bits) - 1)
+    if pa.types.is_floating(kind):
+        return partial(_float, kind, strict)
+    if pa.types.is_binary(kind):
+        return bytes_of
+    if pa.types.is_timestamp(kind):
+        return lambda item: 1000 * _integer(-MOST_MILLIS, MOST_MILLIS, item)
+    if pa.types.is_date32(kind):
+        return partial(_integer, -(2**31), 2**31 - 1)
+    return text_of
+
+
+def _uuid(item: Any) -> str:
+    text = text_of(item)
+    if not _UUID.match(text):
+        refuse("is no UUID")
+    return text
+
+
+def _float(kind: pa.DataType, strict: bool, item: Any) -> float:
+    if type(item) in (str, QuotedFloat) and item in QUOTED_FLOATS:
+        return float(QUOTED_FLOATS[item])
+    digits = _digits(item)
+    value = float(digits)
+    if kind == pa.float32() and math.isfinite(value):
+        value = pa.scalar(digits).cast(kind).as_py()  # not by way of the double: rounded once
+    if not math.isfinite(value):
+        refuse(f"is {_short(digits)}, which is beyond a {'float' if kind == pa.float32() else 'double'}")
+    if strict and not holds(digits, value):
+        refuse(f"is {_short(digits)}, which a double does not hold ({in_message(repr(value))}): {_DECLARE_NUMBER}")
+    return value
+
+
+def _integer(low: int, high: int, item: Any) -> int:
+    digits = _digits(item)
+    if not _INTEGRAL.match(digits):
+        refuse(f"is {_short(digits)}, which is no integer of its type")
+    value = int(digits)
+    if not low <= value <= high:
+        refuse(f"is {in_message(value)}, outside of {low} to {high}")
+    return value
+
+
+def bytes_of(item: Any) -> bytes:
+    """Return the bytes of a base64 text; raises Refused for another text."""
+    data = base64_bytes(text_of(item))
+    if data is None:
+        refuse("is no base64")
+    return data
+
+
+def constant_of(type_name: str, forms: dict[str, int], names: dict[int, str], by_name: bool, item: Any) -> Any:
+    """The name or the ordinal of an enum constant given by a form of its name, or by its ordinal; raises Refused if there is none.
+
+    :param forms: ordinals by the forms of names. :param names: names by ordinals.
+    """
+    ordinal = (
+        forms.get(item, -1)
+        if type(item) is str
+        else int(item)
+        if type(item) is Number and _INTEGRAL.match(item)
+        else -1
+    )
+    if ordinal not in names:
+        refuse(f"is no constant of {type_name}")
+    return names[ordinal] if by_name else ordinal
+
+
+def _digits(item: Any) -> str:
+    return item if type(item) is Number else str(expect(Number, "number", item))
+
+
+def text_of(item: Any) -> str:
+    """The item as text; raises Refused if it is no text or has half of a surrogate pair."""
+    text: str = expect(str, "text", item)
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            refuse("has half of a surrogate pair")
+    return text
+
+
+_JSON_KINDS = {
+    Number: "number",
+    str: "text",
+    bool: "boolean",
+    dict: "object",
+    Doubled: "object",
+    list: "array",
+    type(None): "null",
+}
+
+
+def expect(kind: type, wanted: str, item: Any) -> Any:
+    """The item if it is of that type; else raises Refused, which names the JSON type `wanted`."""
+    if type(item) is not kind:
+        refuse(f"is a JSON {_JSON_KINDS[type(item)]} where a{'n' if wanted[0] in 'ao' else ''} {wanted} is due")
+    return item
+
+
+def no_value(item: Any) -> None:
+    """None for any item: reads members that are not stored."""
+    return
+
+
+def no_null() -> NoReturn:
+    """Raise Refused because a null is not allowed."""
+    raise null_error()
+
+
+def null_error() -> Refused:
+    """The error of a null that its type does not allow."""
+    return Refused("is null, which its type does not allow", of_value=True)
+
+
+def refuse(what: str) -> NoReturn:
+    """Raise Refused for an item that is no value of its type."""
+    raise Refused(what, of_value=True)
+
+
+def _short(text: str) -> str:
+    return in_message(text if len(text) <= 40 else f"{text[:37]}...")

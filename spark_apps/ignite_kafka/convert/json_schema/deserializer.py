@@ -1,0 +1,141 @@
+"""Converter `json-schema`: JSON documents with the id of their JSON Schema to Connect columns.
+
+They are read as Confluent's JsonSchemaConverter reads them.
+
+The records of one id are read together, as :mod:`~.json_with_schemas.deserializer` reads records of one schema: the id takes the place of
+the schema text.
+
+Source: io.confluent.connect.json.JsonSchemaConverter.toConnectData.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...errors import RegistryError
+from ...registry.client import Registry
+from ...registry.errors import NOT_FOUND
+from ...registry.schema import JSON, RegistrySchema
+from ...settings.converters import JSON_SCHEMA
+from ..connect import ConnectColumn, ConnectPart, ConnectSchema, Deserialized
+from ..connect.map_entries import has_listed, listed_schema, to_maps
+from ..json.read_rows import parse
+from ..json.values import Refused
+from ..json_with_schemas.deserializer import ConnectJsonDeserializer
+from ..rules.registry_header import HEADER_BYTES, schema_ids
+from .schema_to_connect import SchemaReader
+
+_BINARY = pa.binary()
+_MOST_BYTES = 2**31 - 1
+_CLOSE = pa.scalar(b"}", _BINARY)
+_NOTHING = pa.scalar(b"", _BINARY)
+_PLAIN = "records that were not written by a converter with a schema registry need converter json"
+_NULL_KEY = "a map has a null key, which Arrow's maps cannot hold"
+
+
+class JsonSchemaDeserializer:
+    """Reads JSON with the id of a schema.
+
+    :param required: members that a schema does not require may not be null either (not
+        ``use.optional.for.nonrequired``).
+    """
+
+    name = JSON_SCHEMA
+
+    def __init__(self, registry: Registry, *, required: bool = True) -> None:
+        self._registry = registry
+        self._required = required
+        self._listed: dict[ConnectSchema, ConnectSchema] = {}  # schemas with maps by the schemas that they are read as
+        self._reader = ConnectJsonDeserializer(
+            kept=registry.config.properties["max.schemas.per.subject"], schema_of=self._schema_of
+        )
+
+    def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
+        """Values of the records; a document of null has its schema.
+
+        :raises RegistryError: the registry refuses the credentials, or is none.
+        :raises RegistryUnavailable: it did not answer for ``retry_timeout_ms``.
+        """
+        id_of, headless = schema_ids(data)
+        bad = [(row, f"{reason}; {_PLAIN}") for row, reason in headless.items()]
+        rows = np.flatnonzero(id_of >= 0)
+        distinct = pa.array(id_of[rows]).dictionary_encode()
+        ids = distinct.dictionary.to_numpy()
+        codes = np.asarray(distinct.indices)
+        refused = self._refused(ids.tolist())
+        if refused:
+            wrong = np.isin(codes, list(refused))
+            bad += [(row, refused[code]) for row, code in zip(rows[wrong].tolist(), codes[wrong].tolist(), strict=True)]
+            rows = rows[~wrong]
+            codes = codes[~wrong]
+        found = self._read(data if rows.size == len(data) else data.take(pa.array(rows)), ids, codes, topic)
+        parts = []
+        for part in found.parts:
+            made, null_keys = self._maps(part)
+            bad += [(int(rows[row]), _NULL_KEY) for row in null_keys]
+            parts.append(ConnectPart(rows[made.rows], made.column))
+        bad += [(int(rows[row]), reason) for row, reason in found.bad]
+        return Deserialized(tuple(parts), tuple(sorted(bad)))
+
+    def _read(
+        self, records: pa.BinaryArray, ids: npt.NDArray[np.int64], codes: npt.NDArray[np.int32], topic: str
+    ) -> Deserialized:
+        """Values of records as ``{"schema":<id>,"payload":…}``; `codes` are the places of their ids."""
+        if not len(records):
+            return Deserialized(())
+        begins = pa.array([b'{"schema":%d,"payload":' % id for id in ids.tolist()], _BINARY).take(pa.array(codes))
+        documents = pc.binary_slice(records, HEADER_BYTES, _MOST_BYTES)
+        return self._reader.deserialize(pc.binary_join_element_wise(begins, documents, _CLOSE, _NOTHING), topic)
+
+    def _refused(self, ids: list[int]) -> dict[int, str]:
+        """The places of ids whose schema cannot be read, with the reason."""
+        refused = {}
+        for place, id in enumerate(ids):
+            try:
+                self._reader.known.get(str(id))
+            except Refused as error:
+                refused[place] = error.reason
+        return refused
+
+    def _schema_of(self, text: str) -> ConnectSchema:
+        """The schema that the documents of an id are read as."""
+        try:
+            registered = self._registry.schema(int(text))
+            if registered.type != JSON:
+                raise Refused(f"its schema {text} is of type {registered.type}: use the converter of that type")
+            schema = SchemaReader(
+                parse(registered.text.encode()), self._referenced(registered), required=self._required
+            ).schema()
+        except RegistryError as error:
+            if error.where.get("code") not in NOT_FOUND:  # nothing that a record has to do with
+                raise
+            raise Refused(str(error)) from error
+        if not has_listed(schema):
+            return schema
+        listed = listed_schema(schema)
+        self._listed[listed] = schema
+        return listed
+
+    def _referenced(self, registered: RegistrySchema) -> Any:
+        known = {one.name: one for one in registered.references}
+
+        def read(name: str) -> Any:
+            return parse(self._registry.referenced(known[name]).text.encode()) if name in known else None
+
+        return read
+
+    def _maps(self, part: ConnectPart) -> tuple[ConnectPart, list[int]]:
+        """The part with its maps, and the rows whose maps Arrow cannot hold."""
+        assert part.column.schema
+        schema = self._listed.get(part.column.schema)
+        if schema is None:
+            return part, []
+        made, wrong = to_maps(part.column.data, schema)
+        if wrong.any():
+            made = made.filter(pa.array(~wrong))
+        return ConnectPart(part.rows[~wrong], ConnectColumn(made, schema)), part.rows[wrong].tolist()

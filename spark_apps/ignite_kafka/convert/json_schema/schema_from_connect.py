@@ -1,0 +1,107 @@
+"""JSON Schemas of Connect schemas, as Confluent's JsonSchemaConverter makes them.
+
+A value that may be null is ``oneOf`` null and its type; ``connect.type``, ``connect.index``, ``connect.version`` and
+``connect.parameters`` keep what JSON Schema has no word for. The order of members is that of the JSON Schema library
+there: title, description, default, those of the type, Connect's.
+
+Source: io.confluent.connect.json.JsonSchemaData.rawSchemaFromConnectSchema.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ...errors import UnsupportedType
+from ..connect import ConnectColumn, ConnectSchema, ConnectType
+from ..connect.map_entries import is_listed
+from ..connect.schema import DECIMAL, default_array
+from ..json.write_columns import JsonFormat
+from ..json_with_schemas.payloads import payload
+
+_NAMESPACE = "io.confluent.connect.json"
+_ENUM = f"{_NAMESPACE}.Enum"
+_NULL = {"type": "null"}
+_CONNECT_TYPES = {
+    ConnectType.INT8: "int8", ConnectType.INT16: "int16", ConnectType.INT32: "int32", ConnectType.INT64: "int64",
+    ConnectType.FLOAT32: "float32", ConnectType.FLOAT64: "float64", ConnectType.BYTES: "bytes",
+}  # fmt: skip
+_INTEGERS = {ConnectType.INT8, ConnectType.INT16, ConnectType.INT32, ConnectType.INT64}
+
+
+def json_schema_text(schema: ConnectSchema, form: JsonFormat, *, additional: bool = True) -> str:
+    """The JSON Schema of a Connect schema, without spaces.
+
+    :param form: the form of decimals, for defaults.
+    :param additional: whether objects may have members that the schema does not name.
+    :raises UnsupportedType: a default is no value of its schema.
+    """
+    return _text(_schema(schema, form, additional))
+
+
+class _Json(str):
+    """A JSON text as it stands: a default keeps the digits of its numbers."""
+
+
+def _text(node: Any) -> str:
+    if isinstance(node, _Json):
+        return node
+    if isinstance(node, dict):
+        return "{" + ",".join(f"{_text(name)}:{_text(one)}" for name, one in node.items()) + "}"
+    if isinstance(node, list):
+        return "[" + ",".join(map(_text, node)) + "]"
+    return json.dumps(node, ensure_ascii=False)
+
+
+def _schema(schema: ConnectSchema, form: JsonFormat, additional: bool, index: int | None = None) -> dict[str, Any]:
+    place = {} if index is None else {"connect.index": index}
+    if schema.optional:
+        return {"oneOf": [_NULL, _schema(schema.as_optional(False), form, additional)], **place}
+    found: dict[str, Any] = {}
+    if schema.name is not None:
+        found["title"] = schema.name
+    if schema.doc is not None:
+        found["description"] = schema.doc
+    if schema.default is not None:
+        found["default"] = _Json(payload(ConnectColumn(default_array(schema), schema), form)[0].as_py().decode())
+    found |= _type(schema, form, additional)
+    if schema.version is not None:
+        found["connect.version"] = schema.version
+    if parameters := {name: value for name, value in schema.parameters if not name.startswith(_NAMESPACE)}:
+        found["connect.parameters"] = parameters
+    return {**found, **place}
+
+
+def _type(schema: ConnectSchema, form: JsonFormat, additional: bool) -> dict[str, Any]:
+    kind = schema.type
+    if kind is ConnectType.STRUCT:
+        properties = {
+            one.name: _schema(one.schema, form, additional, number) for number, one in enumerate(schema.fields)
+        }
+        return {"type": "object", "properties": properties, **({} if additional else {"additionalProperties": False})}
+    if kind is ConnectType.ARRAY:
+        return {"type": "array", "items": _schema(_inner(schema.value_schema), form, additional)}
+    if kind is ConnectType.MAP:
+        return {**_map(schema, form, additional), "connect.type": "map"}
+    if kind is ConnectType.STRING:
+        symbols = [value for name, value in schema.parameters if name.startswith(f"{_ENUM}.")]
+        return {"enum": symbols} if any(name == _ENUM for name, _value in schema.parameters) else {"type": "string"}
+    if kind is ConnectType.BOOLEAN:
+        return {"type": "boolean"}
+    if kind is ConnectType.BYTES:
+        return {"type": "number" if schema.name == DECIMAL else "string", "connect.type": "bytes"}
+    return {"type": "integer" if kind in _INTEGERS else "number", "connect.type": _CONNECT_TYPES[kind]}
+
+
+def _map(schema: ConnectSchema, form: JsonFormat, additional: bool) -> dict[str, Any]:
+    if not is_listed(schema):
+        return {"type": "object", "additionalProperties": _schema(_inner(schema.value_schema), form, additional)}
+    sides = (("key", schema.key_schema), ("value", schema.value_schema))
+    properties = {name: _schema(_inner(one), form, additional, number) for number, (name, one) in enumerate(sides)}
+    return {"type": "array", "items": {"type": "object", "properties": properties}}
+
+
+def _inner(schema: ConnectSchema | None) -> ConnectSchema:
+    if schema is None:
+        raise UnsupportedType("an ARRAY or MAP without the schema of its content", "Correct the schema.")
+    return schema

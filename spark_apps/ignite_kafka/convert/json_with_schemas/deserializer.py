@@ -1,0 +1,351 @@
+"""Converter `json` with schemas: ``{"schema":…,"payload":…}`` to Connect columns, as Kafka's JsonConverter reads it.
+
+Records of one schema begin with the same text: it is found once, and the payloads behind it are parsed as columns.
+Records of another spelling (members in the other order, texts with escapes in their names) are read one by one.
+
+Source: org.apache.kafka.connect.json.JsonConverter.toConnectData (4.3.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...common.arrays import Mask, RowIndex
+from ...settings.converters import JSON
+from ..connect import ConnectColumn, ConnectPart, ConnectSchema, Deserialized
+from ..json.envelope_texts import BEGINS, SPACE, member_texts, split_head
+from ..json.read_rows import parse, without_leading_zeros
+from ..json.values import Doubled, Refused
+from .known_schemas import KnownSchema, KnownSchemas, SchemaOf
+from .merged_payloads import PayloadGroup, payloads_by_name
+from .payload_columns import PayloadColumns, number_decimals, parsed_as, uncertain_decimals
+from .payload_rows import array_of
+from .schema_to_connect import connect_schema
+
+NOT_AN_ENVELOPE = (
+    'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain additional fields. '
+    "If the topic has plain JSON, set schemas.enable=false; auto reads both"
+)
+_MEMBERS = frozenset({"schema", "payload"})
+_BINARY = pa.binary()
+_NULL = pa.scalar(b"null", _BINARY)
+_MISSING = pa.scalar(None, _BINARY)
+_CLOSE = b"}"
+_FEW_SCHEMAS = 4  # up to which schemas are not merged
+_FEW_ROWS = 16
+_MOST_CUTS = 16  # in a group of records that are merged
+_MOST_SCHEMAS = 64  # of one batch; the records of further ones are read one by one
+_MOST_SINGLE = 512  # rows that columns refuse before the rest is read row by row: a row costs 10 of a column's
+_SAMPLE = 32
+
+
+class ConnectJsonDeserializer:
+    """Reads JSON with schemas; of decimals both forms.
+
+    :param plain: read records that are no envelopes as JSON without a schema (``schemas.enable=auto``); else they are
+        bad.
+    :param defaults: read a null of a field with a default as the default (``replace.null.with.default``).
+    :param kept: number of schemas that are kept (``schemas.cache.size``).
+    :param schema_of: the schema that the JSON text of the member ``schema`` refers to; raises Refused. None: it
+        describes one.
+    :param content: JSON text of the schema of all records, which are payloads alone (``schema.content``); empty: each
+        has its own.
+    :raises Refused: the content describes no schema.
+    """
+
+    name = JSON
+
+    def __init__(
+        self,
+        *,
+        plain: bool = False,
+        defaults: bool = True,
+        kept: int = 1_000,
+        schema_of: SchemaOf | None = None,
+        content: str = "",
+    ) -> None:
+        self.plain = plain
+        self.defaults = defaults
+        self.known = KnownSchemas(schema_of or self._described, kept, defaults=defaults)
+        self._begin = b""
+        if content:
+            if self.known.get(content).schema is None:
+                raise Refused("null is no schema")
+            self._begin = b'{"schema":%s,"payload":' % content.encode()
+
+    def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
+        """Values of the records; a null payload without a schema is a null without one."""
+        if self._begin:
+            data = pc.binary_join_element_wise(
+                pa.scalar(self._begin, _BINARY), data, pa.scalar(_CLOSE, _BINARY), pa.scalar(b"", _BINARY)
+            )
+        return _Batch(self, data).read()
+
+    def deserialize_joined(self, data: pa.BinaryArray, topic: str) -> Deserialized:
+        """Values of the records, with schemas that differ only in which fields they have as one."""
+        if self._begin:
+            return self.deserialize(data, topic)
+        return _Batch(self, data, joined=True).read()
+
+    def deserialize_behind(self, head: bytes, data: pa.BinaryArray) -> Deserialized:
+        """Values of records whose bytes are `head` (:func:`head_of`) followed by an item of `data`."""
+        return _Batch(self, data, head).read()
+
+    def _described(self, text: str) -> ConnectSchema | None:
+        return connect_schema(parse(text.encode("utf-8", "surrogatepass")), defaults=self.defaults)
+
+
+@dataclass
+class _Values:
+    """Values of one schema."""
+
+    pieces: list[tuple[RowIndex, pa.Array]] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    items: list[Any] = field(default_factory=list)
+
+    def parts(self, schema: ConnectSchema | None) -> Iterable[ConnectPart]:
+        """One part; two where the values of single rows need another Arrow type."""
+        if self.rows:
+            made = array_of(self.items, schema) if schema else pa.array(self.items, _BINARY)
+            self.pieces.append((np.array(self.rows, np.int64), made))
+        for kind in dict.fromkeys(array.type for _, array in self.pieces):
+            same = [piece for piece in self.pieces if piece[1].type == kind]
+            rows, data = same[0]
+            if len(same) > 1:
+                rows = np.concatenate([rows for rows, _ in same])
+                order = np.argsort(rows)
+                rows = rows[order]
+                data = pa.concat_arrays([data for _, data in same]).take(pa.array(order))
+            yield ConnectPart(rows, ConnectColumn(data, schema))
+
+
+class _Batch:
+    """The records of one call.
+
+    :param head: common beginning of the records, cut from `texts`.
+    :param joined: see :meth:`ConnectJsonDeserializer.deserialize_joined`.
+    """
+
+    def __init__(
+        self, owner: ConnectJsonDeserializer, texts: pa.BinaryArray, head: bytes = b"", *, joined: bool = False
+    ) -> None:
+        self._owner = owner
+        self._texts = texts
+        self._head = head
+        self._joined = joined
+        self._values: dict[ConnectSchema | None, _Values] = {}
+        self._bad: list[tuple[int, str]] = []
+
+    def read(self) -> Deserialized:
+        """Every row is read by columns, or alone."""
+        rows = np.arange(len(self._texts))
+        if self._head and rows.size:
+            whole = split_head(self._head)
+            assert whole is not None, self._head
+            self._closed(rows, self._texts, 0, whole[1])
+        else:
+            self._read_whole(rows)
+        parts = [part for schema, values in self._values.items() for part in values.parts(schema)]
+        return Deserialized(tuple(parts), tuple(sorted(self._bad)))
+
+    def _read_whole(self, rest: RowIndex) -> None:
+        if self._owner.plain:
+            begin = np.asarray(pc.match_substring_regex(self._texts, BEGINS))
+            if not begin.all():
+                self._add_plain(rest[~begin], self._texts.filter(pa.array(~begin)))
+            rest = rest[begin]
+        if self._joined:
+            rest = self._by_schema(rest, _FEW_SCHEMAS)
+            rest = self._merged(rest)
+        self._singly(self._by_schema(rest, _MOST_SCHEMAS))
+
+    def _by_schema(self, rest: RowIndex, most: int) -> RowIndex:
+        """Read the rows of so many schemas; returns the others."""
+        for _ in range(most):
+            if rest.size:
+                rest = self._one_schema(rest)
+        return rest
+
+    def _one_schema(self, rest: RowIndex) -> RowIndex:
+        """Read the rows that have the schema of the first one; returns the others."""
+        head = split_head(self._texts[int(rest[0])].as_py())
+        if head is None:
+            self._singly(rest[:1])
+            return rest[1:]
+        begin, schema_text = head
+        texts = self._texts if rest.size == len(self._texts) else self._texts.take(pa.array(rest))
+        mine = np.asarray(pc.starts_with(texts, begin))
+        if not mine.all():
+            texts = texts.filter(pa.array(mine))
+        self._closed(rest[mine], texts, len(begin), schema_text)
+        others: RowIndex = rest[~mine]
+        return others
+
+    def _closed(self, rows: RowIndex, texts: pa.BinaryArray, begin: int, schema_text: str) -> None:
+        """Read rows of one schema; their payloads begin at byte `begin`."""
+        closed = np.asarray(pc.ends_with(texts, _CLOSE))
+        if not closed.all():
+            self._singly(rows[~closed])
+            texts = texts.filter(pa.array(closed))
+            rows = rows[closed]
+        try:
+            known = self._owner.known.get(schema_text)
+        except Refused:
+            self._singly(rows)
+        else:
+            self._payloads(rows, pc.binary_slice(texts, begin, -1), known)
+
+    def _payloads(self, rows: RowIndex, payloads: pa.BinaryArray, known: KnownSchema) -> None:
+        if known.schema is None:
+            self._add_plain(rows, payloads)
+            return
+        pieces, rest = self._columns(payloads, known, known.schema)
+        self._of(known.schema).pieces += [(rows[at], data) for at, data in pieces]
+        self._singly(rows[rest])
+
+    def _columns(
+        self,
+        payloads: pa.BinaryArray,
+        known: KnownSchema,
+        schema: ConnectSchema,
+        misfits: Callable[[pa.Array, RowIndex], Mask] | None = None,
+    ) -> tuple[list[tuple[RowIndex, pa.Array]], RowIndex]:
+        """Payloads of one schema as columns with the places that they are from, and the places of those that only rows can judge.
+
+        :param misfits: finds further ones by their parsed values and places.
+        """
+        places: RowIndex = np.arange(len(payloads))
+        quoted = self._quoted(payloads, known)
+        numeric = quoted is not None
+        kind = parsed_as(schema, numeric)
+        if kind is None:
+            return [], places
+        left = np.asarray(pc.equal(payloads, _NULL))
+        if quoted is not None:
+            left |= quoted
+        there = places[~left]
+        columns = PayloadColumns(defaults=self._owner.defaults, numeric=numeric)
+        pieces, rest = columns.read(
+            payloads.take(pa.array(there)) if left.any() else payloads, schema, kind, _MOST_SINGLE
+        )
+        found = []
+        odd = [places[left], there[rest]]
+        for at, parsed, data in pieces:
+            wrong = misfits(parsed, there[at]) if misfits is not None else np.zeros(len(at), bool)
+            odd.append(there[at[wrong]])
+            found.append((there[at[~wrong]], data.filter(pa.array(~wrong)) if wrong.any() else data))
+        return found, np.sort(np.concatenate(odd))
+
+    def _merged(self, rest: RowIndex) -> RowIndex:
+        """Read STRUCTs of one name, whose schemas differ in their fields, as one schema; returns the rows that are left."""
+        if rest.size < _FEW_ROWS:
+            return rest
+        texts = self._texts if rest.size == len(self._texts) else self._texts.take(pa.array(rest))
+        groups, others, unknown = payloads_by_name(rest, texts, self._schema_or_none)
+        apart = self._read_singly(unknown)
+        left = [others, *(self._runs(group, np.searchsorted(group.rows, apart), _MOST_CUTS) for group in groups)]
+        return np.sort(np.concatenate(left))
+
+    def _read_singly(self, rows: RowIndex) -> RowIndex:
+        """Read rows one by one; returns those that are not bad."""
+        before = len(self._bad)
+        self._singly(rows)
+        return rows[~np.isin(rows, [row for row, _ in self._bad[before:]])]
+
+    def _runs(self, group: PayloadGroup, cuts: RowIndex, most: int) -> RowIndex:
+        """Read a group in runs that end at some of its places; returns the rows that are left.
+
+        No fields are merged across a record that is read alone: a type has its fields in the order of the records.
+        """
+        runs = [run for run in np.split(np.arange(len(group.rows)), cuts) if run.size]
+        if len(runs) - 1 > most:
+            return group.rows
+        return np.concatenate([self._group(group.take(run), most - len(runs) + 1) for run in runs])
+
+    def _schema_or_none(self, text: str) -> ConnectSchema | None:
+        try:
+            return self._owner.known.get(text).schema
+        except Refused:
+            return None
+
+    def _group(self, group: PayloadGroup, cuts: int) -> RowIndex:
+        """Read the records of a group, and one by one those that are not as the others; returns the rows that are left.
+
+        A bad record decides about no type, so the others are read again without it.
+        """
+        merged = group.merge() if group.several else None
+        if merged is None or cuts < 0:
+            return group.rows
+        schema = merged.nullable()
+        pieces, odd = self._columns(
+            group.payloads, KnownSchema(schema, defaults=False), schema, partial(group.misfits, merged)
+        )
+        if not odd.size:
+            self._of(merged.schema()).pieces += [(group.rows[at], data) for at, data in pieces]
+            return group.rows[:0]
+        if odd.size > _MOST_SINGLE:
+            return group.rows
+        apart = self._read_singly(group.rows[odd])
+        fit = group.take(np.setdiff1d(np.arange(len(group.rows)), odd))
+        return self._runs(fit, np.searchsorted(fit.rows, apart), cuts - 1) if len(fit.rows) else fit.rows
+
+    @staticmethod
+    def _quoted(payloads: pa.BinaryArray, known: KnownSchema) -> Mask | None:
+        """The rows of :func:`.uncertain_decimals` if decimals are numbers; None if more of them are base64, or there are none."""
+        if not known.decimals:
+            return None
+        sample = payloads.slice(0, _SAMPLE)
+        if uncertain_decimals(sample, known.decimals).any() and not number_decimals(sample, known.decimals).any():
+            return None
+        quoted = uncertain_decimals(payloads, known.decimals)
+        return (
+            None if np.count_nonzero(quoted) > np.count_nonzero(number_decimals(payloads, known.decimals)) else quoted
+        )
+
+    def _singly(self, rows: RowIndex) -> None:
+        for row in rows.tolist():
+            text = self._head + self._texts[row].as_py()
+            try:
+                self._single(row, text)
+            except Refused as error:
+                self._bad.append((row, error.reason))
+
+    def _single(self, row: int, text: bytes) -> None:
+        item = parse(text, doubled=True)
+        text = without_leading_zeros(text)
+        if type(item) is Doubled:
+            item.refuse()
+        whole = type(item) is dict and item.keys() == _MEMBERS
+        if self._owner.plain:
+            schema = item["schema"] if whole else False
+            if type(schema) is Doubled:
+                schema.refuse()
+            whole = schema is None or (type(schema) is dict and type(schema.get("type")) is str)
+        if not whole:
+            if not self._owner.plain:
+                raise Refused(NOT_AN_ENVELOPE)
+            self._add_plain(np.array([row]), pa.array([text], _BINARY))
+            return
+        texts = member_texts(text.decode())
+        known = self._owner.known.get(texts["schema"])
+        if known.reader is None:
+            self._add_plain(np.array([row]), pa.array([texts["payload"].encode()], _BINARY))
+            return
+        value = known.reader.value(item["payload"])
+        values = self._of(known.schema)
+        values.rows.append(row)
+        values.items.append(value)
+
+    def _add_plain(self, rows: RowIndex, texts: pa.BinaryArray) -> None:
+        null = pc.equal(pc.ascii_trim(texts.view(pa.string()), SPACE).view(_BINARY), _NULL)
+        self._of(None).pieces.append((rows, pc.if_else(null, _MISSING, texts)))
+
+    def _of(self, schema: ConnectSchema | None) -> _Values:
+        return self._values.setdefault(schema, _Values())

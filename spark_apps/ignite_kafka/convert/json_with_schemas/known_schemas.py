@@ -1,0 +1,66 @@
+"""Schemas that JSON texts describe, kept while they are used."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import cached_property
+
+from ..connect.schema import ConnectSchema
+from ..json.values import Refused
+from .payload_columns import decimal_members
+from .payload_rows import PayloadReader
+
+SchemaOf = Callable[[str], ConnectSchema | None]
+
+
+class KnownSchema:
+    """A schema, and what reads its values.
+
+    :param defaults: see :class:`.PayloadReader`.
+    """
+
+    def __init__(self, schema: ConnectSchema | None, *, defaults: bool) -> None:
+        self.schema = schema
+        self._defaults = defaults
+
+    @cached_property
+    def reader(self) -> PayloadReader | None:
+        """Reads one value; None without a schema."""
+        return None if self.schema is None else PayloadReader(self.schema, defaults=self._defaults)
+
+    @cached_property
+    def decimals(self) -> frozenset[tuple[str, int]]:
+        """See :func:`.decimal_members`."""
+        return frozenset() if self.schema is None else frozenset(decimal_members(self.schema))
+
+
+class KnownSchemas:
+    """The schemas used last.
+
+    :param schema_of: the schema that a text describes; raises Refused.
+    :param most: how many are kept.
+    """
+
+    def __init__(self, schema_of: SchemaOf, most: int, *, defaults: bool) -> None:
+        self._schema_of = schema_of
+        self._most = max(most, 1)
+        self._defaults = defaults
+        self._kept: OrderedDict[str, KnownSchema | str] = OrderedDict()
+
+    def get(self, text: str) -> KnownSchema:
+        """Return the schema that a text describes; raises Refused if it describes none."""
+        found = self._kept.get(text)
+        if found is None:
+            try:
+                found = KnownSchema(self._schema_of(text), defaults=self._defaults)
+            except Refused as error:
+                found = error.reason
+            self._kept[text] = found
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        else:
+            self._kept.move_to_end(text)
+        if isinstance(found, str):
+            raise Refused(found)
+        return found

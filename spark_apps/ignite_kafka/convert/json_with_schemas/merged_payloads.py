@@ -1,0 +1,117 @@
+"""Records of JSON with schemas whose schemas differ from record to record, in groups that are read as one schema."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from ...common.arrays import Mask, RowIndex
+from ..connect.merged_schemas import MergedSchema, has_fields, merge
+from ..connect.schema import ConnectSchema
+
+_BEGIN = re.compile(rb'[ \t\r\n]*\{[ \t\r\n]*"schema"[ \t\r\n]*:[ \t\r\n]*')
+_MIDDLE = re.compile(rb',[ \t\r\n]*"payload"[ \t\r\n]*:')
+_END = b"}"
+
+
+@dataclass(frozen=True)
+class PayloadGroup:
+    """Records of STRUCTs of one name.
+
+    :param rows: rising. :param payloads: their JSON texts.
+    :param schemas: by number, in the order of their first records. :param numbers: number of each record's schema.
+    """
+
+    rows: RowIndex
+    payloads: pa.BinaryArray
+    schemas: Sequence[ConnectSchema]
+    numbers: RowIndex
+
+    @property
+    def several(self) -> bool:
+        """Whether they have more than one schema."""
+        return len(self.schemas) > 1
+
+    def merge(self) -> MergedSchema | None:
+        """The schema of all fields; None if the schemas contradict each other."""
+        return merge(self.schemas)
+
+    def misfits(self, merged: MergedSchema, values: pa.Array, places: RowIndex) -> Mask:
+        """See :meth:`.MergedSchema.misfits`; for the values at these places of the group."""
+        return merged.misfits(values, self.numbers[places], len(self.schemas))
+
+    def take(self, places: RowIndex) -> PayloadGroup:
+        """The records at some places, rising, with their schemas alone."""
+        found, first, numbers = np.unique(self.numbers[places], return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        schemas = [self.schemas[number] for number in found[order].tolist()]
+        return PayloadGroup(self.rows[places], self.payloads.take(pa.array(places)), schemas, rank[numbers])
+
+
+def payloads_by_name(
+    rows: RowIndex, texts: pa.BinaryArray, schema_of: Callable[[str], ConnectSchema | None]
+) -> tuple[list[PayloadGroup], RowIndex, RowIndex]:
+    """Group records by the name of their STRUCT.
+
+    :param schema_of: the schema that a text describes; None if there is none.
+    :returns: the groups, the rows without such a STRUCT, and the rows that are spelled otherwise, whose schema is not
+        known.
+    """
+    groups: dict[str | None, _Group] = {}
+    groups_of: dict[bytes, tuple[_Group, int] | None] = {}
+    others = []
+    unknown = []
+    for row, text in zip(rows.tolist(), texts.to_pylist(), strict=True):
+        begin = _BEGIN.match(text)
+        middle = _MIDDLE.search(text)
+        if begin is None or middle is None or not text.endswith(_END):
+            unknown.append(row)
+            continue
+        head = text[
+            begin.end() : middle.start()
+        ]  # no schema if the member is one of the schema: then it describes none
+        if head not in groups_of:
+            groups_of[head] = _group_of(groups, head, schema_of)
+        found = groups_of[head]
+        if found is None:
+            others.append(row)
+        else:
+            group, number = found
+            group.rows.append(row)
+            group.payloads.append(text[middle.end() : -len(_END)])
+            group.numbers.append(number)
+    return [group.whole() for group in groups.values()], np.array(others, np.int64), np.array(unknown, np.int64)
+
+
+def _group_of(
+    groups: dict[str | None, _Group], head: bytes, schema_of: Callable[[str], ConnectSchema | None]
+) -> tuple[_Group, int] | None:
+    try:
+        schema = schema_of(head.decode())
+    except UnicodeDecodeError:
+        return None
+    if schema is None or not has_fields(schema):
+        return None
+    group = groups.setdefault(schema.name, _Group([], [], [], []))
+    group.schemas.append(schema)
+    return group, len(group.schemas) - 1
+
+
+@dataclass
+class _Group:
+    """A group that grows."""
+
+    rows: list[int]
+    payloads: list[bytes]
+    schemas: list[ConnectSchema]
+    numbers: list[int]
+
+    def whole(self) -> PayloadGroup:
+        numbers = np.array(self.numbers, np.int64)
+        return PayloadGroup(np.array(self.rows, np.int64), pa.array(self.payloads, pa.binary()), self.schemas, numbers)

@@ -1,0 +1,190 @@
+"""Payloads of JSON with schemas column by column: the Arrow types that they are parsed as, and what becomes of the parsed columns.
+
+Rows that do not match are returned as a mask; the row path (:mod:`.payload_rows`) finds the reason or the value.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Collection, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...common.arrays import Mask, RowIndex
+from ...common.arrow_layout import list_starts, null_mask
+from ..connect import ConnectSchema, ConnectType
+from ..connect.schema import DECIMAL, arrow_type, default_array, scale_of
+from ..json.parser import parsed
+from ..rules.connect_decimals import decimals_from_bytes
+from ..rules.json_bytes import bytes_from_json
+from ..rules.json_times import DAY_MS, outside
+
+_MOST_DIGITS = 38
+
+
+@functools.lru_cache(maxsize=1_000)
+def parsed_as(schema: ConnectSchema, numeric: bool) -> pa.DataType | None:
+    """The plain JSON type that values of the schema are parsed as; None where only rows can hold them.
+
+    :param numeric: decimals are numbers, else base64.
+    """
+    if schema.type is ConnectType.STRUCT:
+        inner = [(one.name, parsed_as(one.schema, numeric)) for one in schema.fields]
+        return None if not inner or any(kind is None for _, kind in inner) else pa.struct(inner)
+    if schema.type is ConnectType.ARRAY:
+        if numeric and any(not name for name, _ in decimal_members(schema)):
+            return None  # uncertain_decimals sees the first element only
+        element = parsed_as(schema.value_schema, numeric) if schema.value_schema else None
+        return None if element is None else pa.list_(element)
+    if schema.type is ConnectType.MAP:
+        return None
+    kind = arrow_type(schema)
+    if schema.name == DECIMAL:
+        if not pa.types.is_decimal(kind):
+            return None
+        return kind if numeric else pa.string()
+    if pa.types.is_temporal(kind):
+        return pa.int64() if pa.types.is_timestamp(kind) else pa.int32()
+    return pa.string() if pa.types.is_binary(kind) else kind
+
+
+def decimal_members(schema: ConnectSchema) -> Iterator[tuple[str, int]]:
+    """Names of the members that are decimals or arrays of them, and their scales; the name of the whole payload is empty."""
+    scale = scale_of(schema)
+    if scale is not None:
+        yield "", scale
+    for one in schema.fields:
+        yield from ((name or one.name, of_name) for name, of_name in decimal_members(one.schema))
+    if schema.type is ConnectType.ARRAY and schema.value_schema:
+        yield from decimal_members(schema.value_schema)
+
+
+class PayloadColumns:
+    """Parsed columns as values of a schema.
+
+    :param defaults: a null in a field with a default is the default.
+    """
+
+    def __init__(self, *, defaults: bool, numeric: bool) -> None:
+        self._defaults = defaults
+        self._numeric = numeric
+
+    def read(
+        self, payloads: pa.BinaryArray, schema: ConnectSchema, kind: pa.DataType, most: int
+    ) -> tuple[list[tuple[RowIndex, pa.Array, pa.Array]], RowIndex]:
+        """Read payloads, none ``null``, as values of a schema.
+
+        :param kind: of :func:`parsed_as`.
+        :param most: how many may be refused before the rest is, too.
+        :returns: places of payloads with their parsed and their typed values, and the places of those that only rows
+            can judge.
+        """
+        pieces = []
+        rest = [np.arange(0)]
+        refused = 0
+        # a member behind a payload that is no object would be passed over, too
+        for part, array in parsed(payloads, kind, ignore=pa.types.is_struct(kind)):
+            places: RowIndex = np.arange(part.start, part.stop)
+            if array is None:
+                refused += len(places)
+                rest.append(places)
+                if refused >= most:
+                    rest.append(np.arange(part.stop, len(payloads)))
+                    break
+                continue
+            data, wrong = self.typed(array, schema)
+            if wrong.any():
+                right = pa.array(~wrong)
+                rest.append(places[wrong])
+                places = places[~wrong]
+                array = array.filter(right)
+                data = data.filter(right)
+            pieces.append((places, array, data))
+        return pieces, np.concatenate(rest)
+
+    def typed(self, array: pa.Array, schema: ConnectSchema, parent: pa.Array | None = None) -> tuple[pa.Array, Mask]:
+        """A parsed column as the schema's type, and the rows that hold what the schema does not allow; those come out as anything.
+
+        :param parent: the struct array that holds the column: a value of a null struct is none.
+        """
+        made, wrong = self._there(array, schema)
+        if not array.null_count:
+            return made, wrong
+        missing = np.asarray(array.is_null())
+        if parent is not None and parent.null_count:
+            missing &= np.asarray(parent.is_valid())
+        if schema.default is not None and self._defaults:
+            try:
+                default = default_array(schema, made.type)
+            except pa.ArrowException:  # of more digits than the column: rows have decimals as text
+                return made, wrong | missing
+            rows = np.where(missing, len(made), np.arange(len(made)))
+            return pa.concat_arrays([made, default]).take(pa.array(rows)), wrong
+        return made, wrong if schema.optional else wrong | missing
+
+    def _there(self, array: pa.Array, schema: ConnectSchema) -> tuple[pa.Array, Mask]:
+        right = np.zeros(len(array), bool)
+        if schema.type is ConnectType.STRUCT:
+            return self._struct(array, schema)
+        if schema.type is ConnectType.ARRAY:
+            return self._list(array, schema)
+        kind = arrow_type(schema)
+        if schema.name == DECIMAL:
+            return (array, right) if self._numeric else decimals_from_bytes(*bytes_from_json(array), kind)
+        if pa.types.is_time(kind):
+            return array.view(kind), outside(array, 0, DAY_MS)
+        if pa.types.is_temporal(kind):
+            return array.view(kind), right
+        if pa.types.is_floating(kind):
+            return array, ~np.asarray(pc.is_finite(array).fill_null(True))
+        return bytes_from_json(array) if pa.types.is_binary(kind) else (array, right)
+
+    def _struct(self, array: pa.StructArray, schema: ConnectSchema) -> tuple[pa.Array, Mask]:
+        wrong = np.zeros(len(array), bool)
+        columns = []
+        for number, one in enumerate(schema.fields):
+            column, bad = self.typed(array.field(number), one.schema, array)
+            columns.append(column)
+            wrong |= bad
+        missing = null_mask(array)
+        if missing is not None:
+            wrong &= ~np.asarray(missing)
+        return pa.StructArray.from_arrays(columns, fields=list(arrow_type(schema)), mask=missing), wrong
+
+    def _list(self, array: pa.ListArray, schema: ConnectSchema) -> tuple[pa.Array, Mask]:
+        assert schema.value_schema
+        values, bad = self.typed(array.flatten(), schema.value_schema)
+        wrong = np.zeros(len(array), bool)
+        if bad.any():
+            wrong[np.asarray(pc.list_parent_indices(array))[bad]] = True
+        return pa.ListArray.from_arrays(
+            list_starts(array), values, type=arrow_type(schema), mask=null_mask(array)
+        ), wrong
+
+
+def uncertain_decimals(texts: pa.BinaryArray, members: Collection[tuple[str, int]]) -> Mask:
+    """Texts in which a decimal may not be what Arrow's parser takes it for.
+
+    It may be base64: parsed as numbers, base64 of nothing but digits would be taken for one. And the parser gives
+    another number for one with more digits before the point than the type has
+    (:mod:`~ignite_kafka.common.exact_decimals`).
+
+    :param members: see :func:`decimal_members`.
+    """
+    digits = max(1, _MOST_DIGITS + 1 - max(scale for _, scale in members))
+    number = rf"-?[0-9]{{{digits}}}|-?[0-9.]+[eE]"
+    if any(not name for name, _ in members):
+        return np.asarray(pc.match_substring_regex(texts, rf'"|^[ \t\r\n]*(?:{number})'))
+    choice = "|".join(re.escape(name) for name, _ in sorted(members))
+    return np.asarray(pc.match_substring_regex(texts, rf'"(?:{choice})"[ \t\r\n]*:[ \t\r\n\[]*(?:"|{number})|\\u'))
+
+
+def number_decimals(texts: pa.BinaryArray, members: Collection[tuple[str, int]]) -> Mask:
+    """Texts in which a decimal is a number; the arguments of :func:`uncertain_decimals`."""
+    if any(not name for name, _ in members):
+        return np.asarray(pc.match_substring_regex(texts, r"^[ \t\r\n\[]*-?[0-9]"))
+    choice = "|".join(re.escape(name) for name, _ in sorted(members))
+    return np.asarray(pc.match_substring_regex(texts, rf'"(?:{choice})"[ \t\r\n]*:[ \t\r\n\[]*-?[0-9]'))

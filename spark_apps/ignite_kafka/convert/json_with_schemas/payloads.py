@@ -1,0 +1,139 @@
+"""Values of a Connect schema as JSON, columns at a time: the payload of Kafka's JsonConverter.
+
+Beyond :mod:`~.json.write_columns` the schema decides: the form of a map follows the schema of its keys, a decimal has its
+schema's scale, and a null is the field's default or an error where the field is required.
+
+Source: org.apache.kafka.connect.json.JsonConverter.convertToJson (4.3.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from ...common.arrow_layout import null_mask
+from ...errors import UnsupportedType
+from ...ignite.types.type_table import field_of
+from ..connect import ConnectColumn, ConnectField, ConnectSchema, ConnectType
+from ..connect.schema import DECIMAL, default_array, scale_of
+from ..json.write_columns import JsonFormat, present_members, text
+from ..rules.decimal_scales import with_scales
+
+_ROOT = ""
+
+
+def payload(column: ConnectColumn, form: JsonFormat, *, defaults: bool = True) -> pa.BinaryArray:
+    """JSON of each value of a column with a schema; null is the four bytes ``null``.
+
+    :param defaults: a null is written as the default of its field, where there is one (``replace.null.with.default``).
+    :raises UnsupportedType: a null in a required field without a default, or a decimal that its schema's scale does not
+        hold.
+    """
+    schema = column.schema
+    assert schema is not None
+    array, field = _Filling(defaults).value(column.data, schema, _ROOT)
+    return text(array, field, replace(form, maps_by_type=True))
+
+
+def sparse_payload(column: ConnectColumn, form: JsonFormat) -> pa.BinaryArray:
+    """JSON of each struct without its null fields; nulls within fields are written. The errors of :func:`payload`."""
+    schema = column.schema
+    assert schema is not None
+    array, field = _Filling(False).value(column.data, schema, _ROOT)
+    return present_members(array, field, replace(form, maps_by_type=True))
+
+
+class _Filling:
+    """Fills nulls with defaults, checks the others, and gives each column the Arrow field that :mod:`~.json.write_columns` takes."""
+
+    def __init__(self, defaults: bool) -> None:
+        self._defaults = defaults
+
+    def value(
+        self, array: pa.Array, schema: ConnectSchema, path: str, parent: pa.Array | None = None
+    ) -> tuple[pa.Array, pa.Field]:
+        """The values under `path`.
+
+        :param parent: the struct array that holds them: a value of a null struct is none.
+        """
+        if array.null_count:
+            array = self._without_null(array, schema, path, parent)
+        name = path.rpartition(".")[2]
+        if schema.type is ConnectType.STRUCT:
+            return self._struct(array, schema.fields, path, name)
+        if schema.type is ConnectType.ARRAY:
+            return self._list(array, schema, path, name)
+        if schema.type is ConnectType.MAP:
+            return self._map(array, schema, path, name)
+        scale = scale_of(schema)
+        if schema.name != DECIMAL:
+            return array, pa.field(name, array.type)
+        if scale is None:
+            raise UnsupportedType(
+                f"the Decimal of {_named(path)} has no parameter scale", "Set the scale in the schema.", field=path
+            )
+        return array, with_scales(field_of(name, array.type, "decimal"), {(): scale})
+
+    def _without_null(self, array: pa.Array, schema: ConnectSchema, path: str, parent: pa.Array | None) -> pa.Array:
+        """The array with defaults for its nulls; as it is where null is allowed."""
+        replaced = schema.default is not None and self._defaults
+        if not replaced and schema.optional:
+            return array
+        missing = np.asarray(array.is_null())
+        if parent is not None and parent.null_count:
+            missing &= np.asarray(parent.is_valid())
+        if not missing.any():
+            return array
+        if not replaced:
+            what = f"{_named(path)} is null, and its schema is neither optional nor has a default"
+            raise UnsupportedType(what, "Correct the entry, or make the schema optional.", field=path)
+        default = default_array(schema, array.type)
+        rows = np.where(missing, len(array), np.arange(len(array)))
+        return pa.concat_arrays([array, default]).take(pa.array(rows))
+
+    def _struct(
+        self, array: pa.StructArray, fields: Sequence[ConnectField], path: str, name: str
+    ) -> tuple[pa.Array, pa.Field]:
+        if not fields:
+            return array, pa.field(name, array.type)
+        columns = []
+        kinds = []
+        for number, one in enumerate(fields):
+            inner, kind = self.value(array.field(number), one.schema, f"{path}.{one.name}" if path else one.name, array)
+            columns.append(inner)
+            kinds.append(kind.with_name(one.name))
+        made = pa.StructArray.from_arrays(columns, fields=kinds, mask=null_mask(array))
+        return made, pa.field(name, made.type)
+
+    def _list(self, array: pa.ListArray, schema: ConnectSchema, path: str, name: str) -> tuple[pa.Array, pa.Field]:
+        assert schema.value_schema
+        values, kind = self.value(array.flatten(), schema.value_schema, f"{path}[]")
+        made = pa.ListArray.from_arrays(_starts(array), values, type=pa.list_(kind), mask=null_mask(array))
+        return made, pa.field(name, made.type)
+
+    def _map(self, array: pa.MapArray, schema: ConnectSchema, path: str, name: str) -> tuple[pa.Array, pa.Field]:
+        assert schema.key_schema
+        assert schema.value_schema
+        entries = pa.StructArray.from_arrays([array.keys, array.items], names=["key", "value"])
+        flat = pa.ListArray.from_arrays(pa.array(np.array(array.offsets)), entries, mask=null_mask(array)).flatten()
+        keys, key = self.value(flat.field(0), schema.key_schema, f"{path}{{key}}")
+        items, item = self.value(flat.field(1), schema.value_schema, f"{path}{{}}")
+        kind = pa.map_(key.with_nullable(False), item)
+        made = pa.MapArray.from_arrays(_starts(array), keys, items, kind, mask=null_mask(array))
+        return made, pa.field(name, kind)
+
+
+def _starts(array: pa.Array) -> pa.Array:
+    """Where each list, or map, starts among the flattened values, int32; a null one is empty."""
+    bounds = np.asarray(array.offsets)
+    counts = np.diff(bounds)
+    if array.null_count:
+        counts = np.where(np.asarray(array.is_valid()), counts, 0)
+    return pa.array(np.concatenate(([0], np.cumsum(counts))).astype(np.int32))
+
+
+def _named(path: str) -> str:
+    return f"field {path}" if path else "the whole key or value"

@@ -1,0 +1,145 @@
+"""Connect schemas read from JSON, as Kafka's JsonConverter reads them, with its errors.
+
+Source: org.apache.kafka.connect.json.JsonConverter.asConnectSchema and org.apache.kafka.connect.data.SchemaBuilder
+(4.3.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...common.record_limits import MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES
+from ..connect import ConnectField, ConnectSchema, ConnectType
+from ..json.values import Refused
+from ..rules.parsed_json import Number
+from .payload_rows import PayloadReader, array_of
+
+_TYPES = {str(one): one for one in ConnectType}
+# most fields are such; the schema is one object for all of them, whose hash is known
+_PLAIN = {
+    str(one): (ConnectSchema(one), ConnectSchema(one, optional=True))
+    for one in ConnectType
+    if one not in (ConnectType.ARRAY, ConnectType.MAP, ConnectType.STRUCT)
+}
+_PLAIN_MEMBERS = frozenset({"type", "optional", "field"})
+
+
+def connect_schema(node: Any, *, defaults: bool = True) -> ConnectSchema | None:
+    """The schema that a JSON value describes; None for null.
+
+    :param node: as :func:`~.json.read_rows.parse` gives it.
+    :param defaults: see :class:`~.payload_rows.PayloadReader`: how a null within a default is read.
+    :raises Refused: it describes no schema, or one that is larger than `MAX_SCHEMA_NODES` or `MAX_SCHEMA_DEPTH` allow.
+    """
+    return None if node is None else _schema(node, _Rules(defaults), 0)
+
+
+@dataclass
+class _Rules:
+    """How a schema is read, and the number of types read so far."""
+
+    defaults: bool
+    nodes: int = 0
+
+    def count(self, depth: int) -> None:
+        self.nodes += 1
+        if depth > MAX_SCHEMA_DEPTH:
+            raise Refused(f"the schema is nested more than {MAX_SCHEMA_DEPTH} deep")
+        if self.nodes > MAX_SCHEMA_NODES:
+            raise Refused(f"the schema has more than {MAX_SCHEMA_NODES} types")
+
+
+def _schema(node: Any, rules: _Rules, depth: int) -> ConnectSchema:
+    rules.count(depth)
+    found = node if type(node) is dict else {}
+    name = found.get("type")
+    if type(name) is not str:
+        raise Refused("Schema must contain 'type' field")
+    if name not in _TYPES:
+        raise Refused(f"Unknown schema type: {name}")
+    if found.keys() <= _PLAIN_MEMBERS and name in _PLAIN:
+        return _PLAIN[name][found.get("optional") is True]
+    parts: dict[str, Any] = {}
+    kind = _TYPES[name]
+    if kind is ConnectType.ARRAY:
+        parts["value_schema"] = _inner(found, "items", "Array schema did not specify the element type", rules, depth)
+    elif kind is ConnectType.MAP:
+        parts["key_schema"] = _inner(found, "keys", "Map schema did not specify the key type", rules, depth)
+        parts["value_schema"] = _inner(found, "values", "Map schema did not specify the value type", rules, depth)
+    elif kind is ConnectType.STRUCT:
+        parts["fields"] = _fields(found.get("fields"), rules, depth)
+    version = found.get("version")
+    schema = ConnectSchema(
+        kind,
+        found.get("optional") is True,
+        _text(found, "name"),
+        _int32(version) if type(version) is Number and version.lstrip("-").isdecimal() else None,
+        _text(found, "doc"),
+        _parameters(found.get("parameters")),
+        **parts,
+    )
+    return with_default(schema, found["default"], rules.defaults) if "default" in found else schema
+
+
+def _inner(found: dict[str, Any], name: str, missing: str, rules: _Rules, depth: int) -> ConnectSchema:
+    if found.get(name) is None:
+        raise Refused(missing)
+    return _schema(found[name], rules, depth + 1)
+
+
+def _fields(nodes: Any, rules: _Rules, depth: int) -> tuple[ConnectField, ...]:
+    if type(nodes) is not list:
+        raise Refused('Struct schema\'s "fields" argument is not an array.')
+    fields: dict[str, ConnectField] = {}
+    for node in nodes:
+        name = node.get("field") if type(node) is dict else None
+        if type(name) is not str or not name:
+            raise Refused("Struct schema's field name not specified properly")
+        if name in fields:
+            raise Refused(f"Cannot create field because of field name duplication {name}")
+        fields[encodable(name)] = ConnectField(name, _schema(node, rules, depth + 1))
+    return tuple(fields.values())
+
+
+def _text(found: dict[str, Any], name: str) -> str | None:
+    text = found.get(name)
+    return encodable(text) if type(text) is str else None
+
+
+def _parameters(node: Any) -> tuple[tuple[str, str], ...]:
+    if type(node) is not dict:
+        return ()
+    if any(type(value) is not str for value in node.values()):
+        raise Refused("Schema parameters must have string values.")
+    return tuple((encodable(name), encodable(value)) for name, value in node.items())
+
+
+def encodable(text: str) -> str:
+    """The text of a schema; raises Refused if it has half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Refused("a text of the schema has half of a surrogate pair") from None
+    return text
+
+
+def _int32(digits: str) -> int:
+    """As Jackson's intValue, which wraps."""
+    number = int(digits) if len(digits) < 20 else 0
+    return (number + 2**31) % 2**32 - 2**31
+
+
+def with_default(schema: ConnectSchema, node: Any, defaults: bool = True) -> ConnectSchema:
+    """The schema with a default of a JSON value, none for null; raises Refused if it is no value of the schema, or one beyond Python's."""
+    value = PayloadReader(schema, defaults=defaults).value(node)
+    if value is None:
+        return schema
+    try:
+        default = array_of([value], schema)[0].as_py()
+    except (OverflowError, ValueError) as error:  # a date that Python has none for
+        raise Refused(f"the default of a {schema.name or schema.type} is out of range: {error}") from None
+    return ConnectSchema(
+        schema.type, schema.optional, schema.name, schema.version, schema.doc, schema.parameters, default,
+        schema.fields, schema.key_schema, schema.value_schema,
+    )  # fmt: skip

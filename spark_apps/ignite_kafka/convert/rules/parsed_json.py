@@ -1,0 +1,42 @@
+"""Values of parsed JSON, whose numbers keep their digits, and the fields that they give where nothing else says their type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from .marked_fields import any_kind, collection_of, reference
+
+QUOTED_FLOATS = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}
+
+
+class Number(str):
+    """A JSON number as its digits."""
+
+    __slots__ = ()
+
+
+class QuotedFloat(str):
+    """NaN, Infinity or -Infinity in quotes as a float."""
+
+    __slots__ = ()
+
+
+def kind_of(value: Any, type_name: str, name: str = "") -> pa.Field:
+    """The field that a value of parsed JSON, not null, gives: integers are long, other numbers double.
+
+    :param type_name: binary type of objects. :param name: of the field.
+    """
+    match value:
+        case bool():
+            return pa.field(name, pa.bool_())
+        case dict():
+            return reference(name, type_name)
+        case list():
+            return collection_of(name, any_kind("item", type_name))
+        case _ if type(value) is str:
+            return pa.field(name, pa.string())
+        case QuotedFloat():
+            return pa.field(name, pa.float64())
+    return pa.field(name, pa.float64() if set(value) & set(".eE") else pa.int64())

@@ -1,0 +1,292 @@
+"""Texts as values: ``Values.parseString`` of Kafka Connect, by which SimpleHeaderConverter reads headers. ``"12"`` is an INT8.
+
+Not parsed, but text: a number of more than `MAX_HEADER_DIGITS` digits, or with an exponent of more than four, for which
+Java computes without bound, dates with signs or exponents within, which Java's lenient SimpleDateFormat accepts, and
+arrays of dates among times.
+
+Source: org.apache.kafka.connect.data.Values (4.3.1).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...common.record_limits import MAX_HEADER_DEPTH, MAX_HEADER_DIGITS
+from ..connect.schema import DATE, TIME, TIMESTAMP, ConnectSchema, ConnectType, date, decimal, time, timestamp
+from .simple_tokens import BLANKS, Tokens
+
+_NUMBER = re.compile(r"(?!\.)[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?")
+_MOST_LETTERS = MAX_HEADER_DIGITS + len("-.e-9999")
+_BEYOND_FLOATS = 400  # a number is infinite as a float with an exponent above it, and 0 with one below its negative
+_BLANK = r"[ \t]*"
+_CLOCK = rf"{_BLANK}(\d+):{_BLANK}(\d+):{_BLANK}(\d+)\.{_BLANK}(\d+)Z"
+_DAY = rf"{_BLANK}(\d+)-{_BLANK}(\d+)-{_BLANK}(\d+)"
+_TEMPORAL = {  # by the length that a text must have, as Connect decides; Java then reads a beginning of it
+    13: (re.compile(_CLOCK), time()),
+    24: (re.compile(rf"{_DAY}T{_CLOCK}"), timestamp()),
+    10: (re.compile(_DAY), date()),
+}
+_DAY_MS = 86_400_000
+_GREGORIAN = -141_427  # 1582-10-15 in days since 1970-01-01
+_INTEGERS = ((ConnectType.INT8, 7), (ConnectType.INT16, 15), (ConnectType.INT32, 31), (ConnectType.INT64, 63))
+_NUMBERS = (*(kind for kind, _ in _INTEGERS), ConnectType.FLOAT32, ConnectType.FLOAT64)
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A value with its schema: days, or milliseconds, of dates and times; lists of pairs for maps.
+
+    :param schema: None with the value None. That of an array or map without a common type of its content has no inner
+        schema.
+    """
+
+    schema: ConnectSchema | None
+    value: Any
+
+
+_NULL = Parsed(None, None)
+_TEXT = ConnectSchema(ConnectType.STRING)
+
+
+class _NotParsed(Exception):
+    """The text is no array or map: a DataException of Java."""
+
+
+class NestedTooDeep(ValueError):
+    """The text has more than `MAX_HEADER_DEPTH` levels of arrays and maps, where Java has no limit."""
+
+
+def parse_string(text: str) -> Parsed:
+    """The value of a text: null, a boolean, number, date, time, array, map or, if nothing else, the text itself.
+
+    :raises NestedTooDeep: the text seems to be an array or map of more levels than are read.
+    """
+    return _Reader(text).read(embedded=False) if text else Parsed(_TEXT, text)
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._tokens = Tokens(text)
+        self._depth = 0
+
+    def read(self, *, embedded: bool) -> Parsed:
+        tokens = self._tokens
+        if not tokens.left:
+            return _NULL
+        if embedded and tokens.skip('"'):
+            return self._quoted()
+        for literal, value in (("null", None), ("true", True), ("false", False)):
+            if self._literal(literal, embedded):
+                return _NULL if value is None else Parsed(ConnectSchema(ConnectType.BOOLEAN), value)
+        start = tokens.mark
+        try:
+            if tokens.skip("["):
+                return self._deeper(self._array)
+            if tokens.skip("{"):
+                return self._deeper(self._map)
+        except _NotParsed:
+            tokens.rewind(start)
+        token = tokens.next()
+        return self._scalar(token.strip(BLANKS), embedded) if token.strip(BLANKS) else Parsed(_TEXT, token)
+
+    def _deeper(self, read: Callable[[], Parsed]) -> Parsed:
+        if self._depth == MAX_HEADER_DEPTH:
+            raise NestedTooDeep(f"it has more than {MAX_HEADER_DEPTH} levels of arrays and maps")
+        self._depth += 1
+        try:
+            return read()
+        finally:
+            self._depth -= 1
+
+    def _literal(self, literal: str, embedded: bool) -> bool:
+        start = self._tokens.mark
+        if self._tokens.skip(literal) and (embedded or not self._tokens.left):
+            return True
+        self._tokens.rewind(start)
+        return False
+
+    def _scalar(self, token: str, embedded: bool) -> Parsed:
+        found = None
+        if token[0].isdecimal():
+            mark = self._tokens.mark
+            rest = self._tokens.next_four()
+            found = None if rest is None else _temporal(token + rest)
+            if found is None:
+                self._tokens.rewind(mark)
+                found = _temporal(token)
+        if found is None and len(token) <= _MOST_LETTERS and _NUMBER.fullmatch(token):
+            number = Decimal(token)
+            found = _number(number) if len(number.as_tuple().digits) <= MAX_HEADER_DIGITS else None
+        if found is None and embedded:
+            raise _NotParsed
+        return found or Parsed(_TEXT, self._tokens.text)
+
+    def _quoted(self) -> Parsed:
+        parts = []
+        while self._tokens.left and not self._tokens.skip('"'):
+            parts.append(self._tokens.next())
+        text = "".join(parts)
+        return _temporal(text) or Parsed(_TEXT, text)
+
+    def _array(self) -> Parsed:
+        items: list[Parsed] = []
+        while self._tokens.left:
+            if self._tokens.skip("]"):
+                schema = _merged(items)
+                return Parsed(ConnectSchema(ConnectType.ARRAY, value_schema=schema), _aligned(items, schema))
+            if self._tokens.skip(","):
+                raise _NotParsed
+            items.append(self.read(embedded=True))
+            mark = self._tokens.mark
+            if self._tokens.skip("]"):
+                self._tokens.rewind(mark)
+            elif not self._tokens.skip(","):
+                raise _NotParsed
+        raise _NotParsed
+
+    def _map(self) -> Parsed:
+        keys: list[Parsed] = []
+        values: list[Parsed] = []
+        while self._tokens.left:
+            if self._tokens.skip("}"):
+                return _map_of(keys, values)
+            if self._tokens.skip(","):
+                raise _NotParsed
+            key = self.read(embedded=True)
+            if key.value is None or not self._tokens.skip(":"):
+                raise _NotParsed
+            keys.append(key)
+            values.append(self.read(embedded=True))
+            self._tokens.skip(",")
+        raise _NotParsed
+
+
+def _map_of(keys: list[Parsed], values: list[Parsed]) -> Parsed:
+    """A map; of several values of a key the last."""
+    key_schema = _merged(keys)
+    value_schema = None if key_schema is None else _merged(values)
+    places = {(key.schema, repr(key.value)): row for row, key in enumerate(keys)}
+    rows = list(places.values())
+    found = zip(
+        _aligned([keys[row] for row in rows], key_schema),
+        _aligned([values[row] for row in rows], value_schema),
+        strict=True,
+    )
+    schema = ConnectSchema(ConnectType.MAP, key_schema=key_schema, value_schema=value_schema)
+    return Parsed(schema, [list(pair) for pair in found])
+
+
+def _merged(items: list[Parsed]) -> ConnectSchema | None:
+    """The schema of all items that are not null: the widest of numbers; None if they have none in common, or all are null."""
+    common: ConnectSchema | None = None
+    for schema in [item.schema for item in items if item.schema is not None]:
+        if common is None or common.type is schema.type:
+            common = schema
+        elif common.type in _NUMBERS and schema.type in _NUMBERS:
+            common = common if _NUMBERS.index(common.type) > _NUMBERS.index(schema.type) else schema
+        else:
+            return None
+    return common
+
+
+def _aligned(items: list[Parsed], schema: ConnectSchema | None) -> list[Any]:
+    """Values in the common schema; without one, as they are.
+
+    :raises _NotParsed: a null, as the schema allows none, or a date among numbers.
+    """
+    return [item.value if schema is None else _converted(item, schema) for item in items]
+
+
+def _converted(item: Parsed, schema: ConnectSchema) -> Any:
+    """``Values.convertTo``, for what :func:`_merged` allows."""
+    name = None if item.schema is None else item.schema.name
+    if item.schema is None or (item.schema.type in _NUMBERS and schema.type in _NUMBERS and name and not schema.name):
+        raise _NotParsed
+    if schema.name in (TIME, TIMESTAMP) and name == DATE:
+        return item.value * _DAY_MS
+    if schema.name == DATE and name in (TIME, TIMESTAMP):
+        raise _NotParsed
+    if schema.type in (ConnectType.FLOAT32, ConnectType.FLOAT64):
+        return _float32(Fraction(item.value)) if schema.type is ConnectType.FLOAT32 else float(item.value)
+    return item.value
+
+
+def _number(number: Decimal) -> Parsed:
+    """An integer of the narrowest type; else FLOAT32, unless it is too large, FLOAT64 or a Decimal."""
+    scale = -int(number.as_tuple().exponent)
+    # beyond all floats: the digits of a large exponent are not written out
+    if number and number.adjusted() > _BEYOND_FLOATS:
+        return Parsed(decimal(scale), number)
+    if number and number.adjusted() < -_BEYOND_FLOATS:
+        return Parsed(ConnectSchema(ConnectType.FLOAT32), -0.0 if number.is_signed() else 0.0)
+    exact = Fraction(number or 0)
+    if exact.denominator == 1:
+        whole = int(exact)
+        for kind, bits in _INTEGERS:
+            if -(1 << bits) <= whole < 1 << bits:
+                return Parsed(ConnectSchema(kind), whole)
+    if scale:
+        for kind, rounded in _FLOATS:
+            value = rounded(exact)
+            if abs(value) != float("inf"):
+                return Parsed(ConnectSchema(kind), value)
+    return Parsed(decimal(scale), number if number else number.copy_abs())
+
+
+def _float32(exact: Fraction) -> float:
+    """The nearest float; a double in between would round twice."""
+    with np.errstate(over="ignore"):
+        near = np.float32(_float64(exact))
+    if not np.isfinite(near):
+        return float("-inf") if exact < 0 else float("inf")
+    around = [np.nextafter(near, np.float32(-np.inf)), near, np.nextafter(near, np.float32(np.inf))]
+    finite = [float(one) for one in around if np.isfinite(one)]
+    best = min(abs(Fraction(one) - exact) for one in finite)
+    ties = [one for one in finite if abs(Fraction(one) - exact) == best]
+    return ties[0] if len(ties) == 1 else float(near)
+
+
+def _float64(exact: Fraction) -> float:
+    try:
+        return exact.numerator / exact.denominator
+    except OverflowError:
+        return float("-inf") if exact < 0 else float("inf")
+
+
+_FLOATS: tuple[tuple[ConnectType, Callable[[Fraction], float]], ...] = (
+    (ConnectType.FLOAT32, _float32),
+    (ConnectType.FLOAT64, _float64),
+)
+
+
+def _temporal(text: str) -> Parsed | None:
+    """A date, time or timestamp; None for another text."""
+    text = text.replace("\\:", ":")
+    known = _TEMPORAL.get(len(text))
+    found = known and known[0].match(text)
+    if not known or not found:
+        return None
+    numbers = [int(part) for part in found.groups()]
+    schema = known[1]
+    days = _days(*numbers[:3]) if schema != time() else 0
+    if schema == date():
+        return Parsed(schema, days)
+    hours, minutes, seconds, ms = numbers[-4:]
+    return Parsed(schema, days * _DAY_MS + ((hours * 60 + minutes) * 60 + seconds) * 1000 + ms)
+
+
+def _days(year: int, month: int, day: int) -> int:
+    """Days since 1970-01-01 of a lenient date of java.util.GregorianCalendar: month 13 is January of the next year."""
+    year = year + (month - 1) // 12
+    month = (month - 1) % 12 + 1
+    before = year - (month <= 2)
+    of_year = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5 + day - 1
+    gregorian = 365 * before + before // 4 - before // 100 + before // 400 + of_year - 719_468
+    return gregorian if gregorian >= _GREGORIAN else 365 * before + before // 4 + of_year - 719_470

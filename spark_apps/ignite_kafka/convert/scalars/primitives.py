@@ -1,0 +1,169 @@
+"""Converters `bytes`, `boolean`, `short`, `integer`, `long`, `float` and `double`: each writes and reads values of one type.
+
+Numbers are big-endian, a boolean is one byte. Messages are those of Kafka 4.3.1.
+
+Source: org.apache.kafka.connect.converters: ByteArrayConverter, BooleanConverter, NumberConverter and its subclasses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...common.arrays import Mask
+from ...errors import UnsupportedType
+from ..connect.columns import ConnectColumn, ConnectPart, Deserialized
+from ..connect.schema import ConnectSchema, ConnectType, arrow_type
+
+_LOGICAL_VALUES = ("org.apache.kafka.connect.data.",)
+_TRUE = 1
+
+
+@dataclass(frozen=True)
+class Primitive:
+    """A type of fixed width, as Kafka's serializer of it writes it.
+
+    :param name: of the converter in the settings, and of the type in Kafka's messages.
+    :param wire: type of the bytes.
+    :param deserializer: name in Kafka's message about bytes of another length.
+    """
+
+    name: str
+    type: ConnectType
+    wire: np.dtype[np.generic]
+    deserializer: str
+
+    @property
+    def schema(self) -> ConnectSchema:
+        """Schema of values that were read."""
+        return ConnectSchema(self.type, optional=True)
+
+
+PRIMITIVES = {
+    one.name: one
+    for one in (
+        Primitive("boolean", ConnectType.BOOLEAN, np.dtype("u1"), "BooleanDeserializer"),
+        Primitive("short", ConnectType.INT16, np.dtype(">i2"), "ShortDeserializer"),
+        Primitive("integer", ConnectType.INT32, np.dtype(">i4"), "IntegerDeserializer"),
+        Primitive("long", ConnectType.INT64, np.dtype(">i8"), "LongDeserializer"),
+        Primitive("float", ConnectType.FLOAT32, np.dtype(">f4"), "Deserializer"),
+        Primitive("double", ConnectType.FLOAT64, np.dtype(">f8"), "Deserializer"),
+    )
+}
+"""By name of the converter."""
+
+
+class PrimitiveSerializer:
+    """Writes values of one type of fixed width."""
+
+    def __init__(self, primitive: Primitive) -> None:
+        self._primitive = primitive
+        self.name = primitive.name
+
+    def check(self, schema: ConnectSchema, topic: str) -> None:
+        """Raise UnsupportedType for a schema of another type."""
+        _require(schema, self._primitive.type, self.name)
+
+    def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
+        """Bytes of each value; null for null.
+
+        :raises UnsupportedType: values of another type.
+        """
+        _require(column.schema, self._primitive.type, self.name)
+        array = column.data
+        wire = self._primitive.wire
+        width = wire.itemsize
+        valid = pa.array(np.asarray(array.is_valid())).buffers()[1] if array.null_count else None
+        plain = array.cast(pa.uint8()) if self._primitive.type is ConnectType.BOOLEAN else array
+        numbers = np.asarray(_without_nulls(plain)).astype(wire)
+        if self._primitive.type is ConnectType.FLOAT64:
+            numbers[np.isnan(numbers)] = (
+                np.nan
+            )  # Double.doubleToLongBits has one NaN; Float.floatToRawIntBits keeps its bits
+        offsets = np.arange(0, width * len(array) + 1, width, dtype=np.int32)
+        return pa.Array.from_buffers(pa.binary(), len(array), [valid, pa.py_buffer(offsets), pa.py_buffer(numbers)])
+
+
+class PrimitiveDeserializer:
+    """Reads values of one type of fixed width."""
+
+    def __init__(self, primitive: Primitive) -> None:
+        self._primitive = primitive
+        self.name = primitive.name
+
+    def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
+        """Values; bytes of another length are bad, and those that are no boolean."""
+        primitive = self._primitive
+        width = self._primitive.wire.itemsize
+        right: Mask = np.asarray(pc.equal(pc.binary_length(data), width))
+        why = f"Failed to deserialize {self.name}: Size of data received by {primitive.deserializer} is not {width}"
+        bad = [(int(row), why) for row in np.flatnonzero(~right)]
+        rows = np.flatnonzero(right)
+        numbers = np.frombuffer(_bytes_of(data if right.all() else data.filter(pa.array(right))), primitive.wire)
+        if primitive.type is ConnectType.BOOLEAN:
+            wrong = numbers > _TRUE
+            bad += [(int(row), _no_boolean(byte)) for row, byte in zip(rows[wrong], numbers[wrong], strict=True)]
+            rows = rows[~wrong]
+            numbers = numbers[~wrong]
+        values = pa.array(numbers.astype(numbers.dtype.newbyteorder("="))).cast(arrow_type(primitive.schema))
+        parts = (ConnectPart(rows, ConnectColumn(values, primitive.schema)),) if rows.size else ()
+        return Deserialized(parts, tuple(sorted(bad)))
+
+
+class BytesSerializer:
+    """Passes byte strings on."""
+
+    name = "bytes"
+
+    def check(self, schema: ConnectSchema, topic: str) -> None:
+        """Raise UnsupportedType for a schema of another type."""
+        _require(schema, ConnectType.BYTES, self.name)
+
+    def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
+        """The byte strings; null for null.
+
+        :raises UnsupportedType: values of another type.
+        """
+        _require(column.schema, ConnectType.BYTES, self.name)
+        return column.data
+
+
+class BytesDeserializer:
+    """Reads any bytes as optional byte strings."""
+
+    name = "bytes"
+
+    def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
+        """The bytes as they are."""
+        schema = ConnectSchema(ConnectType.BYTES, optional=True)
+        return Deserialized((ConnectPart(np.arange(len(data)), ConnectColumn(data, schema)),) if len(data) else ())
+
+
+def _require(schema: ConnectSchema | None, wanted: ConnectType, converter: str) -> None:
+    """A logical type is refused, too: in Connect its values are of another class."""
+    if schema is not None and schema.type is wanted and not (schema.name or "").startswith(_LOGICAL_VALUES):
+        return
+    found = "no schema" if schema is None else f"type {schema.type}" + (f" ({schema.name})" if schema.name else "")
+    what = f"the value has {found}, and the converter {converter} writes {wanted} only"
+    raise UnsupportedType(what, "Use the converter string or json for this side of the records.")
+
+
+def _without_nulls(array: pa.Array) -> pa.Array:
+    return pc.fill_null(array, 0) if array.null_count else array
+
+
+def _bytes_of(data: pa.BinaryArray) -> bytes | memoryview:
+    """The bytes of all values, one after the other."""
+    _, offsets, whole = data.buffers()
+    if whole is None or not len(data):
+        return b""
+    bounds = np.frombuffer(offsets, np.int32)[data.offset : data.offset + len(data) + 1]
+    return memoryview(whole)[bounds[0] : bounds[-1]]
+
+
+def _no_boolean(byte: npt.NDArray[np.uint8]) -> str:
+    return f"Failed to deserialize boolean: Unexpected byte received by BooleanDeserializer: {int(np.int8(byte))}"
