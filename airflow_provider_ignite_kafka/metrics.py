@@ -1,14 +1,14 @@
 """Metrics of runs in Airflow's own backends: StatsD, Datadog or OpenTelemetry, as section ``[metrics]`` configures them.
 
-================================ ========= ================================================================
+================================ ========= ===========================================================
 metric                           kind      value
-================================ ========= ================================================================
+================================ ========= ===========================================================
 ``ignite_kafka.records``         counter   records sent; of a sink, entries stored or removed
 ``ignite_kafka.bytes``           counter   size of their keys and values
 ``ignite_kafka.skipped``         counter   entries or records that were skipped or became dead letters
 ``ignite_kafka.events``          counter   health events of the driver, tag ``event``
 ``ignite_kafka.lag``             gauge     changes or records that are yet to be copied
-================================ ========= ================================================================
+================================ ========= ===========================================================
 
 Tags are ``connector``, and ``cache``, ``topic`` or ``event``. StatsD without tags would add all connectors up. So, as
 Airflow does for its own metrics, each value is exported under a name with its tags as well,

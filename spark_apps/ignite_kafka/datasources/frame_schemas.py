@@ -1,15 +1,15 @@
 """Columns of DataFrames and Kafka Connect's data model: schemas of Spark's types, and columns brought from one to the other.
 
-==================================  ==========================================
+==================================  ============================================
 Spark                               Kafka Connect
-==================================  ==========================================
+==================================  ============================================
 byte, short, int, long              INT8, INT16, INT32, INT64
 float, double, boolean              FLOAT32, FLOAT64, BOOLEAN
 string, binary                      STRING, BYTES
 decimal(p, s)                       Decimal of scale s
 date, timestamp                     Date, Timestamp (milliseconds, rounded down)
 array, map, struct                  ARRAY, MAP, STRUCT; nullable is optional
-==================================  ==========================================
+==================================  ============================================
 """
 
 from __future__ import annotations

@@ -7,14 +7,14 @@ Options: docs/options.md, from :mod:`~ignite_kafka.datasources.option_tables`.
 
 Columns: those of source `ignite` (``_key``, the fields of the values, …), and
 
-============== ====================================================================================================================
+============== ======================================================================================================
 ``_change``    created, updated, removed, expired; loaded: see ``on_loss``. Removed and expired keys have null in the
-value's columns ``_number``    Ignite's update counter: rises with the changes of a key. Null if the state was read from
-the cache because the change alone
-               did not determine it, for example after a node died or a key expired
-``_partition`` the Ignite partition: all changes of a key have the same ``_time``      time of the capture by a node
-==============
-====================================================================================================================
+               value's columns
+``_number``    Ignite's update counter: rises with the changes of a key. Null if the state was read from the cache
+               because the change alone did not determine it, for example after a node died or a key expired
+``_partition`` the Ignite partition: all changes of a key have the same
+``_time``      time of the capture by a node
+============== ======================================================================================================
 
 The capture begins with the query's first trigger; read the earlier content of the cache with source `ignite` after
 that. It continues while no query runs, until ``ignite-kafka backlog cleanup`` ends it. The columns of a cache that is

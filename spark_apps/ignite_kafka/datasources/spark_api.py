@@ -1,12 +1,13 @@
 """Names of PySpark's API of data sources that its older versions lack.
 
-========== =========================================================================================================================
-PySpark    what it lacks ==========
-=========================================================================================================================
+========== ====================================================================================================
+PySpark    what it lacks
+========== ====================================================================================================
 4.1        streams whose reader is told where a batch begins (``latestOffset(start, limit)``): no source
-``ignite-backlog`` 4.0        that, and filters that a reader takes: Spark evaluates all conditions on the rows of the
-whole cache 3.5        data sources in Python ==========
-=========================================================================================================================
+           ``ignite-backlog``
+4.0        that, and filters that a reader takes: Spark evaluates all conditions on the rows of the whole cache
+3.5        data sources in Python
+========== ====================================================================================================
 
 Source: ``pyspark/sql/datasource.py``, ``pyspark/sql/streaming/datasource.py`` and ``pyspark/sql/pandas/types.py`` of
 these versions.

@@ -4,13 +4,11 @@ The consumer group holds them, as that of a Kafka Connect sink does; the offsets
 same transaction and used once the group has expired. Record layout, besides those of :mod:`.slots`, in the connector's
 offsets topic (partition = slot):
 
-=========================================================== =======================================================================
+=========================================================== =====================================================
 key (JSON)                                                  value (JSON)
-===========================================================
-=======================================================================
+=========================================================== =====================================================
 ``["<connector>",{"kafka_topic":"t","kafka_partition":3}]`` ``{"kafka_offset":42,"topic_id":"…","generation":7}``
-===========================================================
-=======================================================================
+=========================================================== =====================================================
 
 The key is the layout of sink offsets in Kafka Connect's REST interface (KIP-875). The metadata of the group's offset is
 ``{"topic_id":"…","offsets_topic":"…"}``: an offset is void for a new topic of that name, and of use to the connector of

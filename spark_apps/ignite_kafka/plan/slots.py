@@ -3,18 +3,17 @@
 A *unit* is a cache partition: (cache, Ignite partition). A *slot* owns one transactional id and one partition of the
 connector's offsets topic. Record layout (one compacted topic per connector, partition = slot):
 
-================================================ ===================================================================================
-key (JSON)                                       value (JSON) ================================================
-=================================================================================== ``["<connector>",{"slot":3}]``
-            ``{"generation":7,"epoch":0,"attempt":0}``: run, epoch of a stream and attempt of
-                                                 the task that own the slot
+================================================ =======================================================================
+key (JSON)                                       value (JSON)
+================================================ =======================================================================
+``["<connector>",{"slot":3}]``                   ``{"generation":7,"epoch":0,"attempt":0}``: run, epoch of a stream and
+                                                 attempt of the task that own the slot
 ``["<connector>",{"cache":"c","partition":12}]`` ``{"generation":7,"incarnation":"…","snapshot":…,"ranges":[]}``; the
-snapshot is
-                                                 ``{"id":"…","done":true,"records":9}``, with ``"bad":1`` if entries
-                                                 were skipped; ``"topic_id":"…"`` is that of the data topic,
+                                                 snapshot is ``{"id":"…","done":true,"records":9}``, with ``"bad":1`` if
+                                                 entries were skipped; ``"topic_id":"…"`` is that of the data topic,
                                                  ``"key_kinds"`` those of the cache's keys; a stream adds ``"recent"``,
                                                  ``"topology"`` and, until the unit is reconciled, ``"sweep":[0,0]``
-================================================ ===================================================================================
+================================================ =======================================================================
 
 The key of a unit is the layout of Kafka Connect's source offsets (KIP-98/KIP-875): ``[connector, source partition]``.
 Records of a sink are in :mod:`~ignite_kafka.plan.sink_offsets`.

@@ -1,11 +1,12 @@
 """Records of the types topic that describe the cache of a data topic: its configuration, and the types of its keys and values.
 
-========================================  ==============================================================================
-key                                       value ========================================
-============================================================================== ``["cache",<topic>]``
-the configuration of the cache that is sent to the topic, at the last run's start
+========================================  ===========================================================================
+key                                       value
+========================================  ===========================================================================
+``["cache",<topic>]``                     the configuration of the cache that is sent to the topic, at the last run's
+                                          start
 ``["use",<topic>,<side>,<path>,<name>]``  ``{"type_id":…}``: a class or binary type seen in the topic's records
-========================================  ==============================================================================
+========================================  ===========================================================================
 
 They are by topic, not by cache: connectors of several clusters may share the types topic, and a sink knows topics.
 """

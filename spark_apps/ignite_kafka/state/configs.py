@@ -2,18 +2,19 @@
 
 One compacted topic `<internal_topic_prefix>-configs` of one partition serves all connectors:
 
-====================================== ==========================================================================================
-key (JSON)                             value (JSON) ======================================
-========================================================================================== ``["connector","<name>"]``
-         ``{"generation","slots","offsets_topic_id","target_state","run_id","settings"}`` ``["snapshot","<name>"]``
-        ``{"id","plan","complete","superseded_by"}``: the newest snapshot ``["snapshot","<name>","<id>"]``
-``{"complete","superseded_by","caches"}``: the end of each earlier id ``["epoch","<name>"]``
-``{"generation","epoch","capture_secret"}``: tasks of an earlier epoch of a stream end after their
-                                       batch; tasks of this epoch read the secret from it
+====================================== ================================================================================
+key (JSON)                             value (JSON)
+====================================== ================================================================================
+``["connector","<name>"]``             ``{"generation","slots","offsets_topic_id","target_state","run_id","settings"}``
+``["snapshot","<name>"]``              ``{"id","plan","complete","superseded_by"}``: the newest snapshot
+``["snapshot","<name>","<id>"]``       ``{"complete","superseded_by","caches"}``: the end of each earlier id
+``["epoch","<name>"]``                 ``{"generation","epoch","capture_secret"}``: tasks of an earlier epoch of a
+                                       stream end after their batch; tasks of this epoch read the secret from it
 ``["secret","<name>"]``                ``{"capture_secret"}``: of the capture on the nodes, written before its first
-start ``["target","<name>"]``                ``{"state","at_ms"}``, ``"generation"``: the target state
-(:mod:`.target_state`; anyone writes it) ======================================
-==========================================================================================
+                                       start
+``["target","<name>"]``                ``{"state","at_ms"}``, ``"generation"``: the target state (:mod:`.target_state`;
+                                       anyone writes it)
+====================================== ================================================================================
 """
 
 from __future__ import annotations

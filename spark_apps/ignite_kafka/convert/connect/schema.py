@@ -1,16 +1,16 @@
 """Schemas of Kafka Connect as frozen values, and the Arrow type that holds the values of each.
 
-========================================  ==================================================================================
-schema                                    Arrow type of its values ========================================
-================================================================================== INT8, INT16, INT32, INT64
-    int8, int16, int32, int64 FLOAT32, FLOAT64, BOOLEAN, STRING, BYTES  float32, float64, bool, string, binary Decimal
-(BYTES)                           decimal128(38, scale); decimal256(76, scale) or string (java.math.BigDecimal's text)
-where
-                                          a value has more digits
-Date (INT32), Time (INT32)                date32, time32(ms) Timestamp (INT64)                         timestamp(ms,
-UTC) ARRAY, MAP, STRUCT                        list, map, struct with the schema's fields in their order
-========================================
-==================================================================================
+========================================  ==============================================================================
+schema                                    Arrow type of its values
+========================================  ==============================================================================
+INT8, INT16, INT32, INT64                 int8, int16, int32, int64
+FLOAT32, FLOAT64, BOOLEAN, STRING, BYTES  float32, float64, bool, string, binary
+Decimal (BYTES)                           decimal128(38, scale); decimal256(76, scale) or string (java.math.BigDecimal's
+                                          text) where a value has more digits
+Date (INT32), Time (INT32)                date32, time32(ms)
+Timestamp (INT64)                         timestamp(ms, UTC)
+ARRAY, MAP, STRUCT                        list, map, struct with the schema's fields in their order
+========================================  ==============================================================================
 """
 
 from __future__ import annotations

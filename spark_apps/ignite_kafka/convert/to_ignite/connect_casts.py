@@ -1,15 +1,19 @@
 """Casts of Connect's values to Ignite's types, by the schema and the target's field. Whatever is not exact is refused.
 
-=====================  ==============================================================================================
-target                 schemas =====================
-============================================================================================== byte … double
-INT8 … FLOAT64 and Decimal; integers from Date, Time and Timestamp, which are days or milliseconds BigDecimal
- Decimal, INT8 … INT64 char                   INT8 … INT64 String, Class, UUID    STRING enum                   STRING
-(RED, Color.RED, org.example.Color.RED), INT8 … INT64 (the ordinal) boolean, byte[]        BOOLEAN; BYTES Date,
-Timestamp        Timestamp, Date (midnight), INT8 … INT64 (milliseconds since 1970) java.sql.Date          Date,
-Timestamp at midnight, INT8 … INT64 (days since 1970) Time                   Time, INT8 … INT64 (milliseconds of the
-day) =====================
-==============================================================================================
+=====================  =====================================================================================
+target                 schemas
+=====================  =====================================================================================
+byte … double          INT8 … FLOAT64 and Decimal; integers from Date, Time and Timestamp, which are days or
+                       milliseconds
+BigDecimal             Decimal, INT8 … INT64
+char                   INT8 … INT64
+String, Class, UUID    STRING
+enum                   STRING (RED, Color.RED, org.example.Color.RED), INT8 … INT64 (the ordinal)
+boolean, byte[]        BOOLEAN; BYTES
+Date, Timestamp        Timestamp, Date (midnight), INT8 … INT64 (milliseconds since 1970)
+java.sql.Date          Date, Timestamp at midnight, INT8 … INT64 (days since 1970)
+Time                   Time, INT8 … INT64 (milliseconds of the day)
+=====================  =====================================================================================
 """
 
 from __future__ import annotations

@@ -2,14 +2,16 @@
 
 The function gets a ``pyarrow.RecordBatch`` of N records, and the transform's other properties as keyword arguments:
 
-=========  ===============================================================================================================
-column     content =========
-=============================================================================================================== row
-  int64, the record's row; what the function returns names records by it key        the key in the Arrow type of its
-schema; without a schema: binary, its JSON text value      the value, likewise topic      string timestamp  int64,
-milliseconds since 1970; null where there is none headers    struct with one field for each header, in the Arrow type of
-its schema =========
-===============================================================================================================
+=========  ================================================================================
+column     content
+=========  ================================================================================
+row        int64, the record's row; what the function returns names records by it
+key        the key in the Arrow type of its schema; without a schema: binary, its JSON text
+value      the value, likewise
+topic      string
+timestamp  int64, milliseconds since 1970; null where there is none
+headers    struct with one field for each header, in the Arrow type of its schema
+=========  ================================================================================
 
 It returns a batch of these columns. A record whose row is not in it is dropped; a column that is left out stays as it
 was. Without ``row`` the batch has all records in their order. A column of the same Arrow type keeps its schema; another

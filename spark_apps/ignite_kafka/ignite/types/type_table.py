@@ -3,22 +3,25 @@
 Nothing here passes through float. A type that Arrow lacks is marked in the metadata of the Arrow field, key
 ``b"ignite"`` (:data:`MARK`):
 
-===========  =========================  ==================================================================================
-mark         Arrow type                 meaning ===========  =========================
-================================================================================== char         int32
-  a UTF-16 code unit uuid         string                     java.util.UUID in its usual text form enum         string
-or int32            name or ordinal, by the enum policy class        string                     a java.lang.Class by
-name time         int64                      java.sql.Time: milliseconds since 1970-01-01T00:00Z, as the wire has it (a
-time of day
-                                        in a zone west of UTC is more than 24 h, so no Arrow time type holds it)
-decimal      decimal128(38, s), string  BigDecimal; a string where values differ in scale or do not fit 38 digits date
-      timestamp(ms, UTC)         java.util.Date, all of its range; Spark columns take it as timestamp(us, UTC) mixed
-   dense union                values of several kinds in one column: rows can hold them, Spark columns cannot order
-  dictionary of string       last child of a struct: which children an object has, in its order (binary/field_order.py)
+===========  =========================  ===============================================================================
+mark         Arrow type                 meaning
+===========  =========================  ===============================================================================
+char         int32                      a UTF-16 code unit
+uuid         string                     java.util.UUID in its usual text form
+enum         string or int32            name or ordinal, by the enum policy
+class        string                     a java.lang.Class by name
+time         int64                      java.sql.Time: milliseconds since 1970-01-01T00:00Z, as the wire has it (a time
+                                        of day in a zone west of UTC is more than 24 h, so no Arrow time type holds it)
+decimal      decimal128(38, s), string  BigDecimal; a string where values differ in scale or do not fit 38 digits
+date         timestamp(ms, UTC)         java.util.Date, all of its range; Spark columns take it as timestamp(us, UTC)
+mixed        dense union                values of several kinds in one column: rows can hold them, Spark columns cannot
+order        dictionary of string       last child of a struct: which children an object has, in its order
+                                        (binary/field_order.py)
 encoded      binary                     values of any type in Ignite's binary format, each with its type code: written
-as they are collection   list                       java.util.ArrayList; without it a list is written as an array. A
-decoded field has no such mark ===========  =========================
-==================================================================================
+                                        as they are
+collection   list                       java.util.ArrayList; without it a list is written as an array. A decoded field
+                                        has no such mark
+===========  =========================  ===============================================================================
 
 A field that is written has two more entries in its metadata: ``b"ignite.type"`` (:data:`TYPE_NAME`) is the name of a
 struct's or an enum's binary type, ``b"ignite.values"`` (:data:`ENUM_VALUES`) a JSON object of an enum's names and

@@ -3,7 +3,7 @@
 What the backlog holds is a to-do list: it is read, classified (:mod:`.dedup`), and acknowledged once it is committed.
 The parts:
 
-===================== ==================================================================================
+===================== =====================================================================
 :mod:`.change_reader` changes of loaded units
 :mod:`.loader`        units that are sent from the cache
 :mod:`.reconcile`     tombstones for keys that the topic has and the cache has not
@@ -11,7 +11,7 @@ The parts:
 :mod:`.state_lookup`  looks up keys whose changes do not determine the state, for all three
 :mod:`.node_watch`    keys that a node's death makes doubtful
 :mod:`.unit_states`   the state of each unit, and the content of its next offset record
-===================== ==================================================================================
+===================== =====================================================================
 """
 
 from __future__ import annotations
