@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-BOOSTS = {"recover.md": 10.0, "decisions/0": 0.001, "features.md": 0.01, "benchmarks.md": 0.01, "flaky.md": 0.01}
+BOOSTS = {
+    "recover.md": 10.0,
+    "decisions/0": 0.001,
+    "features.md": 0.01,
+    "benchmarks.md": 0.01,
+    "flaky.md": 0.01,
+    "house.md": 0.01,
+}
 """Factor of a page's rank by the beginning of its path. Who searches for an error needs the cure before the reasons of a decision."""
 WIDE = ("settings.md", "options.md", "connect-keys.md")
 """Pages of wide tables, which are shown without the table of contents beside them."""

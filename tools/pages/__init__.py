@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ignite_kafka.settings.files import schema as file_schema
 
-from . import connect_keys, events, options, settings
+from . import connect_keys, events, house, options, settings
 
 PAGES = {
     "settings.md": settings.page,
     "options.md": options.page,
     "events.md": events.page,
     "connect-keys.md": connect_keys.page,
+    "house.md": house.page,
     "connector.schema.json": file_schema.text,
     "../spark_apps/ignite_kafka/settings/connector.schema.json": file_schema.text,  # ships in the wheel
 }
