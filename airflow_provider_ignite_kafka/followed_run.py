@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ignite_kafka.common.deadline import Clock, Deadline
 from ignite_kafka.settings.sink import SinkSettings
@@ -112,6 +112,18 @@ class FollowedRun:
         return FollowedRun(**known_fields(FollowedRun, value))
 
 
+class Followed(Protocol):
+    """A record of what is followed."""
+
+    @property
+    def state(self) -> str:
+        """A state of :mod:`ignite_kafka.state.status`."""
+
+    @property
+    def ended_ms(self) -> int | None:
+        """Time of the end, in milliseconds since 1970; None before."""
+
+
 class RunWatch:
     """Decides after each poll whether a run is followed further."""
 
@@ -120,9 +132,9 @@ class RunWatch:
         self._clock = clock
         self._start = Deadline.after(max(0.0, run.start_s - (now_ms - run.submitted_ms) / 1000), clock)
         self._silence = Deadline.after(run.silence_s, clock)
-        self._last: tuple[RunStatus, int] | None = None
+        self._last: tuple[Followed, int] | None = None
 
-    def observe(self, status: RunStatus | None, written_ms: int) -> str | None:
+    def observe(self, status: Followed | None, written_ms: int) -> str | None:
         """The reason to follow no further; None: poll again.
 
         :param status: the run's record; None if it wrote none yet.

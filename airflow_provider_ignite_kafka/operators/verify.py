@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, BaseOperator
 
+from airflow_provider_ignite_kafka.cluster_comparison import ClusterComparison
+from airflow_provider_ignite_kafka.followed_run import FollowedRun
 from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID
-from airflow_provider_ignite_kafka.hooks.spark_app import spark_master
+from airflow_provider_ignite_kafka.hooks.spark_app import SparkAppHook, spark_master
 from airflow_provider_ignite_kafka.operators.spark_app import SparkAppTask, check_arguments
 from airflow_provider_ignite_kafka.parse_check import check_settings, is_mapped
 from airflow_provider_ignite_kafka.spark import run_result
 from airflow_provider_ignite_kafka.spark.request import Request
 from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.common import typed_json
-from ignite_kafka.errors import NotAvailableYet, SettingsError
+from ignite_kafka.errors import SettingsError
+from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.settings.fields import BOOLEAN
+from ignite_kafka.state.status import now_ms
 from ignite_kafka.verify_app import DIRECTIONS, RESULT_LINE
 
 if TYPE_CHECKING:
@@ -32,8 +37,9 @@ _COUNTS = ("missing", "different", "unexpected", "skipped", "repaired")
 class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
     """Compare the topics of a connector with its caches in a Spark app, as ``ignite-kafka verify`` does; return the counts of each cache.
 
-    Differences fail the task without retries, because a retry would find them again. The app runs beside the task
-    (client mode).
+    Differences fail the task without retries, because a retry would find them again. In client mode the app runs beside
+    the task and ends with it. With ``deploy-mode`` cluster (YARN, Kubernetes) the cluster runs it, and the task follows
+    it by the connector's status topic; a killed task kills it.
 
     :param settings: settings of the connector by name, with its ``name``, or the path of its file on the worker.
         Templated.
@@ -53,7 +59,8 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
     :param conf: Spark properties. Templated.
     :param application: path of the app. Default: the installed one. Templated.
     :param spark_submit: other arguments of the Spark provider's SparkSubmitHook by name. Templated.
-    :param stop_timeout_ms: milliseconds that the app has to end when the task is killed or times out.
+    :param start_timeout_ms: milliseconds from the submission to the app's first record, in cluster mode.
+    :param stop_timeout_ms: milliseconds that the app has to end when the task is killed or times out, in client mode.
     """
 
     app_name = "verify_connector.py"
@@ -63,6 +70,10 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
     )  # fmt: skip
     template_fields_renderers = {"settings": "json", "conf": "json", "spark_submit": "json"}
     ui_color = "#e3f1d9"
+    comparison_of: Callable[[FollowedRun, KafkaClients], ClusterComparison] = staticmethod(ClusterComparison.of)
+    _comparison: ClusterComparison | None = None
+    _killed = False
+    _end_line = ""
 
     def __init__(
         self,
@@ -83,6 +94,7 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
         conf: Mapping[str, Any] | None = None,
         application: str | None = None,
         spark_submit: Mapping[str, Any] | None = None,
+        start_timeout_ms: int = 1_800_000,
         stop_timeout_ms: int = 30_000,
         **kwargs: Any,
     ) -> None:
@@ -103,6 +115,7 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
         self.conf = conf
         self.application = application
         self.spark_submit = spark_submit
+        self.start_timeout_ms = start_timeout_ms
         self.stop_timeout_ms = stop_timeout_ms
         check_arguments(spark_submit)
         if direction in DIRECTIONS and not is_mapped(self):
@@ -135,11 +148,10 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
         options = self._options()
         arguments = self._spark_arguments()
         master = spark_master(arguments)
-        if master.cluster_mode:
-            what = "a comparison is not submitted in cluster mode"
-            remedy = "Set deploy-mode of the Spark connection to client."
-            raise NotAvailableYet(what, remedy, connection=self.conn_id)
         more = ("--direction", self.direction, "--options", json.dumps(options))
+        if master.cluster_mode:
+            self._hook = self._submit_hook(request, folder, master, arguments, *more, "--record")
+            return self._verified_in_cluster(request, self._hook)
         self._hook = self._submit_hook(request, folder, master, arguments, *more)
         lines: list[str] = []
         ended = self._run_app(self._hook, lambda line: _keep(line, lines))
@@ -147,7 +159,40 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
             if ended.exit_code:
                 raise run_result.to_exception(None, ended)
             raise AirflowException("The app ended without a result. A retry compares again.")
-        return _result_of(lines[-1])
+        return _printed_result(lines[-1])
+
+    def _verified_in_cluster(self, request: Request, hook: SparkAppHook) -> dict[str, Any]:
+        """Submit the app, follow it by its records in the status topic, and return its result."""
+        run = FollowedRun.of(request, self.kafka_conn_id, self.conn_id, self.start_timeout_ms / 1000)
+        submitted_ms = now_ms()
+        ended = self._run_app(hook, lambda _line: None)
+        run = replace(run, submitted_ms=submitted_ms, app_id=hook.app_id, namespace=hook.namespace)
+        if ended.exit_code and not run.app_id:
+            raise run_result.to_exception(None, ended)
+        comparison = self._comparison = self.comparison_of(run, KafkaClients.of(request.settings, request.secrets))
+        if comparison.app.log_command:
+            self.log.info("The cluster runs the app as %s. Log: %s", run.app_id, comparison.app.log_command)
+        result = _checked_result(comparison.result(lambda: self._killed))
+        self._comparison = None
+        return result
+
+    def on_kill(self) -> None:
+        """End the app; in client mode it is killed after `stop_timeout_ms`."""
+        self._killed = True
+        super().on_kill()
+        self._kill_followed()
+
+    def _close_app(self) -> None:
+        super()._close_app()
+        self._kill_followed()
+        if self._end_line:
+            self.log.info("%s", self._end_line)
+
+    def _kill_followed(self) -> None:
+        comparison = self._comparison
+        self._comparison = None
+        if comparison is not None:
+            self._end_line = comparison.kill()
 
     def _request(self) -> Request:
         if self.direction not in DIRECTIONS:
@@ -180,13 +225,25 @@ def _keep(line: str, lines: list[str]) -> None:
         lines.append(line.removeprefix(RESULT_LINE))
 
 
-def _result_of(text: str) -> dict[str, Any]:
-    """The result in the app's result line.
+def _printed_result(text: str) -> dict[str, Any]:
+    """Return the result in the app's result line.
 
     :raises AirflowException: it has another form, for example because other output is mixed with it.
     """
     try:
-        result = typed_json.json_object(typed_json.loads(text))
+        value = typed_json.loads(text)
+    except ValueError as error:
+        raise _unreadable(error) from error
+    return _checked_result(value)
+
+
+def _checked_result(value: object) -> dict[str, Any]:
+    """Return a result of :meth:`~ignite_kafka.verification.connector.VerifyResult.to_dict`.
+
+    :raises AirflowException: it has another form.
+    """
+    try:
+        result = typed_json.json_object(value)
         for cache in map(typed_json.json_object, typed_json.array(result.get("caches"))):
             missing = [
                 name for name in ("equal", "cache", "topic", "entries", "records", *_COUNTS) if name not in cache
@@ -197,9 +254,11 @@ def _result_of(text: str) -> dict[str, Any]:
                 typed_json.text(typed_json.json_object(one).get("text"))
         return result
     except ValueError as error:
-        raise AirflowException(
-            f"The result that the app printed cannot be read: {error}. A retry compares again."
-        ) from error
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: ValueError) -> AirflowException:
+    return AirflowException(f"The result of the app cannot be read: {error}. A retry compares again.")
 
 
 def _line(cache: Mapping[str, Any]) -> str:

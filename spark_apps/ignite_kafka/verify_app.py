@@ -1,4 +1,8 @@
-"""The Spark app that compares a connector's topics with its caches: arguments, request, and the result as a line of JSON."""
+"""The Spark app that compares a connector's topics with its caches.
+
+The result is the last line of the output. In a cluster, whose output the submitter does not read, it is a record of the
+status topic, too (:mod:`~ignite_kafka.state.comparisons`).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import json
 import logging
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from .app import AppRequest, Arguments, app_session, exit_code_of, find_secrets
@@ -43,7 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = Arguments.parse(rest)
         request = AppRequest.load(arguments.request, DIRECTIONS[own.direction])
         set_log_values(request.settings.log_values)
-        result = _verify(arguments, request, VerifyOptions(**json.loads(own.options)))
+        options = VerifyOptions(**json.loads(own.options))
+        result = _reported(arguments, request, options) if own.record else _verify(arguments, request, options)
         print(f"{RESULT_LINE}{json.dumps(result.to_dict())}", flush=True)
 
     return exit_code_of(work)
@@ -53,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False, add_help=False)
     parser.add_argument("--direction", choices=DIRECTIONS, required=True)
     parser.add_argument("--options", default="{}", help="JSON of VerifyOptions")
+    parser.add_argument("--record", action="store_true", help="also write progress and result to the status topic")
     return parser
 
 
@@ -60,7 +66,26 @@ def _end(*_: object) -> NoReturn:
     sys.exit(128 + signal.SIGTERM)
 
 
-def _verify(arguments: Arguments, request: AppRequest[ConnectorSettings], options: VerifyOptions) -> VerifyResult:
+def _reported(arguments: Arguments, request: AppRequest[ConnectorSettings], options: VerifyOptions) -> VerifyResult:
+    """Compare, and write progress and result, or the error, to the status topic."""
+    from .runtime.clients import kafka_clients
+    from .verification.report import ComparisonReport
+
+    clients = kafka_clients(request.settings, arguments.read_secrets(request.permissions))
+    clients.check()
+    report = ComparisonReport(request.settings, clients, request.run_id)
+    with report.errors_reported():
+        result = _verify(arguments, request, options, report.progress)
+    report.completed(result)
+    return result
+
+
+def _verify(
+    arguments: Arguments,
+    request: AppRequest[ConnectorSettings],
+    options: VerifyOptions,
+    report: Callable[[str, int, int], None] = lambda _step, _done, _tasks: None,
+) -> VerifyResult:
     from .runtime.spark_versions import require_spark
     from .verification.connector import check_connector, verify_connector
 
@@ -70,6 +95,7 @@ def _verify(arguments: Arguments, request: AppRequest[ConnectorSettings], option
     lines = Interval(_LINE_S)
 
     def show(what: str, done: int, count: int) -> None:
+        report(what, done, count)
         if lines.due():
             log.info("%s: %d of %d tasks", what, done, count)
 

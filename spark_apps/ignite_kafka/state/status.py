@@ -1,10 +1,11 @@
-"""The status topic: one record per run and per task of a stream. Compacted, one partition, written without transactions.
+"""The status topic: one record per run, per task of a stream and per comparison. Compacted, one partition, written without transactions.
 
 ============================================= ======================================================
 key (JSON)                                    value (JSON)
 ============================================= ======================================================
 ``["run","<connector>","<run id>"]``          :class:`RunStatus`
 ``["progress","<connector>",<slot>]``         :class:`TaskProgress` of the task with this first slot
+``["verify","<connector>","<run id>"]``       :class:`.comparisons.ComparisonStatus`
 ============================================= ======================================================
 """
 
@@ -197,18 +198,18 @@ class StatusWriter:
 
     def run(self, status: RunStatus, wait_s: float = REQUEST_TIMEOUT_S) -> None:
         """Write a run's status and wait for the broker's confirmation."""
-        self._send(["run", status.connector, status.run_id], status.to_json(), wait_s)
+        self.send(["run", status.connector, status.run_id], status.to_json(), wait_s)
 
     def progress(self, connector: str, slot: int, progress: TaskProgress) -> None:
         """Write a task's progress without waiting: a later record replaces it."""
         self._queue(["progress", connector, slot], progress.to_json())
         self._producer.poll(0)
 
-    def forget(self, connector: str, run_ids: Sequence[str]) -> None:
-        """Remove the records of runs."""
+    def forget(self, connector: str, run_ids: Sequence[str], kind: str = "run") -> None:
+        """Remove the records of runs, or of comparisons."""
         for at in range(0, len(run_ids), _QUEUED):
             for run_id in run_ids[at : at + _QUEUED]:
-                self._queue(["run", connector, run_id], None)
+                self._queue([kind, connector, run_id], None)
             if self._producer.flush(REQUEST_TIMEOUT_S):
                 raise KafkaUnavailable("the broker did not confirm the removal of old runs", topic=self._topic)
 
@@ -220,7 +221,8 @@ class StatusWriter:
     def _on_delivery(self, error: KafkaError | None, _: Message) -> None:
         self._refused = error or self._refused
 
-    def _send(self, key: list[Any], value: bytes, wait_s: float) -> None:
+    def send(self, key: list[Any], value: bytes, wait_s: float = REQUEST_TIMEOUT_S) -> None:
+        """Write a record and wait for the broker's confirmation."""
         self._refused = None
         self._queue(key, value)
         if self._producer.flush(wait_s):
@@ -260,33 +262,44 @@ def read_progress(clients: KafkaClients, prefix: str, connector: str) -> dict[in
 
 
 def read_run(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> RunStatus | None:
-    """Read a run's status; None if it wrote none or was removed.
-
-    The topic is read backwards in parts until the run is found, because most requests are for recent runs.
-    """
+    """Read a run's status; None if it wrote none or was removed."""
     return read_run_written(clients, prefix, connector, run_id)[0]
 
 
 def read_run_written(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> tuple[RunStatus | None, int]:
-    """A run's last readable record and its timestamp in milliseconds since 1970; (None, 0) without one."""
+    """Return a run's last readable record and its timestamp in milliseconds since 1970; (None, 0) without one."""
+    return newest_record(clients, prefix, ("run", connector, run_id), run_of)
+
+
+def newest_record(
+    clients: KafkaClients, prefix: str, key: tuple[str, str, str], parse: Callable[[InternalRecord], T | None]
+) -> tuple[T | None, int]:
+    """Return the last readable record of a key and its timestamp in milliseconds since 1970; (None, 0) without one.
+
+    The topic is read backwards in parts until the record is found, because most requests are for recent ones.
+
+    :param key: kind, connector and run id.
+    :param parse: reads a record; None for a tombstone and for an unreadable record.
+    """
     topics = Topics(clients)
     topic = status_topic(prefix)
     if not topics.exists(topic):
         return None, 0
+    kind, connector, run_id = key
     end = topics.ends(topic, [0])[0]
     size = _FIRST_PART
     while end > 0:
         start = max(0, end - size)
-        found = None
+        newest: tuple[T | None, int] | None = None
         for message in read_to(clients, topic, {0: end}, {0: start}):
             record = InternalRecord.of(message)
-            if record is None or (record.kind, record.name, record.rest) != ("run", connector, (run_id,)):
+            if record is None or (record.kind, record.name, record.rest) != (kind, connector, (run_id,)):
                 continue
-            run = run_of(record)
-            if run is not None or record.value is None:
-                found = run, written_ms(message) if run else 0
-        if found is not None:
-            return found
+            value = parse(record)
+            if value is not None or record.value is None:
+                newest = value, written_ms(message) if value is not None else 0
+        if newest is not None:
+            return newest
         end = start
         size = size * _LARGER
     return None, 0
@@ -310,16 +323,16 @@ def slot_of_progress(record: InternalRecord) -> int | None:
 
 def run_of(record: InternalRecord) -> RunStatus | None:
     """The status in a record; None for a tombstone and, with an event, for an unreadable record."""
-    return _parsed(record, RunStatus.from_dict, "it is no status of a run")
+    return parsed_record(record, RunStatus.from_dict, "it is no status of a run")
 
 
 def progress_of(record: InternalRecord) -> TaskProgress | None:
     """The progress in a record; None for a tombstone and, with an event, for an unreadable record."""
-    return _parsed(record, TaskProgress.from_dict, "it is no progress of a task")
+    return parsed_record(record, TaskProgress.from_dict, "it is no progress of a task")
 
 
-def _parsed(record: InternalRecord, from_dict: Callable[[Mapping[str, Any]], T], problem: str) -> T | None:
-    """What a record says; None for a tombstone and, with an event, for an unreadable record."""
+def parsed_record(record: InternalRecord, from_dict: Callable[[Mapping[str, Any]], T], problem: str) -> T | None:
+    """Return what a record says; None for a tombstone and, with an event, for an unreadable record."""
     value = record.optional_value()
     if value is None:
         return None

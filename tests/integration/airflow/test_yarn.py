@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
 from tests.integration.airflow.conftest import CACHES, DAGS, ENTRIES, YARN_PYTHON, Secured
 from tests.support.airflow_home import AirflowHome
 from tests.support.oracle import read_committed
 from tests.support.processes import ManagedProcess, output_tail
-from tests.support.waiting import wait_until
+from tests.support.waiting import REQUEST_S, wait_until
 from tests.support.yarn_cluster import YarnCluster
 
-COPY, STREAM, STORE = "copy_on_yarn", "stream_on_yarn", "store_on_yarn"
+COPY, STREAM, STORE, VERIFY = "copy_on_yarn", "stream_on_yarn", "store_on_yarn", "verify_on_yarn"
 # connections by deploy mode, and by the way to YARN of kills and questions
 CLIENT, REST, COMMAND = "yarn_client", "yarn_rest", "yarn_command"
 
@@ -100,6 +101,27 @@ def test_cluster_mode_ships_secrets_through_a_private_folder(
     collected = wait_until(lambda: idle.collected_log(command), "YARN has collected the log", poll_s=1)
     assert f"Spark application {app}" in collected, "our driver's line"
     assert not any(password in text for text in (output, collected) for password in secured.passwords)
+
+
+def test_cluster_mode_compares_and_repairs(secured: Secured, on_yarn: AirflowHome, idle: YarnCluster, unique: Callable[[str], str]) -> None:
+    name = unique("verified")
+    on_yarn.run(COPY, form(name, COMMAND))
+    topic = f"{name}-{CACHES[0]}"
+    sent = read_committed(secured.kafka.client_config, topic).records[0]
+    producer = Producer(secured.kafka.client_config)
+    producer.produce(topic, b"{}", sent.key, sent.partition)
+    assert producer.flush(REQUEST_S) == 0
+    output = on_yarn.run(VERIFY, form(name, COMMAND))
+    assert on_yarn.states(VERIFY) == ["success"], output_tail(output)
+    [result] = on_yarn.results(VERIFY)
+    assert [(cache["cache"], cache["different"], cache["repaired"], cache["equal"]) for cache in result["caches"]] == [
+        (CACHES[0], 1, 1, True),
+        (CACHES[1], 0, 0, True),
+    ]
+    values = [record.value for record in read_committed(secured.kafka.client_config, topic).records if record.key == sent.key]
+    assert values == [sent.value, b"{}", sent.value]
+    assert idle.applications()[-1].final_status == "SUCCEEDED"
+    assert "yarn application -kill" not in output
 
 
 def submitted(process: ManagedProcess, cluster: YarnCluster) -> str:

@@ -17,6 +17,7 @@ from ignite_kafka.plan.sink_offsets import PartitionKey, PartitionOffset
 from ignite_kafka.plan.slots import Owner, SlotKey, SlotState, UnitKey, UnitOffset
 from ignite_kafka.runtime.counts import add_counts, counts_of
 from ignite_kafka.state import status
+from ignite_kafka.state.comparisons import comparison_of
 from ignite_kafka.state.configs import ConnectorFold, capture_secret_of, connector_generation, epoch_of
 from ignite_kafka.state.internal_records import InternalRecord, format_of, written_ms
 from ignite_kafka.state.offsets import apply, key_of, unit_of
@@ -30,7 +31,7 @@ from tests.support.randomness import examples
 RUN = RunStatus("RUNNING", "c", "r", caches={"a": CacheStatus("t", 5)})
 PROGRESS = TaskProgress(3, 1, True, {"a": CacheCount(5, 6, 7)})
 UNIT, OFFSET = UnitKey("c", "a", 3), UnitOffset(2, "i", "s", True, 9, 4, "", (1, 2), ((3,),), 5, 6, "id", 7)
-KINDS = ["run", "progress", "connector", "snapshot", "epoch", "secret", "target"]
+KINDS = ["run", "verify", "progress", "connector", "snapshot", "epoch", "secret", "target"]
 
 
 class Timed(FakeMessage):
@@ -226,6 +227,7 @@ KEY = st.builds(encoded, JSON) | st.builds(
 READERS: list[Callable[[InternalRecord], Any]] = [
     run_of,
     progress_of,
+    comparison_of,
     lambda one: epoch_of("c", one),
     lambda one: capture_secret_of("c", one),
     lambda one: target_of("c", one, 3),

@@ -1,4 +1,4 @@
-"""Copies on YARN: caches to topics, once and as a stream, and topics to caches, with a packed Python, by a Spark that authenticates."""
+"""On YARN, with a packed Python, by a Spark that authenticates: caches to topics, once, as a stream and verified, and topics to caches."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from airflow.sdk import DAG, Param
 
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
+from airflow_provider_ignite_kafka.operators.verify import VerifyOperator
 
 NAMES = ("name", "conn_id", "secrets_file", "topic_prefix")
 PARAMS = {name: Param("", type="string") for name in NAMES}
@@ -30,6 +31,20 @@ with DAG("copy_on_yarn", schedule=None, params=PARAMS) as copy_dag:
         },
         retries=1,
         retry_delay=timedelta(seconds=1),
+        **ON_YARN,
+    )
+
+with DAG("verify_on_yarn", schedule=None, params=PARAMS) as verify_dag:
+    VerifyOperator(
+        task_id="verify",
+        direction="source",
+        settings={
+            "name": "{{ params.name }}",
+            "cache_whitelist": "people,places",
+            "topic_prefix": "{{ params.name }}-",
+            "progress_interval_ms": 500,
+        },
+        repair=True,
         **ON_YARN,
     )
 

@@ -5,15 +5,21 @@ from __future__ import annotations
 import errno
 import json
 import os
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from airflow.sdk import DAG
 
+from airflow_provider_ignite_kafka import cluster_comparison
+from airflow_provider_ignite_kafka.cluster_comparison import ClusterComparison
+from airflow_provider_ignite_kafka.followed_run import FollowedRun
 from airflow_provider_ignite_kafka.operators.verify import RESULT_KEY, VerifyOperator
 from airflow_provider_ignite_kafka.spark.packaging import app_path
-from ignite_kafka.errors import SettingsError
+from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, SettingsError
+from ignite_kafka.state.comparisons import ComparisonStatus
+from ignite_kafka.state.status import COMPLETED, FAILED, RUNNING, now_ms
 from ignite_kafka.verify_app import RESULT_LINE
 from tests.unit.airflow.bench import PASSWORDS, Bench, context
 
@@ -95,7 +101,7 @@ def test_an_error_of_the_app_is_that_of_the_task(bench: Bench) -> None:
 )
 def test_a_result_of_another_form_is_an_error_with_a_retry(line: str, bench: Bench) -> None:
     bench.order(print=[f"{RESULT_LINE}{line}"])
-    with pytest.raises(AirflowException, match="The result that the app printed cannot be read"):
+    with pytest.raises(AirflowException, match="The result of the app cannot be read"):
         task().execute(context())
 
 
@@ -124,9 +130,74 @@ def test_a_wrong_setting_is_an_import_error_of_the_dag() -> None:
         task(spark_submit={"conf": {}})
 
 
-def test_cluster_mode_is_refused(bench: Bench, connect: Any) -> None:
+@pytest.fixture
+def on_yarn(bench: Bench, connect: Any) -> Bench:
     connect("spark_default", conn_type="spark", host="yarn", extra={"deploy-mode": "cluster"})
-    with pytest.raises(AirflowFailException, match="not submitted in cluster mode"):
+    bench.order(print=["Submitted application application_17_0001"])
+    return bench
+
+
+def in_cluster(monkeypatch: pytest.MonkeyPatch, *records: ComparisonStatus | None) -> None:
+    """Let the status topic answer with these records, one after the other; the last one stays."""
+    left = list(records)
+
+    def comparison_of(run: FollowedRun, _: Any) -> ClusterComparison:
+        return ClusterComparison(replace(run, poll_s=0.01), lambda: (left.pop(0) if len(left) > 1 else left[0], now_ms()))
+
+    monkeypatch.setattr(VerifyOperator, "comparison_of", staticmethod(comparison_of))
+
+
+RUNS = ComparisonStatus(RUNNING, "c", "r", "comparing", 1, 9)
+
+
+def test_in_cluster_mode_the_result_is_that_of_the_status_topic(on_yarn: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_cluster(monkeypatch, None, RUNS, replace(RUNS, state=COMPLETED, ended_ms=5, result=result()))
+    ran = context()
+    assert task().execute(ran) == result() == ran["ti"].pushed[RESULT_KEY]
+    argv = on_yarn.seen["argv"]
+    assert "--record" in argv
+    assert "spark.yarn.submit.waitAppCompletion=false" in argv
+    assert not (on_yarn.folder / "yarn").exists(), "an app that has ended is not killed"
+
+
+def test_in_cluster_mode_differences_fail_the_task(on_yarn: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_cluster(monkeypatch, replace(RUNS, state=COMPLETED, ended_ms=5, result=result(missing=2)))
+    with pytest.raises(AirflowFailException, match="1 of 1 caches differ"):
+        task().execute(context())
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"), [(KafkaUnavailable("no broker answers"), AirflowException), (SettingsError("wrong", "cure"), AirflowFailException)]
+)
+def test_in_cluster_mode_an_error_of_the_app_is_that_of_the_task(
+    on_yarn: Bench, monkeypatch: pytest.MonkeyPatch, error: IgniteKafkaError, kind: type[AirflowException]
+) -> None:
+    in_cluster(monkeypatch, replace(RUNS, state=FAILED, ended_ms=5, error=error.to_dict()))
+    with pytest.raises(kind, match="yarn logs -applicationId application_17_0001") as raised:
+        task().execute(context())
+    assert type(raised.value) is kind
+    assert error.what in str(raised.value)
+
+
+def test_in_cluster_mode_a_killed_task_kills_the_app(on_yarn: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_cluster(monkeypatch, RUNS)
+    verify = task()
+    monkeypatch.setattr(cluster_comparison.time, "sleep", lambda _: verify.on_kill())
+    with pytest.raises(AirflowException, match="killed"):
+        verify.execute(context())
+    assert (on_yarn.folder / "yarn").read_text().split() == ["application", "-kill", "application_17_0001"]
+
+
+@pytest.mark.parametrize("odd", [None, {}, {"caches": [1]}, {"caches": [{"cache": "c"}]}])
+def test_in_cluster_mode_a_result_of_another_form_is_an_error(on_yarn: Bench, monkeypatch: pytest.MonkeyPatch, odd: Any) -> None:
+    in_cluster(monkeypatch, replace(RUNS, state=COMPLETED, ended_ms=5, result=odd))
+    with pytest.raises(AirflowException, match="A retry compares again"):
+        task().execute(context())
+
+
+def test_in_cluster_mode_a_submission_that_fails_has_its_reason(on_yarn: Bench) -> None:
+    on_yarn.order(print=["Exception: queue nightly is unknown"], exit_code=1)
+    with pytest.raises(AirflowException, match="queue nightly is unknown"):
         task().execute(context())
 
 

@@ -1,0 +1,121 @@
+"""Records of comparisons in the status topic: ``["verify","<connector>","<run id>"]`` to :class:`ComparisonStatus`.
+
+An app that compares in a cluster has no output that its submitter reads. So it reports here that it works, and at the
+end its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from ..common.typed_json import Milliseconds, dumps, read_as
+from ..errors import IgniteKafkaError
+from ..kafka.clients import REQUEST_TIMEOUT_S, KafkaClients
+from ..kafka.topics import Topics, read_to_end
+from .internal_records import InternalRecord
+from .status import Count, StatusWriter, newest_record, parsed_record, status_topic
+
+KIND = "verify"
+MOST_RESULT_BYTES = 900_000
+"""Maximum size of a result in bytes, so that its record stays below the 1 MB that brokers accept by default."""
+KEPT = 10
+"""Number of a connector's comparisons whose records are kept."""
+
+
+@dataclass(frozen=True)
+class ComparisonStatus:
+    """Status record of a comparison. Times are in milliseconds since 1970.
+
+    :param state: RUNNING, COMPLETED or FAILED.
+    :param step: what is done now.
+    :param done: finished tasks of that step, of `tasks`.
+    :param result: of a completed comparison, as :meth:`.connector.VerifyResult.to_dict` gives it.
+    :param error: of a failed one, as :meth:`~ignite_kafka.errors.IgniteKafkaError.to_dict` gives it.
+    """
+
+    state: str
+    connector: str
+    run_id: str
+    step: str = ""
+    done: Count = 0
+    tasks: Count = 0
+    started_ms: Milliseconds = 0
+    ended_ms: Milliseconds | None = None
+    result: Mapping[str, Any] | None = None
+    error: Mapping[str, Any] | None = None
+
+    def to_json(self) -> bytes:
+        """Value of the record."""
+        return dumps(asdict(self))
+
+    @staticmethod
+    def from_dict(value: Mapping[str, Any]) -> ComparisonStatus:
+        """Read what :meth:`to_json` wrote; fields of newer versions are ignored.
+
+        :raises ValueError: the value has another form.
+        """
+        status = read_as(ComparisonStatus, value)
+        if status.error is not None:
+            IgniteKafkaError.from_dict(dict(status.error))
+        return status
+
+
+def bounded(result: Mapping[str, Any], most_bytes: int = MOST_RESULT_BYTES) -> Mapping[str, Any]:
+    """Return a result of at most so many bytes: the texts of differences are left out from the last cache on.
+
+    Counts are never left out; each cache whose texts are says so in place of them.
+    """
+    caches = [dict(cache) for cache in result["caches"]]
+    size = len(dumps(result))
+    for cache in reversed(caches):
+        if size <= most_bytes:
+            break
+        texts = cache["differences"]
+        if texts:
+            note = [{"kind": texts[0]["kind"], "text": f"{len(texts)} texts are left out: the result is too large"}]
+            size += len(dumps(note)) - len(dumps(texts))
+            cache["differences"] = note
+    return {**result, "caches": caches}
+
+
+def write_comparison(writer: StatusWriter, status: ComparisonStatus, wait_s: float = REQUEST_TIMEOUT_S) -> None:
+    """Write a status and wait for the broker's confirmation.
+
+    :raises KafkaUnavailable: the broker did not confirm the record, which may still be written.
+    """
+    if status.result is not None:
+        status = replace(status, result=bounded(status.result))
+    writer.send([KIND, status.connector, status.run_id], status.to_json(), wait_s)
+
+
+def read_comparison(
+    clients: KafkaClients, prefix: str, connector: str, run_id: str
+) -> tuple[ComparisonStatus | None, int]:
+    """Return a comparison's last readable record and its timestamp in milliseconds since 1970; (None, 0) without one."""
+    return newest_record(clients, prefix, (KIND, connector, run_id), comparison_of)
+
+
+def forget_comparisons(clients: KafkaClients, prefix: str, connector: str, kept: int = KEPT) -> None:
+    """Remove the records of a connector's comparisons but the newest.
+
+    :raises KafkaUnavailable: the broker did not confirm the removal.
+    """
+    topics = Topics(clients)
+    run_ids: dict[str, None] = {}
+    for message in read_to_end(clients, topics, status_topic(prefix), [0]):
+        record = InternalRecord.of(message)
+        if record is None or (record.kind, record.name) != (KIND, connector):
+            continue
+        match record.rest:
+            case (str(run_id),):
+                run_ids.pop(run_id, None)
+                if record.value is not None:
+                    run_ids[run_id] = None
+    StatusWriter(clients, prefix).forget(connector, list(run_ids)[:-kept], kind=KIND)
+
+
+def comparison_of(record: InternalRecord) -> ComparisonStatus | None:
+    """Return the status in a record; None for a tombstone and, with an event, for an unreadable record."""
+    return parsed_record(record, ComparisonStatus.from_dict, "it is no status of a comparison")
