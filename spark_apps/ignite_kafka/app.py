@@ -66,10 +66,10 @@ def main(
         set_log_values(request.settings.log_values)
         stop = stop_on_sigterm(request.settings)
         require_spark()
-        given = arguments.read_secrets(request.permissions)
-        if run_has_ended(request.settings, given, request.run_id):
+        loaded_secrets = arguments.read_secrets(request.permissions)
+        if run_has_ended(request.settings, loaded_secrets, request.run_id):
             return
-        preflight(request.settings, given, request.run_id, request.snapshot_id)
+        preflight(request.settings, loaded_secrets, request.run_id, request.snapshot_id)
         with app_session(request.settings.name) as spark:
             secrets_file = find_secrets(spark, arguments, request.permissions)
             run(
@@ -142,8 +142,8 @@ class Arguments:
         parser.add_argument(
             "--ship-secrets-unprotected", action="store_true", help="send secrets although Spark does not authenticate"
         )
-        given = parser.parse_args(argv)
-        return Arguments(given.request, given.secrets, given.mounted_secrets, given.ship_secrets_unprotected)
+        options = parser.parse_args(argv)
+        return Arguments(options.request, options.secrets, options.mounted_secrets, options.ship_secrets_unprotected)
 
     def read_secrets(self, permissions: Permissions = NONE) -> Secrets:
         """Read the secrets before the Spark session exists.
@@ -197,9 +197,9 @@ class AppRequest(Generic[S]):
 
 def _request_text(path: str) -> str:
     """Text of the request file, or of the one in the library's zip file if the path is a name and no such file is here."""
-    found = local_file(path)
-    packaged = None if os.path.exists(found) or os.path.basename(path) != path else packaged_text(path)
-    return Path(found).read_text() if packaged is None else packaged
+    request_path = local_file(path)
+    packaged = None if os.path.exists(request_path) or os.path.basename(path) != path else packaged_text(path)
+    return Path(request_path).read_text() if packaged is None else packaged
 
 
 def local_file(path: str) -> str:
@@ -252,10 +252,10 @@ def _check_shipping(spark: SparkSession, unprotected: bool) -> None:
 
 def _given_secrets(path: str, permissions: Permissions) -> Secrets:
     """Read the caller's file, which must be private; a copy by a cluster manager, with the mode of its umask, is made private first."""
-    found = local_file(path)
-    if found != path and os.stat(found).st_uid == os.geteuid():
-        secrets.restrict(found)
-    return secrets.load(found, permissions)
+    secrets_path = local_file(path)
+    if secrets_path != path and os.stat(secrets_path).st_uid == os.geteuid():
+        secrets.restrict(secrets_path)
+    return secrets.load(secrets_path, permissions)
 
 
 def stop_on_sigterm(settings: ConnectorSettings) -> threading.Event:

@@ -287,10 +287,10 @@ def _page_of(setting: object) -> str:
 
 
 def _subclasses(root: type[IgniteKafkaError]) -> dict[str, type[IgniteKafkaError]]:
-    found = {root.__name__: root}
+    classes = {root.__name__: root}
     for child in root.__subclasses__():
-        found |= _subclasses(child)
-    return found
+        classes |= _subclasses(child)
+    return classes
 
 
 def _rebuild(data: dict[str, Any]) -> IgniteKafkaError:
@@ -298,7 +298,7 @@ def _rebuild(data: dict[str, Any]) -> IgniteKafkaError:
     remedy = data.get("remedy", "")
     where = data.get("where", {})
     what = data["what"] if "what" in data else json.dumps(data)
-    if not all(isinstance(one, str) for one in (name, what, remedy)):
+    if not all(isinstance(part, str) for part in (name, what, remedy)):
         raise ValueError("type, what and remedy of an error are texts")
     if not isinstance(where, dict) or not all(isinstance(value, str | int | float) for value in where.values()):
         raise ValueError("where of an error has texts, numbers and booleans")

@@ -372,9 +372,9 @@ def note(event: Event, **fields: str) -> None:
 def take_notes() -> frozenset[Note]:
     """The events noted in this process since the last call, which a task hands to the driver at its end."""
     with _lock:
-        taken = frozenset(_noted)
+        notes = frozenset(_noted)
         _noted.clear()
-    return taken
+    return notes
 
 
 def counts() -> dict[int, int]:

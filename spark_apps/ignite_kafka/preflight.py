@@ -94,8 +94,8 @@ def check_connector(
 def _check_topics(settings: SinkSettings, caches: list[str], clients: KafkaClients, cluster: Cluster) -> None:
     topics = chosen_topics(settings, known_topics(settings, Topics(clients)))
     report_unmatched(settings, topics)
-    wanted = cache_names(topics, settings)
-    missing_caches({cache: topic for topic, cache in wanted.items()}, caches, settings, cluster)
+    cache_topics = cache_names(topics, settings)
+    missing_caches({cache: topic for topic, cache in cache_topics.items()}, caches, settings, cluster)
 
 
 def _check_caches(settings: SourceSettings, caches: list[str], clients: KafkaClients, snapshot_id: str | None) -> None:

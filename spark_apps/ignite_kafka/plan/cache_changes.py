@@ -61,9 +61,9 @@ class CacheState:
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> CacheState:
         """Read what :meth:`to_dict` gave, of any version: unknown properties are ignored, missing ones are unknown."""
-        known = {field.name: data[field.name] for field in fields(CacheState) if field.name in data}
+        values = {field.name: data[field.name] for field in fields(CacheState) if field.name in data}
         return CacheState(
-            **{"partitions": 0, "mode": "", "atomicity": "", **known, "types": tuple(data.get("types", ()))}
+            **{"partitions": 0, "mode": "", "atomicity": "", **values, "types": tuple(data.get("types", ()))}
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -177,10 +177,10 @@ def poll_caches(cluster: CacheSource, lists: CacheLists, deadline: Deadline | No
         was read.
     :raises SettingsError: a pattern cannot be used.
     """
-    found = poll_all(cluster, [lists], deadline)[lists]
-    if isinstance(found, SettingsError):
-        raise found
-    return found
+    states = poll_all(cluster, [lists], deadline)[lists]
+    if isinstance(states, SettingsError):
+        raise states
+    return states
 
 
 def poll_all(cluster: CacheSource, several: Iterable[CacheLists], deadline: Deadline | None = None) -> Polled:
@@ -191,7 +191,7 @@ def poll_all(cluster: CacheSource, several: Iterable[CacheLists], deadline: Dead
     _check_active(cluster)
     names = cluster.cache_names()
     selected = {lists: _selected(names, lists) for lists in several}
-    found = {}
+    states = {}
     for name in sorted(
         {name for chosen in selected.values() if not isinstance(chosen, SettingsError) for name in chosen}
     ):
@@ -201,12 +201,14 @@ def poll_all(cluster: CacheSource, several: Iterable[CacheLists], deadline: Dead
                 "Select fewer caches, or allow more time",
             )
         try:
-            found[name] = CacheState.of(cluster.cache(name))
+            states[name] = CacheState.of(cluster.cache(name))
         except CacheNotFound:
             continue
     _check_active(cluster)  # caches of a deactivated cluster seem to be missing
     return {
-        lists: chosen if isinstance(chosen, SettingsError) else {name: found[name] for name in chosen if name in found}
+        lists: chosen
+        if isinstance(chosen, SettingsError)
+        else {name: states[name] for name in chosen if name in states}
         for lists, chosen in selected.items()
     }
 

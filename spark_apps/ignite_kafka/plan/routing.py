@@ -55,11 +55,11 @@ def routes(
         internal, or two topics collide (Kafka does not distinguish `.` and `_` in metric names).
     """
     result: dict[str, str] = {}
-    taken: dict[str, tuple[str, NamedBy]] = {}
+    names: dict[str, tuple[str, NamedBy]] = {}
     for cache in caches:
         topic = topic_of(cache)
         check_topic(cache, topic, internal_topic_prefix)
-        other, before = taken.setdefault(topic.name.replace(".", "_"), (cache, topic))
+        other, before = names.setdefault(topic.name.replace(".", "_"), (cache, topic))
         if other != cache:
             same = topic.name == before.name
             why = "they are one topic" if same else "Kafka does not distinguish . and _ in names"

@@ -143,27 +143,27 @@ def start_of(
     :raises TopicError: the offset is of another topic of that name.
     :raises RecordsLost: the offset was deleted from the log, and ``reset`` is none.
     """
-    known = group or copy
-    if known is None:
+    committed = group or copy
+    if committed is None:
         return Start(log.start if begin is None else max(begin, log.start))
-    if known.topic_id not in ("", log.topic_id):
+    if committed.topic_id not in ("", log.topic_id):
         raise TopicError(
             "the topic was deleted and made again since it was read",
             f"To read the new topic: ignite-kafka offsets reset, the connector's name, --to earliest --topic {topic}.",
             topic=topic,
             partition=partition,
             topic_id=log.topic_id,
-            known_topic_id=known.topic_id,
+            known_topic_id=committed.topic_id,
         )
-    if log.start <= known.offset <= log.end:
-        return Start(known.offset)
+    if log.start <= committed.offset <= log.end:
+        return Start(committed.offset)
     if reset == NONE:
-        lost = f"starts at offset {log.start}" if known.offset < log.start else f"ends at offset {log.end}"
+        lost = f"starts at offset {log.start}" if committed.offset < log.start else f"ends at offset {log.end}"
         raise RecordsLost(
-            f"the next record to read is offset {known.offset}, and the partition {lost}",
+            f"the next record to read is offset {committed.offset}, and the partition {lost}",
             SKIP_REMEDY,
             topic=topic,
             partition=partition,
-            offset=known.offset,
+            offset=committed.offset,
         )
-    return Start(log.start if reset == EARLIEST else log.end, known.offset)
+    return Start(log.start if reset == EARLIEST else log.end, committed.offset)

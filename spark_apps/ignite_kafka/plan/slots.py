@@ -151,10 +151,10 @@ def _position(value: object) -> tuple[int, int]:
 
 def kinds_of_keys(offsets: Iterable[UnitOffset]) -> set[KeyKind]:
     """Kinds of all keys sent of a cache, from the offsets of its units; with the unknown kind where a unit's were not noted."""
-    found: set[KeyKind] = set()
+    kinds: set[KeyKind] = set()
     for offset in offsets:
-        found.update(offset.key_kinds or ([UNKNOWN_KIND] if offset.records else []))
-    return found
+        kinds.update(offset.key_kinds or ([UNKNOWN_KIND] if offset.records else []))
+    return kinds
 
 
 @dataclass(frozen=True)

@@ -124,11 +124,11 @@ class ConnectorRun(ABC, Generic[S]):
     def _record_nodes(self, cluster: Cluster) -> None:
         """Add the nodes' version of Ignite to the run's record; without it where the nodes do not report it, as a copy needs no SQL."""
         try:
-            found = [version.partition("#")[0] for version in node_versions(cluster)]
+            node_releases = [version.partition("#")[0] for version in node_versions(cluster)]
         except (ThinError, IgniteKafkaError) as error:
             log.debug("the nodes' version of Ignite is unknown: %s", error)
             return
-        self._status = replace(self._status, versions={**self._status.versions, "Ignite": " and ".join(found)})
+        self._status = replace(self._status, versions={**self._status.versions, "Ignite": " and ".join(node_releases)})
 
     def _forget_runs(self) -> None:
         """Remove old runs from the status topic. This reads the whole topic, so only one run in ten does it."""

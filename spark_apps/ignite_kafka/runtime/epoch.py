@@ -123,12 +123,12 @@ class EpochEnd:
 
     def _on_record(self, record: InternalRecord) -> None:
         connector = self._plan.connector
-        mine = self._plan.generation
+        generation = self._plan.generation
         self._secret = capture_secret_of(connector, record) or self._secret
         theirs = connector_generation(connector, record)
-        if theirs > mine:
+        if theirs > generation:
             raise self._fenced(theirs)
-        self._ended = self._ended or epoch_of(connector, record) > (mine, self._epoch.number)
+        self._ended = self._ended or epoch_of(connector, record) > (generation, self._epoch.number)
 
     def _fenced(self, theirs: int) -> Fenced:
         return fenced_by_newer(self._plan.connector, None, self._plan.generation, theirs)

@@ -168,10 +168,10 @@ class EpochRun(ConnectorRun[S]):
                 self._on_progress(list(tasks.values()), running.tasks)
             if checks.due() and self._reachable:  # else the tasks' reports, too, may not reach the status topic
                 silence.check(job.running(), [self._follower.heard_at[slot] for slot in tasks])
-            wanted = self._target != target.RUNNING or self._request.stop.is_set()
-            wanted = wanted or (not ends and refresh.due() and self._changed())
-            wanted = wanted or (cores.due() and self._other_cores(job, running))
-            if wanted and not ending:
+            must_end = self._target != target.RUNNING or self._request.stop.is_set()
+            must_end = must_end or (not ends and refresh.due() and self._changed())
+            must_end = must_end or (cores.due() and self._other_cores(job, running))
+            if must_end and not ending:
                 ending = True
                 self._begin_epoch(running.epoch.number + 1)
 

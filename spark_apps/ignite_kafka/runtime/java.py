@@ -31,11 +31,11 @@ def require_java(environment: Mapping[str, str] = os.environ) -> None:
             what = f"Spark needs Java, and JAVA_HOME is not the folder of one: {java} is no program"
             raise SettingsError(what, f"{_INSTALL}; unset it to take the java of PATH", JAVA_HOME=home)
     else:
-        found = shutil.which("java", path=environment.get("PATH"))
-        if found is None:
+        executable = shutil.which("java", path=environment.get("PATH"))
+        if executable is None:
             what = "Spark needs Java, and there is none: JAVA_HOME is not set, and no folder of PATH has a program java"
             raise SettingsError(what, _INSTALL, PATH=environment.get("PATH", ""))
-        java = Path(found)
+        java = Path(executable)
     version = _version(java)
     if version is not None and version < _OLDEST:
         raise SettingsError(
@@ -47,7 +47,7 @@ def _version(java: Path) -> int | None:
     """Major version in the file `release` of the installation; None without the file."""
     release = Path(os.path.realpath(java)).parent.parent / "release"
     try:
-        found = _VERSION.search(release.read_text())
+        match = _VERSION.search(release.read_text())
     except OSError:
         return None
-    return int(found[1]) if found else None
+    return int(match[1]) if match else None

@@ -19,10 +19,10 @@ _SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"  # precedes the driver's other Java option
 
 def spark_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Environment that limits Spark's log in client mode to warnings and errors; empty if the user configured Spark's log."""
-    given = environment.get(_SUBMIT_OPTIONS, "")
-    if configured(environment, _LOG4J.name) or "log4j" in given:
+    options = environment.get(_SUBMIT_OPTIONS, "")
+    if configured(environment, _LOG4J.name) or "log4j" in options:
         return {}
-    return {_SUBMIT_OPTIONS: f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} {given}".strip()}
+    return {_SUBMIT_OPTIONS: f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} {options}".strip()}
 
 
 def configure(level: int, form: str) -> None:
@@ -40,14 +40,14 @@ def show_error(error: IgniteKafkaError, *, as_json: bool = False) -> None:
         "exit_code"}``.
     """
     if as_json:
-        findings = [one.to_dict() for one in error.findings]
+        findings = [finding.to_dict() for finding in error.findings]
         print(
             json.dumps({"error": {**error.to_dict(), "findings": findings}, "exit_code": error.exit_code}),
             file=sys.stderr,
         )
         return
-    for one in error.findings:
-        print(f"ignite-kafka: {type(one).__name__} {one}", file=sys.stderr)
+    for finding in error.findings:
+        print(f"ignite-kafka: {type(finding).__name__} {finding}", file=sys.stderr)
     text = f"{len(error.findings)} settings are wrong, see above" if error.findings else str(error)
     print(f"ignite-kafka: {type(error).__name__} {text}", file=sys.stderr)
 

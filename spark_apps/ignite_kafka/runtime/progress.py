@@ -74,11 +74,11 @@ class RunFollower:
             self.tasks[slot], self.heard_at[slot] = progress, time.monotonic()
 
     def _control_record(self, record: InternalRecord) -> None:
-        mine = self._run_plan.generation
+        generation = self._run_plan.generation
         theirs = connector_generation(self._run_plan.connector, record)
-        self.target = target_of(self._run_plan.connector, record, mine) or self.target
-        if theirs > mine:
-            self.error = fenced_by_newer(self._run_plan.connector, None, mine, theirs)
+        self.target = target_of(self._run_plan.connector, record, generation) or self.target
+        if theirs > generation:
+            self.error = fenced_by_newer(self._run_plan.connector, None, generation, theirs)
 
     def close(self) -> None:
         """Close the consumer."""

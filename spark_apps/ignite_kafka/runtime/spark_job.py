@@ -74,8 +74,8 @@ def slot_work(
     :param tasks: slots of each task.
     :param argument: sent unchanged to every task.
     """
-    known = known_ids(plan.settings), hidden_values(), reserved()
-    return partial(_run_task, run_slots, type(plan).from_json, plan.to_json(), tasks, secrets_file, argument, known)
+    redaction = known_ids(plan.settings), hidden_values(), reserved()
+    return partial(_run_task, run_slots, type(plan).from_json, plan.to_json(), tasks, secrets_file, argument, redaction)
 
 
 def _run_task(
@@ -85,10 +85,10 @@ def _run_task(
     tasks: Sequence[Sequence[int]],
     secrets_file: SecretsSource | None,
     argument: Any,
-    known: tuple[Ids, tuple[str, ...], tuple[str, ...]],
+    redaction: tuple[Ids, tuple[str, ...], tuple[str, ...]],
     numbers: Iterable[int],
 ) -> Iterator[SlotResult]:
-    ids, hidden, prefixes = known
+    ids, hidden, prefixes = redaction
     hide_values(hidden)
     reserve(prefixes)
     plan = read_plan(plan_json)
@@ -232,7 +232,7 @@ class Job:
         if active:
             ids &= set(tracker.getActiveJobsIds())
         job = tracker.getJobInfo(max(ids)) if ids else None
-        return [found for stage in job.stageIds if (found := tracker.getStageInfo(stage))] if job else []
+        return [stage_info for stage in job.stageIds if (stage_info := tracker.getStageInfo(stage))] if job else []
 
     def result(self) -> list[SlotResult]:
         """Results of all slots.

@@ -54,8 +54,8 @@ def task_failed(text: str, folder: str, again: str = _CONTINUES) -> TaskFailed |
 
 def local_folder(context: SparkContext) -> str:
     """The first folder for Spark's local files on the host of the driver."""
-    given = os.environ.get("SPARK_LOCAL_DIRS") or context.getConf().get("spark.local.dir", "/tmp")  # Spark's default
-    return str(given).partition(",")[0]
+    folders = os.environ.get("SPARK_LOCAL_DIRS") or context.getConf().get("spark.local.dir", "/tmp")  # Spark's default
+    return str(folders).partition(",")[0]
 
 
 def _crashed(text: str, again: str) -> TaskFailed:
@@ -79,6 +79,6 @@ def _crashed(text: str, again: str) -> TaskFailed:
     )
 
 
-def _place(found: Sequence[re.Match[str]]) -> str | None:
+def _place(frames: Sequence[re.Match[str]]) -> str | None:
     """The innermost call of the last thread found."""
-    return f"{found[-1]['file']} line {found[-1]['line']} in {found[-1]['function']}" if found else None
+    return f"{frames[-1]['file']} line {frames[-1]['line']} in {frames[-1]['function']}" if frames else None

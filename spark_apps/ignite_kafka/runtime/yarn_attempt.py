@@ -26,8 +26,8 @@ _CONTAINER = re.compile(r"container_(?:e\d+_)?\d+_\d+_(\d+)_\d+")
 
 def attempt_of(environment: Mapping[str, str] = os.environ) -> int:
     """The number of this attempt of the YARN application, from 1 on; 1 outside YARN, and in YARN's client mode."""
-    found = _CONTAINER.fullmatch(environment.get("CONTAINER_ID", ""))
-    return int(found[1]) if found else 1
+    match = _CONTAINER.fullmatch(environment.get("CONTAINER_ID", ""))
+    return int(match[1]) if match else 1
 
 
 def ended_before(settings: ConnectorSettings, clients: KafkaClients, run_id: str) -> RunStatus | None:
@@ -42,8 +42,8 @@ def ended_before(settings: ConnectorSettings, clients: KafkaClients, run_id: str
     def read() -> RunStatus | None:
         return read_run_written(clients, settings.internal_topic_prefix, settings.name, run_id)[0]
 
-    found = retry(read, settings.retry_timeout_ms / 1000, may_pass)
-    return found if found is not None and found.ended_ms is not None else None
+    run = retry(read, settings.retry_timeout_ms / 1000, may_pass)
+    return run if run is not None and run.ended_ms is not None else None
 
 
 def run_has_ended(settings: ConnectorSettings, secrets: Secrets, run_id: str) -> bool:

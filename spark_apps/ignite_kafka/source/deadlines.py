@@ -18,11 +18,11 @@ def report_policies(settings: SourceSettings, configurations: Iterable[CacheConf
     """Report the caches with an expiry policy; called by the driver when their run begins."""
     if _sends_removals(settings):
         return
-    for one in configurations:
+    for configuration in configurations:
         if (
-            one.expiry_policy is not None and max(one.expiry_policy) >= 0
+            configuration.expiry_policy is not None and max(configuration.expiry_policy) >= 0
         ):  # the others are eternal, or leave a deadline as it is
-            emit(ENTRIES_EXPIRE, cache=one.name, reason="it has an expiry policy")
+            emit(ENTRIES_EXPIRE, cache=configuration.name, reason="it has an expiry policy")
 
 
 def note_expired(settings: SourceSettings, cache: str) -> None:

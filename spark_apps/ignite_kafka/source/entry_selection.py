@@ -83,7 +83,7 @@ class EntrySelector:
         """
         pages = JoinedPages(pages, self._info, self._types)
         count = sum(page.rows for page in pages)
-        live = np.ones(count, bool) if removed is None else ~removed
+        live = np.full(count, True) if removed is None else ~removed
         kept, errors = self._kept(kept_rows(pages, live, self._info, self._types))
         at = np.flatnonzero(live)
         bad = tuple(self._bad(pages, int(at[row]), error) for row, error in sorted(errors.items()))
@@ -93,7 +93,7 @@ class EntrySelector:
         sent = ~left
         if removed is not None and self._tombstones:
             removed = removed | left
-            sent = np.ones(count, bool)
+            sent = np.full(count, True)
             if left.any():
                 pages = with_nulls(pages, removed, self._info)
         sent[[entry.row for entry in bad]] = False
@@ -115,9 +115,9 @@ class EntrySelector:
                 entry_bounds(page, self._info.name)  # a broken page has no entries to tell apart
 
         def part(first: int, last: int) -> Decided:
-            mine = np.zeros(count, bool)
-            mine[first:last] = True
-            return self._filter.of_pages(kept_rows(pages, mine, self._info, self._types), self._info, self._types)
+            in_part = np.zeros(count, bool)
+            in_part[first:last] = True
+            return self._filter.of_pages(kept_rows(pages, in_part, self._info, self._types), self._info, self._types)
 
         return each_row(count, part)
 
@@ -151,12 +151,12 @@ class EntrySelectors:
             return Selection(pages, removed=removed)
         converter = self._converters.of(info.name)
         tombstones = self._settings.process_removals
-        found = EntrySelector(entry_filter, converter, info, self._types, topic, tombstones=tombstones).select(
+        selection = EntrySelector(entry_filter, converter, info, self._types, topic, tombstones=tombstones).select(
             pages, removed
         )
         stops = self._settings.error_handling_policy == STOP
-        for bad in found.bad[:1] if stops else found.bad:
+        for bad in selection.bad[:1] if stops else selection.bad:
             events.emit(events.FILTER_FAILED, **{"reason": bad.error.what, **bad.error.where})
             if stops:
                 raise bad.error
-        return found
+        return selection

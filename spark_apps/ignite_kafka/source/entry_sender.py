@@ -124,10 +124,10 @@ class EntrySender:
 
         :raises AmbiguousKeys: two types can give the same Kafka key, and setting `coinciding_keys` refuses that.
         """
-        met = key_types_in(self._connector, self._generation, cache)
-        new = met.meet(types)
-        if met.coinciding and self._settings.of(cache).coinciding_keys == REFUSE:
-            first, second = met.coinciding[0]
+        key_types = key_types_in(self._connector, self._generation, cache)
+        new = key_types.meet(types)
+        if key_types.coinciding and self._settings.of(cache).coinciding_keys == REFUSE:
+            first, second = key_types.coinciding[0]
             what = f"keys are of {first.name} (such as {first.example or '?'}) and of {second.name} (such as {second.example or '?'})"
             remedy = "Use the ignite-binary converter or keys of one type, or set coinciding_keys to EVENT."
             raise AmbiguousKeys(f"{what}, which can give the same Kafka key", remedy, cache=cache)
@@ -156,9 +156,11 @@ class EntrySender:
                 return Conversion(records)
         except ENTRY_ERRORS:
             pass
-        found = separate_bad_entries(self._converters.of(cache.name), pages, info, self._cluster, refuses, cache.topic)
-        raise_stopping(settings, found.bad)
-        return found
+        conversion = separate_bad_entries(
+            self._converters.of(cache.name), pages, info, self._cluster, refuses, cache.topic
+        )
+        raise_stopping(settings, conversion.bad)
+        return conversion
 
     def _all_or_none(self, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Records:
         """Convert the whole batch; an error that does not name its entry by the key is raised as the error of the first bad entry."""
@@ -173,10 +175,10 @@ class EntrySender:
             if "key" in error.where:
                 raise
             cause = error
-        found = separate_bad_entries(
+        conversion = separate_bad_entries(
             self._converters.of(cache.name), pages, info, self._cluster, lambda _: {}, cache.topic
         )
-        raise (found.bad[0].error if found.bad else cause) from cause
+        raise (conversion.bad[0].error if conversion.bad else cause) from cause
 
     def _skip(self, writer: SlotWriter, slot: int, cache: CachePlan, partition: int, bad: BadEntry) -> None:
         """Send a bad entry to the dead-letter topic, or report it by an event only."""
@@ -208,5 +210,5 @@ def rows_by_partition(partitions: Int64Array) -> dict[int, int]:
     :param partitions: of N entries.
     """
     counts = np.bincount(partitions)
-    there = np.flatnonzero(counts)
-    return dict(zip(there.tolist(), counts[there].tolist(), strict=True))
+    present = np.flatnonzero(counts)
+    return dict(zip(present.tolist(), counts[present].tolist(), strict=True))

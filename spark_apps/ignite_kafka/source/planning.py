@@ -74,7 +74,7 @@ def topic_of(settings: SourceSettings) -> Callable[[str], NamedBy]:
     :raises SettingsError: a transform is unknown, its properties are wrong, or it would give a cache's records several
         topics.
     """
-    if not any(one.transforms for one in settings.variants):
+    if not any(variant.transforms for variant in settings.variants):
         return settings.topic_of
     from ..convert.transforms.steps import routed_topics  # which a run without transforms does not load
 
@@ -87,13 +87,13 @@ def routed_by_record(settings: SourceSettings, caches: Iterable[str]) -> set[str
 
     :raises SettingsError: records of two of them could go to one topic.
     """
-    if not any(one.transforms for one in settings.variants):
+    if not any(variant.transforms for variant in settings.variants):
         return set()
     from ..convert.transforms.steps import example_topics, routes_records
 
-    found = [cache for cache in caches if routes_records(settings.of(cache))]
-    routes(found, example_topics(settings), settings.internal_topic_prefix)
-    return set(found)
+    routed = [cache for cache in caches if routes_records(settings.of(cache))]
+    routes(routed, example_topics(settings), settings.internal_topic_prefix)
+    return set(routed)
 
 
 def chosen_caches(settings: SourceSettings, names: Sequence[str]) -> list[str]:
@@ -144,10 +144,10 @@ def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics
     for cache in stored.caches:
         if not cache.one_topic:
             continue
-        found = existing.get(cache.topic)
-        if found is not None and found != cache.topic_partitions:
+        partitions = existing.get(cache.topic)
+        if partitions is not None and partitions != cache.topic_partitions:
             raise TopicError(
-                f"the topic has {found} partitions now, and had {cache.topic_partitions} when the snapshot was planned",
+                f"the topic has {partitions} partitions now, and had {cache.topic_partitions} when the snapshot was planned",
                 "Begin a new snapshot.",
                 topic=cache.topic,
                 cache=cache.name,
@@ -185,13 +185,13 @@ def cache_configurations(caches: Iterable[CachePlan], cluster: Cluster) -> dict[
 
     Caches destroyed meanwhile are left out, and those whose records have several topics.
     """
-    found = {}
+    configurations = {}
     for cache in caches:
         if not cache.one_topic:
             continue
         with suppress(CacheNotFound):
-            found[cache.topic] = with_present_tables(cluster, cluster.configuration(cache.name))
-    return found
+            configurations[cache.topic] = with_present_tables(cluster, cluster.configuration(cache.name))
+    return configurations
 
 
 def ensure_types_topic(settings: SourceSettings, topics: Topics) -> None:

@@ -41,7 +41,7 @@ class Origin:
         """The origin of some records."""
         if rows.size == len(self.partitions):
             return self
-        counters, times = (None if one is None else one[rows] for one in (self.counters, self.times_ms))
+        counters, times = (None if column is None else column[rows] for column in (self.counters, self.times_ms))
         return Origin(self.cache, self.partitions[rows], counters, times)
 
 
@@ -69,20 +69,20 @@ class Provenance:
 
     def _columns(self, origin: Origin) -> Mapping[str, ConnectColumn]:
         count = len(origin.partitions)
-        found: dict[str, ConnectColumn] = {}
+        columns: dict[str, ConnectColumn] = {}
         for name in self._names:
             if name == "cache" or name in self._texts:
                 text = self._texts.get(name, origin.cache.name)
-                found[name] = ConnectColumn(pa.repeat(pa.scalar(text), count), _TEXT)
+                columns[name] = ConnectColumn(pa.repeat(pa.scalar(text), count), _TEXT)
             elif name == "run":
-                found[name] = ConnectColumn(pa.repeat(pa.scalar(self._run, pa.int32()), count), _INT32)
+                columns[name] = ConnectColumn(pa.repeat(pa.scalar(self._run, pa.int32()), count), _INT32)
             elif name == "partition":
-                found[name] = ConnectColumn(pa.array(np.asarray(origin.partitions, np.int32)), _INT32)
+                columns[name] = ConnectColumn(pa.array(np.asarray(origin.partitions, np.int32)), _INT32)
             elif name == "time":
                 times = (
                     np.full(count, int(time.time() * 1000), np.int64) if origin.times_ms is None else origin.times_ms
                 )
-                found[name] = ConnectColumn(pa.array(times).view(pa.timestamp("ms", "UTC")), timestamp())
+                columns[name] = ConnectColumn(pa.array(times).view(pa.timestamp("ms", "UTC")), timestamp())
             elif origin.counters is not None:
-                found[name] = ConnectColumn(pa.array(origin.counters), _INT64)
-        return found
+                columns[name] = ConnectColumn(pa.array(origin.counters), _INT64)
+        return columns

@@ -22,7 +22,7 @@ class RecordTopics:
 
     def __init__(self, settings: SourceSettings) -> None:
         self._settings = settings
-        self._known: dict[tuple[str, str], CachePlan] = {}
+        self._plans: dict[tuple[str, str], CachePlan] = {}
 
     def divided(self, writer: SlotWriter, cache: CachePlan, records: Records) -> list[tuple[CachePlan, Records]]:
         """The records of each topic in their order, with the cache's plan for that topic.
@@ -42,10 +42,10 @@ class RecordTopics:
         ]
 
     def _plan(self, writer: SlotWriter, cache: CachePlan, topic: str) -> CachePlan:
-        found = self._known.get((cache.name, topic))
-        if found is None:
-            found = self._known[cache.name, topic] = self._created(writer, cache, topic)
-        return found
+        topic_plan = self._plans.get((cache.name, topic))
+        if topic_plan is None:
+            topic_plan = self._plans[cache.name, topic] = self._created(writer, cache, topic)
+        return topic_plan
 
     def _created(self, writer: SlotWriter, cache: CachePlan, topic: str) -> CachePlan:
         settings = self._settings

@@ -153,8 +153,8 @@ def connector_generation(connector: str, record: InternalRecord) -> int:
     """
     if (record.kind, record.name) != ("connector", connector):
         return 0
-    found = _built(ConnectorRecord, record)
-    return found.generation if found is not None else 0
+    recorded = _built(ConnectorRecord, record)
+    return recorded.generation if recorded is not None else 0
 
 
 def epoch_of(connector: str, record: InternalRecord) -> tuple[int, int]:

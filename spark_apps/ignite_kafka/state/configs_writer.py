@@ -93,50 +93,50 @@ class ConfigsWriter:
         state = seen
         if state is None or self._topics.ends(configs, [0])[0] != state.end:
             state = read_connector(self._clients, self._topics, self._prefix, self._connector)
-        known = state.connector
+        connector = state.connector
         self._ended = list(state.ended)
         self._repair = state.repair
-        offsets_id = self._offsets_topic(known, slots, replication_factor)
-        generation = (known.generation if known else 0) + 1
-        target = known.target_state if known else "RUNNING"
+        offsets_id = self._offsets_topic(connector, slots, replication_factor)
+        generation = (connector.generation if connector else 0) + 1
+        target = connector.target_state if connector else "RUNNING"
         self.record = ConnectorRecord(generation, slots, offsets_id, target, run_id, settings)
         return state
 
-    def _offsets_topic(self, known: ConnectorRecord | None, slots: int, replication_factor: int) -> str:
+    def _offsets_topic(self, connector: ConnectorRecord | None, slots: int, replication_factor: int) -> str:
         name = offsets_topic(self._prefix, self._connector)
-        if known is None:
+        if connector is None:
             self._topics.ensure([TopicSpec(name, slots, replication_factor, COMPACTED)])
-        found = self._topics.describe([name]).get(name)
+        topic = self._topics.describe([name]).get(name)
         reset = "Restore it; or, if its progress may be forgotten, give the connector a new name (docs/operations.md)."
-        if found is None or (known is not None and known.offsets_topic_id != found.topic_id):
-            why = "is missing" if found is None else "was deleted and made again"
+        if topic is None or (connector is not None and connector.offsets_topic_id != topic.topic_id):
+            why = "is missing" if topic is None else "was deleted and made again"
             raise OffsetsLost(
                 f"the offsets topic of a known connector {why}", reset, topic=name, connector=self._connector
             )
         if (
-            found.cleanup_policy is None
+            topic.cleanup_policy is None
         ):  # never assumed: without compaction the topic loses offsets, and entries would be sent twice
             raise TopicError(
                 "the user may not describe the settings of the offsets topic, so it is unknown whether it keeps offsets",
                 f"Grant the user of the Kafka connection DESCRIBE_CONFIGS on the topics {self._prefix}-*.",
                 topic=name,
             )
-        if "compact" not in found.cleanup_policy.split(","):
+        if "compact" not in topic.cleanup_policy.split(","):
             raise OffsetsLost(
-                f"the offsets topic has cleanup.policy {found.cleanup_policy!r} and forgets offsets",
+                f"the offsets topic has cleanup.policy {topic.cleanup_policy!r} and forgets offsets",
                 "Set it to compact.",
                 topic=name,
             )
-        if known is not None:
-            self._check_whole(name, found.partitions)
-        if found.partitions != slots or (known is not None and known.slots != slots):
+        if connector is not None:
+            self._check_whole(name, topic.partitions)
+        if topic.partitions != slots or (connector is not None and connector.slots != slots):
             raise TopicError(
-                f"the offsets topic has {found.partitions} partitions and the connector {known.slots if known else slots} slots, "
+                f"the offsets topic has {topic.partitions} partitions and the connector {connector.slots if connector else slots} slots, "
                 f"but the setting slots is {slots}",
                 "The number of slots is fixed for a connector's life: set slots back, or give the connector a new name.",
                 topic=name,
             )
-        return found.topic_id
+        return topic.topic_id
 
     def _check_whole(self, name: str, partitions: int) -> None:
         """Check that no offsets were deleted by retention or ``kafka-delete-records``: compaction never moves a partition's first offset.
@@ -197,14 +197,14 @@ class ConfigsWriter:
         if (theirs := self._newest_generation()) > repair.generation:
             raise fenced_by_newer(self._connector, None, repair.generation, theirs)
         self._producer = self._initialised()
-        found = read_connector(self._clients, self._topics, self._prefix, self._connector)
-        if found.generation > repair.generation:
-            raise fenced_by_newer(self._connector, None, repair.generation, found.generation)
+        state = read_connector(self._clients, self._topics, self._prefix, self._connector)
+        if state.generation > repair.generation:
+            raise fenced_by_newer(self._connector, None, repair.generation, state.generation)
         # those of a repair that died: this record replaces the only trace of them; a task of it that comes later reads
         # this one
-        self._fence_producers(found.repair)
+        self._fence_producers(state.repair)
         self._write([self._config(asdict(repair), "repair")])
-        self._fence_producers(found.repair)
+        self._fence_producers(state.repair)
 
     def end_repair(self) -> None:
         """Record the end of the repair."""
@@ -218,10 +218,10 @@ class ConfigsWriter:
 
     def _ended_records(self, snapshot_id: str, how: Mapping[str, Any]) -> list[_Record]:
         """Records of a snapshot's end, and tombstones of the oldest ones beyond the limit."""
-        self._ended = [one for one in self._ended if one != snapshot_id] + [snapshot_id]
+        self._ended = [ended_id for ended_id in self._ended if ended_id != snapshot_id] + [snapshot_id]
         forgotten = self._ended[: -self._kept]
         self._ended = self._ended[-self._kept :]
-        tombstones = [self._config(None, "snapshot", one) for one in forgotten]
+        tombstones = [self._config(None, "snapshot", ended_id) for ended_id in forgotten]
         return [self._config(how, "snapshot", snapshot_id), *tombstones]
 
     def fence_slots(self) -> None:
@@ -239,13 +239,13 @@ class ConfigsWriter:
         finally:
             producer.close()
 
-    def ensure_capture_secret(self, found: ConnectorState) -> str:
+    def ensure_capture_secret(self, state: ConnectorState) -> str:
         """The lifelong secret of the connector's capture on the nodes; a new one is committed before any node receives it.
 
-        :param found: the result of :meth:`take`.
+        :param state: the result of :meth:`take`.
         """
-        self._capture_secret = found.capture_secret or secrets.token_urlsafe(_SECRET_BYTES)
-        if found.capture_secret is None:
+        self._capture_secret = state.capture_secret or secrets.token_urlsafe(_SECRET_BYTES)
+        if state.capture_secret is None:
             self._write([self._config({"capture_secret": self._capture_secret}, "secret")])
         return self._capture_secret
 
@@ -253,7 +253,12 @@ class ConfigsWriter:
         """Write configurations of caches to the types topic, by the caches' data topics, before the topics' first records."""
         if configurations:
             topic = types_topic(self._prefix)
-            self._write([(topic, cache_key(name), cache_to_json(one), 0) for name, one in configurations.items()])
+            self._write(
+                [
+                    (topic, cache_key(name), cache_to_json(configuration), 0)
+                    for name, configuration in configurations.items()
+                ]
+            )
 
     def begin_epoch(self, number: int, snapshot: SnapshotRecord | None = None) -> None:
         """Begin an epoch, which ends the tasks of earlier ones; a snapshot whose plan has changed is recorded with it."""

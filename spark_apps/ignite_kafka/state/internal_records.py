@@ -51,7 +51,7 @@ class InternalRecord:
         where = location_of(message)
         try:
             kind, name, *rest = array(loads(message.key() or b""))
-            parts = tuple(one if isinstance(one, str) else integer(one) for one in rest)
+            parts = tuple(part if isinstance(part, str) else integer(part) for part in rest)
             return InternalRecord(text(kind), text(name), parts, message.value(), format_of(message), where)
         except ValueError:
             report_skipped("its key is not a JSON array of kind, name and further texts or integers", where)
@@ -104,14 +104,14 @@ def location_of(message: Message) -> dict[str, object]:
     return {"topic": message.topic(), "partition": message.partition(), "offset": message.offset()}
 
 
-def refuse_newer(found: int, where: Mapping[str, object]) -> None:
+def refuse_newer(record_format: int, where: Mapping[str, object]) -> None:
     """Refuse a record of a newer format.
 
     :raises NewerFormat: this version does not know the format.
     """
-    if found > FORMAT:
+    if record_format > FORMAT:
         raise NewerFormat(
-            f"a newer version has written a record of format {found} that decides what is sent; this version reads {FORMAT}",
+            f"a newer version has written a record of format {record_format} that decides what is sent; this version reads {FORMAT}",
             "Run the connector with the newer version; to go back to this one give it a new name: everything is sent again.",
             **where,
         )

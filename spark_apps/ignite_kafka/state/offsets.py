@@ -87,7 +87,7 @@ def read_key_kinds(
     clients: KafkaClients, topics: Topics, prefix: str, connector: str, slots: int, cache: str
 ) -> set[KeyKind]:
     """Kinds of all keys that a connector has sent of a cache, whichever task sent them; raises as :func:`read_slots`."""
-    found: set[KeyKind] = set()
+    kinds: set[KeyKind] = set()
     for state in read_slots(clients, topics, prefix, connector, slots):
-        found |= kinds_of_keys(state.by_cache.get(cache, {}).values())
-    return found
+        kinds |= kinds_of_keys(state.by_cache.get(cache, {}).values())
+    return kinds

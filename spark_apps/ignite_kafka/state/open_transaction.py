@@ -100,20 +100,20 @@ class OpenTransaction:
 
         :raises TopicError: a data topic was deleted, created again or has another partition count.
         """
-        found = topics.identities(self._data_topics)
+        identities = topics.identities(self._data_topics)
         for topic, (partitions, topic_id) in self._data_topics.items():
-            if topic not in found:
+            if topic not in identities:
                 raise _deleted(topic, "was deleted during the run")
-            if topic_id and found[topic][0] != topic_id:
+            if topic_id and identities[topic][0] != topic_id:
                 raise _deleted(
                     topic,
                     "was deleted and made again during the run",
                     known_topic_id=topic_id,
-                    topic_id=found[topic][0],
+                    topic_id=identities[topic][0],
                 )
-            if partitions is not None and found[topic][1] != partitions:
+            if partitions is not None and identities[topic][1] != partitions:
                 raise TopicError(
-                    f"the topic has {found[topic][1]} partitions now, and had {partitions} when the run was planned",
+                    f"the topic has {identities[topic][1]} partitions now, and had {partitions} when the run was planned",
                     "Keys would change partition. Begin a new snapshot; start a stream once with failover_policy FULL_SNAPSHOT.",
                     topic=topic,
                 )

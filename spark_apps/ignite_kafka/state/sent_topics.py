@@ -36,11 +36,11 @@ def check_units(
     :param before: the cache in the plan of an earlier run, which gives the topic of offsets without one.
     :raises TopicError: a unit's records are in another topic.
     """
-    known = before.topic_id if before else ""
+    planned_id = before.topic_id if before else ""
     for unit in units.values():
         if not _is_sent(unit, plan, cache):
             continue
-        sent_to = unit.topic_id or known
+        sent_to = unit.topic_id or planned_id
         if sent_to and sent_to != cache.topic_id:
             raise _incomplete(cache, sent_to, before, send_again(plan.settings, cache))
 
@@ -76,14 +76,20 @@ def check_plan(
         for state in read(clients, topics, prefix, plan.connector, plan.slots):  # rare; usually only tasks read offsets
             for cache, old in replaced:
                 check_units(plan, cache, state.by_cache.get(cache.name, {}), old)
-            for one in grown:
-                if any(_is_sent(unit, plan, one.cache) for unit in state.by_cache.get(one.cache.name, {}).values()):
-                    raise one.error(send_again(plan.settings, one.cache))
-    for one in grown:
-        if not one.cache.load and plan.settings.load_initial_data != goes_on:  # no start sends its entries
-            raise one.error(_LOAD_AGAIN)
+            for growth in grown:
+                if any(
+                    _is_sent(unit, plan, growth.cache) for unit in state.by_cache.get(growth.cache.name, {}).values()
+                ):
+                    raise growth.error(send_again(plan.settings, growth.cache))
+    for growth in grown:
+        if not growth.cache.load and plan.settings.load_initial_data != goes_on:  # no start sends its entries
+            raise growth.error(_LOAD_AGAIN)
         events.emit(
-            events.TOPIC_GREW, topic=one.cache.topic, cache=one.cache.name, partitions=one.partitions, before=one.before
+            events.TOPIC_GREW,
+            topic=growth.cache.topic,
+            cache=growth.cache.name,
+            partitions=growth.partitions,
+            before=growth.before,
         )
     if goes_on:
         return
@@ -117,12 +123,12 @@ def _grown(plan: TransferPlan, before: SnapshotRecord, topics: Topics) -> list[_
         for cache in _caches_of(before.plan)
         if cache.topic_id and cache.topic_partitions
     }
-    known = [cache for cache in plan.caches if (cache.name, cache.topic) in old]
-    found = topics.identities({cache.topic for cache in known})
+    planned = [cache for cache in plan.caches if (cache.name, cache.topic) in old]
+    identities = topics.identities({cache.topic for cache in planned})
     grown = []
-    for cache in known:
+    for cache in planned:
         sent = old[cache.name, cache.topic]
-        topic_id, partitions = found.get(cache.topic, (_NONE, 0))
+        topic_id, partitions = identities.get(cache.topic, (_NONE, 0))
         if topic_id == sent.topic_id and partitions != sent.topic_partitions:
             grown.append(_Grown(cache, partitions, sent.topic_partitions))
     return grown
@@ -147,9 +153,11 @@ def replaced_topics(
     :returns: the cache now, with the topic's id, and the cache in the earlier plan.
     """
     old = {cache.name: cache for cache in _caches_of(before) if cache.topic_id}
-    known = [cache for cache in caches if cache.name in old]
-    found = topics.identities({cache.topic for cache in known})
-    now = [replace(cache, topic_id=found[cache.topic][0] if cache.topic in found else _NONE) for cache in known]
+    planned = [cache for cache in caches if cache.name in old]
+    identities = topics.identities({cache.topic for cache in planned})
+    now = [
+        replace(cache, topic_id=identities[cache.topic][0] if cache.topic in identities else _NONE) for cache in planned
+    ]
     return [(cache, old[cache.name]) for cache in now if cache.topic_id != old[cache.name].topic_id]
 
 

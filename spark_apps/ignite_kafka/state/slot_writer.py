@@ -113,9 +113,9 @@ class SlotWriter:
                 self._claim.connector, self._claim.slot, self._claim.owner.generation, owner.generation
             )
         if owner > self._claim.owner:
-            mine = self._claim.owner
+            claimed = self._claim.owner
             raise Fenced(
-                f"attempt {owner.attempt} of epoch {owner.epoch} has taken over from attempt {mine.attempt} of epoch {mine.epoch}",
+                f"attempt {owner.attempt} of epoch {owner.epoch} has taken over from attempt {claimed.attempt} of epoch {claimed.epoch}",
                 "None: Spark started a newer attempt of the task, or the driver another epoch, which continues.",
                 connector=self._claim.connector,
                 slot=self._claim.slot,
@@ -166,10 +166,10 @@ class SlotWriter:
         :raises TopicError: the user may not create it, its settings are refused, or it was deleted at once.
         """
         self._topics.ensure([spec])
-        found = self._topics.identities([spec.name])
-        if spec.name not in found:
+        identities = self._topics.identities([spec.name])
+        if spec.name not in identities:
             raise TopicError("the topic was deleted right after it was created", "Start again.", topic=spec.name)
-        return found[spec.name]
+        return identities[spec.name]
 
     def send(self, topic: str, partitions: int | None, records: Records, topic_id: str = "") -> None:
         """Queue a batch of records for a data topic.

@@ -51,11 +51,14 @@ def write_types(writer: ControlWriter, topic: str, type_ids: Set[int], types: Ty
 def write_uses(writer: ControlWriter, types_topic: str, topic: str, records: Records, types: TypeSource) -> None:
     """Queue the types of records, and which class or type the records' topic has where, if this writer has not sent them yet."""
     named = {use.type_id for use in records.uses} - {0}
-    known = {type_id for type_id in named if _is_held(types, type_id)}
-    write_types(writer, types_topic, records.type_ids | known, types)
+    held = {type_id for type_id in named if _is_held(types, type_id)}
+    write_types(writer, types_topic, records.type_ids | held, types)
     within = {TypeUse("any", "", types.binary_type(type_id).name, type_id) for type_id in records.type_ids}
-    uses = {use for use in records.uses if not use.type_id or use.type_id in known} | within
-    for use in sorted(uses - writer.uses_sent.setdefault(topic, set()), key=lambda one: (one.side, one.path, one.name)):
+    uses = {use for use in records.uses if not use.type_id or use.type_id in held} | within
+    for use in sorted(
+        uses - writer.uses_sent.setdefault(topic, set()),
+        key=lambda type_use: (type_use.side, type_use.path, type_use.name),
+    ):
         writer.send_control(types_topic, use_key(topic, use), use_to_json(use))
         writer.uses_sent[topic].add(use)
 
@@ -72,7 +75,7 @@ def _is_held(types: TypeSource, type_id: int) -> bool:
 def type_key(kind: BinaryType) -> bytes:
     """Key of a form's record: ``["type",<type id>,"<digest of the form>"]``; the digest ignores the order of fields, which nodes choose."""
     form = asdict(kind)
-    form["fields"] = sorted(form["fields"], key=lambda one: int(one["field_id"]))
+    form["fields"] = sorted(form["fields"], key=lambda field: int(field["field_id"]))
     digest = hashlib.sha256(json.dumps(form, sort_keys=True).encode()).hexdigest()[:16]
     return dumps(["type", kind.type_id, digest])
 

@@ -90,8 +90,8 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         planned, resumed, configurations = self._retry(lambda: self._plan(state, snapshot_id))
         self._retry(lambda: check_plan(planned, state.snapshot, self._clients, self._topics))
         control = self._configs_writer()
-        found = self._claim(control, planned.slots, state)
-        if found.snapshot != state.snapshot:
+        claimed = self._claim(control, planned.slots, state)
+        if claimed.snapshot != state.snapshot:
             raise SnapshotConflict(
                 "another run of the connector began or ended a snapshot meanwhile", "Start the run again."
             )
@@ -101,7 +101,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         plan = replace(self._retry(lambda: ensure_topics(planned, self._topics)), generation=control.record.generation)
         record = SnapshotRecord(snapshot_id, plan.to_dict())
         # a continued snapshot is written again for the ids of its topics, which a record of 0.1.0 lacks
-        ends = self._retry(lambda: control.begin(record, found.snapshot))
+        ends = self._retry(lambda: control.begin(record, claimed.snapshot))
         events.emit(
             events.RUN_STARTED, connector=plan.connector, run_id=self._request.run_id, generation=plan.generation
         )
@@ -110,11 +110,11 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         else:
             units = sum(cache.partitions for cache in plan.caches)
             events.emit(events.SNAPSHOT_BEGUN, connector=plan.connector, snapshot_id=snapshot_id, units=units)
-            self._report_superseded(found, snapshot_id)
+            self._report_superseded(claimed, snapshot_id)
         self._copy(plan, control, record, None if resumed else ends)
 
-    def _report_superseded(self, found: ConnectorState, snapshot_id: str) -> None:
-        before = found.snapshot
+    def _report_superseded(self, claimed: ConnectorState, snapshot_id: str) -> None:
+        before = claimed.snapshot
         if before is not None and not before.complete:
             events.emit(
                 events.SNAPSHOT_SUPERSEDED, connector=self._settings.name, snapshot_id=before.id, newer=snapshot_id

@@ -232,10 +232,10 @@ class SlotCopy:
 
     def _left(self, writer: SlotWriter, cache: CachePlan) -> list[int]:
         """Partitions of a cache that this slot has yet to copy."""
-        mine = partitions_of_slot(cache.name, cache.partitions, self._slot, self._plan.slots)
+        partitions = partitions_of_slot(cache.name, cache.partitions, self._slot, self._plan.slots)
         self._key_kinds = set()
         done = writer.state.done(self._plan.snapshot_id, cache.name, cache.incarnation)
-        return [partition for partition in mine if partition not in done]
+        return [partition for partition in partitions if partition not in done]
 
     def _begin_first(self, writer: SlotWriter) -> None:
         """Request the first pages of the first cache with partitions left; they wait in the connection."""

@@ -106,7 +106,7 @@ class BacklogClient:
         """
         if not cache.deployment:
             return
-        found = {name: deployment for name, _, deployment, *_ in self._ask(lambda service: service.caches())}
-        if found.get(cache.name) != cache.deployment:
-            how = "destroyed and made again" if cache.name in found else "destroyed"
+        deployments = {name: deployment for name, _, deployment, *_ in self._ask(lambda service: service.caches())}
+        if deployments.get(cache.name) != cache.deployment:
+            how = "destroyed and made again" if cache.name in deployments else "destroyed"
             raise CacheDestroyed(f"the cache was {how} while it was read", "Start again.", cache=cache.name)

@@ -89,19 +89,19 @@ class ChangeBatch:
     @property
     def active(self) -> Int64Array:
         """Positions of the units with changes, states or entries in the batch, ascending: most units have no change in a poll."""
-        found = self.changes.count > 0
+        is_active = self.changes.count > 0
         others = [*self.scanned, *self.unloaded, *self.reconciled, *(unit for unit, _ in self.states)]
         if others:
-            found |= np.isin(self.units, others)
-        return self.units[found]
+            is_active |= np.isin(self.units, others)
+        return self.units[is_active]
 
     @property
     def states_by_unit(self) -> dict[int, list[tuple[bytes, bytes | None]]]:
         """Unit to its looked-up states: key and value."""
-        found: dict[int, list[tuple[bytes, bytes | None]]] = {}
+        states: dict[int, list[tuple[bytes, bytes | None]]] = {}
         for (unit, key), value in self.states.items():
-            found.setdefault(unit, []).append((key, value))
-        return found
+            states.setdefault(unit, []).append((key, value))
+        return states
 
     @property
     def settled(self) -> Mask:

@@ -48,8 +48,10 @@ class Captured:
     def of(answer: Mapping[str, Any]) -> Captured:
         """Read an answer of the service."""
         prefix = "incarnation."
-        found = {name.removeprefix(prefix): str(value) for name, value in answer.items() if name.startswith(prefix)}
-        return Captured(int(answer["captureId"]), found)
+        incarnations = {
+            name.removeprefix(prefix): str(value) for name, value in answer.items() if name.startswith(prefix)
+        }
+        return Captured(int(answer["captureId"]), incarnations)
 
     def named(self, cache: CachePlan, deployment: str = "") -> CachePlan:
         """A planned cache with the incarnation under which its units are sent.
@@ -147,8 +149,8 @@ class Capture:
 
     def deployments(self) -> dict[str, str]:
         """The caches that the connector's lists choose now, with their deployment ids."""
-        found = {name: deployment for name, _, deployment, *_ in self._ask(lambda service: service.caches())}
-        return {name: found[name] for name in self._chosen(found)}
+        deployments = {name: deployment for name, _, deployment, *_ in self._ask(lambda service: service.caches())}
+        return {name: deployments[name] for name in self._chosen(deployments)}
 
     def _chosen(self, caches: Iterable[str]) -> list[str]:
         """Of these caches those that the connector's lists choose."""

@@ -193,12 +193,12 @@ class ChangeDeduplicator:
         again = (unit[1:] == unit[:-1]) & (changes.number[1:] == changes.number[:-1])
         conflict = (np.append(again, False) | np.insert(again, 0, False)) & ~expired
         send = (changes.number > self._high[unit]) & ~conflict & ~expired
-        known = np.zeros(unit.size, bool)
+        duplicate = np.zeros(unit.size, bool)
         ask = expired.copy()
         rest = np.flatnonzero(~send & ~expired)
         if rest.size:
-            self._classify_rest(rest, unit, changes, conflict, Classification(unit, send, known, ask))
-        return Classification(unit, send, known, ask)
+            self._classify_rest(rest, unit, changes, conflict, Classification(unit, send, duplicate, ask))
+        return Classification(unit, send, duplicate, ask)
 
     def _classify_rest(
         self, rest: Int64Array, unit: Int64Array, changes: Changes, conflict: Mask, classified: Classification
@@ -239,7 +239,7 @@ class ChangeDeduplicator:
     def remember_state(self, unit: int, key: bytes, value: bytes | None, now_s: float) -> None:
         """Remember a looked-up state that is committed."""
         state = np.array([change_hash(key, value)])
-        self._add(_Seen(now_s, np.array([unit]), np.array([-1]), state, pa.array([key], pa.binary()), np.ones(1, bool)))
+        self._add(_Seen(now_s, np.array([unit]), np.array([-1]), state, pa.array([key], pa.binary()), np.full(1, True)))
 
     def loaded(self, unit: int, now_s: float) -> None:
         """Record that the unit was sent from the cache: the state that was sent last for its earlier keys is unknown from now on."""
@@ -254,8 +254,8 @@ class ChangeDeduplicator:
 
     def loaded_since(self, time_s: float) -> Mask:
         """A flag a unit: whether it was sent from the cache since then."""
-        found: Mask = self._loaded_s >= time_s
-        return found
+        is_loaded: Mask = self._loaded_s >= time_s
+        return is_loaded
 
     def last_sent(self, units: Iterable[int]) -> dict[tuple[int, int], int]:
         """Unit and key hash to the hash of the state that was sent last, of the keys of these units that are remembered."""
@@ -301,10 +301,10 @@ class ChangeDeduplicator:
             self._recent.move_to_end(unit)
 
     def _windows(self, units: Iterable[int]) -> dict[int, _UnitWindow]:
-        wanted = np.array(sorted(units), np.int64)
-        windows = {int(unit): _UnitWindow() for unit in wanted}
+        positions = np.array(sorted(units), np.int64)
+        windows = {int(unit): _UnitWindow() for unit in positions}
         for seen in self._seen:
-            for row in np.flatnonzero(np.isin(seen.unit, wanted)).tolist():
+            for row in np.flatnonzero(np.isin(seen.unit, positions)).tolist():
                 window = windows[int(seen.unit[row])]
                 number = int(seen.number[row])
                 hashed = int(seen.hash[row])

@@ -34,7 +34,7 @@ class LoadSize:
         """
         mean_bytes = max(1.0, size / partitions)
         mean_rows = rows / partitions
-        known = bool(self._bytes)
+        has_estimate = bool(self._bytes)
         self._bytes, self._rows = (
-            ((self._bytes + mean_bytes) / 2, (self._rows + mean_rows) / 2) if known else (mean_bytes, mean_rows)
+            ((self._bytes + mean_bytes) / 2, (self._rows + mean_rows) / 2) if has_estimate else (mean_bytes, mean_rows)
         )

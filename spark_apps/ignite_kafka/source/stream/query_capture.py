@@ -43,9 +43,9 @@ class QueryCapture(Capture):
         :raises SettingsError: continuous queries do not support a provenance header.
         """
         self._cluster.ask(check_supported)
-        wanted = [name for name in self._settings.provenance_headers if name in _NEEDS_SERVICE]
-        if wanted:
-            reason = f"no node has the backlog service, and a continuous query of the thin client does not tell {' and '.join(wanted)}"
+        unsupported = [name for name in self._settings.provenance_headers if name in _NEEDS_SERVICE]
+        if unsupported:
+            reason = f"no node has the backlog service, and a continuous query of the thin client does not tell {' and '.join(unsupported)}"
             remedy = "Leave them out, or put the jar of the backlog service on the class path of every server node (docs/deploy.md)"
             raise self._settings.wrong("provenance_headers", reason, remedy)
 
@@ -74,5 +74,5 @@ class QueryCapture(Capture):
 
     def seen(self) -> Deployments:
         """The caches of :meth:`deployments` in the form of :meth:`.Captured.seen`."""
-        found = self.deployments()
-        return self.start(list(found)).seen(found)
+        deployments = self.deployments()
+        return self.start(list(deployments)).seen(deployments)

@@ -148,25 +148,29 @@ class QueryFollower:
         due = self._after(wait_s)
         over = self._after(self._wait_s)
         most = self._limiter.batch_records
-        held = sum(len(one.page.data) for one in self._unsent)
-        rows = sum(one.page.rows for one in self._unsent)
+        held = sum(len(cache_events.page.data) for cache_events in self._unsent)
+        rows = sum(cache_events.page.rows for cache_events in self._unsent)
         while held < self._settings.batch_bytes and (most is None or rows < most):
-            found = self._queries.read(due.remaining())
-            if found is not None:
-                self._unsent.append(found)
-            if found is None or over.expired:
+            received = self._queries.read(due.remaining())
+            if received is not None:
+                self._unsent.append(received)
+            if received is None or over.expired:
                 return
-            held = held + len(found.page.data)
-            rows = rows + found.page.rows
+            held = held + len(received.page.data)
+            rows = rows + received.page.rows
 
     def _send_unsent(self, sender: QuerySender) -> None:
         """Send the changes that were read, and forget them once they are committed."""
-        kept = self._unsent if self._settings.process_removals else [one.without_removals() for one in self._unsent]
+        kept = (
+            self._unsent
+            if self._settings.process_removals
+            else [cache_events.without_removals() for cache_events in self._unsent]
+        )
         in_caches = sorted(
-            (one for one in kept if one.page.rows), key=_cache_of
+            (cache_events for cache_events in kept if cache_events.page.rows), key=_cache_of
         )  # stable: a cache's changes keep their order
-        for name, found in groupby(in_caches, _cache_of):
-            sender.send_changes(self._caches[name], list(found))
+        for name, of_cache in groupby(in_caches, _cache_of):
+            sender.send_changes(self._caches[name], list(of_cache))
         self._commit(sender)
         self._unsent = []
 
@@ -245,8 +249,8 @@ class QueryFollower:
             self._queries.close()
 
 
-def _cache_of(found: CacheEvents) -> str:
-    return found.cache
+def _cache_of(cache_events: CacheEvents) -> str:
+    return cache_events.cache
 
 
 def _not_loaded(cache: CachePlan, sender: QuerySender) -> list[int]:

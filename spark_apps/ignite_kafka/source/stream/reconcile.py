@@ -92,23 +92,23 @@ class Reconciler:
         if not (ends or scan.finished or scan.full):
             return
         position = None if scan.finished else scan.position
-        found = scan.pop_gone()
+        gone = scan.pop_gone()
         units = scan.units
         for at in range(0, units.size, _UNITS_AT_ONCE):
-            yield self._tombstones(scan, units[at : at + _UNITS_AT_ONCE], found, position)
+            yield self._tombstones(scan, units[at : at + _UNITS_AT_ONCE], gone, position)
         if ends or position is None:
             self._scan = None
             scan.close()
 
     def _tombstones(
-        self, scan: TopicScan, units: Int64Array, found: Mapping[int, list[bytes]], position: ReconcilePosition | None
+        self, scan: TopicScan, units: Int64Array, gone: Mapping[int, list[bytes]], position: ReconcilePosition | None
     ) -> ChangeBatch:
         """A batch of tombstones for keys that the cache no longer has; a key with a newer change gets none."""
-        states = self._lookup.look_up([(unit, key) for unit in units.tolist() for key in found.get(unit, ())])
+        states = self._lookup.look_up([(unit, key) for unit in units.tolist() for key in gone.get(unit, ())])
         cache = self._states.table.cache_of(int(units[0]))
         kept = self._sent_keys(cache).kept(list(states.values()), [key for _, key in states])
         absent: dict[LocatedKey, bytes | None] = {
-            key: None for key, there in zip(states, kept.tolist(), strict=True) if not there
+            key: None for key, is_kept in zip(states, kept.tolist(), strict=True) if not is_kept
         }
         batch, _ = self._lookup.with_states(units, absent, set())
         unsound = units[~batch.sound].tolist()
@@ -158,8 +158,8 @@ class Reconciler:
         """Kinds of the keys that any task has sent of a cache, or if none are known, those that the cache declares."""
         if self._converters.of(cache.name).key_name == IGNITE_BINARY:
             return set()
-        found = self._read_kinds(cache.name)
-        return found if found - {UNKNOWN_KIND} else found | declared_kinds(info)
+        kinds = self._read_kinds(cache.name)
+        return kinds if kinds - {UNKNOWN_KIND} else kinds | declared_kinds(info)
 
     def close(self) -> None:
         """Close the consumer."""

@@ -101,13 +101,13 @@ class BacklogRun(EpochRun[SourceSettings]):
         snapshot_id = self._request.snapshot_id or new_id()
         plan = self._retry(lambda: make_plan(settings, self._cluster, self._topics, snapshot_id, slots))
         self._control = control = self._configs_writer()
-        found = self._claim(control, slots, state)
-        self._capture.secret = self._retry(lambda: control.ensure_capture_secret(found))
-        captured, self._deployments = self._start_capture(plan, found.snapshot)
-        self._retry(lambda: check_plan(captured, found.snapshot, self._clients, self._topics))
+        claimed = self._claim(control, slots, state)
+        self._capture.secret = self._retry(lambda: control.ensure_capture_secret(claimed))
+        captured, self._deployments = self._start_capture(plan, claimed.snapshot)
+        self._retry(lambda: check_plan(captured, claimed.snapshot, self._clients, self._topics))
         self._plan = self._with_topics(captured, {cache.name for cache in captured.caches}, control.record.generation)
         self._loaded = False
-        self._retry(lambda: control.begin(self._record(), found.snapshot))
+        self._retry(lambda: control.begin(self._record(), claimed.snapshot))
         self._follower = self._retry(lambda: RunFollower(self._clients, self._topics, self._plan))
         self._stack.callback(self._follower.close)
         self._adopt_target()
@@ -212,9 +212,9 @@ class BacklogRun(EpochRun[SourceSettings]):
             self._all_loaded()
 
     def _on_progress(self, tasks: Sequence[TaskProgress], of: int) -> None:
-        self._add([counts_of(one) for one in tasks], planned(self._plan))
+        self._add([counts_of(task) for task in tasks], planned(self._plan))
         self._publish_progress()
-        if len(tasks) == of and all(one.loaded for one in tasks):
+        if len(tasks) == of and all(task.loaded for task in tasks):
             self._all_loaded()
 
     def _all_loaded(self) -> None:

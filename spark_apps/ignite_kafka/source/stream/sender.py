@@ -87,10 +87,10 @@ class SlotsSender(CountedSlots):
     def _send_entries(self, batch: ChangeBatch, units: Int64Array, cache: CachePlan) -> None:
         count = self._batch[int(self._table.slot[units[0]])][cache.name]
         pages = {unit: [page for page in batch.scanned.get(unit, ()) if page.rows] for unit in units.tolist()}
-        rows = [sum(page.rows for page in mine) for mine in pages.values()]
+        rows = [sum(page.rows for page in unit_pages) for unit_pages in pages.values()]
         if any(rows):
             filtered = self._convert(
-                cache, np.repeat(units, rows), [page for mine in pages.values() for page in mine], None
+                cache, np.repeat(units, rows), [page for unit_pages in pages.values() for page in unit_pages], None
             )
             count.entries -= filtered
         count.entries += sum(rows)

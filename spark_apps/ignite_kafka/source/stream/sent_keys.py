@@ -32,14 +32,14 @@ class SentKeys:
 
     def locate(self, keys: Sequence[bytes]) -> tuple[npt.NDArray[np.int32], Mask]:
         """Partition of each of N keys, not wrapped, and whether the cache has it and its filter keeps its entry."""
-        partitions, there = self._client.locate(self._cache.name, keys)
-        if self._filter is None or not there.any():
-            return partitions, there
-        rows = np.flatnonzero(there)
+        partitions, is_present = self._client.locate(self._cache.name, keys)
+        if self._filter is None or not is_present.any():
+            return partitions, is_present
+        rows = np.flatnonzero(is_present)
         values = self._client.look_up(self._cache.name, [keys[row] for row in rows.tolist()])
-        there = there.copy()
-        there[rows] = self.kept(values, [keys[row] for row in rows.tolist()])
-        return partitions, there
+        is_present = is_present.copy()
+        is_present[rows] = self.kept(values, [keys[row] for row in rows.tolist()])
+        return partitions, is_present
 
     def kept(self, values: Sequence[bytes | None], keys: Sequence[bytes]) -> Mask:
         """Whether each of N looked-up entries is sent.
@@ -58,7 +58,7 @@ class SentKeys:
             page = page_of_states([(keys[row], values[row]) for row in rows[first:last]])
             return entry_filter.of_pages([page], self._info, self._client.cluster)
 
-        found, errors = each_row(len(rows), part)
-        found[list(errors)] = True
-        kept[rows] = found
+        is_kept, errors = each_row(len(rows), part)
+        is_kept[list(errors)] = True
+        kept[rows] = is_kept
         return kept

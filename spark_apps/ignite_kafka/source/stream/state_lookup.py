@@ -43,8 +43,8 @@ class StateLookup:
         for located in sorted(keys):
             by_cache[self._states.table.cache_of(located[0])].append(located)
         states: dict[LocatedKey, bytes | None] = {}
-        for cache, mine in by_cache.items():
-            states |= zip(mine, self._client.look_up(cache.name, [key for _, key in mine]), strict=True)
+        for cache, unit_keys in by_cache.items():
+            states |= zip(unit_keys, self._client.look_up(cache.name, [key for _, key in unit_keys]), strict=True)
             self._client.check_same(cache)
         return states
 

@@ -75,15 +75,15 @@ class TopicKeys:
         if not parts:
             return np.zeros(0, np.int64), np.zeros(0, bool)
         return np.concatenate([part for part, _ in parts]).astype(np.int64), np.concatenate(
-            [there for _, there in parts]
+            [is_present for _, is_present in parts]
         )
 
     def gone(self, absent: Sequence[bytes]) -> set[bytes]:
         """Those of some keys of records, whose Ignite key the cache lacks, that it does not have under another type either."""
         forms = self._reader.forms(absent, SIMPLE_KINDS | self._kinds)
-        tried = [(key, form) for key, found in zip(absent, forms, strict=True) for form in found]
-        there = self.located([form for _, form in tried])[1]
-        return set(absent) - {key for (key, _), found in zip(tried, there.tolist(), strict=True) if found}
+        tried = [(key, form) for key, is_found in zip(absent, forms, strict=True) for form in is_found]
+        presence = self.located([form for _, form in tried])[1]
+        return set(absent) - {key for (key, _), is_found in zip(tried, presence.tolist(), strict=True) if is_found}
 
 
 class TopicScan:
@@ -141,11 +141,11 @@ class TopicScan:
 
     def pop_gone(self) -> dict[int, list[bytes]]:
         """Remove the held keys: unit to Ignite keys that seem to be gone from the cache."""
-        found: dict[int, list[bytes]] = defaultdict(list)
+        gone: dict[int, list[bytes]] = defaultdict(list)
         for unit, key in self._held.values():
-            found[unit].append(key)
+            gone[unit].append(key)
         self._held = {}
-        return found
+        return gone
 
     def step(self) -> None:
         """Read some records; none when the scan is finished.
@@ -184,19 +184,23 @@ class TopicScan:
             self.position = self.position[0] + 1, 0
 
     def _find_gone(self, alive: Mapping[bytes, bool]) -> None:
-        for text, there in alive.items():
-            if not there:
+        for text, is_present in alive.items():
+            if not is_present:
                 self._held.pop(text, None)
-        texts = [text for text, there in alive.items() if there and text not in self._held]
+        texts = [text for text, is_present in alive.items() if is_present and text not in self._held]
         keys = dict(zip(texts, self._keys.read_back(texts), strict=True))
-        known = {text: key for text, key in keys.items() if key is not None}
-        partitions, present = self._keys.located(list(known.values()))
-        units = {text: self._unit_of.get(partition) for text, partition in zip(known, partitions.tolist(), strict=True)}
+        key_of = {text: key for text, key in keys.items() if key is not None}
+        partitions, present = self._keys.located(list(key_of.values()))
+        units = {
+            text: self._unit_of.get(partition) for text, partition in zip(key_of, partitions.tolist(), strict=True)
+        }
         absent = [
-            text for text, there in zip(known, present.tolist(), strict=True) if not there and units[text] is not None
+            text
+            for text, is_present in zip(key_of, present.tolist(), strict=True)
+            if not is_present and units[text] is not None
         ]
         self._held |= {
-            text: (unit, known[text]) for text in self._keys.gone(absent) if (unit := units[text]) is not None
+            text: (unit, key_of[text]) for text in self._keys.gone(absent) if (unit := units[text]) is not None
         }
         unread = [text for text, key in keys.items() if key is None]
         self._unread += len(unread)

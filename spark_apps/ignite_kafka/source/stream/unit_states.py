@@ -107,8 +107,10 @@ class UnitStates:
 
         :returns: the marked units, and the numbers of their marks.
         """
-        found = [(unit, self.marked.pop(unit).number) for unit in units if unit in self.marked]
-        return np.array([unit for unit, _ in found], np.int64), np.array([number for _, number in found], np.int64)
+        unmarked = [(unit, self.marked.pop(unit).number) for unit in units if unit in self.marked]
+        return np.array([unit for unit, _ in unmarked], np.int64), np.array(
+            [number for _, number in unmarked], np.int64
+        )
 
     # offset records
 
@@ -116,12 +118,12 @@ class UnitStates:
         """The content of the offset records once a batch is committed, of the units that the batch has anything of."""
         states = batch.states_by_unit
         now = self.clock()
-        found = {}
+        progress = {}
         for unit in batch.active.tolist():
             rows = int(np.count_nonzero(batch.classified.new[batch.rows_of(unit, unit)])) + len(states.get(unit, ()))
             if rows or unit in batch.scanned or unit in batch.unloaded or unit in batch.reconciled:
-                found[unit] = self._progress(batch, unit, rows, states.get(unit, ()), now)
-        return found
+                progress[unit] = self._progress(batch, unit, rows, states.get(unit, ()), now)
+        return progress
 
     def _progress(
         self, batch: ChangeBatch, unit: int, rows: int, states: Sequence[tuple[bytes, bytes | None]], now_s: float
@@ -139,7 +141,7 @@ class UnitStates:
             [] if len(states) > _MOST_STATES else [change_hash(key, value) for key, value in states]
         )  # else a restart sends them again
         looked_up = settled_rows(
-            np.full(len(hashes), -1), np.array(hashes, np.int64), np.ones(len(hashes), bool), now_s
+            np.full(len(hashes), -1), np.array(hashes, np.int64), np.full(len(hashes), True), now_s
         )
         return UnitProgress(
             rows + sum(page.rows for page in batch.scanned.get(unit, ())),

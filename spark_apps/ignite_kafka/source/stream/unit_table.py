@@ -59,8 +59,8 @@ class UnitTable:
         if not len(self):
             return np.zeros(0, np.int64)
         order, numbers = self._by_number
-        found: Int64Array = order[np.minimum(np.searchsorted(numbers, _numbers(units)), len(self) - 1)]
-        return np.extract(self.units[found] == units, found)
+        candidates: Int64Array = order[np.minimum(np.searchsorted(numbers, _numbers(units)), len(self) - 1)]
+        return np.extract(self.units[candidates] == units, candidates)
 
     @cached_property
     def _by_number(self) -> tuple[Int64Array, Int64Array]:
