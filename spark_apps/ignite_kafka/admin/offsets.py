@@ -20,7 +20,8 @@ from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.sink import group_of
 from ..settings.suggestions import did_you_mean
-from ..state.configs import ConnectorRecord, read_connector, slot_transactional_id
+from ..state.configs import ConnectorRecord, read_connector
+from ..state.internal_names import slot_transactional_id
 from ..state.internal_records import FORMAT_HEADERS
 from ..state.offsets import read_slot
 from ..state.slot_claim import SlotClaim

@@ -11,9 +11,10 @@ from confluent_kafka import Message
 from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics, read_to_end
-from ..state.configs import ConnectorFold, ConnectorState, configs_topic
+from ..state.configs import ConnectorFold, ConnectorState
+from ..state.internal_names import configs_topic, status_topic
 from ..state.internal_records import InternalRecord, written_ms
-from ..state.status import RunStatus, run_id_of, run_of, status_topic
+from ..state.status import RunStatus, run_id_of, run_of
 from ..state.target_state import target_of
 from .target_state import NewestRun
 

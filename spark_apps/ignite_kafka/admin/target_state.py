@@ -13,7 +13,8 @@ from ..runtime.clients import kafka_clients
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.suggestions import did_you_mean
-from ..state.configs import ConnectorRecord, ConnectorState, configs_topic, read_connector
+from ..state.configs import ConnectorRecord, ConnectorState, read_connector
+from ..state.internal_names import configs_topic
 from ..state.internal_records import InternalRecord
 from ..state.status import COMPLETED, STOPPED, RunStatus, read_run, read_runs
 from ..state.target_state import write_target

@@ -18,7 +18,8 @@ from ..errors import Fenced, KafkaUnavailable
 from ..kafka.clients import KafkaClients, translate
 from ..kafka.producer import fenced_by_newer
 from ..plan.source_plan import RunPlan
-from ..state.configs import capture_secret_of, configs_topic, connector_generation, epoch_of
+from ..state.configs import capture_secret_of, connector_generation, epoch_of
+from ..state.internal_names import configs_topic
 from ..state.internal_records import InternalRecord
 
 LOADING_S = 20.0

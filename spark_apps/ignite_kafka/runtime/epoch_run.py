@@ -14,8 +14,8 @@ from ..plan.slots import slots_of_tasks
 from ..plan.source_plan import RunPlan
 from ..state import status
 from ..state import target_state as target
-from ..state.configs import configs_topic
 from ..state.configs_writer import ConfigsWriter
+from ..state.internal_names import configs_topic
 from ..state.status import CacheStatus, TaskProgress
 from ..state.target_state import read_target, write_target
 from . import parallelism

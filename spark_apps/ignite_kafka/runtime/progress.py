@@ -15,9 +15,10 @@ from ..kafka.clients import KafkaClients, translate
 from ..kafka.producer import fenced_by_newer
 from ..kafka.topics import Topics
 from ..plan.source_plan import RunPlan
-from ..state.configs import configs_topic, connector_generation
+from ..state.configs import connector_generation
+from ..state.internal_names import configs_topic, status_topic
 from ..state.internal_records import InternalRecord
-from ..state.status import TaskProgress, progress_of, slot_of_progress, status_topic
+from ..state.status import TaskProgress, progress_of, slot_of_progress
 from ..state.target_state import target_of
 
 

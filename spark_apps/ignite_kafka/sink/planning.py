@@ -19,7 +19,7 @@ from ..settings.name_rules import NamedBy
 from ..settings.sink import LATEST, SinkSettings
 from ..settings.suggestions import did_you_mean
 from ..settings.topic_names import is_internal_topic
-from ..state.configs import offsets_topic
+from ..state.internal_names import offsets_topic
 from ..state.offsets import key_of
 
 _SHOWN_TOPICS = 20

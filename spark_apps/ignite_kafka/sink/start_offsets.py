@@ -11,7 +11,7 @@ from ..kafka.topics import TopicPartition, Topics
 from ..plan.sink_offsets import Log, PartitionOffset, Start, check_group, start_of
 from ..plan.sink_plan import TopicPlan
 from ..settings.sink import SinkSettings
-from ..state.configs import offsets_topic
+from ..state.internal_names import offsets_topic
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from typing import Annotated, Any, TypeVar
 from ..common.typed_json import Range, integer, read_as
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics, read_to
+from .internal_names import configs_topic
 from .internal_records import InternalRecord, report_skipped, unreadable
 from .status import CacheStatus
 
@@ -108,26 +109,6 @@ class ConnectorState:
     def generation(self) -> int:
         """Generation of the newest run; 0: there was none."""
         return self.connector.generation if self.connector else 0
-
-
-def configs_topic(prefix: str) -> str:
-    """Name of the configs topic."""
-    return f"{prefix}-configs"
-
-
-def offsets_topic(prefix: str, connector: str) -> str:
-    """Name of a connector's offsets topic."""
-    return f"{prefix}-offsets-{connector}"
-
-
-def slot_transactional_id(connector: str, slot: int) -> str:
-    """Transactional id of a slot."""
-    return f"{connector}-{slot}"
-
-
-def repair_transactional_id(connector: str, number: int) -> str:
-    """Transactional id of a producer of a repair."""
-    return f"{connector}-repair-{number}"
 
 
 def read_connector(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> ConnectorState:

@@ -21,15 +21,11 @@ from ..kafka.topics import COMPACTED, Topics, TopicSpec
 from ..plan.slots import Owner, SlotKey
 from ..settings.topic_names import types_topic
 from .cache_records import cache_key, cache_to_json
-from .configs import (
-    ENDED,
-    ConnectorRecord,
-    ConnectorState,
-    RepairRecord,
-    SnapshotRecord,
+from .configs import ENDED, ConnectorRecord, ConnectorState, RepairRecord, SnapshotRecord, read_connector
+from .internal_names import (
     configs_topic,
+    control_transactional_id,
     offsets_topic,
-    read_connector,
     repair_transactional_id,
     slot_transactional_id,
 )
@@ -317,7 +313,7 @@ class ConfigsWriter:
     def _initialised(self) -> TransactionalProducer:
         reports = {"delivery.report.only.error": False}
         producer = TransactionalProducer(
-            self._clients, f"{self._connector}-control", _CONTROL_TIMEOUT_MS, settings=reports
+            self._clients, control_transactional_id(self._connector), _CONTROL_TIMEOUT_MS, settings=reports
         )
         try:
             producer.init()

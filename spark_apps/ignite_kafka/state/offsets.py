@@ -12,7 +12,7 @@ from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics, read_to_end
 from ..plan.sink_offsets import PartitionKey
 from ..plan.slots import SlotKey, SlotState, UnitKey, UnitOffset, kinds_of_keys, parse_key
-from .configs import offsets_topic
+from .internal_names import offsets_topic
 from .internal_records import format_of, location_of, refuse_newer, report_skipped
 from .slot_claim import SlotClaim
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..plan.slots import Owner
-from .configs import offsets_topic
+from .internal_names import offsets_topic
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from ..kafka.records import Records
 from ..kafka.topics import TopicPartition, Topics, TopicSpec
 from ..plan.sink_offsets import PartitionKey, PartitionOffset
 from ..plan.slots import Owner, SlotKey, SlotState, UnitKey, UnitOffset
-from .configs import slot_transactional_id
+from .internal_names import slot_transactional_id
 from .internal_records import FORMAT_HEADERS
 from .offsets import read_slot
 from .open_transaction import OpenTransaction, TransactionLimits

@@ -23,6 +23,7 @@ from ..common.typed_json import Milliseconds, Range, dumps, read_as
 from ..errors import IgniteKafkaError, KafkaUnavailable
 from ..kafka.clients import REQUEST_TIMEOUT_S, KafkaClients
 from ..kafka.topics import COMPACTED, Topics, TopicSpec, read_to, read_to_end
+from .internal_names import status_topic
 from .internal_records import FORMAT_HEADERS, InternalRecord, report_skipped, written_ms
 
 RUNNING = "RUNNING"  # fmt: skip
@@ -172,11 +173,6 @@ class TaskProgress:
         :raises ValueError: the value has another form.
         """
         return read_as(TaskProgress, value)
-
-
-def status_topic(prefix: str) -> str:
-    """Name of the status topic."""
-    return f"{prefix}-status"
 
 
 class StatusWriter:

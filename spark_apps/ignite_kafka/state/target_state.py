@@ -11,7 +11,7 @@ from ..common.typed_json import dumps, integer
 from ..kafka.clients import KafkaClients
 from ..kafka.single_record import write_record
 from ..kafka.topics import Topics, read_to_end
-from .configs import configs_topic
+from .internal_names import configs_topic
 from .internal_records import FORMAT_HEADERS, InternalRecord, report_skipped
 from .status import now_ms
 

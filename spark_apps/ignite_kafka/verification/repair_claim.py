@@ -21,8 +21,9 @@ from ..errors import Fenced, NotStopped
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics
 from ..settings.connector import ConnectorSettings
-from ..state.configs import RepairRecord, read_connector, repair_transactional_id
+from ..state.configs import RepairRecord, read_connector
 from ..state.configs_writer import ConfigsWriter
+from ..state.internal_names import repair_transactional_id
 
 
 @dataclass(frozen=True)

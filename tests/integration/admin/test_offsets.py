@@ -13,7 +13,7 @@ from ignite_kafka.kafka.topics import read_to_end
 from ignite_kafka.plan.slots import slot_of
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.state.configs import offsets_topic
+from ignite_kafka.state.internal_names import offsets_topic
 from tests.support.connector_run import PARTITIONS, SLOTS, CommandLine, Run
 
 

@@ -13,7 +13,7 @@ from ignite_kafka.events import CACHE_LACKS_RECORDS, RECORDS_OPEN
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.plan.slots import slot_of
 from ignite_kafka.settings.secrets import Secrets
-from ignite_kafka.state.configs import slot_transactional_id
+from ignite_kafka.state.internal_names import slot_transactional_id
 from tests.support.frozen_workers import frozen
 from tests.support.sink_connector import Running, Sink, trade
 from tests.support.waiting import REQUEST_S, wait_until

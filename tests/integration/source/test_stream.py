@@ -25,8 +25,9 @@ from ignite_kafka.source.stream.capture import Capture, owner_of
 from ignite_kafka.source.stream.task import stream_slots
 from ignite_kafka.state import status
 from ignite_kafka.state import target_state as target
-from ignite_kafka.state.configs import configs_topic, epoch_of, offsets_topic
+from ignite_kafka.state.configs import epoch_of
 from ignite_kafka.state.configs_writer import ConfigsWriter
+from ignite_kafka.state.internal_names import configs_topic, offsets_topic
 from ignite_kafka.state.internal_records import InternalRecord
 from ignite_kafka.state.status import StatusWriter
 from tests.support.event_log import event_log, ids

@@ -14,8 +14,9 @@ from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.records import Records
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
 from ignite_kafka.plan.slots import Owner, SlotState
-from ignite_kafka.state.configs import SnapshotRecord, offsets_topic, read_connector
+from ignite_kafka.state.configs import SnapshotRecord, read_connector
 from ignite_kafka.state.configs_writer import ConfigsWriter
+from ignite_kafka.state.internal_names import offsets_topic
 from ignite_kafka.state.open_transaction import TransactionLimits
 from ignite_kafka.state.slot_claim import SlotClaim
 from ignite_kafka.state.slot_writer import SlotWriter

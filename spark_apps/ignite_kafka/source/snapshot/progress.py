@@ -10,7 +10,7 @@ from ...kafka.clients import KafkaClients
 from ...kafka.topics import Topics
 from ...plan.source_plan import TransferPlan
 from ...runtime.progress import RunFollower
-from ...state.configs import offsets_topic
+from ...state.internal_names import offsets_topic
 from ...state.offsets import unit_of
 from ...state.status import CacheCount
 
