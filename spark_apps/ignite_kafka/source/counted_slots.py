@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
-from ..common.arrays import Int64Array, Mask
 from ..convert.to_kafka.key_types import remembered
 from ..ignite.cluster import Cluster
 from ..ignite.types.key_kind import KeyKind
-from ..ignite.types.model import CacheInfo, Page
+from ..ignite.types.model import CacheInfo
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..state.open_slots import OpenSlots
 from ..state.slot_writer import SlotWriter
 from ..state.status import CacheCount
-from .entry_sender import EntrySender, Sent
+from .entry_sender import EntryBatch, EntrySender, Sent
 
 Counts = Mapping[int, Mapping[str, CacheCount]]
 
@@ -61,19 +60,10 @@ class CountedSlots:
         for name, count in self._batch.pop(slot, {}).items():
             self._counts[slot][name].add(count)
 
-    def _queue(
-        self,
-        slot: int,
-        cache: CachePlan,
-        info: CacheInfo,
-        pages: Sequence[Page],
-        partitions: Int64Array,
-        removed: Mask | None,
-        changes: tuple[Int64Array, Int64Array] | None = None,
-    ) -> Sent:
-        """Queue the entries of pages in a slot; `pages` and what follows is as in :meth:`.EntrySender.send`."""
+    def _queue(self, slot: int, cache: CachePlan, info: CacheInfo, batch: EntryBatch) -> Sent:
+        """Queue the entries of a batch in a slot, and count them; raises as :meth:`.EntrySender.send`."""
         self._entries.note_key_types(cache.name, remembered(self._key_kinds[cache.name]))
-        sent = self._entries.send(self._writers[slot], slot, cache, info, pages, partitions, removed, changes)
+        sent = self._entries.send(self._writers[slot], slot, cache, info, batch)
         self._key_kinds[cache.name] |= sent.records.key_kinds
         count = self._batch[slot][cache.name]
         count.bad += sent.bad.size

@@ -37,8 +37,25 @@ _NONE: Int64Array = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
+class EntryBatch:
+    """N entries of one cache, in the order in which they are sent.
+
+    :param pages: pages with N entries in all.
+    :param partitions: N Ignite partitions.
+    :param removed: N flags: the entry is a tombstone; None: none is, and the order of the entries does not count.
+    :param changes: N update counters and N capture times (milliseconds) of changes; None: the entries were read from
+        the cache.
+    """
+
+    pages: Sequence[Page]
+    partitions: npt.NDArray[np.integer[Any]]
+    removed: npt.NDArray[np.bool_] | None = None
+    changes: tuple[Int64Array, Int64Array] | None = None
+
+
+@dataclass(frozen=True)
 class Sent:
-    """What became of the N entries of a batch.
+    """Outcome of sending the N entries of a batch.
 
     :param bad: rows of those that cannot be sent, which are skipped or become dead letters.
     :param filtered: rows of those that the filter leaves out.
@@ -69,32 +86,18 @@ class EntrySender:
         self._provenance = Provenance(plan)
         self._topics = RecordTopics(settings)
 
-    def send(
-        self,
-        writer: SlotWriter,
-        slot: int,
-        cache: CachePlan,
-        info: CacheInfo,
-        pages: Sequence[Page],
-        partitions: npt.NDArray[np.integer[Any]],
-        removed: npt.NDArray[np.bool_] | None = None,
-        changes: tuple[Int64Array, Int64Array] | None = None,
-    ) -> Sent:
-        """Queue the N entries of pages, and dead letters of those that cannot be converted.
+    def send(self, writer: SlotWriter, slot: int, cache: CachePlan, info: CacheInfo, batch: EntryBatch) -> Sent:
+        """Queue the entries of a batch, and a dead letter for each entry that cannot be converted.
 
-        :param partitions: N Ignite partitions.
-        :param removed: N flags: the entry is a tombstone; None: none is, and the order of the entries does not count.
-        :param changes: N update counters and N capture times (milliseconds) of changes; None: the entries were read
-            from the cache.
         :raises AmbiguousKeys: keys of two types can give the same Kafka key, and setting `coinciding_keys` refuses
             that.
         :raises SettingsError, TopicError: from :meth:`.record_topics.RecordTopics.divided`.
         :raises DecodeError, UnsupportedType, TransformFailed, RecordTooLarge: of a bad entry if the policy is to stop;
             whatever the policy, of a page whose entry boundaries cannot be found.
         """
-        chosen = self._selectors.select(info, cache.topic, pages, removed)
+        chosen = self._selectors.select(info, cache.topic, batch.pages, batch.removed)
         conversion = self._convert_batch(
-            writer, cache, info, chosen.pages, in_order=removed is not None or bool(self._provenance)
+            writer, cache, info, chosen.pages, in_order=batch.removed is not None or bool(self._provenance)
         )
         records = conversion.records
         rows = np.array([bad.row for bad in conversion.bad], np.int64)
@@ -104,7 +107,7 @@ class EntrySender:
         ):  # transforms have got the null of a removed entry, and may have replaced it
             records = with_tombstones(records, chosen.removed[sent])
         if self._provenance:
-            origin = Origin(cache, partitions, *(changes or (None, None))).of_rows(chosen.positions(sent))
+            origin = Origin(cache, batch.partitions, *(batch.changes or (None, None))).of_rows(chosen.positions(sent))
             records = replace(
                 records, headers=joined_headers(records.headers, self._provenance.headers(origin, cache.topic))
             )
@@ -113,7 +116,7 @@ class EntrySender:
             write_uses(writer, self._types_topic, target.topic, part, self._cluster)
             writer.send(target.topic, target.topic_partitions, part, target.topic_id)
         every_bad = np.concatenate([np.array([bad.row for bad in chosen.bad], np.int64), chosen.positions(rows)])
-        for bad, partition in zip((*chosen.bad, *conversion.bad), partitions[every_bad].tolist(), strict=True):
+        for bad, partition in zip((*chosen.bad, *conversion.bad), batch.partitions[every_bad].tolist(), strict=True):
             self._skip(writer, slot, cache, partition, bad)
         every_one = len(sent) + len(rows) == chosen.count
         dropped = _NONE if every_one else np.setdiff1d(np.arange(chosen.count), np.concatenate([sent, rows]))

@@ -16,7 +16,7 @@ from ignite_kafka.ignite.types.model import Page
 from ignite_kafka.plan.source_plan import TransferPlan
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.entry_selection import EntrySelector
-from ignite_kafka.source.entry_sender import EntrySender, Sent
+from ignite_kafka.source.entry_sender import EntryBatch, EntrySender, Sent
 from tests.support.bad_entries import NULL_KEY, long
 from tests.support.ignite_bytes import CACHE, NULL, Types, number, page, string
 from tests.unit.source.test_entry_sender import PLAN, Writer
@@ -28,7 +28,7 @@ def send(writer: Writer, entries: Page, removed: list[bool] | None = None, **set
     made = SourceSettings(name="c", **{"where": "_value >= 2", **settings})
     sender = EntrySender(TransferPlan("c", "s", 1, 16, made, (PLAN,)), cast(Any, Types()))
     gone = None if removed is None else np.array(removed)
-    return sender.send(cast(Any, writer), 9, PLAN, CACHE, [entries], np.full(entries.rows, 3), gone)
+    return sender.send(cast(Any, writer), 9, PLAN, CACHE, EntryBatch([entries], np.full(entries.rows, 3), gone))
 
 
 def test_entries_that_do_not_match_are_not_sent() -> None:

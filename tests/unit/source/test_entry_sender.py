@@ -34,7 +34,7 @@ from ignite_kafka.kafka.dead_letters import DeadLetter
 from ignite_kafka.kafka.records import Records
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.source.entry_sender import EntrySender
+from ignite_kafka.source.entry_sender import EntryBatch, EntrySender
 from tests.support.bad_entries import NULL_KEY, OF_UNKNOWN_TYPE, long
 from tests.support.ignite_bytes import CACHE, NULL, Types, binary, decimal, number, page, string, wrapped
 from tests.support.registry import MemoryClient, memory_registry
@@ -94,7 +94,7 @@ def send(
     converters = Converters(settings, lambda _: value_converter) if value_converter else None
     sender = EntrySender(TransferPlan("c", "s", 1, 16, settings, (PLAN,)), cast(Any, types or Types()), converters)
     gone = None if removed is None else np.array(removed)
-    sent = sender.send(cast(Any, writer), 9, PLAN, cache, [entries], PARTITIONS[: entries.rows], gone)
+    sent = sender.send(cast(Any, writer), 9, PLAN, cache, EntryBatch([entries], PARTITIONS[: entries.rows], gone))
     assert tuple(sent.dropped.tolist()) == dropped
     return sent.records, sent.bad.tolist()
 
@@ -238,7 +238,7 @@ def of_keys(connector: str, policy: str, *keys: bytes) -> list[int]:
     reported = []
     for key in keys:
         before = events.counts().get(events.KEYS_MAY_COINCIDE.id, 0)
-        sender.send(cast(Any, Writer()), 9, PLAN, CACHE, [page([(key, string("v"))], 3)], PARTITIONS[:1])
+        sender.send(cast(Any, Writer()), 9, PLAN, CACHE, EntryBatch([page([(key, string("v"))], 3)], PARTITIONS[:1]))
         reported.append(events.counts().get(events.KEYS_MAY_COINCIDE.id, 0) - before)
     return reported
 

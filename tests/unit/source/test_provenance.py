@@ -12,7 +12,7 @@ from ignite_kafka.kafka.headers import pairs
 from ignite_kafka.kafka.records import Records
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.source.entry_sender import EntrySender
+from ignite_kafka.source.entry_sender import EntryBatch, EntrySender
 from ignite_kafka.source.provenance import Origin, Provenance
 from tests.support.bad_entries import NULL_KEY, long
 from tests.support.ignite_bytes import NULL, Types, page, string
@@ -88,7 +88,7 @@ def test_headers_stay_with_their_records_when_entries_are_bad_or_of_several_type
     entries = page([(long(1), string("a")), (string("k"), string("b")), (long(2), NULL_KEY), (long(3), NULL)], 3)
     removed, counters = np.array([False, False, False, True]), np.array([10, 11, 12, 13])
     sent = sender.send(
-        cast(Any, writer), 1, CACHE, CacheInfo("flights", 1), [entries], np.array([5, 6, 7, 8]), removed, (counters, counters)
+        cast(Any, writer), 1, CACHE, CacheInfo("flights", 1), EntryBatch([entries], np.array([5, 6, 7, 8]), removed, (counters, counters))
     )
     (records,) = writer.records
     assert sent.bad.tolist() == [2]

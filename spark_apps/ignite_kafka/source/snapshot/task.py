@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ...common.arrays import Int64Array
 from ...common.deadline import Clock
 from ...common.retry import GROWING, RetryBudget, retry
 from ...errors import CacheDestroyed, CacheNotFound, IgniteKafkaError, OutcomeUnknown
@@ -40,7 +41,7 @@ from ...state.open_slots import SlotOpener
 from ...state.sent_topics import check_units
 from ...state.slot_writer import SlotWriter
 from ...state.status import CacheCount
-from ..entry_sender import EntrySender, rows_by_partition
+from ..entry_sender import EntryBatch, EntrySender, Sent, rows_by_partition
 
 _BATCH_PAGES = 2
 _RECORD_PAGES = 4
@@ -135,6 +136,32 @@ class Turn:
                 following()
 
 
+@dataclass
+class UnitCounts:
+    """Counts of a unit whose pages are not all sent yet.
+
+    :param read: entries read from the cache.
+    :param bad: entries that cannot be sent.
+    :param filtered: entries left out by the filter.
+    :param dropped: entries that passed the filter and are dropped by transforms.
+    """
+
+    read: int = 0
+    bad: int = 0
+    filtered: int = 0
+    dropped: int = 0
+
+    @property
+    def entries(self) -> int:
+        """Number of entries that passed the filter."""
+        return self.read - self.filtered
+
+    @property
+    def records(self) -> int:
+        """Number of records sent."""
+        return self.entries - self.bad - self.dropped
+
+
 class _Stopped(Exception):
     """Another slot of this task failed."""
 
@@ -152,10 +179,7 @@ class SlotCopy:
         self._sender = EntrySender(plan, turn.cluster)
         self._end = end
         self._outcome_unknown = False
-        self._unit_rows: dict[int, int] = {}  # entries so far of units that continue in the next batch
-        self._unit_bad: Counter[int] = Counter()  # bad ones of them
-        self._unit_filtered: Counter[int] = Counter()  # those that the filter left out
-        self._unit_dropped: Counter[int] = Counter()  # those that passed the filter, and that transforms drop
+        self._units: dict[int, UnitCounts] = {}  # by partition, of units that continue in the next batch
         self._key_kinds: set[KeyKind] = set()  # of the cache that is copied
         self._batch_bytes = self._settings.page_bytes * _BATCH_PAGES  # of pages
         self._begun: tuple[CacheInfo, Scan] | None = None  # requested before the slot had its turn
@@ -200,10 +224,7 @@ class SlotCopy:
     def _attempt(self) -> dict[str, CacheCount]:
         if self._turn.stop.is_set():
             raise _Stopped
-        self._unit_rows = {}
-        self._unit_bad = Counter()
-        self._unit_filtered = Counter()
-        self._unit_dropped = Counter()
+        self._units = {}
         # the last try is no longer than the time that is left
         opener = self._turn.opener
         plan = self._plan
@@ -283,11 +304,9 @@ class SlotCopy:
             raise _Stopped
         if any(page.rows for page in batch):
             partitions = np.repeat([page.partition for page in batch], [page.rows for page in batch])
-            sent = self._sender.send(writer, self._slot, cache, info, batch, partitions)
+            sent = self._sender.send(writer, self._slot, cache, info, EntryBatch(batch, partitions))
             records = sent.records
-            self._unit_bad.update(rows_by_partition(partitions[sent.bad]))
-            self._unit_filtered.update(rows_by_partition(partitions[sent.filtered]))
-            self._unit_dropped.update(rows_by_partition(partitions[sent.dropped]))
+            self._count_left_out(partitions, sent)
             if records.key_kinds and not self._key_kinds:  # the topic may hold keys of former snapshots
                 self._key_kinds = kinds_of_keys(writer.state.by_cache.get(cache.name, {}).values())
             self._key_kinds |= records.key_kinds
@@ -296,19 +315,33 @@ class SlotCopy:
                 self._settings.page_bytes, sum(len(page.data) for page in batch), records.nbytes
             )
         for page in batch:
-            self._unit_rows[page.partition] = self._unit_rows.get(page.partition, 0) + page.rows
+            self._unit(page.partition).read += page.rows
             if page.last:
-                rows = self._unit_rows.pop(page.partition)
-                skipped = self._unit_bad.pop(page.partition, 0)
-                filtered = self._unit_filtered.pop(page.partition, 0)
-                dropped = self._unit_dropped.pop(page.partition, 0)
-                rows -= filtered
-                unit = (cache.name, page.partition, cache.incarnation, self._plan.snapshot_id)
-                records_sent = rows - skipped - dropped
-                writer.unit_done(*unit, records_sent, skipped, cache.topic_id, self._key_kinds, dropped)
-                count.add(CacheCount(entries=rows, records=records_sent, units=1, bad=skipped, filtered=filtered))
-        if writer.past_limits and not self._unit_rows:
+                self._end_unit(writer, cache, page.partition, count)
+        if writer.past_limits and not self._units:
             self._commit(writer)
+
+    def _unit(self, partition: int) -> UnitCounts:
+        return self._units.setdefault(partition, UnitCounts())
+
+    def _count_left_out(self, partitions: Int64Array, sent: Sent) -> None:
+        """Count the entries of a batch that give no record.
+
+        :param partitions: of the N entries.
+        """
+        for partition, rows in rows_by_partition(partitions[sent.bad]).items():
+            self._unit(partition).bad += rows
+        for partition, rows in rows_by_partition(partitions[sent.filtered]).items():
+            self._unit(partition).filtered += rows
+        for partition, rows in rows_by_partition(partitions[sent.dropped]).items():
+            self._unit(partition).dropped += rows
+
+    def _end_unit(self, writer: SlotWriter, cache: CachePlan, partition: int, count: CacheCount) -> None:
+        """Queue the offset record of a unit whose pages are all sent."""
+        unit = self._units.pop(partition)
+        key = (cache.name, partition, cache.incarnation, self._plan.snapshot_id)
+        writer.unit_done(*key, unit.records, unit.bad, cache.topic_id, self._key_kinds, unit.dropped)
+        count.add(CacheCount(entries=unit.entries, records=unit.records, units=1, bad=unit.bad, filtered=unit.filtered))
 
     def _commit(self, writer: SlotWriter) -> None:
         writer.commit()

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from ...common.arrays import Int64Array, Mask
 from ...ignite.cluster import Cluster
 from ...ignite.continuous_query import CacheEvents, joined
 from ...ignite.types.model import Page
@@ -17,7 +16,7 @@ from ...state.sent_topics import check_units
 from ...state.slot_writer import SlotWriter
 from ...state.status import CacheCount
 from ..counted_slots import CountedSlots, Counts
-from ..entry_sender import Sent, rows_by_partition
+from ..entry_sender import EntryBatch, Sent, rows_by_partition
 from .cache_infos import CacheInfos
 
 NO_PARTITION = -1
@@ -75,14 +74,14 @@ class QuerySender(CountedSlots):
     def send_changes(self, cache: CachePlan, events: Sequence[CacheEvents]) -> None:
         """Queue changes of a cache, in their order."""
         changes = joined(events)
-        self._send(cache, [changes.page], np.full(changes.page.rows, NO_PARTITION), changes.removed)
+        self._send(cache, EntryBatch([changes.page], np.full(changes.page.rows, NO_PARTITION), changes.removed))
 
     def send_entries(self, cache: CachePlan, pages: Sequence[Page]) -> None:
         """Queue scanned entries of a cache; call :meth:`end_partitions` once their partitions are fully read."""
         partitions = np.repeat([page.partition for page in pages], [page.rows for page in pages])
         if not partitions.size:
             return
-        sent = self._send(cache, pages, partitions, None)
+        sent = self._send(cache, EntryBatch(pages, partitions))
         count = self._count(cache)
         count.entries += partitions.size - sent.filtered.size
         left_out = np.concatenate([sent.bad, sent.filtered, sent.dropped])
@@ -104,5 +103,5 @@ class QuerySender(CountedSlots):
     def _count(self, cache: CachePlan) -> CacheCount:
         return self._batch[self._slots[cache.name]][cache.name]
 
-    def _send(self, cache: CachePlan, pages: Sequence[Page], partitions: Int64Array, removed: Mask | None) -> Sent:
-        return self._queue(self._slots[cache.name], cache, self.infos.of(cache), pages, partitions, removed)
+    def _send(self, cache: CachePlan, batch: EntryBatch) -> Sent:
+        return self._queue(self._slots[cache.name], cache, self.infos.of(cache), batch)

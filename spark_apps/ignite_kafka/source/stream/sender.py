@@ -17,6 +17,7 @@ from ...state.sent_topics import check_units
 from ...state.slot_writer import SlotWriter
 from ..counted_slots import CountedSlots, Counts
 from ..deadlines import note_expired
+from ..entry_sender import EntryBatch
 from .batch import ChangeBatch, page_of_rows, page_of_states
 from .cache_infos import CacheInfos
 from .unit_table import UnitTable
@@ -89,9 +90,8 @@ class SlotsSender(CountedSlots):
         pages = {unit: [page for page in batch.scanned.get(unit, ()) if page.rows] for unit in units.tolist()}
         rows = [sum(page.rows for page in unit_pages) for unit_pages in pages.values()]
         if any(rows):
-            filtered = self._convert(
-                cache, np.repeat(units, rows), [page for unit_pages in pages.values() for page in unit_pages], None
-            )
+            scanned = [page for unit_pages in pages.values() for page in unit_pages]
+            filtered = self._convert(cache, np.repeat(units, rows), scanned)
             count.entries -= filtered
         count.entries += sum(rows)
         count.units += sum(unit in batch.scanned for unit in units.tolist())
@@ -126,18 +126,16 @@ class SlotsSender(CountedSlots):
         cache: CachePlan,
         units: Int64Array,
         pages: Sequence[Page],
-        removed: Mask | None,
+        removed: Mask | None = None,
         changes: tuple[Int64Array, Int64Array] | None = None,
     ) -> int:
-        """Queue the entries of pages; returns the number of those that the filter left out.
+        """Queue the N entries of pages; returns the number of entries left out by the filter.
 
-        :param units: of each entry, all of one slot.
-        :param removed: which entries are tombstones; None: none, and their order does not count.
-        :param changes: see :meth:`.entry_sender.EntrySender.send`.
+        :param units: N units, all of one slot; `pages`, `removed` and `changes` as in :class:`.entry_sender.EntryBatch`.
         """
         slot = int(self._table.slot[units[0]])
         partitions = self._table.units["partition"][units]
-        sent = self._queue(slot, cache, self._infos.of(cache), pages, partitions, removed, changes)
+        sent = self._queue(slot, cache, self._infos.of(cache), EntryBatch(pages, partitions, removed, changes))
         for rows in (sent.bad, sent.filtered, sent.dropped):
             np.subtract.at(self._records, units[rows], 1)  # :meth:`_send_offset` adds all
         return int(sent.filtered.size)

@@ -214,7 +214,7 @@ def test_changes_of_many_notifications_are_converted_as_one_page(monkeypatch: py
     send = EntrySender.send
 
     def noted(*given: Any) -> Any:
-        pages.append(tuple(page.rows for page in given[5]))
+        pages.append(tuple(page.rows for page in given[5].pages))
         return send(*given)
 
     world = World()
