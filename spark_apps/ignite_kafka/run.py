@@ -18,7 +18,7 @@ from .settings.sink import SinkSettings
 from .settings.source import SourceSettings
 from .sink.run import run_sink
 from .source.snapshot.run import run_snapshot
-from .source.stream.run import run_backlog
+from .source.stream.run import run_stream
 from .state.status import RunStatus
 
 __all__ = ["RunRequest", "run_connector", "run_request", "run_source"]
@@ -70,4 +70,4 @@ def run_source(spark: SparkSession, request: RunRequest[SourceSettings]) -> RunS
     :returns: the run's last record.
     :raises IgniteKafkaError: what ended the run.
     """
-    return (run_backlog if request.settings.streams else run_snapshot)(spark, request)
+    return (run_stream if request.settings.streams else run_snapshot)(spark, request)

@@ -222,10 +222,18 @@ class SlotCopy:
         return error
 
     def _attempt(self) -> dict[str, CacheCount]:
+        """Copy what is left of the slot.
+
+        1. Open the slot: fence its earlier producers and read its committed units.
+        2. Check that the committed units are in the plan's topics.
+        3. Wait for the turn at the connection, and copy the caches one after the other.
+        4. Commit, while the next slot of the task copies.
+        5. Close the producer; a commit without an answer is remembered.
+        """
         if self._turn.stop.is_set():
             raise _Stopped
         self._units = {}
-        # the last try is no longer than the time that is left
+        # 1. open; the last try is no longer than the time that is left
         opener = self._turn.opener
         plan = self._plan
         clients = replace(
@@ -234,8 +242,10 @@ class SlotCopy:
         writer = replace(opener, clients=clients)(self._slot, self._end)
         self._outcome_unknown = False
         try:
+            # 2. check
             for cache in plan.caches:
                 check_units(plan, cache, writer.state.by_cache.get(cache.name, {}))
+            # 3. copy
             with self._turn.acquired(lambda: self._begin_first(writer)):
                 try:
                     counts = {cache.name: self._copy_cache(writer, cache) for cache in self._plan.caches}
@@ -243,11 +253,13 @@ class SlotCopy:
                     if self._begun is not None:
                         self._begun[1].close()
                         self._begun = None
+            # 4. commit
             self._commit(writer)
             for count in counts.values():
                 count.ended = time.time() if count.started else 0.0
             return counts
         finally:
+            # 5. close
             self._outcome_unknown = self._outcome_unknown or writer.commit_requested
             writer.close()
 
@@ -299,9 +311,17 @@ class SlotCopy:
     def _copy_batch(
         self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, batch: list[Page], count: CacheCount
     ) -> None:
-        """Send whole units of a batch one after the other; only the last unit of a batch may continue in the next."""
+        """Send a batch. Units follow one another: only the last unit of a batch may continue in the next.
+
+        1. End if another slot of the task failed.
+        2. Convert the entries, queue their records, and count entries without a record.
+        3. Queue the offset record of each unit that ends in the batch.
+        4. Commit if the transaction is large or old, and no unit is half sent.
+        """
+        # 1. end
         if self._turn.stop.is_set():
             raise _Stopped
+        # 2. records
         if any(page.rows for page in batch):
             partitions = np.repeat([page.partition for page in batch], [page.rows for page in batch])
             sent = self._sender.send(writer, self._slot, cache, info, EntryBatch(batch, partitions))
@@ -314,10 +334,12 @@ class SlotCopy:
             self._batch_bytes = batch_bytes(
                 self._settings.page_bytes, sum(len(page.data) for page in batch), records.nbytes
             )
+        # 3. offset records
         for page in batch:
             self._unit(page.partition).read += page.rows
             if page.last:
                 self._end_unit(writer, cache, page.partition, count)
+        # 4. commit
         if writer.past_limits and not self._units:
             self._commit(writer)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from ... import events
 from ...common.retry import retry
 from ...errors import BacklogMissing, BacklogRefused, BacklogUnavailable, IgniteUnreachable
 from ...ignite.backlog_errors import IGNITE_RANGE, REMEDIES
@@ -14,10 +15,14 @@ from ...ignite.backlog_service import BacklogService, has_service
 from ...ignite.cluster import Cluster
 from ...kafka.topics import Topics
 from ...plan.routing import select
-from ...plan.source_plan import CachePlan
-from ...runtime.epoch import Unit
+from ...plan.slots import slots_of_tasks
+from ...plan.source_plan import CachePlan, TransferPlan
+from ...runtime.epoch import LONGEST_S, Unit
 from ...settings.source import SourceSettings
 from .start_policy import NO_CAPTURE_ID
+
+if TYPE_CHECKING:
+    from ...runtime.spark_job import RunSlots
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -88,8 +93,10 @@ def check_owner(connector: str, status: Mapping[str, Any], owner: str) -> None:
 class Capture:
     """Starts, checks and ends the capture of one connector."""
 
-    by_queries: ClassVar[bool] = False
-    """True if tasks follow the caches with continuous queries, because the nodes have no backlog service."""
+    longest_epoch_s: ClassVar[float] = LONGEST_S
+    """Maximum duration of an epoch, in seconds."""
+    follows_cores: ClassVar[bool] = True
+    """True if an epoch ends when the number of cores changes; tasks that wait for a core end it in any case."""
 
     def __init__(self, settings: SourceSettings, cluster: Cluster, owner: str) -> None:
         """Prepare calls; none is made yet.
@@ -101,6 +108,26 @@ class Capture:
         self._cluster = cluster
         self._owner = owner
         self.secret = cluster.credentials.backlog_secret
+
+    def run_slots(self) -> RunSlots:
+        """Return the work of a task, which an executor calls with the task's slots."""
+        from .task import stream_slots  # here, because commands without a run load neither Spark nor converters
+
+        return stream_slots
+
+    def tasks(self, plan: TransferPlan, most: int) -> tuple[tuple[int, ...], ...]:
+        """Return the slots of each task of an epoch.
+
+        :param most: maximum number of tasks.
+        """
+        return slots_of_tasks(plan.slots, most)
+
+    def report_begun(self, caches: int, capture_id: int) -> None:
+        """Emit the event that changes are captured from now on (15140, or 15145 with continuous queries).
+
+        :param caches: number of captured caches.
+        """
+        events.emit(events.CAPTURE_BEGUN, connector=self._settings.name, caches=caches, capture_id=capture_id)
 
     def check(self) -> None:
         """Make sure that the cluster can capture for this connector.

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from ... import events
 from ...errors import IgniteKafkaError
 from ...ignite.backlog_service import has_service
 from ...ignite.cluster import Cluster
 from ...ignite.continuous_query import check_supported
+from ...plan.source_plan import TransferPlan
 from ...settings.source import SourceSettings
 from .capture import Capture, Captured, Deployments
+
+if TYPE_CHECKING:
+    from ...runtime.spark_job import RunSlots
 
 _NEEDS_SERVICE = ("partition", "update_counter")
 
@@ -29,12 +34,30 @@ def capture_of(settings: SourceSettings, cluster: Cluster, owner: str) -> Captur
 class QueryCapture(Capture):
     """A capture that does nothing on the nodes, so there is nothing to start, to stop or to resume."""
 
-    by_queries: ClassVar[bool] = True
+    longest_epoch_s: ClassVar[float] = 10 * 365 * 86_400.0  # no end: each end of a query is a gap
+    follows_cores: ClassVar[bool] = False  # for the same reason
 
     def __init__(self, settings: SourceSettings, cluster: Cluster, owner: str) -> None:
         super().__init__(settings, cluster, owner)
         self._present: set[str] = set()
         self._times: Counter[str] = Counter()  # how often a new cache of a name was seen
+
+    def run_slots(self) -> RunSlots:
+        """Return the work of a task, which follows whole caches."""
+        from .query_task import query_slots  # here, as in the base class
+
+        return query_slots
+
+    def tasks(self, plan: TransferPlan, most: int) -> tuple[tuple[int, ...], ...]:
+        """Return the slots of each task: only slots that send a whole cache."""
+        from .query_sender import tasks_of_caches  # here, as in :meth:`run_slots`
+
+        return tasks_of_caches(plan, most)
+
+    def report_begun(self, caches: int, capture_id: int) -> None:
+        """Emit event 15145."""
+        settings = self._settings
+        events.emit(events.QUERIES_BEGUN, connector=settings.name, caches=caches, policy=settings.failover_policy)
 
     def check(self) -> None:
         """Check that the nodes have continuous queries, which support the settings.

@@ -8,7 +8,7 @@ The driver captures the caches, plans and claims the connector. Then it runs epo
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -18,12 +18,13 @@ from ... import events
 from ...common.deadline import Deadline
 from ...common.new_id import new_id
 from ...errors import BacklogRefused, CacheDestroyed, CacheNotFound, IgniteKafkaError, SettingsError
+from ...ignite.cluster import Cluster
 from ...plan.source_plan import TransferPlan
 from ...runtime import parallelism
 from ...runtime.clients import connected, ignite_cluster
 from ...runtime.connector_run import RunRequest
 from ...runtime.counts import SlotResult, counts_of
-from ...runtime.epoch import LOADING_S, LONGEST_S, STREAMING_S, Epoch, Running
+from ...runtime.epoch import LOADING_S, STREAMING_S, Epoch, Running, Unit
 from ...runtime.epoch_run import EpochRun
 from ...runtime.progress import RunFollower
 from ...runtime.spark_job import Job, Work, slot_work
@@ -36,40 +37,61 @@ from ...state.status import RunStatus, TaskProgress
 from ..deadlines import report_policies
 from ..planning import cache_configurations, ensure_topics, ensure_types_topic, make_plan, register_schemas
 from ..snapshot.run import planned
-from .capture import Deployments, deployment_of, owner_of
+from .capture import Capture, Deployments, deployment_of, owner_of
 from .query_capture import capture_of
-from .query_sender import tasks_of_caches
-from .query_task import query_slots
 from .start_policy import StartState, loads_after_change, start_policy
-from .task import stream_slots
 
 log = logging.getLogger(__name__)
 
-_ENDLESS_S = 10 * 365 * 86_400.0
 
-
-def run_backlog(spark: SparkSession, request: RunRequest[SourceSettings]) -> RunStatus:
+def run_stream(spark: SparkSession, request: RunRequest[SourceSettings]) -> RunStatus:
     """Stream until stopped, or with ``run_mode`` once until caught up.
 
     :returns: the run's record: COMPLETED when caught up, STOPPED when stopped.
     :raises IgniteKafkaError: what ended the run; the next run continues from what was committed.
     """
     with ExitStack() as stack:
-        return BacklogRun(spark, request, stack).run()
+        return StreamRun(spark, request, stack).run()
 
 
-class BacklogRun(EpochRun[SourceSettings]):
-    """The run of a stream."""
+class StreamRun(EpochRun[SourceSettings]):
+    """The run of a stream, with the backlog service or with continuous queries."""
+
+    def __init__(self, spark: SparkSession, request: RunRequest[SourceSettings], stack: ExitStack) -> None:
+        """Prepare the run; :meth:`run` connects, plans and captures."""
+        super().__init__(spark, request, stack)
+        # set once, by _run and _begin
+        self._cluster: Cluster
+        self._capture: Capture
+        self._until: Mapping[Unit, int] | None = None  # of a run that ends: see Epoch
+        # changed between epochs
+        self._plan: TransferPlan
+        self._deployments: Deployments = {}  # of the plan's caches
+        self._loaded = False  # whether the entries of all caches of the plan are sent
+        self._rate_due = Deadline.after(0.0)  # when the next epoch may send, by max_records_per_second
 
     def _run(self) -> None:
+        """Run the stream to its end.
+
+        1. Connect, and check that the nodes can capture.
+        2. Plan, claim the connector, begin the capture and the snapshot (:meth:`_begin`).
+        3. Publish the run's first status.
+        4. Note where a run with ``run_mode`` once ends.
+        5. Run epochs until everything is sent, or a stop is requested.
+        6. Write the run's last record; a stopped run ends the capture, unless the next run continues it.
+        """
+        # 1. connect
         settings = self._settings
         cluster = self._stack.enter_context(ignite_cluster(settings, self._secrets))
         owner = self._retry(lambda: owner_of(self._topics, settings.internal_topic_prefix))
-        self._cluster, self._capture = cluster, self._retry(lambda: capture_of(settings, cluster, owner))
+        self._cluster = cluster
+        self._capture = self._retry(lambda: capture_of(settings, cluster, owner))
         self._capture.check()
         self._record_nodes(cluster)
         self._stack.enter_context(connected(settings))
+        # 2. plan, claim, capture
         self._begin()
+        # 3. publish
         events.emit(
             events.RUN_STARTED, connector=settings.name, run_id=self._request.run_id, generation=self._plan.generation
         )
@@ -81,9 +103,10 @@ class BacklogRun(EpochRun[SourceSettings]):
             state=self._target,
         )
         self._retry(self._publish)
+        # 4. note the end
         once = settings.run_mode == "once"
         self._until = self._capture.highest_numbers() if once else None
-        self._rate_due = Deadline.after(0.0)
+        # 5. run epochs; 6. write the last record
         if self._epochs(ends=once):
             self._close_run(status.COMPLETED)
         else:
@@ -136,20 +159,7 @@ class BacklogRun(EpochRun[SourceSettings]):
         deployments = self._capture.deployments()
         planned_caches = [cache for cache in plan.caches if cache.name in deployments]
         captured = self._capture.start([cache.name for cache in planned_caches])
-        if self._capture.by_queries:
-            events.emit(
-                events.QUERIES_BEGUN,
-                connector=plan.connector,
-                caches=len(planned_caches),
-                policy=settings.failover_policy,
-            )
-        else:
-            events.emit(
-                events.CAPTURE_BEGUN,
-                connector=plan.connector,
-                caches=len(planned_caches),
-                capture_id=captured.capture_id,
-            )
+        self._capture.report_begun(len(planned_caches), captured.capture_id)
         state = StartState(
             before, self._request.snapshot_id, present.capture_id if present else None, captured.capture_id
         )
@@ -177,7 +187,7 @@ class BacklogRun(EpochRun[SourceSettings]):
         return self._settings.cache_list_poll_interval_ms
 
     def _next_epoch(self, number: int, configs_offset: int) -> Epoch:
-        longest_s = _ENDLESS_S if self._capture.by_queries else LONGEST_S  # each end of a query is a gap
+        longest_s = self._capture.longest_epoch_s
         return Epoch(number, configs_offset, self._until, longest_s, self._rate_due.remaining())
 
     @property
@@ -187,16 +197,15 @@ class BacklogRun(EpochRun[SourceSettings]):
     def _work(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> Work | None:
         if not self._plan.caches:
             return None
-        run_slots = query_slots if self._capture.by_queries else stream_slots
-        return slot_work(run_slots, self._plan, tasks, self._request.secrets_file, epoch)
+        return slot_work(self._capture.run_slots(), self._plan, tasks, self._request.secrets_file, epoch)
 
     def _tasks(self, cores: int) -> tuple[tuple[int, ...], ...]:
-        if not self._capture.by_queries:
-            return super()._tasks(cores)
-        return tasks_of_caches(self._plan, parallelism.tasks(self._settings, cores))
+        return self._capture.tasks(self._plan, parallelism.tasks(self._settings, cores))
 
     def _other_cores(self, job: Job, running: Running) -> bool:
-        return not job.all_run() if self._capture.by_queries else super()._other_cores(job, running)
+        if self._capture.follows_cores:
+            return super()._other_cores(job, running)
+        return not job.all_run()
 
     def _tolerates(self, error: BaseException) -> bool:
         if not _is_gone(error) or self._settings.run_mode == "once":

@@ -104,19 +104,32 @@ class TaskStream(SendingTask):
                 self._batches(BatchRunner(reader, sender, self._limiter), reader, end)
 
     def _batches(self, runner: BatchRunner, reader: BacklogReader, end: EpochEnd) -> None:
+        """Move batches until the epoch ends, or a run that ends has caught up.
+
+        1. Send the changes that are in the backlog; end if the run has caught up.
+        2. Send the entries of the next partitions that are to be loaded.
+        3. Reconcile a part of the topics' keys: send tombstones of keys that the caches no longer have.
+        4. Report progress, and forget changes that can no longer come twice.
+        5. Wait for the rate limit or the next poll; end if the epoch ends.
+        """
         if self._limiter.ahead_s and end.reached(self._limiter.ahead_s):
             return
         while True:
+            # 1. changes
             next_poll = Deadline.after(self._settings.poll_interval_ms / 1000)
             runner.changes()
             if self._epoch.until is not None and reader.caught_up(self._epoch.until):
                 self._finished = self._loaded = True
                 return
+            # 2. initial load
             runner.load()
+            # 3. reconciliation
             runner.reconcile(ends=self._reconcile_commits.due())
+            # 4. progress
             self.progressed()
             self._report(loaded=reader.all_loaded)
             reader.forget()
+            # 5. wait
             if end.reached(max(self._limiter.ahead_s, 0.0 if reader.more else next_poll.remaining())):
                 runner.reconcile(ends=True)
                 return

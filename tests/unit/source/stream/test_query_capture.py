@@ -11,6 +11,8 @@ from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.stream.capture import Capture
 from ignite_kafka.source.stream.query_capture import QueryCapture, capture_of
+from ignite_kafka.source.stream.query_task import query_slots
+from ignite_kafka.source.stream.task import stream_slots
 
 
 class Nodes:
@@ -44,7 +46,8 @@ def capture(nodes: Nodes, **given: Any) -> QueryCapture:
 )
 def test_the_nodes_and_the_policy_decide(policy: str, service: bool, by_queries: bool) -> None:
     found = capture_of(settings(failover_policy=policy), cast(Cluster, Nodes(service=service)), "owner")
-    assert found.by_queries is by_queries
+    assert found.follows_cores is not by_queries
+    assert found.run_slots() is (query_slots if by_queries else stream_slots)
     assert type(found) is (QueryCapture if by_queries else Capture)
 
 
