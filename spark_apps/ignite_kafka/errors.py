@@ -1,4 +1,4 @@
-"""Errors of this package. Each names what failed, where, why and what to do, and travels between processes as JSON.
+"""Errors of this package. Each names the failure, its place, cause and remedy, and travels as JSON.
 
 ``exit_code`` is the exit code of a command that the error ends: 2 for settings, 3 for ``Fenced``, 4 for
 ``OutcomeUnknown``, 1 for others. ``final`` is False where a retry of the same run may succeed.
@@ -88,7 +88,7 @@ class NotAvailableYet(IgniteKafkaError):
 
 
 class UnsupportedVersion(IgniteKafkaError):
-    """A version of Spark, or a kind of session, that lacks what the request needs."""
+    """A version of Spark, or a kind of session, without a feature of the request."""
 
     exit_code = 2
 
@@ -262,7 +262,7 @@ class Fenced(IgniteKafkaError):
 
 
 class NewerFormat(IgniteKafkaError):
-    """A newer version wrote a record of an internal topic that decides what is sent."""
+    """A newer version wrote a record of an internal topic on which delivery depends."""
 
 
 class OffsetsLost(IgniteKafkaError):
@@ -270,7 +270,7 @@ class OffsetsLost(IgniteKafkaError):
 
 
 class SnapshotConflict(IgniteKafkaError):
-    """Caches or settings differ from those that are fixed under the snapshot id."""
+    """Caches or settings differ from the ones fixed under the snapshot id."""
 
 
 class OutcomeUnknown(IgniteKafkaError):

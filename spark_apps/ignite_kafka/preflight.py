@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 def preflight(settings: ConnectorSettings, secrets: Secrets, run_id: str, snapshot_id: str | None = None) -> None:
-    """Check that both clusters accept the connector, and that the caches and topics of its settings exist.
+    """Check that both clusters accept the connector, and have the caches and topics of its settings.
 
     The run itself waits for brokers that do not answer. An error is written to the status topic, as one during the run,
     unless Kafka refuses the login.

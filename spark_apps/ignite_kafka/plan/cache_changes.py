@@ -126,7 +126,7 @@ class CacheDiff:
 
     @property
     def cache_whitelist(self) -> list[str]:
-        """Patterns that match exactly the caches created or changed; without any, a pattern that matches nothing."""
+        """Return patterns of exactly the created or changed caches; without any, a pattern matching nothing."""
         return [re.escape(name) for name in sorted({*self.created, *self.changed})] or [_NOTHING]
 
     def to_dict(self) -> dict[str, Any]:

@@ -81,7 +81,7 @@ class PartitionOffset:
 
 
 def check_group(group: str, offsets_topic: str, committed: Mapping[tuple[str, int], tuple[int, str | None]]) -> None:
-    """Make sure that no other connector commits the offsets of a group: each would skip what the other has read.
+    """Check that no other connector commits the offsets of a group: each would skip the other's records.
 
     :param offsets_topic: that of this connector.
     :param committed: offset and metadata by topic and partition. Metadata of another program name no connector.

@@ -41,7 +41,7 @@ def slot_of(cache: str, partition: int, slots: int) -> int:
 
 
 def partitions_of_slot(cache: str, partitions: int, slot: int, slots: int) -> range:
-    """The partitions of a cache that a slot owns, as an arithmetic range, so that a million units need no list."""
+    """Return a slot's partitions of a cache as an arithmetic range, so that a million units need no list."""
     return range((slot - crc32(cache.encode())) % slots, partitions, slots)
 
 

@@ -41,7 +41,7 @@ def add_counts(before: Mapping[str, CacheStatus], counts: Iterable[Counts]) -> d
 
 
 def cap_units(caches: Mapping[str, CacheStatus]) -> dict[str, CacheStatus]:
-    """Count a unit once that a stream has sent again. A snapshot does not cap: one unit too many is a fault that its end reports."""
+    """Count a unit once if a stream has sent it again. A snapshot does not cap: its end reports an excess as a fault."""
     return {name: replace(cache, units_done=min(cache.units, cache.units_done)) for name, cache in caches.items()}
 
 

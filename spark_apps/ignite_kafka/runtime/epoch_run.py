@@ -228,11 +228,11 @@ class EpochRun(ConnectorRun[S]):
         return True
 
     def _add(self, counts: Iterable[Counts], planned: Mapping[str, CacheStatus]) -> None:
-        """Set the run's counts: those of earlier epochs plus those of slots or tasks of this one."""
+        """Set the run's counts: the counts of earlier epochs plus the counts of this epoch's slots or tasks."""
         self._status = replace(self._status, caches=cap_units(add_counts({**planned, **self._sent}, counts)))
 
     def _count_failed(self, job: Job, epoch: Epoch) -> None:
-        """Set the run's counts after an error: what failed tasks committed, and what other tasks reported last."""
+        """Set the run's counts after an error: commits of failed tasks, and last reports of other tasks."""
         failed = {slot: result.caches for slot, result in job.failed().items()}
         others = [
             counts_of(task)

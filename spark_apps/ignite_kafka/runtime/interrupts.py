@@ -11,7 +11,7 @@ from py4j.protocol import Py4JError
 
 @contextmanager
 def interrupts_raised() -> Iterator[None]:
-    """Raise KeyboardInterrupt instead of the Py4JError that hides it, and suppress the traceback that Py4J logs.
+    """Raise KeyboardInterrupt instead of the Py4JError hiding it, and suppress Py4J's traceback in the log.
 
     Py4J tells the JVM to cancel a call that Ctrl-C ends. If the connection is closed already, that raises a Py4JError,
     and the caller does not see the KeyboardInterrupt (py4j/java_gateway.py, ``GatewayClient.send_command``).

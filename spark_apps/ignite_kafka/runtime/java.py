@@ -1,4 +1,4 @@
-"""Check for the Java that Spark needs, because Spark's own message does not name what it looked for."""
+"""Checks for the Java required by Spark, whose own message does not name the missing program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks that neither report nor end: a Python worker that is frozen, which cannot end itself (common/heartbeat.py).
+"""Silent tasks: a frozen Python worker neither reports nor ends itself (common/heartbeat.py).
 
 Spark counts the tasks that run; how many of them are alive is known from their reports. If there are fewer for longer
 than any wait of a task, the run ends with an error, and Spark kills the workers. A report is no task's last sign: a
@@ -42,7 +42,7 @@ def longest_silence_s(settings: ConnectorSettings) -> float:
 
 
 class SilenceWatch:
-    """Compares tasks that run with tasks that are heard of.
+    """A comparison of running tasks with reporting tasks.
 
     :param interval_ms: of the reports.
     :param longest_s: how long tasks may be silent.
@@ -55,7 +55,7 @@ class SilenceWatch:
         self._since: float | None = None
 
     def check(self, running: int, heard_at: Iterable[float]) -> None:
-        """Compare the tasks that run now with the times at which tasks were heard of last.
+        """Compare the running tasks with the times of the tasks' last reports.
 
         :raises TaskFailed: for too long, more tasks run than are heard of.
         """

@@ -11,7 +11,7 @@ from ..errors import SettingsError
 
 
 def require_pyspark() -> None:
-    """Check that PySpark is installed, which only a run needs.
+    """Check that PySpark is installed: only a run needs it.
 
     :raises SettingsError: it is not.
     """

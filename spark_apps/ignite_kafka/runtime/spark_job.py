@@ -108,7 +108,7 @@ def _noting(
     work: Work,
     numbers: Iterable[int],
 ) -> Iterator[SlotResult]:
-    """Results of a task; its errors, its events and those that it notes are added to those that the driver sees.
+    """Yield the results of a task; add its errors and events to the driver's.
 
     :raises CallsStuck: as the error of the whole task, it ends this Python worker, and Spark tries the task again in a
         new one.

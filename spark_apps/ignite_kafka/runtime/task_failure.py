@@ -1,4 +1,4 @@
-"""The error of a Spark task that ended without results: its Python worker crashed, was killed, or raised what no slot reports."""
+"""Error of a Spark task without results: its Python worker crashed, was killed, or raised an unreported error."""
 
 from __future__ import annotations
 

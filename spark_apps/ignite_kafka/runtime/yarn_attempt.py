@@ -31,7 +31,7 @@ def attempt_of(environment: Mapping[str, str] = os.environ) -> int:
 
 
 def ended_before(settings: ConnectorSettings, clients: KafkaClients, run_id: str) -> RunStatus | None:
-    """Return the record of a run that an earlier attempt has ended, else None. Waits for brokers that do not answer.
+    """Return the record of a run ended by an earlier attempt, else None. Wait for unreachable brokers.
 
     :raises IgniteKafkaError: Kafka refuses the login, or did not answer within ``retry_timeout_ms``.
     """
@@ -47,7 +47,7 @@ def ended_before(settings: ConnectorSettings, clients: KafkaClients, run_id: str
 
 
 def run_has_ended(settings: ConnectorSettings, secrets: Secrets, run_id: str) -> bool:
-    """Whether this process is a later attempt of a run that has ended without an error, so that nothing is left to do.
+    """Return whether this process is a later attempt of a run ended without an error: nothing is left to do.
 
     :raises IgniteKafkaError: the run has ended with this error.
     """

@@ -1,4 +1,4 @@
-"""Entries that expire: what of that a run does not send, reported once a cache (event 15162).
+"""Reports caches with expiring entries, once a cache: records have no deadline (event 15162).
 
 A stream that sends tombstones removes an expired entry's record. Everything else leaves it, and no protocol of a thin
 client tells the deadline of a single entry: a cache's expiry policy is known from its configuration, other deadlines

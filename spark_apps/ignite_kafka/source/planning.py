@@ -168,7 +168,7 @@ def _spec(cache: CachePlan, settings: SourceSettings) -> TopicSpec:
 
 
 def register_schemas(settings: SourceSettings, caches: Iterable[CachePlan], cluster: Cluster) -> None:
-    """Register the schemas that the metadata of caches declares, so that tasks find them; without those destroyed meanwhile.
+    """Register the schemas declared by the metadata of caches, so that tasks find them. Skip destroyed caches.
 
     :raises UnsupportedType: a converter has no form for a declared type.
     :raises RegistryError: a schema registry refuses a schema.
@@ -200,7 +200,7 @@ def ensure_types_topic(settings: SourceSettings, topics: Topics) -> None:
 
 
 def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
-    """Create the topics that are missing; those of records that transforms route are created with their first records.
+    """Create the missing topics of a plan; a topic chosen by transforms is created with its first record.
 
     :returns: the plan with the ids of the topics, and a batch limit that each of them accepts.
     :raises TopicError: a topic was deleted meanwhile, or the user may not write to it.
@@ -230,12 +230,12 @@ def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
 
 
 def with_size_limits(plan: TransferPlan, topics: Topics) -> TransferPlan:
-    """The plan with the size limits of those of its topics that exist, as :func:`ensure_topics` gives it for a run."""
+    """Return the plan with the size limits of its existing topics, as :func:`ensure_topics` does for a run."""
     return _with_size_limits(plan, topics.describe(_fixed_topics(plan)))
 
 
 def _fixed_topics(plan: TransferPlan) -> list[str]:
-    """The topics that a plan names, that of dead letters last."""
+    """Return the topics of a plan, the dead-letter topic last."""
     dead_letters = plan.settings.dead_letter_topic
     return [cache.topic for cache in plan.caches if cache.one_topic] + ([dead_letters] if dead_letters else [])
 

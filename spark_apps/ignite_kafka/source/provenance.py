@@ -1,4 +1,4 @@
-"""Headers that tell where a record comes from, by the header converter that the settings choose."""
+"""Headers with the origin of a record, written by the header converter of the settings."""
 
 from __future__ import annotations
 

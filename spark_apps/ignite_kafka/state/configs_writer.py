@@ -172,7 +172,7 @@ class ConfigsWriter:
         return tuple(written[offsets, slot] + _RECORD_AND_MARKER for slot in slots)
 
     def _fence_repair(self) -> None:
-        """Fence the producers of a repair that has not ended; one that is made after this sees the new generation."""
+        """Fence the producers of an unfinished repair; a producer created later sees the new generation."""
         if self._repair is not None:
             self._fence_producers(self._repair)
             self._write([self._config(None, "repair")])
@@ -257,7 +257,7 @@ class ConfigsWriter:
             )
 
     def begin_epoch(self, number: int, snapshot: SnapshotRecord | None = None) -> None:
-        """Begin an epoch, which ends the tasks of earlier ones; a snapshot whose plan has changed is recorded with it."""
+        """Begin an epoch: tasks of earlier epochs end. A snapshot with a changed plan is recorded with it."""
         changed = [self._config(asdict(snapshot), "snapshot")] if snapshot else []
         epoch: dict[str, Any] = {"generation": self.record.generation, "epoch": number}
         if self._capture_secret is not None:

@@ -1,4 +1,4 @@
-"""The transaction that a slot has open: its size and age, and the topics that it writes to."""
+"""The open transaction of a slot: its size, its age and its topics."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class OpenTransaction:
         return RecordTooLarge(what, error.remedy, topic=topic, key=key, slot=slot)
 
     def check_topics(self, topics: Topics) -> None:
-        """Check that the data topics are those expected.
+        """Check that the data topics are the expected ones.
 
         :raises TopicError: a data topic was deleted, created again or has another partition count.
         """

@@ -117,7 +117,7 @@ class _Grown:
 
 
 def _grown(plan: TransferPlan, before: SnapshotRecord, topics: Topics) -> list[_Grown]:
-    """Topics of the plan that are those of the plan before, and have other partitions: in them keys change partition."""
+    """Return topics of the earlier plan with another number of partitions now: in them keys change partition."""
     old = {
         (cache.name, cache.topic): cache
         for cache in _caches_of(before.plan)
@@ -148,7 +148,7 @@ def check_complete(before: SnapshotRecord, topics: Topics) -> None:
 def replaced_topics(
     caches: Iterable[CachePlan], before: Mapping[str, Any], topics: Topics
 ) -> list[tuple[CachePlan, CachePlan]]:
-    """Find caches whose topic differs from that of an earlier plan, or was deleted; a plan without topic ids gives none.
+    """Find caches with another topic than in an earlier plan, or a deleted one; a plan without topic ids gives none.
 
     :returns: the cache now, with the topic's id, and the cache in the earlier plan.
     """

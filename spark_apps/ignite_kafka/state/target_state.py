@@ -63,7 +63,7 @@ def read_target(clients: KafkaClients, topics: Topics, prefix: str, connector: s
 
 
 def read_stopped_generation(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> int:
-    """Generation of the run that the last request stops; 0 if that request is none to stop, or is for any run."""
+    """Return the generation of the run stopped by the last request; 0 if it stops no run, or any run."""
     topic = configs_topic(prefix)
     generation = 0
     if not topics.exists(topic):

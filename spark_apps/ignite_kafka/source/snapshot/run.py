@@ -186,7 +186,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         self._end(status.COMPLETED)
 
     def _follow(self, job: Job, progress: SnapshotProgress, plan: TransferPlan) -> None:
-        """Report what is committed until the job ends; raise the error of the first task that failed for good."""
+        """Report committed entries until the job ends; raise the error of the first finally failed task."""
         report = Interval(self._settings.progress_interval_ms / 1000)
         settings = self._settings
         checks = Interval(SILENCE_CHECK_S)

@@ -180,7 +180,7 @@ class Capture:
         return {name: deployments[name] for name in self._chosen(deployments)}
 
     def _chosen(self, caches: Iterable[str]) -> list[str]:
-        """Of these caches those that the connector's lists choose."""
+        """Return the caches chosen by the connector's lists."""
         settings = self._settings
         return select(caches, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
 

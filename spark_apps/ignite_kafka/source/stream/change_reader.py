@@ -80,7 +80,7 @@ class ChangeReader:
         return any(bool(batch.changes.more.any()) for batch in self._batches)
 
     def caught_up(self, until: Mapping[Unit, int]) -> bool:
-        """True once every change that was in the backlog at the start has been committed, given that the last batches are.
+        """Return True once all changes of the backlog at the start are committed, if the last batches are.
 
         :param until: the highest update number of each unit at the start.
         """

@@ -242,7 +242,7 @@ class ChangeDeduplicator:
         self._add(_Seen(now_s, np.array([unit]), np.array([-1]), state, pa.array([key], pa.binary()), np.full(1, True)))
 
     def loaded(self, unit: int, now_s: float) -> None:
-        """Record that the unit was sent from the cache: the state that was sent last for its earlier keys is unknown from now on."""
+        """Record that the unit was sent from the cache: the last sent state of its earlier keys becomes unknown."""
         self._loaded_s[unit] = now_s
         if unit in self._recent:
             self._recent[unit]["sent"] = False
@@ -258,7 +258,7 @@ class ChangeDeduplicator:
         return is_loaded
 
     def last_sent(self, units: Iterable[int]) -> dict[tuple[int, int], int]:
-        """Unit and key hash to the hash of the state that was sent last, of the keys of these units that are remembered."""
+        """Return unit and key hash to the hash of the last sent state, for the remembered keys of these units."""
         return {
             (unit, key): hashed
             for unit, window in self._windows(set(units)).items()

@@ -1,4 +1,4 @@
-"""How many partitions of a cache are loaded at once: as many as make a batch, by the mean size of those that were loaded."""
+"""Number of a cache's partitions loaded at once: as many as fill a batch, by their mean size so far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notices server nodes that have died, and returns the keys that must be looked up because of that.
+"""Notices the death of server nodes, and returns the keys to look up because of it.
 
 A node that died may have captured an update that no other node has; the update is undone with it, and what was sent of
 it is wrong. So the keys that were sent in the seconds before are looked up, at once and a little later, when everything

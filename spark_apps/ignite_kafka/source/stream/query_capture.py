@@ -60,7 +60,7 @@ class QueryCapture(Capture):
         events.emit(events.QUERIES_BEGUN, connector=settings.name, caches=caches, policy=settings.failover_policy)
 
     def check(self) -> None:
-        """Check that the nodes have continuous queries, which support the settings.
+        """Check that the nodes' continuous queries support the settings.
 
         :raises IgniteKafkaError: the nodes' Ignite is older than 2.10.
         :raises SettingsError: continuous queries do not support a provenance header.
@@ -77,21 +77,21 @@ class QueryCapture(Capture):
         return None
 
     def start(self, caches: Sequence[str]) -> Captured:
-        """The given caches; an incarnation is the number of caches that the run has seen with that name."""
+        """Return the caches with their incarnations: the number of caches of a name seen by the run."""
         return Captured(0, {name: str(self._times[name]) for name in caches})
 
     def stop(self) -> None:
         """Do nothing."""
 
     def deployments(self) -> dict[str, str]:
-        """The caches that match the connector's lists now, each with a number in place of the deployment id, which nodes do not report."""
+        """Return the caches matching the connector's lists, each with a number instead of a deployment id."""
         chosen = self._chosen(self._cluster.cache_names())
         self._times.update(set(chosen) - self._present)
         self._present = set(chosen)
         return {name: f"cache {self._times[name]}" for name in chosen}
 
     def made_again(self, error: BaseException) -> None:
-        """Note a cache that an error reports as destroyed: an existing cache of that name is a new one."""
+        """Note a cache reported as destroyed by an error: an existing cache of its name is a new one."""
         if isinstance(error, IgniteKafkaError):
             self._present.discard(str(error.where.get("cache")))
 

@@ -120,7 +120,7 @@ class QueryFollower:
             self._to_load |= {name: list(range(self._caches[name].partitions)) for name in names}
 
     def _check(self, cluster: Cluster, sender: QuerySender) -> None:
-        """Detect ended queries, and nodes that have left, perhaps with changes that no backup had."""
+        """Detect ended queries, and left nodes, whose last changes may be in no backup."""
         assert self._queries is not None
         for name in self._queries.check(self._settings.ignite_request_timeout_ms / 1000):
             self._begin_again(sender, name)

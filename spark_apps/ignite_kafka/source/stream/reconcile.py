@@ -155,7 +155,7 @@ class Reconciler:
         return SentKeys(self._client, cache, self._infos.of(cache), self._filters.of(cache.name))
 
     def _kinds(self, cache: CachePlan, info: CacheInfo) -> set[KeyKind]:
-        """Kinds of the keys that any task has sent of a cache, or if none are known, those that the cache declares."""
+        """Return the kinds of the keys sent of a cache by any task; if none is known, the kinds declared by the cache."""
         if self._converters.of(cache.name).key_name == IGNITE_BINARY:
             return set()
         kinds = self._read_kinds(cache.name)

@@ -136,7 +136,7 @@ class StreamRun(EpochRun[SourceSettings]):
         self._adopt_target()
 
     def _with_topics(self, plan: TransferPlan, added: Set[str], generation: int) -> TransferPlan:
-        """The plan with its topics, which exist now. Caches added to it are described for sinks that make the same ones."""
+        """Create the plan's topics and return the plan with them. Describe added caches for sinks."""
         chosen = [cache for cache in plan.caches if cache.name in added]
         self._retry(lambda: register_schemas(plan.settings, chosen, self._cluster))
         self._retry(lambda: ensure_types_topic(self._settings, self._topics))
@@ -238,7 +238,7 @@ class StreamRun(EpochRun[SourceSettings]):
         return self._seen() != self._deployments
 
     def _seen(self) -> Deployments:
-        """The caches that exist; those seen last while the nodes do not answer."""
+        """Return the existing caches; while the nodes do not answer, the caches seen last."""
         try:
             return self._capture.seen()
         except IgniteKafkaError as error:
@@ -248,7 +248,7 @@ class StreamRun(EpochRun[SourceSettings]):
             return self._deployments
 
     def _refresh_plan(self, epoch: int) -> None:
-        """Add new caches to the plan and drop those that are gone.
+        """Add new caches to the plan and drop destroyed ones.
 
         A cache that was made again is both, as is one that a deactivation of the cluster emptied, or whose captured
         changes are lost.

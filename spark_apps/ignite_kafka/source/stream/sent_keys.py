@@ -1,4 +1,4 @@
-"""Whether a cache has keys whose entries are sent: those that its filter leaves out are as good as absent."""
+"""Looks up keys in a cache; an entry left out by the cache's filter counts as absent."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class StateLookup:
         return [batch, again]
 
     def settle_loaded(self, batch: ChangeBatch) -> ChangeBatch:
-        """A batch that is read after its units were scanned, with the states that a node's death makes doubtful."""
+        """Return a batch read after its units were scanned, with the states made doubtful by a node's death."""
         doubtful = batch.located_keys(np.flatnonzero(batch.classified.new & self._nodes.other_topology(batch)))
         if not doubtful:
             return batch
@@ -85,7 +85,7 @@ class StateLookup:
     def with_states(
         self, units: Int64Array, states: Mapping[LocatedKey, bytes | None], before: set[LocatedChange]
     ) -> tuple[ChangeBatch, set[LocatedKey]]:
-        """The backlog of units read once more, with those of the looked-up states that nothing in it may be newer than.
+        """Read the backlog of units once more; keep a looked-up state only if nothing in it may be newer.
 
         :param before: changes that were read before the look-up.
         :returns: the batch, and the keys that have a newer change.

@@ -79,7 +79,7 @@ class TopicKeys:
         )
 
     def gone(self, absent: Sequence[bytes]) -> set[bytes]:
-        """Those of some keys of records, whose Ignite key the cache lacks, that it does not have under another type either."""
+        """Return the absent keys of records for which the cache has no key of another type either."""
         forms = self._reader.forms(absent, SIMPLE_KINDS | self._kinds)
         tried = [(key, form) for key, is_found in zip(absent, forms, strict=True) for form in is_found]
         presence = self.located([form for _, form in tried])[1]

@@ -50,7 +50,7 @@ class UnitReader:
         return self.batch(units, self.read(units, WHOLE_BACKLOG), whole=True)
 
     def batch(self, units: Int64Array, changes: Changes, *, whole: bool = False) -> ChangeBatch:
-        """A batch of an answer's changes; units that are marked, and so sent again, or gone have none that may be sent.
+        """Return a batch of an answer's changes, without changes of marked units (sent again later) and gone units.
 
         :param units: positions of the units of the answer, ascending.
         :param whole: whether the answer must be the entire backlog.

@@ -17,7 +17,7 @@ from ...plan.source_plan import CachePlan, TransferPlan
 
 @dataclass(frozen=True)
 class UnitTable:
-    """U units by position: those of a slot are adjacent, and in a slot those of a cache.
+    """U units by position: units of a slot are adjacent, and within a slot units of a cache.
 
     :param caches: of the plan.
     :param units: U rows of dtype UNIT of the backlog service.
