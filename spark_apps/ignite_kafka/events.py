@@ -147,11 +147,14 @@ CAPTURE_LOST = Event(
     "capture {capture_id} of connector {connector} is lost; all entries are sent again",
     "None; the cause is in the nodes' logs.",
 )
-CAPTURE_KEPT = Event(
-    15148,
-    INFO,
-    "connector {connector} is stopped, and the nodes keep capturing changes for its next run",
-    "Start it again; if it is to end for good, run `ignite-kafka backlog cleanup {connector}`.",
+CACHES_CHANGED = Event(15142, INFO, "connector {connector} adds {added} and drops {dropped}")
+TARGET_CHANGED = Event(15143, INFO, "target state {state} of connector {connector} was requested")
+KEYS_NOT_READ_BACK = Event(
+    15144,
+    WARNING,
+    "{count} records of topic {topic} have keys that cannot be converted back to keys of cache {cache}, such as {example}: if such a key "
+    "was removed while changes were not captured, its record stays in the topic",
+    "Find them with `ignite-kafka verify`; the ignite-binary converter has no such keys.",
 )
 QUERIES_BEGUN = Event(
     15145,
@@ -171,39 +174,11 @@ CACHES_SENT_AGAIN = Event(
     "caches {caches} of connector {connector} are sent again: {reason}, and failover_policy is FULL_SNAPSHOT",
     "None. BACKLOG, with the backlog service on the nodes, sends only the changes.",
 )
-CACHES_CHANGED = Event(15142, INFO, "connector {connector} adds {added} and drops {dropped}")
-TARGET_CHANGED = Event(15143, INFO, "target state {state} of connector {connector} was requested")
-KEYS_NOT_READ_BACK = Event(
-    15144,
-    WARNING,
-    "{count} records of topic {topic} have keys that cannot be converted back to keys of cache {cache}, such as {example}: if such a key "
-    "was removed while changes were not captured, its record stays in the topic",
-    "Find them with `ignite-kafka verify`; the ignite-binary converter has no such keys.",
-)
-TRANSFORMED_KEYS = Event(
-    15196,
-    WARNING,
-    "transforms make the keys of records ({transforms}), which cannot be converted back to keys of caches: if an entry was removed while "
-    "changes were not captured, its record stays in the topic",
-    "Find them with `ignite-kafka verify`; transforms of values have no such keys.",
-)
-TOPIC_REPLACED = Event(
-    15170,
-    WARNING,
-    "cache {cache} is sent to topic {topic}, which differs from the earlier topic {before}: earlier records are not in it",
-    "None if the topic was deleted, or the cache routed to another topic, on purpose.",
-)
-TOPIC_GREW = Event(
-    15176,
-    WARNING,
-    "topic {topic} of cache {cache} grew from {before} to {partitions} partitions: new records of a key may go to another one than before",
-    "Readers must order a key's records by another means than the partition, or give the cache a new topic.",
-)
-RECORD_SKIPPED = Event(
-    15171,
-    WARNING,
-    "the record at offset {offset} of partition {partition} of topic {topic} is skipped: {reason}",
-    "If no newer version runs with this internal_topic_prefix, check who may write to its topics.",
+CAPTURE_KEPT = Event(
+    15148,
+    INFO,
+    "connector {connector} is stopped, and the nodes keep capturing changes for its next run",
+    "Start it again; if it is to end for good, run `ignite-kafka backlog cleanup {connector}`.",
 )
 OFFSET_RESET = Event(
     15151,
@@ -212,6 +187,20 @@ OFFSET_RESET = Event(
     "The records in between are lost: raise the topic's retention, or run more often.",
 )
 TOPICS_CHANGED = Event(15152, INFO, "connector {connector} adds {added}")
+CACHES_MADE = Event(15153, INFO, "caches were created: {caches}")
+BACKUPS_BEHIND = Event(
+    15154,
+    WARNING,
+    "cache {cache} acknowledges entries before its backups have them (write synchronization mode {synchronization}): entries of a node "
+    "that dies may be lost although their offsets are committed",
+    "Create the cache again with write synchronization mode FULL_SYNC: the mode cannot be altered.",
+)
+CACHE_DIFFERS = Event(
+    15155,
+    WARNING,
+    "cache {cache} exists and differs from cache {source} of the source: {differences}",
+    "If entries or queries shall be as at the source, alter the table, or destroy the cache: the sink creates it again.",
+)
 TOPICS_AWAITED = Event(15156, INFO, "connector {connector} waits for topics that do not exist yet: {topics}")
 RECORDS_OPEN = Event(
     15157,
@@ -226,44 +215,6 @@ LAG_STANDS = Event(
     "An earlier event of this run may name the cause: a bad record, a node or broker that does not answer. If there is none, look at the "
     "executors' logs and at the size of the records.",
 )
-CACHES_MADE = Event(15153, INFO, "caches were created: {caches}")
-CACHE_LACKS_RECORDS = Event(
-    15177,
-    WARNING,
-    "cache {cache} was created and lacks the records of topic {topic} that consumer group {group} has read before",
-    "To read them again, stop the connector, run `ignite-kafka offsets reset NAME --to earliest --topic {topic}`, and start it.",
-)
-BACKUPS_BEHIND = Event(
-    15154,
-    WARNING,
-    "cache {cache} acknowledges entries before its backups have them (write synchronization mode {synchronization}): entries of a node "
-    "that dies may be lost although their offsets are committed",
-    "Create the cache again with write synchronization mode FULL_SYNC: the mode cannot be altered.",
-)
-CACHE_DIFFERS = Event(
-    15155,
-    WARNING,
-    "cache {cache} exists and differs from cache {source} of the source: {differences}",
-    "If entries or queries shall be as at the source, alter the table, or destroy the cache: the sink creates it again.",
-)
-CAPTURE_OPEN = Event(
-    15180,
-    WARNING,
-    "the capture of connector {connector} has no secret: any user who may call the nodes' services can acknowledge its changes and end it",
-    "Add backlog_secret, of at least 22 characters, to the part ignite of the data source's secrets file.",
-)
-NAME_MATCHES_NOTHING = Event(
-    15190,
-    WARNING,
-    "{setting} has the expression {name!r}, which applies to no cache or topic. {hint}",
-    "Correct or remove it.",
-)
-KAFKA_AWAITED = Event(
-    15175,
-    WARNING,
-    "connector {connector} waits for Kafka, up to {seconds} s (retry_timeout_ms): {reason}",
-    "None if a broker starts again; else check bootstrap_servers and the brokers.",
-)
 KEYS_MAY_COINCIDE = Event(
     15160,
     WARNING,
@@ -277,6 +228,19 @@ KEY_SPELLED_OTHERWISE = Event(
     "header {header} of topic {topic}, which makes the keys, has the text {text}, read as {read}: all texts that are read so give one key",
     "Set header_converter to string if texts such as 007 and 7 are different keys.",
 )
+ENTRIES_EXPIRE = Event(
+    15162,
+    WARNING,
+    "entries of cache {cache} expire ({reason}), and a record has no deadline: the topic keeps an expired entry, and so does the cache of "
+    "a sink until its own expiry policy removes it",
+    "A stream with process_removals sends a tombstone when an entry expires.",
+)
+FRACTIONS_CUT = Event(
+    15163,
+    WARNING,
+    "timestamps of {part}s of cache {cache} have fractions of a millisecond, which converter {converter} does not write",
+    "Use the ignite-binary converter if the fractions matter.",
+)
 DECIMAL_WITHOUT_SCALE = Event(
     15165,
     WARNING,
@@ -289,6 +253,54 @@ TYPE_NOT_READ = Event(
     WARNING,
     "the record of topic {topic} at offset {offset} describes no binary type and is skipped: {reason}",
     "Another program or a newer version wrote it; records of its type cannot be stored until the cluster knows the type.",
+)
+FLOAT_GUESSED = Event(
+    15168,
+    WARNING,
+    "field {field} of binary type {type} is registered as {kind}, although its only values (NaN, Infinity, -Infinity) could be floats",
+    "If that is wrong, declare the field in the cache's query entity: the cluster never changes a field's type.",
+)
+FIELD_LEFT_OUT = Event(
+    15169,
+    WARNING,
+    "cache {cache}: field {field} of type {type} is not sent, because the schema of the type's first value lacks it",
+    "Set is_schema_dynamic to true, so that each value has its own schema.",
+)
+TOPIC_REPLACED = Event(
+    15170,
+    WARNING,
+    "cache {cache} is sent to topic {topic}, which differs from the earlier topic {before}: earlier records are not in it",
+    "None if the topic was deleted, or the cache routed to another topic, on purpose.",
+)
+RECORD_SKIPPED = Event(
+    15171,
+    WARNING,
+    "the record at offset {offset} of partition {partition} of topic {topic} is skipped: {reason}",
+    "If no newer version runs with this internal_topic_prefix, check who may write to its topics.",
+)
+KAFKA_AWAITED = Event(
+    15175,
+    WARNING,
+    "connector {connector} waits for Kafka, up to {seconds} s (retry_timeout_ms): {reason}",
+    "None if a broker starts again; else check bootstrap_servers and the brokers.",
+)
+TOPIC_GREW = Event(
+    15176,
+    WARNING,
+    "topic {topic} of cache {cache} grew from {before} to {partitions} partitions: new records of a key may go to another one than before",
+    "Readers must order a key's records by another means than the partition, or give the cache a new topic.",
+)
+CACHE_LACKS_RECORDS = Event(
+    15177,
+    WARNING,
+    "cache {cache} was created and lacks the records of topic {topic} that consumer group {group} has read before",
+    "To read them again, stop the connector, run `ignite-kafka offsets reset NAME --to earliest --topic {topic}`, and start it.",
+)
+CAPTURE_OPEN = Event(
+    15180,
+    WARNING,
+    "the capture of connector {connector} has no secret: any user who may call the nodes' services can acknowledge its changes and end it",
+    "Add backlog_secret, of at least 22 characters, to the part ignite of the data source's secrets file.",
 )
 INSECURE_CONNECTION = Event(
     15185,
@@ -305,17 +317,11 @@ SECRETS_EXPOSED = Event(
 NODE_NOT_MAPPED = Event(
     15188, WARNING, "an Ignite node is not reached: {reason}", "Add an address of the node to ignite_address_map."
 )
-FLOAT_GUESSED = Event(
-    15168,
+NAME_MATCHES_NOTHING = Event(
+    15190,
     WARNING,
-    "field {field} of binary type {type} is registered as {kind}, although its only values (NaN, Infinity, -Infinity) could be floats",
-    "If that is wrong, declare the field in the cache's query entity: the cluster never changes a field's type.",
-)
-FIELD_LEFT_OUT = Event(
-    15169,
-    WARNING,
-    "cache {cache}: field {field} of type {type} is not sent, because the schema of the type's first value lacks it",
-    "Set is_schema_dynamic to true, so that each value has its own schema.",
+    "{setting} has the expression {name!r}, which applies to no cache or topic. {hint}",
+    "Correct or remove it.",
 )
 SEVERAL_TYPES_IN_SUBJECT = Event(
     15195,
@@ -323,19 +329,12 @@ SEVERAL_TYPES_IN_SUBJECT = Event(
     "subject {subject} gets schemas of several types, {first} and {second}: the registry compares them as versions of one schema",
     "Set the subject name strategy to TopicRecordNameStrategy, which gives each type a subject, or the subject's compatibility to NONE.",
 )
-
-ENTRIES_EXPIRE = Event(
-    15162,
+TRANSFORMED_KEYS = Event(
+    15196,
     WARNING,
-    "entries of cache {cache} expire ({reason}), and a record has no deadline: the topic keeps an expired entry, and so does the cache of "
-    "a sink until its own expiry policy removes it",
-    "A stream with process_removals sends a tombstone when an entry expires.",
-)
-FRACTIONS_CUT = Event(
-    15163,
-    WARNING,
-    "timestamps of {part}s of cache {cache} have fractions of a millisecond, which converter {converter} does not write",
-    "Use the ignite-binary converter if the fractions matter.",
+    "transforms make the keys of records ({transforms}), which cannot be converted back to keys of caches: if an entry was removed while "
+    "changes were not captured, its record stays in the topic",
+    "Find them with `ignite-kafka verify`; transforms of values have no such keys.",
 )
 
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}
@@ -352,7 +351,10 @@ def muted() -> Iterator[None]:
 
 
 def emit(event: Event, **fields: Any) -> None:
-    """Log an event with its fields and count it. Fields must hold no secret; values that are not JSON are written as text."""
+    """Log an event with its fields, and count it.
+
+    :param fields: without secrets; values that JSON does not have are written as text.
+    """
     if _muted.get():
         return
     with _lock:
