@@ -70,7 +70,8 @@ def _crashed(text: str, again: str) -> TaskFailed:
     if dump is None:
         return TaskFailed(
             "the Python worker of a Spark task was killed",
-            f"If the kernel's log shows that memory ran out, give executors more (spark.executor.memoryOverhead), or fewer cores. {again}",
+            f"If the kernel's log shows that memory ran out, give executors more (spark.executor.memoryOverhead), "
+            f"or fewer cores. {again}",
         )
     return TaskFailed(
         f"the Python worker of a Spark task crashed: {dump['signal']}",

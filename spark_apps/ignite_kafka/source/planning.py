@@ -107,7 +107,8 @@ def chosen_caches(settings: SourceSettings, names: Sequence[str]) -> list[str]:
         hints = [hint for pattern in unmatched(settings, names) if (hint := did_you_mean(pattern, names))]
         shown = f"The cluster has {len(names)} caches: {', '.join(sorted(names)[:_SHOWN_NAMES]) or 'none'}."
         raise CacheNotFound(
-            f"no cache matches cache_whitelist {list(settings.cache_whitelist)} and cache_blacklist {list(settings.cache_blacklist)}",
+            f"no cache matches cache_whitelist {list(settings.cache_whitelist)} and cache_blacklist "
+            f"{list(settings.cache_blacklist)}",
             " ".join([*dict.fromkeys(hints), shown]),
         )
     return chosen
@@ -147,7 +148,8 @@ def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics
         partitions = existing.get(cache.topic)
         if partitions is not None and partitions != cache.topic_partitions:
             raise TopicError(
-                f"the topic has {partitions} partitions now, and had {cache.topic_partitions} when the snapshot was planned",
+                f"the topic has {partitions} partitions now, and had {cache.topic_partitions} when the snapshot was "
+                f"planned",
                 "Begin a new snapshot.",
                 topic=cache.topic,
                 cache=cache.name,

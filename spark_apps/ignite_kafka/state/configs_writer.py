@@ -113,7 +113,8 @@ class ConfigsWriter:
             topic.cleanup_policy is None
         ):  # never assumed: without compaction the topic loses offsets, and entries would be sent twice
             raise TopicError(
-                "the user may not describe the settings of the offsets topic, so it is unknown whether it keeps offsets",
+                "the user may not describe the settings of the offsets topic, so it is unknown whether it keeps "
+                "offsets",
                 f"Grant the user of the Kafka connection DESCRIBE_CONFIGS on the topics {self._prefix}-*.",
                 topic=name,
             )
@@ -127,9 +128,11 @@ class ConfigsWriter:
             self._check_whole(name, topic.partitions)
         if topic.partitions != slots or (connector is not None and connector.slots != slots):
             raise TopicError(
-                f"the offsets topic has {topic.partitions} partitions and the connector {connector.slots if connector else slots} slots, "
+                f"the offsets topic has {topic.partitions} partitions and the connector "
+                f"{connector.slots if connector else slots} slots, "
                 f"but the setting slots is {slots}",
-                "The number of slots is fixed for a connector's life: set slots back, or give the connector a new name.",
+                "The number of slots is fixed for a connector's life: set slots back, or give the connector a new "
+                "name.",
                 topic=name,
             )
         return topic.topic_id

@@ -111,8 +111,10 @@ def refuse_newer(record_format: int, where: Mapping[str, object]) -> None:
     """
     if record_format > FORMAT:
         raise NewerFormat(
-            f"a newer version has written a record of format {record_format} that decides what is sent; this version reads {FORMAT}",
-            "Run the connector with the newer version; to go back to this one give it a new name: everything is sent again.",
+            f"a newer version has written a record of format {record_format} that decides what is sent; this "
+            f"version reads {FORMAT}",
+            "Run the connector with the newer version; to go back to this one give it a new name: everything is "
+            "sent again.",
             **where,
         )
 

@@ -113,8 +113,10 @@ class OpenTransaction:
                 )
             if partitions is not None and identities[topic][1] != partitions:
                 raise TopicError(
-                    f"the topic has {identities[topic][1]} partitions now, and had {partitions} when the run was planned",
-                    "Keys would change partition. Begin a new snapshot; start a stream once with failover_policy FULL_SNAPSHOT.",
+                    f"the topic has {identities[topic][1]} partitions now, and had {partitions} when the run was "
+                    f"planned",
+                    "Keys would change partition. Begin a new snapshot; start a stream once with failover_policy "
+                    "FULL_SNAPSHOT.",
                     topic=topic,
                 )
 

@@ -115,7 +115,8 @@ class SlotWriter:
         if owner > self._claim.owner:
             claimed = self._claim.owner
             raise Fenced(
-                f"attempt {owner.attempt} of epoch {owner.epoch} has taken over from attempt {claimed.attempt} of epoch {claimed.epoch}",
+                f"attempt {owner.attempt} of epoch {owner.epoch} has taken over from attempt {claimed.attempt} of "
+                f"epoch {claimed.epoch}",
                 "None: Spark started a newer attempt of the task, or the driver another epoch, which continues.",
                 connector=self._claim.connector,
                 slot=self._claim.slot,
@@ -132,7 +133,8 @@ class SlotWriter:
         if timed_out:
             return self._timed_out(open_ms)
         return KafkaUnavailable(
-            "the slot's producer was fenced by a task of an older run, or by another program that uses its transactional id",
+            "the slot's producer was fenced by a task of an older run, or by another program that uses its "
+            "transactional id",
             connector=self._claim.connector,
             slot=self._claim.slot,
         )

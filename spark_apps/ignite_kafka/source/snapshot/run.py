@@ -221,7 +221,8 @@ def _check_all_done(plan: TransferPlan, caches: Mapping[str, CacheStatus]) -> No
         if caches[cache.name].units_done != cache.partitions:
             raise IgniteKafkaError(
                 f"{caches[cache.name].units_done} of {cache.partitions} partitions are done although no task failed",
-                "This is a fault of the program: please report it with the driver's log. The snapshot stays unfinished.",
+                "This is a fault of the program: please report it with the driver's log. The snapshot stays "
+                "unfinished.",
                 cache=cache.name,
                 snapshot_id=plan.snapshot_id,
             )
