@@ -123,8 +123,8 @@ class Deserializer(Protocol):
 class HeadedDeserializer(Protocol):
     """A deserializer that accepts values without their common head."""
 
-    def deserialize_behind(self, head: bytes, data: pa.BinaryArray) -> Deserialized:
-        """The result of :meth:`Deserializer.deserialize` for `head` followed by each value of a binary array without nulls."""
+    def deserialize(self, data: pa.BinaryArray, topic: str, head: bytes = b"") -> Deserialized:
+        """Return the result of :meth:`Deserializer.deserialize` for `head` followed by each value of `data`."""
 
 
 @runtime_checkable

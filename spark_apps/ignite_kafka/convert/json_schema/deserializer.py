@@ -2,8 +2,7 @@
 
 They are read as Confluent's JsonSchemaConverter reads them.
 
-The records of one id are read together, as :mod:`~.json_with_schemas.deserializer` reads records of one schema: the id takes the place of
-the schema text.
+The documents of one id are read together, as :mod:`~.json_with_schemas.deserializer` reads payloads of one schema.
 
 Source: io.confluent.connect.json.JsonSchemaConverter.toConnectData.
 """
@@ -13,7 +12,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,13 +25,11 @@ from ..connect.map_entries import has_listed, listed_schema, to_maps
 from ..json.read_rows import parse
 from ..json.values import Refused
 from ..json_with_schemas.deserializer import ConnectJsonDeserializer
+from ..json_with_schemas.known_schemas import KnownSchema
 from ..rules.registry_header import HEADER_BYTES, schema_ids
 from .schema_to_connect import SchemaReader
 
-_BINARY = pa.binary()
 _MOST_BYTES = 2**31 - 1
-_CLOSE = pa.scalar(b"}", _BINARY)
-_NOTHING = pa.scalar(b"", _BINARY)
 _PLAIN = "records that were not written by a converter with a schema registry need converter json"
 _NULL_KEY = "a map has a null key, which Arrow's maps cannot hold"
 
@@ -67,13 +63,16 @@ class JsonSchemaDeserializer:
         distinct = pa.array(id_of[rows]).dictionary_encode()
         ids = distinct.dictionary.to_numpy()
         codes = np.asarray(distinct.indices)
-        refused = self._refused(ids.tolist())
+        schemas, refused = self._schemas(ids.tolist())
         if refused:
             wrong = np.isin(codes, list(refused))
             bad += [(row, refused[code]) for row, code in zip(rows[wrong].tolist(), codes[wrong].tolist(), strict=True)]
             rows = rows[~wrong]
             codes = codes[~wrong]
-        found = self._read(data if rows.size == len(data) else data.take(pa.array(rows)), ids, codes, topic)
+        records = data if rows.size == len(data) else data.take(pa.array(rows))
+        documents = pc.binary_slice(records, HEADER_BYTES, _MOST_BYTES)
+        groups = [(np.flatnonzero(codes == code), schema) for code, schema in schemas.items()]
+        found = self._reader.deserialize_payloads(documents, groups)
         parts = []
         for part in found.parts:
             made, null_keys = self._maps(part)
@@ -82,25 +81,16 @@ class JsonSchemaDeserializer:
         bad += [(int(rows[row]), reason) for row, reason in found.bad]
         return Deserialized(tuple(parts), tuple(sorted(bad)))
 
-    def _read(
-        self, records: pa.BinaryArray, ids: npt.NDArray[np.int64], codes: npt.NDArray[np.int32], topic: str
-    ) -> Deserialized:
-        """Values of records as ``{"schema":<id>,"payload":…}``; `codes` are the places of their ids."""
-        if not len(records):
-            return Deserialized(())
-        begins = pa.array([b'{"schema":%d,"payload":' % id for id in ids.tolist()], _BINARY).take(pa.array(codes))
-        documents = pc.binary_slice(records, HEADER_BYTES, _MOST_BYTES)
-        return self._reader.deserialize(pc.binary_join_element_wise(begins, documents, _CLOSE, _NOTHING), topic)
-
-    def _refused(self, ids: list[int]) -> dict[int, str]:
-        """The places of ids whose schema cannot be read, with the reason."""
+    def _schemas(self, ids: list[int]) -> tuple[dict[int, KnownSchema], dict[int, str]]:
+        """Return the schemas of ids by their places, and of the other places why the schema cannot be read."""
+        schemas = {}
         refused = {}
         for place, id in enumerate(ids):
             try:
-                self._reader.known.get(str(id))
+                schemas[place] = self._reader.known.get(str(id))
             except Refused as error:
                 refused[place] = error.reason
-        return refused
+        return schemas, refused
 
     def _schema_of(self, text: str) -> ConnectSchema:
         """The schema that the documents of an id are read as."""

@@ -8,7 +8,7 @@ Source: org.apache.kafka.connect.json.JsonConverter.toConnectData (4.3.1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -74,29 +74,33 @@ class ConnectJsonDeserializer:
         self.plain = plain
         self.defaults = defaults
         self.known = KnownSchemas(schema_of or self._described, kept, defaults=defaults)
-        self._begin = b""
-        if content:
-            if self.known.get(content).schema is None:
-                raise Refused("null is no schema")
-            self._begin = b'{"schema":%s,"payload":' % content.encode()
+        self._schema = self.known.get(content) if content else None
+        if self._schema is not None and self._schema.schema is None:
+            raise Refused("null is no schema")
 
-    def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Values of the records; a null payload without a schema is a null without one."""
-        if self._begin:
-            data = pc.binary_join_element_wise(
-                pa.scalar(self._begin, _BINARY), data, pa.scalar(_CLOSE, _BINARY), pa.scalar(b"", _BINARY)
-            )
-        return _Batch(self, data).read()
+    def deserialize(self, data: pa.BinaryArray, topic: str, head: bytes = b"") -> Deserialized:
+        """Return the values of the records; a null payload without a schema is a null without one.
+
+        :param head: common beginning of all records (:func:`head_of`) that was cut from `data`.
+        """
+        if self._schema is not None:
+            return self.deserialize_payloads(data, [(np.arange(len(data)), self._schema)])
+        return _Batch(self, data, head).read()
+
+    def deserialize_payloads(
+        self, payloads: pa.BinaryArray, groups: Sequence[tuple[RowIndex, KnownSchema]]
+    ) -> Deserialized:
+        """Return the values of payloads without envelopes.
+
+        :param groups: the rows of each schema, rising; every row is in one group.
+        """
+        return _Batch(self, payloads).read_payloads(groups)
 
     def deserialize_joined(self, data: pa.BinaryArray, topic: str) -> Deserialized:
         """Values of the records, with schemas that differ only in which fields they have as one."""
-        if self._begin:
+        if self._schema is not None:
             return self.deserialize(data, topic)
         return _Batch(self, data, joined=True).read()
-
-    def deserialize_behind(self, head: bytes, data: pa.BinaryArray) -> Deserialized:
-        """Values of records whose bytes are `head` (:func:`head_of`) followed by an item of `data`."""
-        return _Batch(self, data, head).read()
 
     def _described(self, text: str) -> ConnectSchema | None:
         return connect_schema(parse(text.encode("utf-8", "surrogatepass")), defaults=self.defaults)
@@ -152,6 +156,23 @@ class _Batch:
             self._closed(rows, self._texts, 0, whole[1])
         else:
             self._read_whole(rows)
+        return self._deserialized()
+
+    def read_payloads(self, groups: Sequence[tuple[RowIndex, KnownSchema]]) -> Deserialized:
+        """See :meth:`ConnectJsonDeserializer.deserialize_payloads`."""
+        for number, (rows, known) in enumerate(groups):
+            rest = rows
+            if number < _MOST_SCHEMAS:
+                texts = self._texts if rows.size == len(self._texts) else self._texts.take(pa.array(rows))
+                rest = self._payloads(rows, texts, known)
+            for row in rest.tolist():
+                try:
+                    self._add_item(row, parse(self._texts[row].as_py(), doubled=True), known)
+                except Refused as error:
+                    self._bad.append((row, error.reason))
+        return self._deserialized()
+
+    def _deserialized(self) -> Deserialized:
         parts = [part for schema, values in self._values.items() for part in values.parts(schema)]
         return Deserialized(tuple(parts), tuple(sorted(self._bad)))
 
@@ -200,15 +221,16 @@ class _Batch:
         except Refused:
             self._singly(rows)
         else:
-            self._payloads(rows, pc.binary_slice(texts, begin, -1), known)
+            self._singly(self._payloads(rows, pc.binary_slice(texts, begin, -1), known))
 
-    def _payloads(self, rows: RowIndex, payloads: pa.BinaryArray, known: KnownSchema) -> None:
+    def _payloads(self, rows: RowIndex, payloads: pa.BinaryArray, known: KnownSchema) -> RowIndex:
+        """Read payloads of one schema as columns; return the rows that only rows can judge."""
         if known.schema is None:
             self._add_plain(rows, payloads)
-            return
+            return rows[:0]
         pieces, rest = self._columns(payloads, known, known.schema)
         self._of(known.schema).pieces += [(rows[at], data) for at, data in pieces]
-        self._singly(rows[rest])
+        return rows[rest]
 
     def _columns(
         self,
@@ -338,7 +360,11 @@ class _Batch:
         if known.reader is None:
             self._add_plain(np.array([row]), pa.array([texts["payload"].encode()], _BINARY))
             return
-        value = known.reader.value(item["payload"])
+        self._add_item(row, item["payload"], known)
+
+    def _add_item(self, row: int, payload: Any, known: KnownSchema) -> None:
+        assert known.reader is not None
+        value = known.reader.value(payload)
         values = self._of(known.schema)
         values.rows.append(row)
         values.items.append(value)

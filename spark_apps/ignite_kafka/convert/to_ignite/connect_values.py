@@ -226,4 +226,4 @@ class _Behind:
 
     def read(self, texts: pa.BinaryArray) -> ConvertedSide:
         """As :meth:`ConnectReader.read`."""
-        return self.values(self.deserializer.deserialize_behind(self.head, texts))
+        return self.values(self.deserializer.deserialize(texts, "", self.head))
