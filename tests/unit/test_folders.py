@@ -89,6 +89,7 @@ COVERED_BY = {
     "unit/convert/to_ignite/test_record_converter.py": (
         "convert.ignite_types.entries convert.json.reader convert.json.read_columns convert.json.parser"
         " convert.json.values convert.ignite_types.converted_side convert.to_ignite.readers convert.ignite_types.row_encoder"
+        " convert.to_ignite.record_sides"
     ),
     "unit/convert/to_ignite/test_connect_casts.py": "convert.to_ignite.connect_numbers convert.to_ignite.connect_times",
     "unit/convert/to_ignite/test_connect_values.py": "convert.to_ignite.connect_resolver convert.to_ignite.connect_targets",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -42,6 +42,7 @@ from .entry_filter import kept_entries
 from .program_faults import guarded
 
 if TYPE_CHECKING:
+    from ..convert.to_ignite.record_sides import ReadSide
     from ..convert.to_ignite.transforming_reader import TransformingReader
 
 SinkKey = str | tuple[str, str]
@@ -198,7 +199,7 @@ class Store:
         """Entries of records by the caches that they go to, and the bad records, by row."""
         reader = self._reader(consumed.topic)
         if reader is None:
-            entries = self._entries(consumed.topic, consumed)
+            entries = self._entries(consumed.topic, consumed, {})
             return [(consumed.topic, entries)], list(entries.bad)
         routed, bad = guarded(consumed, lambda: reader.read(consumed))
         parts: list[Part] = []
@@ -206,7 +207,7 @@ class Store:
             if leave_out and self._routed_name(one.topic) in leave_out:
                 continue
             key = consumed.topic, one.topic
-            entries = self._entries(key, one.consumed)
+            entries = self._entries(key, one.consumed, one.read)
             parts.append((key, replace(entries, rows=one.rows[entries.rows], bad=())))
             bad += [replace(record, row=int(one.rows[record.row])) for record in entries.bad]
         return parts, sorted(bad, key=lambda record: record.row)
@@ -217,12 +218,12 @@ class Store:
             self._transforms[topic] = transforming(self._settings.of(topic))
         return self._transforms[topic]
 
-    def _entries(self, key: SinkKey, consumed: Consumed) -> Entries:
+    def _entries(self, key: SinkKey, consumed: Consumed, read: Mapping[str, ReadSide]) -> Entries:
         """Entries of records, by the types that the source has described meanwhile, if records introduce some."""
         while True:
             converter = self._converter(key)
             try:
-                return _converted(converter, consumed)
+                return _converted(converter, consumed, read)
             except TypesGrown:
                 self._converters[key] = self._new_converter(key, converter.cache)
 
@@ -265,8 +266,16 @@ class Store:
         uses = self._carried.register_used(topic)
         rules = inbound_rules(self._settings.of(topic))
         reader = None if isinstance(key, str) else self._reader(topic)
-        makes = deserializer if reader is None else reader.deserializers
-        return RecordConverter(cache, self._carried, rules, self._carried, deserializers=makes, topic=topic, uses=uses)
+        return RecordConverter(
+            cache,
+            self._carried,
+            rules,
+            self._carried,
+            deserializers=deserializer,
+            topic=topic,
+            uses=uses,
+            read_sides=frozenset() if reader is None else reader.sides,
+        )
 
     def _put_in_order(
         self, parts: Sequence[CachePart], bad: Sequence[BadRecord]
@@ -339,9 +348,9 @@ def _read_from(key: SinkKey) -> str:
     return key if isinstance(key, str) else key[0]
 
 
-def _converted(converter: RecordConverter, consumed: Consumed) -> Entries:
+def _converted(converter: RecordConverter, consumed: Consumed, read: Mapping[str, ReadSide]) -> Entries:
     """Convert records to entries; raises :class:`ProgramFault` if the program fails."""
-    return guarded(consumed, lambda: converter.convert(consumed))
+    return guarded(consumed, lambda: converter.convert(consumed, read))
 
 
 def _write(writer: CacheWriter, entries: Entries) -> None:

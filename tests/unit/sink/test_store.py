@@ -18,7 +18,6 @@ from ignite_kafka.ignite.binary.row_values import EnumValue
 from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo
-from ignite_kafka.kafka.records import Consumed
 from ignite_kafka.plan.sink_plan import SinkPlan, TopicPlan
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.sink.dead_letters import error_of, record_headers
@@ -36,7 +35,7 @@ class Failing:
     def __init__(self, error: Exception) -> None:
         self._error = error
 
-    def convert(self, batch: Consumed) -> Entries:
+    def convert(self, *_: object) -> Entries:
         raise self._error
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,14 +12,7 @@ from ...common.arrays import RowIndex
 from ...common.time_zones import UTC
 from ...ignite.binary.encode import encoded
 from ...ignite.types.type_table import TYPE_NAME
-from ..connect.columns import (
-    ConnectColumn,
-    ConnectPart,
-    Deserialized,
-    Deserializer,
-    HeadedDeserializer,
-    JoiningDeserializer,
-)
+from ..connect.columns import ConnectColumn, ConnectPart, Deserialized
 from ..connect.schema import ConnectSchema, ConnectType
 from ..ignite_types.converted_side import ConvertedSide, Reader, concat_sides
 from ..ignite_types.object_types import ObjectTypes
@@ -37,7 +29,7 @@ _NULL_JSON = pa.scalar(b"null", pa.binary())
 
 
 class ConnectReader:
-    """Reads the bytes of one side of a topic's records by a deserializer.
+    """Converts one side of a topic's records, read by a deserializer.
 
     :param root: the type of all values, which may be a reference (marked_fields.py).
     :param schemaless: reads the JSON texts of values without a schema.
@@ -51,11 +43,9 @@ class ConnectReader:
 
     def __init__(
         self,
-        deserializer: Deserializer,
         root: pa.Field,
         objects: ObjectTypes,
         schemaless: Reader,
-        topic: str,
         *,
         of_key: bool = False,
         chosen: tuple[str, ...] = (),
@@ -64,11 +54,9 @@ class ConnectReader:
         zone: str = UTC,
         scrubbed: ScrubbedNames | None = None,
     ) -> None:
-        self._deserializer = deserializer
         self._root = root
         self._objects = objects
         self._schemaless = schemaless
-        self._topic = topic
         self._chosen = chosen
         self._alone = alone
         self._only = only
@@ -80,25 +68,15 @@ class ConnectReader:
         self._targets: dict[ConnectSchema, Target] = {}
         self._state = -1, -1
 
-    def read(self, texts: pa.BinaryArray) -> ConvertedSide:
-        """All values, which are not null in Kafka.
+    def read(self, values: Deserialized) -> ConvertedSide:
+        """Convert all values of one side of a batch.
 
         :raises TypeClash: a query entity declares a field otherwise than the cluster's binary metadata.
         """
-        if isinstance(self._deserializer, JoiningDeserializer) and not self._place.of_key:
-            return self._read(self._deserializer.deserialize_joined(texts, self._topic))
-        return self._read(self._deserializer.deserialize(texts, self._topic))
-
-    def behind(self, head: bytes) -> Reader:
-        """A reader of values whose common `head` was cut; this reader's deserializer must be a :class:`HeadedDeserializer`."""
-        assert isinstance(self._deserializer, HeadedDeserializer), self._deserializer.name
-        return _Behind(self._deserializer, head, self._read)
-
-    def _read(self, found: Deserialized) -> ConvertedSide:
         self._objects.new_batch()
-        bad = list(found.bad)
+        bad = list(values.bad)
         parts = []
-        for part in found.parts:
+        for part in values.parts:
             chosen, wrong = self._choice(part)
             parts.append(chosen)
             bad += wrong
@@ -214,16 +192,3 @@ class ConnectReader:
         if self._alone:
             column = ConnectColumn(made[0], fields[0].schema)
         return ConnectPart(part.rows[there], ConnectColumn(column.data.filter(pa.array(there)), column.schema)), bad
-
-
-@dataclass(frozen=True)
-class _Behind:
-    """Reads values whose common head was cut."""
-
-    deserializer: HeadedDeserializer
-    head: bytes
-    values: Callable[[Deserialized], ConvertedSide]
-
-    def read(self, texts: pa.BinaryArray) -> ConvertedSide:
-        """As :meth:`ConnectReader.read`."""
-        return self.values(self.deserializer.deserialize(texts, "", self.head))

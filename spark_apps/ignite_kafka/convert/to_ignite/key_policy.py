@@ -15,13 +15,12 @@ import pyarrow as pa
 from ...errors import SettingsError, TypeClash
 from ...ignite.binary.encode import encoded
 from ...ignite.types.type_table import TYPE_NAME, mark_of, object_field
-from ...kafka.headers import last_values
-from ...kafka.records import Consumed
-from ..ignite_types.converted_side import ConvertedSide, Reader, read_rows
+from ..ignite_types.converted_side import ConvertedSide
 from ..ignite_types.object_types import ObjectTypes
 from ..rules.marked_fields import ANY, OBJECT, is_a
 from .header_keys import WAY_OUT
 from .readers import Readers
+from .record_sides import AnyReader, RecordSides
 
 KAFKA_FIELDS = ("__connect_topic", "__connect_partition", "__connect_offset")
 _KAFKA_TYPES = (pa.string(), pa.int32(), pa.int64())
@@ -32,7 +31,7 @@ _NOT_TEXT = "; converter json reads text in quotes only: plain text needs a conv
 class Keys(Protocol):
     """Makes the keys of a batch."""
 
-    def read(self, consumed: Consumed) -> ConvertedSide:
+    def read(self, sides: RecordSides) -> ConvertedSide:
         """The key of each record in Ignite's binary format, and the records without one."""
 
 
@@ -40,23 +39,23 @@ class Keys(Protocol):
 class RecordKeys:
     """Keys from the records' keys."""
 
-    reader: Reader
+    reader: AnyReader
 
-    def read(self, consumed: Consumed) -> ConvertedSide:
+    def read(self, sides: RecordSides) -> ConvertedSide:
         """The records' keys; a record without a key is bad."""
-        return _read_present(self.reader, consumed.keys, "the record has no key, and key_policy is key")
+        return _read_present(sides, "key", self.reader, "the record has no key, and key_policy is key")
 
 
 @dataclass(frozen=True)
 class ValueKeys:
     """Keys from fields of the records' values."""
 
-    reader: Reader
+    reader: AnyReader
 
-    def read(self, consumed: Consumed) -> ConvertedSide:
+    def read(self, sides: RecordSides) -> ConvertedSide:
         """Keys from the records' values; a record without a value is bad."""
         return _read_present(
-            self.reader, consumed.values, "a tombstone has no fields to make a key of: key_policy is value"
+            sides, "value", self.reader, "a tombstone has no fields to make a key of: key_policy is value"
         )
 
 
@@ -67,23 +66,23 @@ class HeaderKeys:
     :param reads_types: the header converter reads the type that a text looks like.
     """
 
-    reader: Reader
+    reader: AnyReader
     header: str
     reads_types: bool = False
 
-    def read(self, consumed: Consumed) -> ConvertedSide:
+    def read(self, sides: RecordSides) -> ConvertedSide:
         """Keys from the header; a record without it is bad, a tombstone with it removes its key."""
-        assert consumed.headers is not None, "records whose headers were not read"
-        values, there = last_values(consumed.headers, self.header)
+        there = sides.present("header")
+        valid = sides.valid("header")
         missing = [
             (int(row), f"the record has no header {self.header}, and key_policy is header")
             for row in np.flatnonzero(~there)
         ]
-        null = there & np.asarray(values.is_null())
+        null = there & ~valid
         missing += [
             (int(row), f"header {self.header} is null, and key_policy is header") for row in np.flatnonzero(null)
         ]
-        found = read_rows(self.reader, values, there & ~null)
+        found = sides.convert("header", self.reader, valid)
         bad = tuple((row, self._with_header(why)) for row, why in found.bad)
         return _none_null(replace(found, bad=bad), missing)
 
@@ -101,8 +100,9 @@ class KafkaKeys:
     names: tuple[str, ...]
     objects: ObjectTypes
 
-    def read(self, consumed: Consumed) -> ConvertedSide:
+    def read(self, sides: RecordSides) -> ConvertedSide:
         """:raises TypeClash: another program has registered the type with other fields since the names were compared with it."""
+        consumed = sides.consumed
         fields = self._registered()
         if _wrong_places(self.names, fields):
             what = "the type of the cache's keys was registered with other fields meanwhile"
@@ -193,10 +193,11 @@ def _same_names(names: tuple[str, ...], root: pa.Field, objects: ObjectTypes) ->
         raise SettingsError(what, "Name all of them and no other.", setting="key_fields")
 
 
-def _read_present(reader: Reader, column: pa.BinaryArray, why_bad: str) -> ConvertedSide:
-    """Keys from the values of a column; a record whose value is null is bad."""
-    there = np.asarray(column.is_valid())
-    return _none_null(read_rows(reader, column, there), [(int(row), why_bad) for row in np.flatnonzero(~there)])
+def _read_present(sides: RecordSides, side: str, reader: AnyReader, why_bad: str) -> ConvertedSide:
+    """Return keys from the values of a side; a record whose value is null is bad."""
+    valid = sides.valid(side)
+    missing = [(int(row), why_bad) for row in np.flatnonzero(~valid)]
+    return _none_null(sides.convert(side, reader, valid), missing)
 
 
 def _none_null(side: ConvertedSide, missing: list[tuple[int, str]]) -> ConvertedSide:

@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from ...ignite.types.model import CacheInfo, TypeUse
 from ...settings.converters import AVRO, IGNITE_BINARY, SIMPLE
-from ..connect.columns import Deserialized, Deserializer
-from ..ignite_types.converted_side import Reader
+from ..connect.columns import Deserializer
 from ..ignite_types.entries import Types
 from ..ignite_types.key_types import types_of_keys
 from ..ignite_types.object_types import ObjectTypes
@@ -18,31 +17,12 @@ from ..ignite_types.resolve_types import entry_types
 from ..ignite_types.sql_columns import sql_columns
 from ..ignite_types.used_types import with_uses
 from ..json.envelopes import are_columns
-from ..json.read_rows import is_json
 from ..json.reader import JsonReader
 from .connect_values import ConnectReader
 from .conversion_rules import ConversionRules, SideRules
 from .header_keys import KeyHeaderDeserializer
+from .record_sides import AnyReader, SideReaders
 from .scrubbed_names import ScrubbedNames
-
-
-class OnceDeserializer:
-    """A deserializer that gives the same answer for the same array: values may be read twice, as values and as keys."""
-
-    def __init__(self, deserializer: Deserializer) -> None:
-        self._deserializer = deserializer
-        self._last: tuple[pa.BinaryArray, Deserialized] | None = None
-
-    @property
-    def name(self) -> str:
-        """Name of the converter in the settings."""
-        return self._deserializer.name
-
-    def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Values of a binary array without nulls."""
-        if self._last is None or self._last[0] is not data:
-            self._last = data, self._deserializer.deserialize(data, topic)
-        return self._last[1]
 
 
 class Readers:
@@ -50,6 +30,7 @@ class Readers:
 
     :param uses: see :func:`~.used_types.with_uses`.
     :param deserializers: see :class:`~.record_converter.RecordConverter`.
+    :param read_sides: likewise.
     """
 
     def __init__(
@@ -60,23 +41,28 @@ class Readers:
         topic: str,
         deserializers: Callable[[str, SideRules], Deserializer | None],
         uses: Iterable[TypeUse] = (),
+        read_sides: frozenset[str] = frozenset(),
     ) -> None:
         self._cache = cache
         self._rules = rules
-        self._topic = topic
+        self._read_sides = read_sides
         self._scrubbed = ScrubbedNames.of(use.name for use in uses if use.type_id)
         sides = {"key": rules.key, "value": rules.value}
-        self._deserializers = {
-            side: deserializers(side, one) for side, one in sides.items() if one.converter != IGNITE_BINARY
+        made = {
+            side: deserializers(side, one)
+            for side, one in sides.items()
+            if one.converter != IGNITE_BINARY and side not in read_sides
         }
-        values = self._deserializers.get("value")
-        if values is not None and rules.key_policy == "value":
-            self._deserializers["value"] = OnceDeserializer(values)
+        values = "value" in read_sides or made.get("value") is not None
+        header = ""
         if rules.key_policy == "header":
-            headers = deserializers("header", rules.header)
-            self._deserializers["header"] = headers and KeyHeaderDeserializer(headers, rules.key_fields[0])
+            header = rules.key_fields[0]
+            if "header" not in read_sides:
+                headers = deserializers("header", rules.header)
+                made["header"] = headers and KeyHeaderDeserializer(headers, header)
+        self.sides = SideReaders(made, topic, header, joined=rules.key_policy != "value")
         # a value in Ignite's binary format names its type, too
-        several = values is not None or rules.value.converter == IGNITE_BINARY
+        several = values or rules.value.converter == IGNITE_BINARY
         declared = entry_types(cache, types, several=several)
         always = {name: tuple(one.name.lower() for one in fields) for name, fields in declared.objects.items()}
         self.known = with_uses(declared, cache, types, uses)
@@ -91,7 +77,7 @@ class Readers:
         """Whether the header converter reads the type that a text looks like."""
         return self._rules.header.converter == SIMPLE
 
-    def value(self) -> Reader:
+    def value(self) -> AnyReader:
         """The reader of whole values."""
         return self._reader("value", "value", self.known.value, self.objects)
 
@@ -103,7 +89,7 @@ class Readers:
         chosen: tuple[str, ...] = (),
         *,
         alone: bool = False,
-    ) -> Reader:
+    ) -> AnyReader:
         """A reader of keys from a side of the records.
 
         :param side: key, value or header.
@@ -112,15 +98,6 @@ class Readers:
         :param chosen: see :class:`~.json.JsonReader`. :param alone: likewise.
         """
         return self._reader(side, "key", root, objects or self.objects, chosen, alone=alone)
-
-    def unread(self, side: str, data: pa.BinaryArray) -> list[int]:
-        """Rows of a binary array without nulls that the converter of a side cannot read, whatever types the cache has."""
-        if side not in self._deserializers:  # ignite-binary: its bytes are the entry's own
-            return list(range(len(data)))
-        deserializer = self._deserializers[side]
-        if deserializer is not None:
-            return [row for row, _ in deserializer.deserialize(data, self._topic).bad]
-        return [row for row, text in enumerate(data.to_pylist()) if not is_json(text)]
 
     def _reader(
         self,
@@ -131,21 +108,18 @@ class Readers:
         chosen: tuple[str, ...] = (),
         *,
         alone: bool = False,
-    ) -> Reader:
+    ) -> AnyReader:
         rules: SideRules = getattr(self._rules, side)
         texts = partial(
             JsonReader, root, objects, rules.json_format, chosen=chosen, alone=alone, date_zone=self._rules.zone
         )
-        deserializer = self._deserializers[side]
-        if deserializer is None:
+        if side not in self._read_sides and self.sides.deserializers[side] is None:
             return texts(enveloped=None if are_columns(self._cache, side) else side)
         whole = self.known.key if part == "key" else self.known.value
         return ConnectReader(
-            deserializer,
             whole,
             self.objects,
             texts(),
-            self._topic,
             of_key=part == "key",
             chosen=chosen,
             alone=alone,

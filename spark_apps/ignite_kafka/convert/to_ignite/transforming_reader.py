@@ -1,8 +1,6 @@
 """Records of a topic through Kafka Connect's transforms and setting select, ready for :class:`.record_converter.RecordConverter`.
 
-The sides that transforms read or change become Connect columns, pass the chain, and are given on as references: the
-bytes of a transformed record name its place in the columns, and :class:`References` is the deserializer that finds it
-there.
+The sides that transforms read or change become Connect columns and pass the chain; the others stay bytes.
 """
 
 from __future__ import annotations
@@ -12,11 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ...common.arrays import Mask, RowIndex
 from ...common.redaction import in_message
-from ...kafka.headers import same_headers
 from ...kafka.records import Consumed
 from ...settings.converters import JSON
 from ...settings.transforms import TransformSettings, touches
@@ -37,57 +33,11 @@ from ..transforms.sides import by_topic
 from ..transforms.steps import asks_for_tombstones, reads_headers
 from .conversion_rules import ConversionRules, SideRules
 from .header_columns import HeaderReader
+from .record_sides import ReadSide
 
 Deserializers = Callable[[str, SideRules], Deserializer | None]
 _BINARY = pa.binary()
 _ANY_OBJECT = pa.struct([("\0", pa.null())])  # a name that no object has: all members are checked, none is kept
-
-
-class References:
-    """Reads bytes that name places in columns."""
-
-    name = "references"
-
-    def __init__(self) -> None:
-        self._columns: list[ConnectColumn] = []
-        self._unread: set[int] = set()
-
-    def clear(self) -> None:
-        """Forget the columns of the batch before."""
-        self._columns = []
-        self._unread = set()
-
-    def add(self, column: ConnectColumn, *, unread: bool = False) -> pa.BinaryArray:
-        """Eight bytes for each value of a column; null for null.
-
-        :param unread: the column has reasons why values cannot be read.
-        """
-        number = len(self._columns)
-        count = len(column.data)
-        self._columns.append(column)
-        if unread:
-            self._unread.add(number)
-        places = (np.int64(number) << 32) + np.arange(count)
-        offsets = np.arange(count + 1, dtype=np.int32) * 8
-        made = pa.Array.from_buffers(_BINARY, count, [None, pa.py_buffer(offsets), pa.py_buffer(places.tobytes())])
-        return pc.if_else(column.data.is_valid(), made, pa.scalar(None, _BINARY)) if column.data.null_count else made
-
-    def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """The values at these places."""
-        places = np.frombuffer(b"".join(data.to_pylist()), np.int64)
-        numbers = places >> 32
-        rows = places & 0xFFFFFFFF
-        parts: list[ConnectPart] = []
-        bad: list[tuple[int, str]] = []
-        for number in np.unique(numbers).tolist():
-            mine = np.flatnonzero(numbers == number)
-            column = self._columns[number]
-            values = column.data.take(pa.array(rows[mine]))
-            if number in self._unread:
-                bad += zip(mine.tolist(), values.to_pylist(), strict=True)
-            else:
-                parts.append(ConnectPart(mine, replace(column, data=values)))
-        return Deserialized(tuple(parts), tuple(sorted(bad)))
 
 
 class PlainJson:
@@ -148,12 +98,14 @@ class Routed:
     """Records of one batch that have one topic after the transforms.
 
     :param rows: rows of the batch, one for each record, rising.
-    :param consumed: the records, for a converter made with :attr:`TransformingReader.deserializers`.
+    :param consumed: the records; the bytes of the sides in `read` are null.
+    :param read: the sides in :attr:`TransformingReader.sides`, as :meth:`.RecordConverter.convert` takes them.
     """
 
     topic: str
     rows: RowIndex
     consumed: Consumed
+    read: Mapping[str, ReadSide]
 
 
 class TransformingReader:
@@ -174,7 +126,6 @@ class TransformingReader:
     ) -> None:
         self._steps = (*steps, *([select_step(select)] if select else ()))
         self._classes = {one.alias: one.type for one in settings}
-        self._makes = deserializers
         self._header_key = rules.key_policy == "header"
         sides = {"key": rules.key, "value": rules.value, "header": rules.header}
         wanted = {
@@ -188,13 +139,13 @@ class TransformingReader:
             if used
         }
         headers = self._readers.get("header")
-        self._headers = headers and HeaderReader(headers, rules.key_fields[0] if self._header_key else "")
-        self._references: Mapping[str, References] = {side: References() for side in self._readers}
+        self._key_header = rules.key_fields[0] if self._header_key else ""
+        self._headers = headers and HeaderReader(headers, self._key_header)
 
-    def deserializers(self, side: str, rules: SideRules) -> Deserializer | None:
-        """The deserializer of a side of :attr:`Routed.consumed`: of references, or of the bytes of a side that no transform touches."""
-        found = self._references.get(side)
-        return found if found is not None else self._makes(side, rules)
+    @property
+    def sides(self) -> frozenset[str]:
+        """Names of the sides that are read: transforms, or the keys, use them."""
+        return frozenset(self._readers)
 
     @property
     def with_headers(self) -> bool:
@@ -202,25 +153,21 @@ class TransformingReader:
         return "header" in self._readers
 
     def read(self, consumed: Consumed) -> tuple[list[Routed], list[BadRecord]]:
-        """The records of a batch by their topics after the transforms, without those that were dropped, and the bad ones by row.
-
-        References are valid until the next call.
-        """
-        for references in self._references.values():
-            references.clear()
+        """The records of a batch by their topics after the transforms, without those that were dropped, and the bad ones by row."""
         bad: dict[int, BadRecord] = {}
         keys = self._side("key", consumed.keys, consumed.topic, Stage.KEY, bad)
         values = self._side("value", consumed.values, consumed.topic, Stage.VALUE, bad)
         headers = self._headers.read(consumed) if self._headers else [(np.arange(len(consumed)), ())]
-        made: dict[str, list[tuple[RowIndex, Consumed]]] = {}
+        by_name: dict[str, list[ConnectBatch]] = {}
         for batch in _batches(consumed, keys, values, headers, sorted(bad)):
             result = apply_chain(batch, self._steps)
             for one in result.bad:
                 bad.setdefault(one.row, self._refused(one))
             for done in result.batches:
                 for topic, part in by_topic(done):
-                    made.setdefault(topic, []).append((part.rows, self._given_on(part, topic, consumed)))
-        return [_joined(topic, parts) for topic, parts in made.items()], [bad[row] for row in sorted(bad)]
+                    by_name.setdefault(topic, []).append(part)
+        routed = [self._routed(topic, consumed.partition, parts) for topic, parts in by_name.items()]
+        return routed, [bad[row] for row in sorted(bad)]
 
     def _refused(self, one: BadRow) -> BadRecord:
         if one.transform == ALIAS:
@@ -252,16 +199,58 @@ class TransformingReader:
             parts.append(ConnectPart(nulls, ConnectColumn(pa.nulls(nulls.size, _BINARY), None)))
         return parts
 
-    def _given_on(self, batch: ConnectBatch, topic: str, consumed: Consumed) -> Consumed:
-        """The records of a transformed batch, as references where a side is not as it was read."""
-        keys = self._references["key"].add(batch.key) if "key" in self._references else batch.key.data
-        values = self._references["value"].add(batch.value) if "value" in self._references else batch.value.data
-        headers = None
+    def _routed(self, topic: str, partition: int, batches: Sequence[ConnectBatch]) -> Routed:
+        """Return the records of one topic, in their order."""
+        rows = np.concatenate([batch.rows for batch in batches])
+        order = np.argsort(rows)
+        places: RowIndex = np.empty(rows.size, np.int64)  # in that order, of the records batch by batch
+        places[order] = np.arange(rows.size)
+        data: dict[str, pa.BinaryArray] = {}
+        read: dict[str, ReadSide] = {}
+        for side in ("key", "value"):
+            columns = [getattr(batch, side) for batch in batches]
+            if side in self._readers:
+                data[side] = pa.nulls(rows.size, _BINARY)
+                read[side] = _read_side(batches, [Header("", column) for column in columns], places)
+            else:
+                data[side] = pa.concat_arrays([column.data for column in columns]).take(pa.array(order))
         if self._header_key:
-            written = [self._references["header"].add(one.column, unread=one.unread) for one in batch.headers]
-            headers = same_headers([one.name for one in batch.headers], written, len(batch))
-        assert batch.position is not None
-        return Consumed(topic, consumed.partition, keys, values, batch.position.offsets, batch.times_ms, headers)
+            read["header"] = _read_side(batches, [_last(batch.headers, self._key_header) for batch in batches], places)
+        offsets = np.concatenate([batch.position.offsets for batch in batches if batch.position is not None])[order]
+        return Routed(topic, rows[order], Consumed(topic, partition, data["key"], data["value"], offsets), read)
+
+
+def _last(headers: Sequence[Header], name: str) -> Header | None:
+    return next((header for header in reversed(headers) if header.name == name), None)
+
+
+def _read_side(batches: Sequence[ConnectBatch], columns: Sequence[Header | None], places: RowIndex) -> ReadSide:
+    """Return one side of records that come in batches.
+
+    :param columns: the values of each batch; None: its records lack the header.
+    :param places: place of each record, batch by batch.
+    """
+    valid = np.zeros(places.size, bool)
+    present = np.zeros(places.size, bool)
+    parts: list[ConnectPart] = []
+    bad: list[tuple[int, str]] = []
+    end = 0
+    for batch, header in zip(batches, columns, strict=True):
+        rows = places[end : end + len(batch)]
+        end += len(batch)
+        if header is None:
+            continue
+        present[rows] = True
+        data = header.column.data
+        if data.null_count:
+            rows = rows[np.asarray(data.is_valid())]
+            data = data.drop_null()
+        valid[rows] = True
+        if header.unread:
+            bad += zip(rows.tolist(), data.to_pylist(), strict=True)
+        elif rows.size:
+            parts.append(ConnectPart(rows, replace(header.column, data=data)))
+    return ReadSide(Deserialized(tuple(parts), tuple(sorted(bad))), valid, present)
 
 
 def _batches(
@@ -310,21 +299,3 @@ def _taken(column: ConnectColumn, rows: RowIndex) -> ConnectColumn:
     if rows.size == len(column.data) and np.array_equal(rows, np.arange(rows.size)):
         return column
     return replace(column, data=column.data.take(pa.array(rows)))
-
-
-def _joined(topic: str, parts: Sequence[tuple[RowIndex, Consumed]]) -> Routed:
-    """Records of one topic, in their order."""
-    rows = np.concatenate([rows for rows, _ in parts])
-    order = np.argsort(rows)
-    index = pa.array(order)
-    made = [one for _, one in parts]
-    headers = [one.headers for one in made if one.headers is not None]
-    consumed = Consumed(
-        topic,
-        made[0].partition,
-        pa.concat_arrays([one.keys for one in made]).take(index),
-        pa.concat_arrays([one.values for one in made]).take(index),
-        np.concatenate([one.offsets for one in made])[order],
-        headers=pa.concat_arrays(headers).take(index) if headers else None,
-    )
-    return Routed(topic, rows[order], consumed)

@@ -54,8 +54,8 @@ def read(made: SinkSettings, records: Consumed) -> tuple[dict[str, list[tuple[in
     found = {}
     for one in routed:
         types = GrowingTypes()
-        converter = RecordConverter(CacheInfo("free", 2), types, rules, deserializers=reader.deserializers, topic="topic")
-        entries = converter.convert(one.consumed)
+        converter = RecordConverter(CacheInfo("free", 2), types, rules, deserializers=deserializer, topic="topic", read_sides=reader.sides)
+        entries = converter.convert(one.consumed, one.read)
         bad += [replace(record, row=int(one.rows[record.row])) for record in entries.bad]
         pairs = [(key, getattr(value, "fields", value)) for key, value in decoded(entries, types)]
         found[one.topic] = [(int(one.rows[row]), *pair) for row, pair in zip(entries.rows, pairs, strict=True)]

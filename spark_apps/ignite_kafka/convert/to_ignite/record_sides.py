@@ -1,0 +1,136 @@
+"""The sides of a batch of records, keys, values or a header, each read by its converter once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+import pyarrow as pa
+
+from ...common.arrays import Mask, RowIndex
+from ...kafka.headers import last_values
+from ...kafka.records import Consumed
+from ..connect.columns import ConnectPart, Deserialized, Deserializer, HeadedDeserializer, JoiningDeserializer
+from ..ignite_types.converted_side import ConvertedSide, Reader, read_rows
+from ..json.read_rows import is_json
+from .connect_values import ConnectReader
+
+AnyReader = Reader | ConnectReader
+"""Reads the bytes of a side, or its Connect columns."""
+
+
+@dataclass(frozen=True)
+class ReadSide:
+    """One side of N records as its converter, and transforms, have read it.
+
+    :param values: the rows with a value.
+    :param valid: N flags: the record has a value there, which is not null.
+    :param present: N flags: the record has the side; only headers can be missing.
+    """
+
+    values: Deserialized
+    valid: Mask
+    present: Mask
+
+
+@dataclass(frozen=True)
+class SideReaders:
+    """What reads the sides of records as Connect columns.
+
+    :param deserializers: by side; None: JSON without schemas. A side of Ignite's own bytes has none.
+    :param header: name of the header that makes the keys; empty: none does.
+    :param joined: values of many schemas are read at once.
+    """
+
+    deserializers: Mapping[str, Deserializer | None]
+    topic: str
+    header: str = ""
+    joined: bool = True
+
+    def deserialize(self, side: str, data: pa.BinaryArray, head: bytes = b"") -> Deserialized:
+        """Return the values of a binary array without nulls; of a side that has a deserializer.
+
+        :param head: see :meth:`.HeadedDeserializer.deserialize`.
+        """
+        deserializer = self.deserializers[side]
+        assert deserializer is not None, side
+        if head:
+            return cast(HeadedDeserializer, deserializer).deserialize(data, self.topic, head)
+        if side == "value" and self.joined and isinstance(deserializer, JoiningDeserializer):
+            return deserializer.deserialize_joined(data, self.topic)
+        return deserializer.deserialize(data, self.topic)
+
+
+class RecordSides:
+    """The sides of the records of one batch.
+
+    :param read: sides that are read already, by name.
+    """
+
+    def __init__(self, consumed: Consumed, readers: SideReaders, read: Mapping[str, ReadSide]) -> None:
+        self.consumed = consumed
+        self._readers = readers
+        self._read = dict(read)
+
+    def convert(self, side: str, reader: AnyReader, rows: Mask) -> ConvertedSide:
+        """Convert a side of the records for which `rows` is True, all of them with a value."""
+        if isinstance(reader, ConnectReader):
+            return reader.read(self._side(side).values)
+        return read_rows(reader, self._bytes(side)[0], rows)
+
+    def valid(self, side: str) -> Mask:
+        """Return N flags: the record has a value there, which is not null."""
+        if side in self._read:
+            return self._read[side].valid
+        return np.array(self._bytes(side)[0].is_valid())
+
+    def present(self, side: str) -> Mask:
+        """Return N flags: the record has the side, be it null."""
+        return self._read[side].present if side in self._read else self._bytes(side)[1]
+
+    def unread(self, side: str, rows: Sequence[int]) -> set[int]:
+        """Return the rows, of some that make no entry, that the side's converter itself cannot read."""
+        if self._is_connect(side):
+            return {row for row, _ in self._side(side).values.bad}
+        data = self._bytes(side)[0]
+        texts = [(row, data[row].as_py()) for row in rows if data[row].is_valid]
+        if side in self._readers.deserializers:
+            return {row for row, text in texts if not is_json(text)}
+        return {row for row, _ in texts}  # Ignite's own bytes are the entry's
+
+    def _is_connect(self, side: str) -> bool:
+        return side in self._read or self._readers.deserializers.get(side) is not None
+
+    def _side(self, side: str) -> ReadSide:
+        if side not in self._read:
+            data, present = self._bytes(side)
+            valid: Mask = np.array(data.is_valid())
+            head = self.consumed.head if side == "value" else b""
+            if valid.all():
+                values = self._readers.deserialize(side, data, head)
+            else:
+                rows = np.flatnonzero(valid)
+                values = at_rows(self._readers.deserialize(side, data.take(pa.array(rows)), head), rows)
+            self._read[side] = ReadSide(values, valid, present)
+        return self._read[side]
+
+    def _bytes(self, side: str) -> tuple[pa.BinaryArray, Mask]:
+        """Return the bytes of a side, and the records that have it."""
+        if side == "header":
+            return self._header
+        data = self.consumed.keys if side == "key" else self.consumed.values
+        return data, np.ones(len(data), bool)
+
+    @cached_property
+    def _header(self) -> tuple[pa.BinaryArray, Mask]:
+        assert self.consumed.headers is not None, "records whose headers were not read"
+        return last_values(self.consumed.headers, self._readers.header)
+
+
+def at_rows(values: Deserialized, rows: RowIndex) -> Deserialized:
+    """Return values of some rows of a batch as values of the batch."""
+    parts = tuple(ConnectPart(rows[part.rows], part.column) for part in values.parts)
+    return Deserialized(parts, tuple((int(rows[row]), why) for row, why in values.bad))
