@@ -70,15 +70,15 @@ def verdict(part: str, key: str) -> tuple[str, str]:
     if part in ("producer", "consumer"):
         return _client(part, key)
     if part in _CONVERTERS:
-        known = PROPERTIES[_CONVERTERS[part]].get(key)
-        if part == "simple" or known is None:
+        definition = PROPERTIES[_CONVERTERS[part]].get(key)
+        if part == "simple" or definition is None:
             return ("", "")
         return (
-            (IGNORED, known.ignored)
-            if known.ignored
-            else (REFUSED, known.remedy)
-            if known.refused is None
-            else (HONOURED, known.help)
+            (IGNORED, definition.ignored)
+            if definition.ignored
+            else (REFUSED, definition.remedy)
+            if definition.refused is None
+            else (HONOURED, definition.help)
         )
     if part == "worker":
         return _worker(key)
@@ -141,22 +141,22 @@ def _client(part: str, key: str) -> tuple[str, str]:
         return HONOURED, "in the secrets file, by `migrate`"
     if key == "auto.offset.reset":
         return HONOURED, "`auto_offset_reset`"
-    (target,) = keys.given
+    (target,) = keys.values
     if target != name:
         return HONOURED, _OF_CONNECTORS.get(target, f"`{target}`")
     try:
-        made = (PRODUCER_SETTINGS if part == "producer" else CONSUMER_SETTINGS).parse({key: "1"})
+        parsed = (PRODUCER_SETTINGS if part == "producer" else CONSUMER_SETTINGS).parse({key: "1"})
     except ValueError as error:
         return ("", "") if "not a setting of librdkafka" in str(error) else (REFUSED, str(error))
-    assert isinstance(made, dict)
-    return HONOURED, f"librdkafka's `{one_name(next(iter(made)))}`"
+    assert isinstance(parsed, dict)
+    return HONOURED, f"librdkafka's `{one_name(next(iter(parsed)))}`"
 
 
 def page() -> str:
     """The page."""
     parts: dict[str, list[Verdict]] = {}
-    for one in verdicts():
-        parts.setdefault(one.part, []).append(one)
+    for result in verdicts():
+        parts.setdefault(result.part, []).append(result)
     texts = [_HEAD]
     for part, rows in parts.items():
         title = _TITLES.get(

@@ -27,13 +27,13 @@ _AWS_HANDLER = "IAMClientCallbackHandler"
 class Keys:
     """Keys of a connector on their way.
 
-    :param given: values by key. :param origin: where each was set.
-    :param became: what became of a key that is no longer in ``given``.
+    :param values: values by key. :param origin: where each was set.
+    :param became: what became of a key that is no longer in ``values``.
     :param stands_for: key of the files by the setting that was added for it.
     :param kafka, registry: secrets, see :class:`~ignite_kafka.settings.secrets.Secrets`.
     """
 
-    given: dict[str, Any]
+    values: dict[str, Any]
     origin: dict[str, str]
     became: dict[str, str] = field(default_factory=dict)
     kafka: dict[str, str] = field(default_factory=dict)
@@ -45,11 +45,11 @@ class Keys:
     def take(self, name: str, became: str) -> str:
         """Take a key away, with what became of it; returns its value."""
         self.became[name] = became
-        return str(self.given.pop(name))
+        return str(self.values.pop(name))
 
     def put(self, name: str, value: str, source: str) -> None:
         """Add a setting that stands for the key ``source``."""
-        self.given[name], self.origin[name], self.stands_for[name] = value, self.origin.get(source, ""), source
+        self.values[name], self.origin[name], self.stands_for[name] = value, self.origin.get(source, ""), source
 
 
 def extract(keys: Keys, main: str, folder: Path, name: str) -> None:
@@ -77,11 +77,11 @@ class _Clients:
 
     def extract(self, folder: Path, name: str) -> None:
         self._leave_shadowed()
-        found = self.find(jaas.NAME)
-        if found:
+        jaas_key = self.find(jaas.NAME)
+        if jaas_key:
             with self.keys.errors.check():
-                text = self.keys.take(found, "it is converted to properties of librdkafka")
-                self._put(jaas.librdkafka_properties(text, found, self.keys.origin.get(found)), found)
+                text = self.keys.take(jaas_key, "it is converted to properties of librdkafka")
+                self._put(jaas.librdkafka_properties(text, jaas_key, self.keys.origin.get(jaas_key)), jaas_key)
         self._handler()
         self._host_check()
         with self.keys.errors.check():
@@ -89,20 +89,20 @@ class _Clients:
         with self.keys.errors.check():
             self._key(folder / f"{name}-keystore.p12")
         for prefix in self.prefixes:
-            for key in [key for key in self.keys.given if key.startswith(prefix or ("sasl.", "ssl."))]:
+            for key in [key for key in self.keys.values if key.startswith(prefix or ("sasl.", "ssl."))]:
                 self._secret(key, key.removeprefix(prefix))
 
     def _leave_shadowed(self) -> None:
         """Take away what a key of higher precedence overrides."""
         for at, prefix in enumerate(self.prefixes):
-            for key in [key for key in self.keys.given if key.startswith(prefix or ("sasl.", "ssl.", "security."))]:
+            for key in [key for key in self.keys.values if key.startswith(prefix or ("sasl.", "ssl.", "security."))]:
                 first = self.find(key.removeprefix(prefix))
                 if first != key and first.startswith(self.prefixes[:at]):
                     self.keys.take(key, f"ignored: {first} takes precedence")
 
     def find(self, bare: str) -> str:
         """The key that has a property; Kafka Connect's precedence, then the top level, which has the worker's own connection."""
-        return next((prefix + bare for prefix in self.prefixes if prefix + bare in self.keys.given), "")
+        return next((prefix + bare for prefix in self.prefixes if prefix + bare in self.keys.values), "")
 
     def _take(self, bare: str, became: str) -> str:
         key = self.find(bare)
@@ -123,19 +123,19 @@ class _Clients:
 
     def _handler(self) -> None:
         """Classes that get tokens and that librdkafka has something for."""
-        found = self.find(_HANDLER)
-        kind = str(self.keys.given.get(found, "")).rpartition(".")[2]
+        key = self.find(_HANDLER)
+        kind = str(self.keys.values.get(key, "")).rpartition(".")[2]
         if kind in (_OAUTH_HANDLER, _AWS_HANDLER):
-            self.keys.take(found, "librdkafka gets the tokens")
+            self.keys.take(key, "librdkafka gets the tokens")
             if kind == _OAUTH_HANDLER:
-                self.keys.put(f"{_CONFIG}sasl.oauthbearer.method", "oidc", found)
+                self.keys.put(f"{_CONFIG}sasl.oauthbearer.method", "oidc", key)
 
     def _host_check(self) -> None:
         """An empty algorithm, which switches the check of host names off in Java; librdkafka refuses an empty value."""
-        found = self.find(_HOST_CHECK)
-        if found and not str(self.keys.given[found]).strip():
-            self.keys.take(found, f"it is {_CONFIG}{_HOST_CHECK}=none: the broker's host name is not verified")
-            self.keys.put(_CONFIG + _HOST_CHECK, "none", found)
+        key = self.find(_HOST_CHECK)
+        if key and not str(self.keys.values[key]).strip():
+            self.keys.take(key, f"it is {_CONFIG}{_HOST_CHECK}=none: the broker's host name is not verified")
+            self.keys.put(_CONFIG + _HOST_CHECK, "none", key)
 
     def _trust(self) -> None:
         location = self.find("ssl.truststore.location")
@@ -193,11 +193,11 @@ def _registry_stores(keys: Keys, side: str, target: Path) -> None:
     beginning = f"{side}.converter.{registry_properties.PREFIX}ssl."
 
     def take(name: str, became: str) -> str:
-        return keys.take(beginning + name, became).strip() if beginning + name in keys.given else ""
+        return keys.take(beginning + name, became).strip() if beginning + name in keys.values else ""
 
     def is_java(store: str) -> bool:
-        kind = str(keys.given.get(f"{beginning}{store}.type", "")).strip().upper()
-        return f"{beginning}{store}.location" in keys.given and kind != "PEM"
+        kind = str(keys.values.get(f"{beginning}{store}.type", "")).strip().upper()
+        return f"{beginning}{store}.location" in keys.values and kind != "PEM"
 
     if is_java("truststore"):
         location = f"{beginning}truststore.location"
@@ -206,9 +206,9 @@ def _registry_stores(keys: Keys, side: str, target: Path) -> None:
         text = key_stores.certificates(
             take("truststore.location", "its certificates are in a PEM file"), password, location
         )
-        made = target.with_name(f"{target.name}-ca.pem")
-        made.write_text(text)
-        keys.put(location, str(made), location)
+        file = target.with_name(f"{target.name}-ca.pem")
+        file.write_text(text)
+        keys.put(location, str(file), location)
     if is_java("keystore"):
         location = f"{beginning}keystore.location"
         password = take("keystore.password", IN_SECRETS.format(registry_properties.KEY_PASSWORD))
@@ -226,12 +226,14 @@ def _extract_registry(keys: Keys) -> None:
     """Login of the schema registry, of each side's own; with it goes what decides where the login is sent, which no setting may do."""
     for side in ("key", "value"):
         prefix = f"{side}.converter."
-        found = {
-            key: registry_properties.canonical(key.removeprefix(prefix)) for key in keys.given if key.startswith(prefix)
+        canonical = {
+            key: registry_properties.canonical(key.removeprefix(prefix))
+            for key in keys.values
+            if key.startswith(prefix)
         }
-        texts = {name: str(keys.given[key]) for key, name in found.items()}
+        texts = {name: str(keys.values[key]) for key, name in canonical.items()}
         own = {name.removeprefix(prefix): value for name, value in keys.registry.items() if name.startswith(prefix)}
         together = registry_properties.ADDRESSES if has_login({**texts, **own}) else frozenset()
-        for key, name in found.items():
+        for key, name in canonical.items():
             if name in registry_properties.SECRETS or name in together:
                 keys.registry[prefix + name] = keys.take(key, IN_SECRETS.format(key))

@@ -33,22 +33,26 @@ def read_given(path: str | Path) -> tuple[GivenFile, ...]:
     """
     content, file = read(path, (".properties", ".json", *SUFFIXES))
     if Path(file).suffix in SUFFIXES:
-        found = [*documents(content, file)]
-        maps = {strimzi.name_of(one.value): one.value for one in found if _is_config_map(one)}
-        return tuple(_resource(one, file, maps) for one in found if not _is_config_map(one))
+        parts = [*documents(content, file)]
+        maps = {strimzi.name_of(document.value): document.value for document in parts if _is_config_map(document)}
+        return tuple(_resource(document, file, maps) for document in parts if not _is_config_map(document))
     if is_properties(file):
-        given, origin = properties_of(content, file)
-        return (GivenFile(file, given, origin, is_worker=CLASS not in given and "name" not in given),)
+        values, origin = properties_of(content, file)
+        return (GivenFile(file, values, origin, is_worker=CLASS not in values and "name" not in values),)
     return tuple(
         GivenFile(
-            one.origin, one.config, dict.fromkeys((*one.config, *one.ignored), one.origin), one.ignored, one.errors
+            body.origin,
+            body.config,
+            dict.fromkeys((*body.config, *body.ignored), body.origin),
+            body.ignored,
+            body.errors,
         )
-        for one in bodies(json_of(content, file), file)
+        for body in bodies(json_of(content, file), file)
     )
 
 
-def _is_config_map(one: Document | BadDocument) -> TypeGuard[Document]:
-    return isinstance(one, Document) and strimzi.is_config_map(one.value)
+def _is_config_map(document: Document | BadDocument) -> TypeGuard[Document]:
+    return isinstance(document, Document) and strimzi.is_config_map(document.value)
 
 
 def _resource(document: Document | BadDocument, file: str, maps: Mapping[str, Any]) -> GivenFile:
@@ -60,12 +64,12 @@ def _resource(document: Document | BadDocument, file: str, maps: Mapping[str, An
     if not isinstance(document.value, dict) or not strimzi.is_strimzi(document.value):
         remedy = "Files of connectors in our own form need none: give their folder to validate, or to connector_dags in Airflow"
         raise SettingsError("the document is no resource of Strimzi", remedy, file=file, line=document.line)
-    made = strimzi.parts(document, maps)
-    head = {"name": made.name, CLASS: made.connector_class, "tasks.max": made.own.get("tasks_max")}
-    given = {name: value for name, value in head.items() if value is not None} | dict(made.config)
-    ignored = {f"config.{name}": reason for name, reason in made.ignored.items()}
-    paths = {name: (*made.config_path, name.removeprefix("config.")) for name in (*given, *ignored)} | dict(_PATHS)
+    parts = strimzi.parts(document, maps)
+    head = {"name": parts.name, CLASS: parts.connector_class, "tasks.max": parts.own.get("tasks_max")}
+    values = {name: value for name, value in head.items() if value is not None} | dict(parts.config)
+    ignored = {f"config.{name}": reason for name, reason in parts.ignored.items()}
+    paths = {name: (*parts.config_path, name.removeprefix("config.")) for name in (*values, *ignored)} | dict(_PATHS)
     origin = {name: f"{file}, line {document.lines.get(path, document.line)}" for name, path in paths.items()}
-    if made.state != "running":
+    if parts.state != "running":
         ignored["state"] = "a connector here runs when it is started"
-    return GivenFile(f"{file}, {strimzi_worker.CONNECTOR} {made.name}", given, origin, ignored, cluster=made.cluster)
+    return GivenFile(f"{file}, {strimzi_worker.CONNECTOR} {parts.name}", values, origin, ignored, cluster=parts.cluster)

@@ -82,7 +82,7 @@ class _Reader:
     def read(self) -> NodeFile:
         connector = self._bean("ClientConnectorConfiguration")
         port = self._property(connector, "port")
-        hosts = dict.fromkeys(host for one in self._texts("addresses") if (host := _host(one)))
+        hosts = dict.fromkeys(host for text in self._texts("addresses") if (host := _host(text)))
         factory = self._bean("SslContextFactory")
         stores = {name: value for name in _STORES if (value := self._property(factory, name))}
         user, password = self._credentials()
@@ -109,28 +109,35 @@ class _Reader:
 
     def _property(self, bean: Element | None, name: str) -> str:
         """Literal value of a bean's property; empty without one."""
-        found = next(
-            (one for one in (() if bean is None else bean.findall("property")) if one.get("name") == name), None
+        element = next(
+            (
+                candidate
+                for candidate in (() if bean is None else bean.findall("property"))
+                if candidate.get("name") == name
+            ),
+            None,
         )
-        return "" if found is None else self._literal(name, found.get("value") or found.findtext("value") or "")
+        return "" if element is None else self._literal(name, element.get("value") or element.findtext("value") or "")
 
     def _texts(self, name: str) -> list[str]:
         """Literal values of each property of a name: those of its list, or those between commas in its attribute."""
-        named = [one for one in self._root.iter("property") if one.get("name") == name]
-        found = [
+        named = [element for element in self._root.iter("property") if element.get("name") == name]
+        lists = [
             text
-            for one in named
-            for text in (one.get("value", "").split(","), [value.text or "" for value in one.iter("value")])
+            for element in named
+            for text in (element.get("value", "").split(","), [value.text or "" for value in element.iter("value")])
         ]
-        return [text for texts in found for one in texts if (text := self._literal(name, one))]
+        return [text for texts in lists for element in texts if (text := self._literal(name, element))]
 
     def _credentials(self) -> tuple[str, str]:
         bean = self._bean("SecurityCredentials")
         if bean is None:
             return "", ""
-        given = [one.get("value") or one.findtext("value") or "" for one in bean.findall("constructor-arg")]
-        if len(given) >= 2:
-            return self._literal("login", given[0]), self._literal("password", given[1])
+        arguments = [
+            argument.get("value") or argument.findtext("value") or "" for argument in bean.findall("constructor-arg")
+        ]
+        if len(arguments) >= 2:
+            return self._literal("login", arguments[0]), self._literal("password", arguments[1])
         return self._property(bean, "login"), self._property(bean, "password")
 
     def _literal(self, name: str, text: str) -> str:

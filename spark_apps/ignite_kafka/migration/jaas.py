@@ -31,11 +31,11 @@ def librdkafka_properties(text: str, setting: str, set_in: str | None = None) ->
     :raises SettingsError: the login module cannot run here, or the text has another form; nothing of it but the module
         is shown.
     """
-    found = _ENTRY.fullmatch(text)
-    if found is None or _OPTION.sub("", found[3]).strip():
+    entry = _ENTRY.fullmatch(text)
+    if entry is None or _OPTION.sub("", entry[3]).strip():
         raise SettingsError(f"{NAME} has another form", _FORM, setting=setting, set_in=set_in)
-    options = {name: _unquoted(value) for name, value in _OPTION.findall(found[3])}
-    module = found[1].rpartition(".")[2]
+    options = {name: _unquoted(value) for name, value in _OPTION.findall(entry[3])}
+    module = entry[1].rpartition(".")[2]
     if module in ("PlainLoginModule", "ScramLoginModule"):
         return _renamed(options, _USER)
     if module == "OAuthBearerLoginModule":

@@ -46,13 +46,13 @@ def certificates(path: str, password: str, setting: str) -> str:
     """
     is_jks(path, setting)
     command = ["keytool", "-list", "-rfc", "-keystore", path, *(["-storepass:env", _STORE] if password else [])]
-    found = _CERTIFICATE.findall(_run(command, {_STORE: password}, setting, path))
-    if not found:
+    blocks = _CERTIFICATE.findall(_run(command, {_STORE: password}, setting, path))
+    if not blocks:
         what = "the trust store has no certificate" + (
             "" if password else ", or none that can be read without a password"
         )
         raise SettingsError(what, "Check that it is the right file, and its password", setting=setting, file=path)
-    return "\n".join(found) + "\n"
+    return "\n".join(blocks) + "\n"
 
 
 def pkcs12(path: str, password: str, key_password: str, target: Path, setting: str) -> Path:
@@ -147,13 +147,13 @@ def _run(command: Sequence[str], passwords: dict[str, str], setting: str, path: 
         what = f"the key store cannot be read: {command[0]} did not end within {_TIMEOUT_S} s"
         raise SettingsError(what, by_hand, setting=setting, file=path) from None
     if done.returncode:
-        said = [
+        messages = [
             line
             for line in (done.stdout + done.stderr).splitlines()
             if line.startswith("keytool error") or "invalid password" in line
         ]
         raise SettingsError(
-            f"the key store cannot be read: {' '.join(said) or command[0]}", by_hand, setting=setting, file=path
+            f"the key store cannot be read: {' '.join(messages) or command[0]}", by_hand, setting=setting, file=path
         )
     return done.stdout
 

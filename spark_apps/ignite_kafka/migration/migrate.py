@@ -87,8 +87,8 @@ def migrate(
         the migration needs its value. Else it is a finding.
     """
     merged = merge(worker, connector)
-    raw = dict(merged.given)
-    values, errors = resolve(merged.given, merged.origin, allowed, keep=keep)
+    raw = dict(merged.values)
+    values, errors = resolve(merged.values, merged.origin, allowed, keep=keep)
     errors = [*connector.errors, *errors]
     try:
         check_converters(merged, connector)
@@ -106,18 +106,18 @@ def migrate(
     client_security.extract(keys, "consumer" if direction is SinkSettings else "producer", folder, name)
     warnings = node_settings.extract(keys, folder, name, addresses)
     files = _Files(worker, connector, merged, raw, kept if keep else ())
-    made = _migrated(files, keys, direction, errors)
-    return replace(made, warnings=(*warnings, *_to_check(made.loaded, merged)), kept=kept)
+    migrated = _migrated(files, keys, direction, errors)
+    return replace(migrated, warnings=(*warnings, *_to_check(migrated.loaded, merged)), kept=kept)
 
 
 def _to_check(loaded: LoadedSettings, merged: Merged) -> list[str]:
     """Converters that nobody gave; transforms and predicates that nothing names, so that a field that they were to remove is sent."""
-    found = [f"{name}: {loaded.ignored[name]}" for name in missing_converters(merged.given) if name in loaded.ignored]
+    notes = [f"{name}: {loaded.ignored[name]}" for name in missing_converters(merged.values) if name in loaded.ignored]
     try:
         settings = replace(loaded, ignored={}).settings()
     except (SettingsError, NotAvailableYet):  # a finding
-        return found
-    return found + [
+        return notes
+    return notes + [
         f"{set_in}: {setting} has no effect: {reason}" for setting, reason, set_in in without_effect(settings)
     ]
 
@@ -136,9 +136,9 @@ def _migrated(
 ) -> Migrated:
     """The connector after its security was converted."""
     merged = files.merged
-    judged = prepare(keys.given, keys.origin, sink=direction is SinkSettings)
+    judged = prepare(keys.values, keys.origin, sink=direction is SinkSettings)
     loaded = _loaded(judged, keys)
-    targets = _targets(judged.given, judged.renamed, direction)
+    targets = _targets(judged.values, judged.renamed, direction)
     provided = _provided(files.raw, merged.origin, targets, keys.became)
     needed = [
         name
@@ -146,7 +146,7 @@ def _migrated(
         if name not in loaded.ignored and (name in _NEEDED or targets.get(name) not in provided)
     ]
     places = {merged.origin[name] for name in files.kept}
-    found = _findings(replace(loaded, file=files.connector.file), [*errors, *keys.errors.errors, *judged.errors])
+    findings = _findings(replace(loaded, file=files.connector.file), [*errors, *keys.errors.errors, *judged.errors])
     return Migrated(
         files.connector.file,
         loaded,
@@ -156,14 +156,14 @@ def _migrated(
         provided,
         (),
         (  # what is wrong with a reference's text says nothing about its value
-            *(error for error in found if error.where.get("set_in") not in places),
+            *(error for error in findings if error.where.get("set_in") not in places),
             *(_needs_value(name, merged.origin) for name in needed),
         ),
     )
 
 
 def _loaded(judged: ConnectKeys, keys: Keys) -> LoadedSettings:
-    loaded = LoadedSettings(*translate(judged.given, judged.origin))
+    loaded = LoadedSettings(*translate(judged.values, judged.origin))
     places = {name: keys.origin.get(name, "") for name in judged.ignored}
     loaded = replace(loaded, ignored={**judged.ignored, **loaded.ignored}, origin={**loaded.origin, **places})
     if _RUN_MODE in loaded.values:
@@ -178,19 +178,19 @@ def _needs_value(name: str, origin: Mapping[str, str]) -> SettingsError:
 
 
 def _findings(loaded: LoadedSettings, before: list[IgniteKafkaError]) -> tuple[IgniteKafkaError, ...]:
-    found = Findings(before)
-    with found.check():
+    findings = Findings(before)
+    with findings.check():
         replace(loaded, ignored={}).settings()
-    return tuple(dict.fromkeys(found.errors))
+    return tuple(dict.fromkeys(findings.errors))
 
 
-def _targets(given: Mapping[str, Any], renamed: Mapping[str, str], direction: Any) -> dict[str, str]:
+def _targets(values: Mapping[str, Any], renamed: Mapping[str, str], direction: Any) -> dict[str, str]:
     """Setting, or name within one, by key of the files."""
-    found = {}
-    for name in given:
+    targets = {}
+    for name in values:
         with suppress(SettingsError, NotAvailableYet):
-            found[renamed.get(name, name)] = target_of(name, direction)
-    return found
+            targets[renamed.get(name, name)] = target_of(name, direction)
+    return targets
 
 
 def _became(
@@ -199,9 +199,9 @@ def _became(
     worker = files.worker
     connector = files.connector
     merged = files.merged
-    found = []
+    rows = []
     for file in (worker, connector) if worker is not None else (connector,):
-        for name in file.given:
+        for name in file.values:
             if (file.file, name) in merged.became:
                 text = f"ignored: {merged.became[file.file, name]}"
             elif name in keys.became:
@@ -212,21 +212,21 @@ def _became(
                 text = "config providers are declared in this file"
             else:
                 text = targets.get(name, "the direction of the connector")
-            found.append((file.origin[name], name, text))
-        found += [(file.origin[name], name, f"ignored: {reason}") for name, reason in file.ignored.items()]
-    return found
+            rows.append((file.origin[name], name, text))
+        rows += [(file.origin[name], name, f"ignored: {reason}") for name, reason in file.ignored.items()]
+    return rows
 
 
 def _sources(
     targets: Mapping[str, str], origin: Mapping[str, str], stands_for: Mapping[str, str]
 ) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+    sources: dict[str, tuple[str, ...]] = {}
     for name, target in targets.items():
-        found[target] = (
-            *found.get(target, ()),
+        sources[target] = (
+            *sources.get(target, ()),
             f"{origin.get(name, '').removesuffix(PROVIDED)}: {stands_for.get(name, name)}".removeprefix(": "),
         )
-    return found
+    return sources
 
 
 def _provided(

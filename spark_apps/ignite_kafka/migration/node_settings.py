@@ -19,40 +19,40 @@ def extract(keys: Keys, folder: Path, name: str, addresses: str | None) -> list[
     :param addresses: those of the command line, which make the file unnecessary.
     :returns: warnings.
     """
-    path = str(keys.given.get(ignite_cfg.NAME, "")).strip()
-    if ignite_cfg.NAME in keys.given:
+    path = str(keys.values.get(ignite_cfg.NAME, "")).strip()
+    if ignite_cfg.NAME in keys.values:
         keys.take(ignite_cfg.NAME, "the connector starts no node: its connection is in the ignite_* settings")
     if addresses:
-        keys.given[_ADDRESSES], keys.origin[_ADDRESSES] = addresses, "the command line"
-    if not path or (_ADDRESSES in keys.given and not Path(path).exists()):
+        keys.values[_ADDRESSES], keys.origin[_ADDRESSES] = addresses, "the command line"
+    if not path or (_ADDRESSES in keys.values and not Path(path).exists()):
         return []
     read: list[NodeFile] = []
     with keys.errors.check():
         read.append(ignite_cfg.read(path, keys.origin.get(ignite_cfg.NAME)))
     if not read:
         return []
-    (found,) = read
+    (node,) = read
     with keys.errors.check():
-        _check_addresses(path, found, keys)
-    warnings = _warnings(path, found, given=_ADDRESSES in keys.given)
-    if found.addresses and _ADDRESSES not in keys.given:
-        keys.put(_ADDRESSES, ",".join(found.addresses), ignite_cfg.NAME)
+        _check_addresses(path, node, keys)
+    warnings = _warnings(path, node, are_set=_ADDRESSES in keys.values)
+    if node.addresses and _ADDRESSES not in keys.values:
+        keys.put(_ADDRESSES, ",".join(node.addresses), ignite_cfg.NAME)
     keys.ignite.update(
-        {name: value for name, value in (("username", found.username), ("password", found.password)) if value}
+        {name: value for name, value in (("username", node.username), ("password", node.password)) if value}
     )
-    if found.tls:
+    if node.tls:
         with keys.errors.check():
-            _tls(keys, found, folder, name)
+            _tls(keys, node, folder, name)
     return warnings
 
 
-def _check_addresses(path: str, found: NodeFile, keys: Keys) -> None:
+def _check_addresses(path: str, node: NodeFile, keys: Keys) -> None:
     """Refuse a file without addresses: the default address would be that of another cluster.
 
     :raises SettingsError: neither the file nor anything else names an address.
     """
-    if not found.addresses and _ADDRESSES not in keys.given:
-        finder = f", and its IP finder is {found.finder}" if found.finder else ""
+    if not node.addresses and _ADDRESSES not in keys.values:
+        finder = f", and its IP finder is {node.finder}" if node.finder else ""
         raise SettingsError(
             f"the node's file names no address{finder}",
             "Give the client connectors' addresses: --ignite host:10800,… or the setting ignite_addresses",
@@ -62,33 +62,33 @@ def _check_addresses(path: str, found: NodeFile, keys: Keys) -> None:
         )
 
 
-def _warnings(path: str, found: NodeFile, *, given: bool) -> list[str]:
+def _warnings(path: str, node: NodeFile, *, are_set: bool) -> list[str]:
     warnings = []
-    if found.addresses and not given and found.port_assumed:
+    if node.addresses and not are_set and node.port_assumed:
         warnings.append(
             f"{path} has addresses of discovery, and no port of the client connector: 10800, its default, is assumed"
         )
-    if found.skipped:
-        warnings.append(f"{path} has no literal value for: {', '.join(found.skipped)}")
-    if found.regions:
+    if node.skipped:
+        warnings.append(f"{path} has no literal value for: {', '.join(node.skipped)}")
+    if node.regions:
         warnings.append(
-            f"{path} declares data regions {', '.join(found.regions)}: new caches go to the nodes' default region"
+            f"{path} declares data regions {', '.join(node.regions)}: new caches go to the nodes' default region"
         )
     return warnings
 
 
-def _tls(keys: Keys, found: NodeFile, folder: Path, name: str) -> None:
+def _tls(keys: Keys, node: NodeFile, folder: Path, name: str) -> None:
     keys.put("ignite_tls_enabled", "true", ignite_cfg.NAME)
-    trust = found.stores.get("trustStoreFilePath")
-    store = found.stores.get("keyStoreFilePath")
+    trust = node.stores.get("trustStoreFilePath")
+    store = node.stores.get("keyStoreFilePath")
     if trust:
         target = folder / f"{name}-ignite-ca.pem"
-        text = key_stores.certificates(trust, found.stores.get("trustStorePassword", ""), ignite_cfg.NAME)
+        text = key_stores.certificates(trust, node.stores.get("trustStorePassword", ""), ignite_cfg.NAME)
         with target.open("x") as file:
             file.write(text)
         keys.put("ignite_tls_ca_file", str(target), ignite_cfg.NAME)
     if store:
-        password = found.stores.get("keyStorePassword", "")
+        password = node.stores.get("keyStorePassword", "")
         pkcs12 = key_stores.pkcs12(store, password, password, folder / f"{name}-ignite.p12", ignite_cfg.NAME)
         target = key_stores.pem(pkcs12, password, folder / f"{name}-ignite.pem", ignite_cfg.NAME)
         keys.put("ignite_tls_cert_file", str(target), ignite_cfg.NAME)

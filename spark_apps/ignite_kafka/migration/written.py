@@ -37,7 +37,7 @@ def text(migrated: Migrated) -> str:
             comments = _CONTINUOUS
         lines += ["", *map(_comment, comments), line(name, shown)]
     if migrated.warnings:
-        lines += ["", "# To be checked"] + [_comment(one) for one in migrated.warnings]
+        lines += ["", "# To be checked"] + [_comment(warning) for warning in migrated.warnings]
     lines += ["", "# What became of each key"]
     lines += [_comment(f"{place}: {name}: {became}") for place, name, became in migrated.became]
     return "\n".join(lines) + "\n"
@@ -47,11 +47,11 @@ def _settings(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     kinds = {config: kind for kind, config in CONFIGS.items()}
     for name, value in values.items():
         if name in kinds and isinstance(value, Mapping):
-            for alias, given in value.items():
-                yield from ((f"{kinds[name]}.{alias}.{item}", _text(one)) for item, one in given.items())
+            for alias, properties in value.items():
+                yield from ((f"{kinds[name]}.{alias}.{key}", _text(item)) for key, item in properties.items())
             continue
         if name in _BY_NAME and isinstance(value, Mapping):
-            yield from ((f"{name}.{item}", _text(one)) for item, one in value.items())
+            yield from ((f"{name}.{key}", _text(item)) for key, item in value.items())
         else:
             yield name, _text(value)
 

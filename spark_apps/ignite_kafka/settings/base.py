@@ -49,43 +49,42 @@ class Settings:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        made = {name: value.metadata["setting"] for name, value in vars(cls).items() if _is_setting(value)}
-        describe_settings(
-            {name: name for name in made} | {one.reference: name for name, one in made.items() if one.reference}
-        )
+        definitions = {name: value.metadata["setting"] for name, value in vars(cls).items() if _is_setting(value)}
+        references = {definition.reference: name for name, definition in definitions.items() if definition.reference}
+        describe_settings({name: name for name in definitions} | references)
 
     def __post_init__(self) -> None:
-        found = Findings()
-        self.check(found)
-        found.raise_all()
+        findings = Findings()
+        self.check(findings)
+        findings.raise_all()
 
-    def check(self, found: Findings) -> None:
+    def check(self, findings: Findings) -> None:
         """Check each setting, then settings that depend on one another."""
-        for name, known in self.known().items():
-            with found.check(name):
-                self._check_value(name, known.type)
-        for name, known in self.known().items():
-            with found.check(name):
-                self._check_supported(name, known)
-        self.check_together(found)
+        for name, definition in self.known().items():
+            with findings.check(name):
+                self._check_value(name, definition.type)
+        for name, definition in self.known().items():
+            with findings.check(name):
+                self._check_supported(name, definition)
+        self.check_together(findings)
 
-    def check_together(self, found: Findings) -> None:
+    def check_together(self, findings: Findings) -> None:
         """Check settings that depend on one another."""
 
     @classmethod
     def known(cls) -> Mapping[str, Setting]:
         """Every setting by name, in the order of the fields."""
-        return _known(cls)  # type: ignore[arg-type]  # mypy takes the __hash__ of instances for the class's
+        return _definitions_of(cls)  # type: ignore[arg-type]  # mypy takes the __hash__ of instances for the class's
 
     @classmethod
     def defaults(cls) -> Mapping[str, Any]:
         """The default of each setting; empty text for one that must be given."""
-        return _defaults(cls)  # type: ignore[arg-type]
+        return _defaults_of(cls)  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, Any]:
         """Every setting, JSON-ready; :meth:`from_dict` reads it back."""
         return {
-            name: list(value) if isinstance(value := getattr(self, name), tuple) else _copied(value)
+            name: list(value) if isinstance(value := getattr(self, name), tuple) else _copy(value)
             for name in self.known()
         }
 
@@ -104,24 +103,24 @@ class Settings:
             settings.
         """
         origins = dict.fromkeys(values, origin) if isinstance(origin, str) else dict(origin)
-        found = Findings(before)
-        parsed = cls.parsed_values(values, origins, found)
+        findings = Findings(before)
+        parsed = cls.parsed_values(values, origins, findings)
         if "name" not in values:
-            with found.check("name"):
+            with findings.check("name"):
                 raise SettingsError(
                     "name is missing", "Name the connector: its offsets are stored under that name", setting="name"
                 )
-        if found.errors:
-            cls._unchecked(parsed, origins).check(found)
-        found.raise_all()
+        if findings.errors:
+            cls._unchecked(parsed, origins).check(findings)
+        findings.raise_all()
         return cls(**parsed, origin=origins)
 
     @classmethod
-    def parsed_values(cls, values: Mapping[str, Any], origins: Mapping[str, str], found: Findings) -> dict[str, Any]:
-        """Canonical values by name, each checked alone; errors go to ``found``."""
+    def parsed_values(cls, values: Mapping[str, Any], origins: Mapping[str, str], findings: Findings) -> dict[str, Any]:
+        """Canonical values by name, each checked alone; errors go to ``findings``."""
         parsed: dict[str, Any] = {}
         for name, value in values.items():
-            with found.check():
+            with findings.check():
                 cls.refuse_unknown(name, origins.get(name))
                 parsed[name] = cls.parsed(name, value, origins)
         return parsed
@@ -134,10 +133,10 @@ class Settings:
     @classmethod
     def _unchecked(cls, parsed: Mapping[str, Any], origins: Mapping[str, str]) -> Self:
         """An instance made only to find further errors; a setting that could not be parsed has its default."""
-        made = object.__new__(cls)
+        settings = object.__new__(cls)
         for name, value in {**cls.defaults(), **parsed, "origin": origins}.items():
-            object.__setattr__(made, name, value)
-        return made
+            object.__setattr__(settings, name, value)
+        return settings
 
     @classmethod
     def refuse_empty(cls, values: Mapping[str, Any], origins: Mapping[str, str]) -> None:
@@ -227,15 +226,17 @@ class Settings:
                 name, "it has not the form that from_dict gives it", "Build settings from texts with from_dict"
             )
 
-    def _check_supported(self, name: str, known: Setting) -> None:
+    def _check_supported(self, name: str, definition: Setting) -> None:
         value = getattr(self, name)
         default = self.defaults()[name]
-        if value != default and (known.unsupported is None or value in known.unsupported):
-            remedy = known.instead or f"Leave {name} at its default" + (
+        if value != default and (definition.unsupported is None or value in definition.unsupported):
+            remedy = definition.instead or f"Leave {name} at its default" + (
                 "" if default in ("", (), {}) else f", {_shown(default)}"
             )
             what = (
-                f"{name} {_shown(value)} is not available yet" if known.type.shown else f"{name} is not available yet"
+                f"{name} {_shown(value)} is not available yet"
+                if definition.type.shown
+                else f"{name} is not available yet"
             )
             raise NotAvailableYet(what, remedy, setting=name, set_in=self.origin.get(name))
 
@@ -254,12 +255,12 @@ def _is_setting(value: object) -> bool:
 
 
 @cache
-def _known(settings: type[Any]) -> Mapping[str, Setting]:
+def _definitions_of(settings: type[Any]) -> Mapping[str, Setting]:
     return {item.name: item.metadata["setting"] for item in dataclasses.fields(settings) if _is_setting(item)}
 
 
 @cache
-def _defaults(settings: type[Any]) -> Mapping[str, Any]:
+def _defaults_of(settings: type[Any]) -> Mapping[str, Any]:
     return {item.name: _default(item) for item in dataclasses.fields(settings) if _is_setting(item)}
 
 
@@ -269,7 +270,7 @@ def _default(item: dataclasses.Field[Any]) -> Any:
     return "" if item.default is dataclasses.MISSING else item.default
 
 
-def _copied(value: Any) -> Any:
+def _copy(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 

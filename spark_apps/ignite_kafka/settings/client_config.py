@@ -86,19 +86,21 @@ _FIXED = {
 }
 
 
-def librdkafka_settings(given: Mapping[str, str], known: frozenset[str], *, override: bool = False) -> dict[str, str]:
+def librdkafka_settings(
+    properties: Mapping[str, str], names: frozenset[str], *, override: bool = False
+) -> dict[str, str]:
     """Translate Kafka client settings to librdkafka's names; its own names stay unchanged.
 
-    :param known: names of this type of client: COMMON, PRODUCER or CONSUMER.
+    :param names: names of this type of client: COMMON, PRODUCER or CONSUMER.
     :param override: whether they override the settings of all clients for one type of client.
     :raises ValueError: a name is unknown or belongs elsewhere, a name or value has a control character, or a value
         would break exactly-once delivery. No value is shown.
     """
     result: dict[str, str] = {}
     wrong: list[str] = []
-    for name, value in given.items():
+    for name, value in properties.items():
         try:
-            _add(result, name, value, known, override=override)
+            _add(result, name, value, names, override=override)
         except ValueError as error:
             wrong.append(str(error))
     if wrong:
@@ -106,7 +108,7 @@ def librdkafka_settings(given: Mapping[str, str], known: frozenset[str], *, over
     return result
 
 
-def _add(result: dict[str, str], name: str, value: str, known: frozenset[str], *, override: bool) -> None:
+def _add(result: dict[str, str], name: str, value: str, names: frozenset[str], *, override: bool) -> None:
     refuse_control_characters(name, value)
     target, value = _renamed(name, value)
     if is_secret(name):
@@ -120,8 +122,8 @@ def _add(result: dict[str, str], name: str, value: str, known: frozenset[str], *
         raise ValueError(f"{name} belongs to all clients of a connector alike: {_NO_OVERRIDE}")
     if target in _OURS:
         raise ValueError(f"{name} is not yours to set: {_OURS[target]}")
-    if target not in known:
-        raise ValueError(f"{name} is {_instead(name, known)}")
+    if target not in names:
+        raise ValueError(f"{name} is {_instead(name, names)}")
     if target in _FIXED and value.lower() not in _FIXED[target]:
         raise ValueError(f"{name} must be {_FIXED[target][0]}, or records could be lost or doubled")
     if result.setdefault(target, value) != value:
@@ -143,14 +145,14 @@ class ByClient:
     fixed: Mapping[str, str]
 
 
-def by_client(given: Mapping[str, str]) -> ByClient:
+def by_client(properties: Mapping[str, str]) -> ByClient:
     """Split the settings of a connection that several types of clients share.
 
-    :param given: settings under librdkafka's names.
+    :param properties: settings under librdkafka's names.
     """
     parts: dict[str, dict[str, str]] = {"common": {}, "producer": {}, "consumer": {}}
     fixed: dict[str, str] = {}
-    for name, value in given.items():
+    for name, value in properties.items():
         target = _RENAMED.get(name, name)
         if target in _OURS and target not in _ADDRESSES:
             fixed[name] = _OURS[target]
@@ -191,10 +193,10 @@ def canonical(config: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def is_client_property(name: str, known: frozenset[str]) -> bool:
+def is_client_property(name: str, names: frozenset[str]) -> bool:
     """Whether a name is a property of Kafka's clients, of librdkafka's or of Java's."""
     tables = (_RENAMED, _ALIASES, _INSTEAD, _OURS, _FIXED, CLIENT_CHANGED, CLIENT_IGNORED, CLIENT_REFUSED)
-    return name in known or any(name in table for table in tables)
+    return name in names or any(name in table for table in tables)
 
 
 def _renamed(name: str, value: str) -> tuple[str, str]:
@@ -205,20 +207,20 @@ def _renamed(name: str, value: str) -> tuple[str, str]:
     return _RENAMED.get(name, name), value
 
 
-def _instead(name: str, known: frozenset[str]) -> str:
+def _instead(name: str, names: frozenset[str]) -> str:
     if name in _INSTEAD:
         return f"a setting of the Java clients: {_INSTEAD[name]}"
     if name in CLIENT_CONVERTED:
         return "a setting of the Java clients: ignite-kafka migrate converts it"
-    hint = did_you_mean(name, known)
+    hint = did_you_mean(name, names)
     return "not a setting of librdkafka for this kind of client" + (f". {hint}" if hint else "")
 
 
-def _client_settings(known: frozenset[str], *, override: bool) -> SettingType:
+def _client_settings(names: frozenset[str], *, override: bool) -> SettingType:
     def parse(value: object) -> dict[str, str]:
         mapping = MAPPING.parse(value)
         assert isinstance(mapping, dict)
-        return librdkafka_settings(mapping, known, override=override)
+        return librdkafka_settings(mapping, names, override=override)
 
     without = "secrets and names of security" if override else "secrets and what acts on the host"
     return SettingType(

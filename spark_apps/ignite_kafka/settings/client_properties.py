@@ -168,14 +168,14 @@ def check_trusted(config: Mapping[str, str], allowed: Collection[str], **where: 
     :raises SettingsError: a name is unknown to librdkafka, a name or value has a control character, or a property acts
         on the host and is not allowed. No value is shown.
     """
-    known = PRODUCER | CONSUMER | {OAUTH_CALLBACK}
+    names = PRODUCER | CONSUMER | {OAUTH_CALLBACK}
     for name, value in config.items():
         try:
             refuse_control_characters(name, value)
         except ValueError as error:
             raise SettingsError(str(error), "Remove the character", **where) from None
-        if name not in known:
-            hint = did_you_mean(name, known)
+        if name not in names:
+            hint = did_you_mean(name, names)
             raise SettingsError(
                 "no property of librdkafka has this name", hint or "Leave it out", setting=name, **where
             )

@@ -38,59 +38,59 @@ def stores_as_text(config: Mapping[str, Any]) -> dict[str, Any]:
     :raises SettingsError: a store cannot be used, see :mod:`..common.key_stores`; or there are two trust stores or two
         keys.
     """
-    found = dict(config)
-    _trust(found)
-    _keys(found)
-    return found
+    properties = dict(config)
+    _trust(properties)
+    _keys(properties)
+    return properties
 
 
-def _trust(found: dict[str, Any]) -> None:
-    kind = _kind(found, TRUST_TYPE)
-    password = found.pop(TRUST_PASSWORD, "")
-    if path := found.pop(TRUST, None):
-        _alone(found, TRUST, (CA_FILE, CA_TEXT))
-        found[CA_FILE] = path
+def _trust(properties: dict[str, Any]) -> None:
+    kind = _kind(properties, TRUST_TYPE)
+    password = properties.pop(TRUST_PASSWORD, "")
+    if path := properties.pop(TRUST, None):
+        _alone(properties, TRUST, (CA_FILE, CA_TEXT))
+        properties[CA_FILE] = path
         if kind != "PEM" and (kind or not key_stores.is_pem(path)):
-            found[CA_TEXT] = key_stores.trusted(found.pop(CA_FILE), password, TRUST)
-    elif (path := found.get(CA_FILE)) and key_stores.is_store(path):
-        _alone(found, CA_FILE, (CA_TEXT,))
-        found[CA_TEXT] = key_stores.trusted(found.pop(CA_FILE), password, CA_FILE)
+            properties[CA_TEXT] = key_stores.trusted(properties.pop(CA_FILE), password, TRUST)
+    elif (path := properties.get(CA_FILE)) and key_stores.is_store(path):
+        _alone(properties, CA_FILE, (CA_TEXT,))
+        properties[CA_TEXT] = key_stores.trusted(properties.pop(CA_FILE), password, CA_FILE)
 
 
-def _keys(found: dict[str, Any]) -> None:
-    kind = _kind(found, KEYS_TYPE)
-    if path := found.get(KEYS):
+def _keys(properties: dict[str, Any]) -> None:
+    kind = _kind(properties, KEYS_TYPE)
+    if path := properties.get(KEYS):
         name = KEYS
-        _alone(found, KEYS, (CERTIFICATE_FILE, CERTIFICATE_TEXT, KEY_FILE, KEY_TEXT))
-    elif (path := found.get(CERTIFICATE_FILE)) and key_stores.is_store(path):
+        _alone(properties, KEYS, (CERTIFICATE_FILE, CERTIFICATE_TEXT, KEY_FILE, KEY_TEXT))
+    elif (path := properties.get(CERTIFICATE_FILE)) and key_stores.is_store(path):
         name = CERTIFICATE_FILE
-        if found.get(KEY_FILE) == path:
-            del found[KEY_FILE]
-        _alone(found, CERTIFICATE_FILE, (KEY_FILE, KEY_TEXT))
+        if properties.get(KEY_FILE) == path:
+            del properties[KEY_FILE]
+        _alone(properties, CERTIFICATE_FILE, (KEY_FILE, KEY_TEXT))
     else:
         return
     if name == KEYS and key_stores.is_pkcs12(path) and find_spec("cryptography") is None:
         return  # librdkafka reads it itself
-    del found[name]
+    del properties[name]
     if kind == "PEM" or (not kind and key_stores.is_pem(path)):
-        found[CERTIFICATE_FILE] = found[KEY_FILE] = path
+        properties[CERTIFICATE_FILE] = properties[KEY_FILE] = path
         return
-    password = found.pop(KEYS_PASSWORD, "")
-    key_password = found.pop(KEY_PASSWORD, "")
+    password = properties.pop(KEYS_PASSWORD, "")
+    key_password = properties.pop(KEY_PASSWORD, "")
     pair = key_stores.key_pair(path, password or key_password, key_password, name)
-    found[CERTIFICATE_TEXT], found[KEY_TEXT] = pair.certificates, pair.key
+    properties[CERTIFICATE_TEXT], properties[KEY_TEXT] = pair.certificates, pair.key
 
 
-def _kind(found: dict[str, Any], name: str) -> str:
-    kind = str(found.pop(name, "") or "").strip().upper()
+def _kind(properties: dict[str, Any], name: str) -> str:
+    kind = str(properties.pop(name, "") or "").strip().upper()
     if kind and kind not in key_stores.FORMS:
         what = f"{name} is none of {', '.join(key_stores.FORMS)}"
         raise SettingsError(what, "Leave it out: the file itself shows whether it is JKS or PKCS#12", setting=name)
     return kind
 
 
-def _alone(found: Mapping[str, Any], name: str, others: tuple[str, ...]) -> None:
-    second = next((other for other in others if found.get(other)), None)
+def _alone(properties: Mapping[str, Any], name: str, others: tuple[str, ...]) -> None:
+    second = next((other for other in others if properties.get(other)), None)
     if second is not None:
         raise SettingsError(
             f"{name} and {second} are both set, and a client uses only one of them", "Leave one out", setting=name

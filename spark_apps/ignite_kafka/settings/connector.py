@@ -277,32 +277,32 @@ class ConnectorSettings(NamedSettings):
         10_000, whole_number(100, 2_147_483_647), "Interval of progress reports, in milliseconds"
     )
 
-    def check_together(self, found: Findings) -> None:
+    def check_together(self, findings: Findings) -> None:
         """Check settings that depend on one another; a direction adds its own."""
         for side in ("key", "value", "header"):
-            with found.check(f"{side}_converter", f"{side}_converter_config"):
+            with findings.check(f"{side}_converter", f"{side}_converter_config"):
                 self.converter_properties(side)
-        with found.check("where"):
+        with findings.check("where"):
             self.parsed_text("where", parse_condition)
-        with found.check("select"):
+        with findings.check("select"):
             self.parsed_text("select", parse_columns)
-        check_transforms(self, found)
-        with found.check("ignite_addresses"):
-            given = "ignite_addresses" in self.origin or self.ignite_addresses != self.defaults()["ignite_addresses"]
-            if wrong := why_wrong(self.ignite_addresses, self.ignite_cfg, given=given):
+        check_transforms(self, findings)
+        with findings.check("ignite_addresses"):
+            are_set = "ignite_addresses" in self.origin or self.ignite_addresses != self.defaults()["ignite_addresses"]
+            if wrong := why_wrong(self.ignite_addresses, self.ignite_cfg, are_set=are_set):
                 raise self.wrong("ignite_addresses", *wrong)
         for name in _TLS_FILES:
-            with found.check(name, "ignite_tls_enabled"):
+            with findings.check(name, "ignite_tls_enabled"):
                 if getattr(self, name) and not self.ignite_tls_enabled:
                     raise self.wrong(
                         name, "it has no effect without TLS", "Set ignite_tls_enabled to true, or leave it out"
                     )
-        with found.check(*_TLS_FILES):
+        with findings.check(*_TLS_FILES):
             if self.ignite_tls_key_file and not self.ignite_tls_cert_file:
                 raise self.wrong(
                     "ignite_tls_key_file", "it is a key without a certificate", "Set ignite_tls_cert_file too"
                 )
-        with found.check("dead_letter_topic", "error_handling_policy", "conversion_error_policy"):
+        with findings.check("dead_letter_topic", "error_handling_policy", "conversion_error_policy"):
             policies = {self.error_handling_policy, self.conversion_policy}
             takes_one = DEAD_LETTER in policies or (STOP in policies and self.reads_records)
             if not takes_one if self.dead_letter_topic else DEAD_LETTER in policies:
@@ -361,8 +361,8 @@ class ConnectorSettings(NamedSettings):
     @property
     def dead_letter_copies(self) -> int:
         """Replication factor of a new dead-letter topic; -1: the broker's default."""
-        given = self.dead_letter_replication_factor
-        return self.replication_factor if given is None else given
+        copies = self.dead_letter_replication_factor
+        return self.replication_factor if copies is None else copies
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
         """Events that a start logs: settings without effect, and choices that can lose data, with the setting that prevents it."""
@@ -376,9 +376,9 @@ class ConnectorSettings(NamedSettings):
         """
         setting = f"{side}_converter_config"
         name = getattr(self, f"{side}_converter")
-        found = converters.parse_properties(
+        properties = converters.parse_properties(
             setting, name, getattr(self, setting), self.origin.get(setting), sink=self.reads_records
         )
-        if "decimal.format" in found:
-            found["decimal.format"] = found["decimal.format"] or self.decimal_format
-        return found
+        if "decimal.format" in properties:
+            properties["decimal.format"] = properties["decimal.format"] or self.decimal_format
+        return properties

@@ -34,6 +34,6 @@ def refuse_nul(text: str) -> str:
 
 
 def _refuse(pattern: re.Pattern[str], text: str) -> str:
-    if found := pattern.search(text):
-        raise ValueError(f"it has the control character U+{ord(found[0]):04X}")
+    if character := pattern.search(text):
+        raise ValueError(f"it has the control character U+{ord(character[0]):04X}")
     return text

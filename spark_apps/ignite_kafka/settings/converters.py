@@ -66,17 +66,15 @@ CONVERTER = choice(
 """Type of a setting that names a converter of keys or values."""
 HEADER_CLASSES: Mapping[str, str] = MappingProxyType(
     {f"{_KAFKA}.storage.SimpleHeaderConverter": SIMPLE, "SimpleHeaderConverter": SIMPLE}
-    | {name: one for name, one in CLASSES.items() if one in HEADER_NAMES}
+    | {java_class: name for java_class, name in CLASSES.items() if name in HEADER_NAMES}
 )
 """Class names of converters of headers."""
 
 
-def missing_converters(given: Mapping[str, Any]) -> list[str]:
+def missing_converters(keys: Mapping[str, Any]) -> list[str]:
     """The converters that a connector's file and its worker's do not have, of those without a default in Kafka Connect."""
     return [
-        f"{side}.converter"
-        for side in ("key", "value")
-        if not {f"{side}.converter", f"{side}_converter"} & given.keys()
+        f"{side}.converter" for side in ("key", "value") if not {f"{side}.converter", f"{side}_converter"} & keys.keys()
     ]
 
 
@@ -147,7 +145,7 @@ def uses_registry(converter: str) -> bool:
 
 
 def parse_properties(
-    setting: str, converter: str, given: Mapping[str, str], set_in: str | None = None, *, sink: bool = True
+    setting: str, converter: str, properties: Mapping[str, str], set_in: str | None = None, *, sink: bool = True
 ) -> dict[str, Any]:
     """Every property of a converter with its canonical value.
 
@@ -156,42 +154,46 @@ def parse_properties(
     :raises SettingsError: a name is unknown or a secret, or a value is not allowed.
     :raises NotAvailableYet: a value asks for what this version does not do.
     """
-    known = PROPERTIES.get(converter, {})  # of an unknown converter its own setting is the error
-    values = {name: one.default for name, one in known.items()}
-    for written, text in given.items():
+    definitions = PROPERTIES.get(converter, {})  # of an unknown converter its own setting is the error
+    values = {name: definition.default for name, definition in definitions.items()}
+    for written, text in properties.items():
         name = registry_properties.canonical(written)
         if is_secret(name):
             remedy = "Put it into the part registry of the secrets file (--secrets)"
             raise SettingsError("a secret is no setting", remedy, setting=f"{setting}.{name}", set_in=set_in)
-        if name not in known and registry_properties.URL in known and (reason := registry_properties.unsupported(name)):
+        if (
+            name not in definitions
+            and registry_properties.URL in definitions
+            and (reason := registry_properties.unsupported(name))
+        ):
             raise SettingsError(reason, setting=f"{setting}.{name}", set_in=set_in)
-        if name not in known:
+        if name not in definitions:
             hint = (
-                did_you_mean(name, known)
-                or f"Converter {converter} has: {', '.join(sorted(known)) or 'no properties'}."
+                did_you_mean(name, definitions)
+                or f"Converter {converter} has: {', '.join(sorted(definitions)) or 'no properties'}."
             )
             raise SettingsError(
                 f"converter {converter} has no such property", hint, setting=f"{setting}.{name}", set_in=set_in
             )
-        values[name] = parse_property(f"{setting}.{name}", known[name], text, set_in)
-        if not sink and values[name] in known[name].of_sinks:
+        values[name] = parse_property(f"{setting}.{name}", definitions[name], text, set_in)
+        if not sink and values[name] in definitions[name].of_sinks:
             raise SettingsError(
                 f"{text} is a value for sinks: a source writes one form", setting=f"{setting}.{name}", set_in=set_in
             )
     return values
 
 
-def parse_property(setting: str, known: Property, text: str, set_in: str | None = None) -> Any:
+def parse_property(setting: str, definition: Property, text: str, set_in: str | None = None) -> Any:
     """Canonical value of a property; the same errors as :func:`parse_properties`."""
     try:
-        value = known.type.parse(text)
+        value = definition.type.parse(text)
     except ValueError as error:
-        shown = text if known.type.shown else None
+        shown = text if definition.type.shown else None
         raise SettingsError(
-            f"{error}", setting=setting, value=shown, allowed=known.type.allowed, set_in=set_in
+            f"{error}", setting=setting, value=shown, allowed=definition.type.allowed, set_in=set_in
         ) from error
-    if known.refuses(value):
-        remedy = known.remedy or f"Allowed: {known.type.allowed}"
-        shown = setting if known.refused is None else f"{setting} {text}"  # any text could be a secret
+    if definition.refuses(value):
+        remedy = definition.remedy or f"Allowed: {definition.type.allowed}"
+        shown = setting if definition.refused is None else f"{setting} {text}"  # any text could be a secret
         raise NotAvailableYet(f"{shown} is not available", remedy, setting=setting, set_in=set_in)
     return value

@@ -118,12 +118,12 @@ def _brokers(value: object) -> str:
     """Addresses for librdkafka, without the blanks that Java's clients allow around a comma."""
     addresses = [refuse_in_line(address) for address in _COMMA.split(_text(value).strip())]
     for address in addresses:
-        found = _BROKER.fullmatch(address)
-        if not found:
+        match = _BROKER.fullmatch(address)
+        if not match:
             raise ValueError(f"{address!r} is not host:port")
-        if not found["port"]:
+        if not match["port"]:
             raise ValueError(f"{address!r} has no port, such as {address}:9092")
-        if not 0 < int(found["port"]) < 65_536:
+        if not 0 < int(match["port"]) < 65_536:
             raise ValueError(f"{address!r} has no port from 1 to 65535")
     return ",".join(addresses)
 
@@ -147,12 +147,12 @@ def json_object(value: object) -> object:
         return {} if value == "" else value
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         for name, item in pairs:
-            if name in found:
+            if name in members:
                 raise ValueError(f"{name!r} is given twice")
-            found[name] = item
-        return found
+            members[name] = item
+        return members
 
     try:
         return json.loads(value, object_pairs_hook=once)
@@ -245,15 +245,15 @@ def choice(
     :param any_case: the values are in upper case, and accepted in any case.
     :param absent: texts that users may expect, each with the reason why it is refused.
     """
-    known = dict(aliases or {})
+    alias_table = dict(aliases or {})
 
     def parse(value: object) -> str:
         text = _text(value).strip()
-        text = known.get(text, text.upper() if any_case else text)
+        text = alias_table.get(text, text.upper() if any_case else text)
         if text not in values:
             raise ValueError((absent or {}).get(text, "it is none of these"))
         return text
 
     shown = [value or "empty" for value in values]
     allowed = " or ".join((", ".join(shown[:-1]), shown[-1])) if len(shown) > 1 else shown[0]
-    return SettingType("string", allowed, parse, known, schema={"enum": [*values]})
+    return SettingType("string", allowed, parse, alias_table, schema={"enum": [*values]})

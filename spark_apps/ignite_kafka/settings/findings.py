@@ -19,7 +19,7 @@ def concealed(error: IgniteKafkaError) -> IgniteKafkaError:
     values are hidden.
     """
     if error.findings:
-        return _joined([concealed(one) for one in error.findings])
+        return _joined([concealed(finding) for finding in error.findings])
     where = error.where
     if str(where.get("set_in", "")).endswith(PROVIDED) and "no such setting" not in error.what:
         return SettingsError(

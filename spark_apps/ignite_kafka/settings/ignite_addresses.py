@@ -10,13 +10,13 @@ from ..ignite.endpoint import split_address
 from .fields import TEXTS, SettingType
 
 
-def why_wrong(addresses: Sequence[str], node_file: str, *, given: bool) -> tuple[str, ...]:
+def why_wrong(addresses: Sequence[str], node_file: str, *, are_set: bool) -> tuple[str, ...]:
     """Why addresses cannot be used, and a remedy where there is a special one; empty if they can.
 
     :param node_file: ``ignite_cfg``, the file of a node; its cluster is not that of the default address.
-    :param given: whether the settings give addresses, or these are the default.
+    :param are_set: whether the settings give addresses, or these are the default.
     """
-    if node_file and not given:
+    if node_file and not are_set:
         remedy = "Set it, or give --ignite; `ignite-kafka migrate` takes the addresses of some such files"
         return f"it is not given, and the nodes of {node_file} are not those of its default", remedy
     for address in addresses:

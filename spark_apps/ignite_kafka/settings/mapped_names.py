@@ -55,13 +55,13 @@ TOLERATED = "conversion_error_policy"
 _OURS = {**CONNECT_NAMES, **CONNECT_NAMES_OF_SOURCE, **CONNECT_NAMES_OF_SINK, TOLERANCE: TOLERATED}
 
 
-def spelling(name: str, known: Container[str]) -> str:
+def spelling(name: str, settings: Container[str]) -> str:
     """How to write such a name where only our names are known, as in a Dag; empty if it is none.
 
-    :param known: the settings of the direction.
+    :param settings: the settings of the direction.
     """
     if name in _OURS:
-        return f"Write {_OURS[name]}" if _OURS[name] in known else ""
+        return f"Write {_OURS[name]}" if _OURS[name] in settings else ""
     for kind, setting in CONFIGS.items():
         if name.startswith(f"{kind}."):
             alias, _, item = name.removeprefix(f"{kind}.").partition(".")
@@ -69,7 +69,7 @@ def spelling(name: str, known: Container[str]) -> str:
                 f"Write {_written(setting, {alias: {item or 'type': '…'}})}: a property has no setting of its own here"
             )
     for beginning, setting in MAPPINGS.items():
-        if name.startswith(beginning) and setting in known:
+        if name.startswith(beginning) and setting in settings:
             return f"Write {_written(setting, {name.removeprefix(beginning): '…'})}: an item has no setting of its own here"
     return ""
 

@@ -28,12 +28,12 @@ S = TypeVar("S", bound="NamedSettings")
 def _overrides(value: object) -> dict[str, dict[str, Any]]:
     value = json_object(value)
     if not isinstance(value, Mapping) or not all(
-        isinstance(name, str) and isinstance(given, Mapping) for name, given in value.items()
+        isinstance(name, str) and isinstance(values, Mapping) for name, values in value.items()
     ):
         raise ValueError("it is not a mapping of regular expressions to mappings of settings")
     return {
-        refuse_in_line(name): {key: list(item) if isinstance(item, tuple) else item for key, item in given.items()}
-        for name, given in value.items()
+        refuse_in_line(name): {key: list(item) if isinstance(item, tuple) else item for key, item in values.items()}
+        for name, values in value.items()
     }
 
 
@@ -84,14 +84,14 @@ class NamedSettings(Settings):
     @classmethod
     def _unchecked(cls, parsed: Mapping[str, Any], origins: Mapping[str, str]) -> Self:
         """As in the base class. Its variants are unchecked too, so that no error of these settings is found again in each override."""
-        made = super()._unchecked(parsed, origins)
+        settings = super()._unchecked(parsed, origins)
         variants: dict[str, Self] = {}
-        for pattern in made.overrides:
+        for pattern in settings.overrides:
             with suppress(SettingsError):  # check_overrides() finds it
-                changed, origin = _changed(made, pattern)
+                changed, origin = _with_override(settings, pattern)
                 variants[pattern] = super()._unchecked({**parsed, **changed}, origin)
-        made.__dict__["_overridden"] = variants  # in the place of the cached property
-        return made
+        settings.__dict__["_overridden"] = variants  # in the place of the cached property
+        return settings
 
     def also_overridden(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Settings that change with overridden ones."""
@@ -109,10 +109,10 @@ class NamedSettings(Settings):
         name = self.overrides[pattern].get(self.own_name) if pattern is not None else None
         return None if name is None else NamedBy(name, f"overrides {pattern!r}")
 
-    def check(self, found: Findings) -> None:
+    def check(self, findings: Findings) -> None:
         """Check each setting, settings that depend on one another, and the overrides."""
-        super().check(found)
-        check_overrides(self, found)
+        super().check(findings)
+        check_overrides(self, findings)
 
     def check_pattern(self, name: str, pattern: str) -> None:
         """Check one regular expression of a setting.
@@ -126,14 +126,14 @@ class NamedSettings(Settings):
                 name, f"it holds no regular expression: {error}", java_patterns.pattern_remedy(pattern)
             ) from error
 
-    def check_names(self, found: Findings, name: str, form: str, allowed: str) -> None:
+    def check_names(self, findings: Findings, name: str, form: str, allowed: str) -> None:
         """Check the rules of a setting that names topics or caches.
 
         :param form: regular expression of what a replacement may hold besides references to groups.
         :param allowed: the same in words.
         """
         for pattern, replacement in getattr(self, name).items():
-            with found.check():
+            with findings.check():
                 self.check_pattern(name, pattern)
                 try:
                     parts = replacement_parts(pattern, replacement)
@@ -171,7 +171,7 @@ def values_of(settings: NamedSettings, pattern: str) -> dict[str, Any]:
 
     :raises SettingsError: a name is unknown, or cannot be overridden, or a value is not allowed.
     """
-    known = {name for name, one in settings.known().items() if one.overridable}
+    overridable = {name for name, definition in settings.known().items() if definition.overridable}
     place = _place(settings, pattern)
     values: dict[str, Any] = {}
     for name, value in settings.overrides[pattern].items():
@@ -179,10 +179,10 @@ def values_of(settings: NamedSettings, pattern: str) -> dict[str, Any]:
             settings.check_own_name(value, place)
             continue
         settings.refuse_secret(name, place)
-        if name not in known:
+        if name not in overridable:
             hint = (
-                did_you_mean(name, {*known, settings.own_name})
-                or f"Allowed: {', '.join(sorted({*known, settings.own_name}))}"
+                did_you_mean(name, {*overridable, settings.own_name})
+                or f"Allowed: {', '.join(sorted({*overridable, settings.own_name}))}"
             )
             what = (
                 "it cannot differ between caches or topics" if name in settings.known() else "there is no such setting"
@@ -201,16 +201,16 @@ def overridden(settings: S, pattern: str) -> S:
     :raises SettingsError: see :func:`values_of`; or an overridden value contradicts another setting.
     :raises NotAvailableYet: a value of a feature that this version does not have.
     """
-    changed, origin = _changed(settings, pattern)
+    changed, origin = _with_override(settings, pattern)
     try:
         return replace(settings, **changed, origin=origin)
     except IgniteKafkaError as error:
-        for one in error.findings or (error,):
-            one.where.setdefault("override", pattern)
+        for finding in error.findings or (error,):
+            finding.where.setdefault("override", pattern)
         raise
 
 
-def _changed(settings: NamedSettings, pattern: str) -> tuple[dict[str, Any], dict[str, str]]:
+def _with_override(settings: NamedSettings, pattern: str) -> tuple[dict[str, Any], dict[str, str]]:
     """The settings that differ with the override of an expression, and the origin of all settings.
 
     :raises SettingsError: see :func:`values_of`.
@@ -220,17 +220,17 @@ def _changed(settings: NamedSettings, pattern: str) -> tuple[dict[str, Any], dic
     return {"overrides": {}, **settings.also_overridden(values), **values}, origin
 
 
-def check_overrides(settings: NamedSettings, found: Findings) -> None:
+def check_overrides(settings: NamedSettings, findings: Findings) -> None:
     """Check names and values of each expression; then each together with the other settings, unless these are wrong."""
-    before = len(found.errors)
+    before = len(findings.errors)
     for pattern in settings.overrides:
-        with found.check():
+        with findings.check():
             settings.check_pattern("overrides", pattern)
-        with found.check():
+        with findings.check():
             values_of(settings, pattern)
-    if not before and not found.errors:
+    if not before and not findings.errors:
         for pattern in settings.overrides:
-            with found.check():
+            with findings.check():
                 overridden(settings, pattern)
 
 

@@ -24,29 +24,29 @@ _INHERITING = "SASL_INHERIT"
 _LOGINS = frozenset(names.SECRETS) - {names.TRUST_PASSWORD}
 
 
-def has_login(given: Mapping[str, Any]) -> bool:
+def has_login(properties: Mapping[str, Any]) -> bool:
     """Whether a client with these properties sends a login or a client's certificate, or inherits the login of Kafka.
 
-    :param given: properties by canonical names, as texts; other values than texts have no login.
+    :param properties: properties by canonical names, as texts; other values than texts have no login.
     """
     key_store = names.PREFIX + "ssl.keystore.location"
     return (
-        bool(_LOGINS & {name for name, value in given.items() if value})
-        or "@" in str(given.get(names.URL, ""))
-        or bool(given.get(key_store) or given.get(names.KEY_TEXT))
-        or str(given.get(names.USER_INFO_SOURCE, "")).strip() == _INHERITING
-        or bool(given.get(names.TOKEN_SOURCE))
+        bool(_LOGINS & {name for name, value in properties.items() if value})
+        or "@" in str(properties.get(names.URL, ""))
+        or bool(properties.get(key_store) or properties.get(names.KEY_TEXT))
+        or str(properties.get(names.USER_INFO_SOURCE, "")).strip() == _INHERITING
+        or bool(properties.get(names.TOKEN_SOURCE))
     )
 
 
 def check_registry(settings: ConnectorSettings, secrets: Secrets) -> None:
     """Check each converter of a connector, those of its overrides too, see :func:`refuse_addresses`."""
-    for one in settings.variants:
+    for variant in settings.variants:
         for side in ("key", "value"):
-            if uses_registry(getattr(one, f"{side}_converter")):
+            if uses_registry(getattr(variant, f"{side}_converter")):
                 setting = f"{side}_converter_config"
                 refuse_addresses(
-                    one.converter_properties(side), secrets.registry_of(side), setting, one.origin.get(setting)
+                    variant.converter_properties(side), secrets.registry_of(side), setting, variant.origin.get(setting)
                 )
 
 
@@ -62,11 +62,9 @@ def refuse_addresses(
     :param set_in: where it was set, for the message.
     :raises SettingsError: there is a login, and the settings have such a property. No value is shown.
     """
-    given = sorted(name for name in names.ADDRESSES if properties[name] != names.PROPERTIES[name].default)
+    addresses = sorted(name for name in names.ADDRESSES if properties[name] != names.PROPERTIES[name].default)
     chosen = {name: properties[name] for name in (names.USER_INFO_SOURCE, names.TOKEN_SOURCE)}
-    if not given or not (has_login(secrets) or has_login({**chosen, **secrets})):
+    if not addresses or not (has_login(secrets) or has_login({**chosen, **secrets})):
         return
-    what = (
-        f"{' and '.join(given)} would decide where the login of the schema registry is sent, and no setting may do that"
-    )
-    raise SettingsError(what, REMEDY, setting=f"{setting}.{given[0]}", set_in=set_in)
+    what = f"{' and '.join(addresses)} would decide where the login of the schema registry is sent, and no setting may do that"
+    raise SettingsError(what, REMEDY, setting=f"{setting}.{addresses[0]}", set_in=set_in)

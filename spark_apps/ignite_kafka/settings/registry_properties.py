@@ -55,8 +55,8 @@ def _urls(value: object) -> tuple[str, ...]:
     texts = refuse_in_line(value).split(",") if isinstance(value, str) else value
     if not isinstance(texts, (list, tuple)):
         raise ValueError("it is not text")
-    found = tuple(text.strip().rstrip("/") for text in texts if text.strip())
-    for text in found:
+    urls = tuple(text.strip().rstrip("/") for text in texts if text.strip())
+    for text in urls:
         url = urlsplit(text)
         if url.username or url.password:
             raise ValueError(
@@ -64,7 +64,7 @@ def _urls(value: object) -> tuple[str, ...]:
             )
         if url.scheme not in ("http", "https") or not url.hostname:
             raise ValueError("a URL is not http://host:port or https://host:port")
-    return found
+    return urls
 
 
 def _metadata(value: object) -> Mapping[str, str]:
@@ -73,14 +73,14 @@ def _metadata(value: object) -> Mapping[str, str]:
         return dict(value)
     text = str(value).strip()
     if text.startswith("{"):
-        found = json.loads(text)
-        if all(isinstance(one, str) for one in found.values()):
-            return dict(found)
+        members = json.loads(text)
+        if all(isinstance(member, str) for member in members.values()):
+            return dict(members)
         raise ValueError("it is not an object of texts")
     pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
     if not all(name.strip() and equals for name, equals, _value in pairs):
         raise ValueError("it is not name=value with commas between")
-    return {name.strip(): one.strip() for name, _equals, one in pairs}
+    return {name.strip(): value.strip() for name, _equals, value in pairs}
 
 
 _STRATEGY = choice(*_STRATEGIES, aliases={_CLASSES + name: name for name in _STRATEGIES})

@@ -115,18 +115,18 @@ def from_json(content: bytes | str, origin: str | Path = "secrets", permissions:
         raise SettingsError("the secrets are not JSON", _FORM, file=origin) from None
     if not isinstance(data, dict) or not all(isinstance(part, dict) for part in data.values()):
         raise SettingsError("the secrets are no JSON object of objects", _FORM, file=origin)
-    known = {
+    names = {
         "ignite": {item.name for item in fields(IgniteCredentials)},
         "kafka": data.get("kafka", {}),
         "registry": set(filter(registry_properties.is_property, data.get("registry", {}))),
     }
     for part, content_of in data.items():
         for name, value in content_of.items():
-            if name not in known.get(part, {}):
+            if name not in names.get(part, {}):
                 raise SettingsError("the secrets have an unknown name", _FORM, name=f"{part}.{name}", file=origin)
             if not isinstance(value, str) and not (value is None and part == "ignite"):
                 raise SettingsError("a secret is not text", _FORM, name=f"{part}.{name}", file=origin)
-        if part not in known:
+        if part not in names:
             raise SettingsError("the secrets have an unknown part", _FORM, name=part, file=origin)
     check_trusted(data.get("kafka", {}), permissions.kafka_options, file=origin)
     ignite = IgniteCredentials(**data.get("ignite", {}))
@@ -153,9 +153,9 @@ def restrict(path: str | Path) -> None:
     os.chmod(path, 0o600)
 
 
-def _check_access(path: Path, found: os.stat_result) -> None:
+def _check_access(path: Path, status: os.stat_result) -> None:
     """Check owner and mode. A mounted file may have another owner and be readable by its group, but no file by all users."""
-    mode = stat.S_IMODE(found.st_mode)
+    mode = stat.S_IMODE(status.st_mode)
     mounted = _is_mounted(path)
     if mode & (0o007 if mounted else 0o077):
         raise SettingsError(
@@ -166,9 +166,9 @@ def _check_access(path: Path, found: os.stat_result) -> None:
             else f"Restrict its mode: chmod 600 {path}",
             file=path,
         )
-    if not mounted and found.st_uid not in _owners():
+    if not mounted and status.st_uid not in _owners():
         raise SettingsError(
-            f"the secrets file belongs to another user (uid {found.st_uid})",
+            f"the secrets file belongs to another user (uid {status.st_uid})",
             "Use a file of the user that runs this process, or of root",
             file=path,
         )

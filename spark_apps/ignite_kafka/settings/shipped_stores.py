@@ -34,15 +34,15 @@ def stores_as_text(settings: S, secrets: Secrets, of_connection: Collection[str]
     :raises SettingsError: a store cannot be used.
     """
     settings, secrets = _ignite(settings, secrets)
-    given = {**settings.kafka_config, **secrets.kafka}
+    kafka = {**settings.kafka_config, **secrets.kafka}
     own = {*of_connection, *secrets.kafka}
-    ours = all(name in own for name in (TRUST, KEYS, CA_FILE, CERTIFICATE_FILE) if name in given)
-    found = kafka_stores(given) if ours else given
-    if found != given:
-        hidden = {name for name in found if name in secrets.kafka or is_secret(name) or name == KEY_TEXT}
-        kafka_config = {name: value for name, value in found.items() if name not in hidden}
+    ours = all(name in own for name in (TRUST, KEYS, CA_FILE, CERTIFICATE_FILE) if name in kafka)
+    as_text = kafka_stores(kafka) if ours else kafka
+    if as_text != kafka:
+        hidden = {name for name in as_text if name in secrets.kafka or is_secret(name) or name == KEY_TEXT}
+        kafka_config = {name: value for name, value in as_text.items() if name not in hidden}
         settings = replace(settings, kafka_config=kafka_config)
-        secrets = replace(secrets, kafka={name: found[name] for name in hidden})
+        secrets = replace(secrets, kafka={name: as_text[name] for name in hidden})
     return settings, replace(secrets, registry=_registry(secrets.registry))
 
 
@@ -54,24 +54,24 @@ def _ignite(settings: S, secrets: Secrets) -> tuple[S, Secrets]:
     return replace(settings, **files), replace(secrets, ignite=credentials)
 
 
-def _registry(given: Mapping[str, str]) -> dict[str, str]:
+def _registry(registry: Mapping[str, str]) -> dict[str, str]:
     """Properties of the registry for both sides; with one of a single side they stay as they are, because the two overlap."""
-    found = {names.canonical(name): value for name, value in given.items()}
-    trust = found.get(f"{_TRUST}location", "")
-    keys = found.get(f"{_KEYS}location", "")
-    if any(name.startswith(("key.converter.", "value.converter.")) for name in given):
-        return dict(given)
+    properties = {names.canonical(name): value for name, value in registry.items()}
+    trust = properties.get(f"{_TRUST}location", "")
+    keys = properties.get(f"{_KEYS}location", "")
+    if any(name.startswith(("key.converter.", "value.converter.")) for name in registry):
+        return dict(registry)
     if trust and key_stores.is_store(trust):
-        found[f"{_TRUST}certificates"] = key_stores.trusted(
-            trust, found.pop(names.TRUST_PASSWORD, ""), f"{_TRUST}location"
+        properties[f"{_TRUST}certificates"] = key_stores.trusted(
+            trust, properties.pop(names.TRUST_PASSWORD, ""), f"{_TRUST}location"
         )
-        del found[f"{_TRUST}location"]
-        found.pop(f"{_TRUST}type", None)
+        del properties[f"{_TRUST}location"]
+        properties.pop(f"{_TRUST}type", None)
     if keys and key_stores.is_store(keys):
-        password = found.pop(names.STORE_PASSWORD, "")
-        key_password = found.pop(names.KEY_PASSWORD, "")
+        password = properties.pop(names.STORE_PASSWORD, "")
+        key_password = properties.pop(names.KEY_PASSWORD, "")
         pair = key_stores.key_pair(keys, password or key_password, key_password, f"{_KEYS}location")
-        found[f"{_KEYS}certificate.chain"], found[f"{_KEYS}key"] = pair.certificates, pair.key
-        del found[f"{_KEYS}location"]
-        found.pop(f"{_KEYS}type", None)
-    return found
+        properties[f"{_KEYS}certificate.chain"], properties[f"{_KEYS}key"] = pair.certificates, pair.key
+        del properties[f"{_KEYS}location"]
+        properties.pop(f"{_KEYS}type", None)
+    return properties

@@ -194,31 +194,31 @@ class SinkSettings(ConnectorSettings):
         named = self._own_name(topic) or self.named_by("cache_names", topic)
         return named or NamedBy(self.cache_prefix + topic.removeprefix(self.topic_prefix), "topic_prefix")
 
-    def check_together(self, found: Findings) -> None:
+    def check_together(self, findings: Findings) -> None:
         """Check topics, keys and caches too."""
-        super().check_together(found)
-        with found.check("select", "where", "key_policy", "key_fields", "value_converter"):
+        super().check_together(findings)
+        with findings.check("select", "where", "key_policy", "key_fields", "value_converter"):
             self._check_select()
-        with found.check("topics", "topics_regex"):
+        with findings.check("topics", "topics_regex"):
             self._check_one_of_topics()
-        with found.check("topics_regex"):
+        with findings.check("topics_regex"):
             if self.topics_regex:
                 self.check_pattern("topics_regex", self.topics_regex)
         for topic in self.topics:
-            with found.check():
+            with findings.check():
                 if not topic_names.is_topic_name(topic):
                     raise self.wrong("topics", f"{topic!r} is no topic name")
                 topic_names.check_data_topic("topics", topic, self.internal_topic_prefix)
-        with found.check("types_topic"):
+        with findings.check("types_topic"):
             if not self.types_topic.endswith("-types"):
                 topic_names.check_data_topic("types_topic", self.types_topic, self.internal_topic_prefix)
-        self.check_names(found, "cache_names", ".+", "one character or more")
-        with found.check("key_policy", "key_fields", "value_converter"):
+        self.check_names(findings, "cache_names", ".+", "one character or more")
+        with findings.check("key_policy", "key_fields", "value_converter"):
             self._check_key()
-        with found.check("dead_letter_topic", "topics"):
+        with findings.check("dead_letter_topic", "topics"):
             if self.dead_letter_topic in self.topics:
                 raise self.wrong("dead_letter_topic", "it is one of the topics that are read", "Choose another topic")
-        with found.check("cache_fields", "cache_value_type"):
+        with findings.check("cache_fields", "cache_value_type"):
             if self.cache_fields and not self.cache_value_type:
                 raise self.wrong("cache_fields", "the columns belong to a type without a name", "Set cache_value_type")
 
@@ -234,7 +234,7 @@ class SinkSettings(ConnectorSettings):
                 f"value_converter {self.value_converter} reads no fields",
                 "Use another converter, or leave it out",
             )
-        selected = {one.alias.lower() for one in fields}
+        selected = {field.alias.lower() for field in fields}
         named = [] if condition is None else [column.path[0] for column in columns_of(condition)]
         if missing := [name for name in named if name.lower() not in selected | _OF_ENTRIES]:
             reason = f"a sink evaluates it on the fields of select, which has no {missing[0]}"
@@ -266,10 +266,10 @@ class SinkSettings(ConnectorSettings):
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
         """Events of both directions, and of updates and records that are not stored."""
-        found = super().warnings()
+        events = super().warnings()
         if not self.process_updates:
-            found.append((UPDATES_NOT_APPLIED, {"reason": "process_updates is false", "setting": "process_updates"}))
+            events.append((UPDATES_NOT_APPLIED, {"reason": "process_updates is false", "setting": "process_updates"}))
         if self.auto_offset_reset != NONE:
             reason = f"auto_offset_reset is {self.auto_offset_reset}"
-            found.append((OFFSETS_GUESSED, {"reason": reason, "setting": "auto_offset_reset"}))
-        return found
+            events.append((OFFSETS_GUESSED, {"reason": reason, "setting": "auto_offset_reset"}))
+        return events

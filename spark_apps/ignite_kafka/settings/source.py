@@ -230,22 +230,22 @@ class SourceSettings(ConnectorSettings):
 
     def fixed_in_snapshot(self) -> dict[str, Any]:
         """The settings that decide which records are sent and what they contain, JSON-ready."""
-        known = self.known()
+        definitions = self.known()
         fixed = {
-            name: [list(item) for item in value.items()] if known[name].type.ordered else value
+            name: [list(item) for item in value.items()] if definitions[name].type.ordered else value
             for name, value in self.to_dict().items()
-            if known[name].fixed_in_snapshot
+            if definitions[name].fixed_in_snapshot
         }
         fixed["overrides"] = [[pattern, self._fixed_overrides(pattern)] for pattern in self.overrides]
         return fixed
 
     def _fixed_overrides(self, pattern: str) -> dict[str, Any]:
-        known = self.known()
-        given = self._overridden[pattern].to_dict()
+        definitions = self.known()
+        values = self._overridden[pattern].to_dict()
         named = (
             {self.own_name: self.overrides[pattern][self.own_name]} if self.own_name in self.overrides[pattern] else {}
         )
-        return named | {name: given[name] for name in values_of(self, pattern) if known[name].fixed_in_snapshot}
+        return named | {name: values[name] for name in values_of(self, pattern) if definitions[name].fixed_in_snapshot}
 
     def also_overridden(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Groups of new topics whose partitions, replicas and configuration are the overridden ones."""
@@ -284,47 +284,47 @@ class SourceSettings(ConnectorSettings):
             or NamedBy(self.topic_prefix + cache, "topic_prefix")
         )
 
-    def check_together(self, found: Findings) -> None:
+    def check_together(self, findings: Findings) -> None:
         """Check patterns and transaction limits too."""
-        super().check_together(found)
+        super().check_together(findings)
         for name in ("cache_whitelist", "cache_blacklist"):
             for pattern in getattr(self, name):
-                with found.check():
+                with findings.check():
                     self.check_pattern(name, pattern)
-        self.check_names(found, "topic_names", topic_names.TOPIC_CHARACTERS, topic_names.ALLOWED)
-        self._check_record(found)
+        self.check_names(findings, "topic_names", topic_names.TOPIC_CHARACTERS, topic_names.ALLOWED)
+        self._check_record(findings)
         for group in self.topic_creation_groups.values():
             for pattern in (*group.get(INCLUDE, ()), *group.get(EXCLUDE, ())):
-                with found.check():
+                with findings.check():
                     self.check_pattern("topic_creation_groups", pattern)
-        with found.check("transaction_max_ms", "transaction_timeout_ms"):
+        with findings.check("transaction_max_ms", "transaction_timeout_ms"):
             self._check_transactions()
-        with found.check("is_schemaless", "key_converter", "value_converter"):
+        with findings.check("is_schemaless", "key_converter", "value_converter"):
             for side in ("key", "value"):
                 if self.is_schemaless and uses_registry(name := getattr(self, f"{side}_converter")):
                     raise self.wrong(
                         "is_schemaless", f"{side}_converter {name} writes values with a schema alone", "Set it to false"
                     )
 
-    def _check_record(self, found: Findings) -> None:
+    def _check_record(self, findings: Findings) -> None:
         for name in ("record_key", "record_timestamp_field"):
             side = "key" if name == "record_key" else "value"
-            with found.check(name, f"{side}_converter"):
+            with findings.check(name, f"{side}_converter"):
                 if getattr(self, name) and getattr(self, f"{side}_converter") == IGNITE_BINARY:
                     raise self.wrong(
                         name, f"{side}_converter ignite-binary writes whole {side}s alone", "Use another converter"
                     )
-        with found.check("select", "value_converter"):
+        with findings.check("select", "value_converter"):
             if self.select and self.value_converter == IGNITE_BINARY:
                 raise self.wrong(
                     "select", "value_converter ignite-binary writes whole values alone", "Use another converter"
                 )
-        with found.check("record_key"):
+        with findings.check("record_key"):
             members = [field.removeprefix("key.").lower() for field in self.record_key]
             if twice := [name for name in members if members.count(name) > 1]:
                 reason = f"two fields are named {twice[0]}, without case, and the key is an object of them"
                 raise self.wrong("record_key", reason, "Name one of them")
-        with found.check("record_key", "process_removals"):
+        with findings.check("record_key", "process_removals"):
             if (
                 self.streams
                 and self.process_removals
@@ -334,7 +334,7 @@ class SourceSettings(ConnectorSettings):
                 raise self.wrong(
                     "record_key", reason, "Name fields of the key (key.<name>), or set process_removals to false"
                 )
-        with found.check("provenance_headers", "header_converter", "cluster_name"):
+        with findings.check("provenance_headers", "header_converter", "cluster_name"):
             unknown = [name for name in self.provenance_headers if name not in PROVENANCE]
             if unknown:
                 raise self.wrong("provenance_headers", f"there is no {unknown[0]!r}", f"Names: {', '.join(PROVENANCE)}")
@@ -354,22 +354,27 @@ class SourceSettings(ConnectorSettings):
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
         """Events of both directions, and of changes that are not sent."""
-        found = super().warnings()
+        events = super().warnings()
         for name, group in self.topic_creation_groups.items():
             if not group.get(INCLUDE):
                 reason = f"group {name} of topic_creation_groups has no include and matches no topic"
                 setting = "topic_creation_groups"
-                found.append(
+                events.append(
                     (CONFIG_CHANGED, {"reason": reason, "setting": setting, "set_in": self.origin.get(setting)})
                 )
         if self.failover_policy == "NONE":
-            found.append((UPDATES_NOT_CAPTURED, {"reason": "failover_policy is NONE", "setting": "failover_policy"}))
-        makers = {one.alias for own in self.variants for one in chain_of(own) if touches([one], "key")}
+            events.append((UPDATES_NOT_CAPTURED, {"reason": "failover_policy is NONE", "setting": "failover_policy"}))
+        makers = {
+            transform.alias
+            for variant in self.variants
+            for transform in chain_of(variant)
+            if touches([transform], "key")
+        }
         if makers and self.streams and self.process_removals:
-            found.append((TRANSFORMED_KEYS, {"transforms": ", ".join(sorted(makers)), "setting": "transforms"}))
+            events.append((TRANSFORMED_KEYS, {"transforms": ", ".join(sorted(makers)), "setting": "transforms"}))
         if not self.process_removals:
-            found.append((REMOVALS_NOT_SENT, {"reason": "process_removals is false", "setting": "process_removals"}))
+            events.append((REMOVALS_NOT_SENT, {"reason": "process_removals is false", "setting": "process_removals"}))
         if not self.streams and not self.load_initial_data:
             reason = "run_mode is once and load_initial_data is false"
-            found.append((NOTHING_TO_SEND, {"reason": reason, "setting": "load_initial_data"}))
-        return found
+            events.append((NOTHING_TO_SEND, {"reason": reason, "setting": "load_initial_data"}))
+        return events

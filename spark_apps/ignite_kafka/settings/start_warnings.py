@@ -45,7 +45,7 @@ class StartedSettings(WithTransforms, Protocol):
 def warnings_of(settings: StartedSettings) -> list[tuple[Event, dict[str, Any]]]:
     """Events that a start logs: settings without effect, and choices that can lose data, with the setting that prevents it."""
     defaults = settings.defaults()
-    found: list[tuple[Event, dict[str, Any]]] = [
+    events: list[tuple[Event, dict[str, Any]]] = [
         (
             CONFIG_CHANGED,
             {"reason": f"{name} has no effect: {reason}", "setting": name, "set_in": settings.origin.get(name)},
@@ -57,16 +57,18 @@ def warnings_of(settings: StartedSettings) -> list[tuple[Event, dict[str, Any]]]
     ]
     for side in ("key", "value", "header"):
         setting = f"{side}_converter_config"
-        known = converters.PROPERTIES[getattr(settings, f"{side}_converter")]
+        properties = converters.PROPERTIES[getattr(settings, f"{side}_converter")]
         for name in getattr(settings, setting):
-            if known[name].ignored:
-                fields = {"reason": f"{name} has no effect: {known[name].ignored}", "setting": f"{setting}.{name}"}
-                found.append((CONFIG_CHANGED, {**fields, "set_in": settings.origin.get(setting)}))
+            if properties[name].ignored:
+                fields = {"reason": f"{name} has no effect: {properties[name].ignored}", "setting": f"{setting}.{name}"}
+                events.append((CONFIG_CHANGED, {**fields, "set_in": settings.origin.get(setting)}))
     for name, reason, set_in in without_effect(settings):
-        found.append((CONFIG_CHANGED, {"reason": f"{name} has no effect: {reason}", "setting": name, "set_in": set_in}))
+        events.append(
+            (CONFIG_CHANGED, {"reason": f"{name} has no effect: {reason}", "setting": name, "set_in": set_in})
+        )
     if settings.ignite_tls_enabled and not settings.ignite_tls_verify:
-        found.append((TLS_NOT_VERIFIED, {"reason": "ignite_tls_verify is false", "setting": "ignite_tls_verify"}))
+        events.append((TLS_NOT_VERIFIED, {"reason": "ignite_tls_verify is false", "setting": "ignite_tls_verify"}))
     for name in ("error_handling_policy", "conversion_error_policy"):
         if getattr(settings, name) == LOG_ONLY:
-            found.append((BAD_RECORDS_SKIPPED, {"reason": f"{name} is LOG_ONLY", "setting": name}))
-    return found
+            events.append((BAD_RECORDS_SKIPPED, {"reason": f"{name} is LOG_ONLY", "setting": name}))
+    return events

@@ -6,18 +6,18 @@ import difflib
 from collections.abc import Iterable
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def nearest(name: str, names: Iterable[str]) -> str | None:
     """The closest known name, or None if none is close; ignores case and the characters `_`, `.` and `-`."""
     spelled: dict[str, str] = {}
-    for candidate in known:
+    for candidate in names:
         spelled.setdefault(_plain(candidate), candidate)
     close = difflib.get_close_matches(_plain(name), spelled, n=1, cutoff=0.75)
     return spelled[close[0]] if close else None
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str]) -> str:
     """The text 'Did you mean …?', or an empty text."""
-    close = nearest(name, known)
+    close = nearest(name, names)
     return f"Did you mean {close}?" if close else ""
 
 

@@ -83,42 +83,46 @@ def _groups(value: object) -> dict[str, dict[str, Any]]:
     return {name: _group(name, group) for name, group in value.items()}
 
 
-def _group(group: str, given: Mapping[str, object]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, known in _KNOWN.items():
-        if name in given:
+def _group(group: str, values: Mapping[str, object]) -> dict[str, Any]:
+    parsed: dict[str, Any] = {}
+    for name, value_type in _KNOWN.items():
+        if name in values:
             try:
-                value = known.parse(given[name])
+                value = value_type.parse(values[name])
             except ValueError as error:
-                raise ValueError(f"{name} of group {group!r}: {error}; allowed is {known.allowed}") from None
-            found[name] = list(value) if isinstance(value, tuple) else value
-    others = {name: value for name, value in given.items() if name not in _KNOWN}
+                raise ValueError(f"{name} of group {group!r}: {error}; allowed is {value_type.allowed}") from None
+            parsed[name] = list(value) if isinstance(value, tuple) else value
+    others = {name: value for name, value in values.items() if name not in _KNOWN}
     for name in others:
         if close := nearest(name, _KNOWN):
             raise ValueError(f"group {group!r} has no {name}: did you mean {close}?")
-    return {**found, **MAPPING.parse(others)}  # type: ignore[dict-item]
+    return {**parsed, **MAPPING.parse(others)}  # type: ignore[dict-item]
 
 
 def from_connect(
-    given: Mapping[str, Any], origin: Mapping[str, str]
+    values: Mapping[str, Any], origin: Mapping[str, str]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """The groups of a connector file, in the order of topic.creation.groups, and the group of each property that belongs to one.
 
     :raises SettingsError: a group is named twice, or the list is no list.
     """
     try:
-        names: Any = TEXTS.parse(given[LISTED])
+        names: Any = TEXTS.parse(values[LISTED])
     except ValueError as error:
         raise SettingsError(f"{LISTED} is wrong: {error}", setting=LISTED, set_in=origin.get(LISTED)) from error
     if len(set(names)) < len(names):
         raise SettingsError(
-            f"{LISTED} names a group twice", setting=LISTED, value=str(given[LISTED]), set_in=origin.get(LISTED)
+            f"{LISTED} names a group twice", setting=LISTED, value=str(values[LISTED]), set_in=origin.get(LISTED)
         )
     groups: dict[str, dict[str, Any]] = {name: {} for name in names if name != DEFAULT}
     translated: dict[str, str] = {}
-    for name, value in given.items():
+    for name, value in values.items():
         # a group's name may begin with that of another and a dot: the longest counts
-        group = max((one for one in groups if name.startswith(f"{CONNECT_PREFIX}{one}.")), key=len, default=None)
+        group = max(
+            (candidate for candidate in groups if name.startswith(f"{CONNECT_PREFIX}{candidate}.")),
+            key=len,
+            default=None,
+        )
         if group is not None:
             groups[group][name.removeprefix(f"{CONNECT_PREFIX}{group}.")] = value
             translated[name] = group

@@ -105,12 +105,15 @@ def _text(value: object) -> object:
 def _configs(value: object) -> dict[str, dict[str, str]]:
     value = json_object(value)
     if not isinstance(value, Mapping) or not all(
-        isinstance(alias, str) and isinstance(given, Mapping) for alias, given in value.items()
+        isinstance(alias, str) and isinstance(properties, Mapping) for alias, properties in value.items()
     ):
         raise ValueError("it is not a mapping of aliases to mappings of properties")
-    if nulls := [f"{alias}.{name}" for alias, given in value.items() for name, item in given.items() if item is None]:
+    if nulls := [
+        f"{alias}.{name}" for alias, properties in value.items() for name, item in properties.items() if item is None
+    ]:
         raise ValueError(f"{', '.join(nulls)}: null is no text")
-    return {alias: MAPPING.parse({name: _text(item) for name, item in given.items()}) for alias, given in value.items()}  # type: ignore[misc]
+    texts = {alias: {name: _text(item) for name, item in properties.items()} for alias, properties in value.items()}
+    return {alias: MAPPING.parse(text) for alias, text in texts.items()}  # type: ignore[misc]
 
 
 PROPERTIES_BY_ALIAS = SettingType(
@@ -129,15 +132,15 @@ def predicates_of(settings: WithTransforms) -> tuple[PredicateSettings, ...]:
 
 def chain_of(settings: WithTransforms) -> tuple[TransformSettings, ...]:
     """The transforms of a connector, or of a cache or topic, in their order."""
-    made = []
+    chain = []
     for alias in settings.transforms:
-        given = settings.transform_config.get(alias, {})
-        name = given.get(_PREDICATE)
+        values = settings.transform_config.get(alias, {})
+        name = values.get(_PREDICATE)
         predicate = None if name is None else _predicate(settings, name)
-        properties = {key: text for key, text in given.items() if key not in _OF_ALL}
-        negate = BOOLEAN.parse(given.get(_NEGATE, "false")) is True
-        made.append(TransformSettings(alias, given.get(_TYPE, ""), properties, predicate, negate))
-    return tuple(made)
+        properties = {key: text for key, text in values.items() if key not in _OF_ALL}
+        negate = BOOLEAN.parse(values.get(_NEGATE, "false")) is True
+        chain.append(TransformSettings(alias, values.get(_TYPE, ""), properties, predicate, negate))
+    return tuple(chain)
 
 
 def touches(chain: Iterable[TransformSettings], side: str) -> bool:
@@ -146,32 +149,32 @@ def touches(chain: Iterable[TransformSettings], side: str) -> bool:
     :param side: key or value.
     """
     other = "$Value" if side == "key" else "$Key"
-    return any(one.short_name not in _OF_NO_SIDE and not one.type.endswith(other) for one in chain)
+    return any(transform.short_name not in _OF_NO_SIDE and not transform.type.endswith(other) for transform in chain)
 
 
 def _predicate(settings: WithTransforms, alias: str) -> PredicateSettings:
-    given = settings.predicate_config.get(alias, {})
-    properties = {key: text for key, text in given.items() if key not in (_TYPE, _VERSION)}
-    return PredicateSettings(alias, given.get(_TYPE, ""), properties)
+    values = settings.predicate_config.get(alias, {})
+    properties = {key: text for key, text in values.items() if key not in (_TYPE, _VERSION)}
+    return PredicateSettings(alias, values.get(_TYPE, ""), properties)
 
 
-def check_transforms(settings: WithTransforms, found: Findings) -> None:
+def check_transforms(settings: WithTransforms, findings: Findings) -> None:
     """Check aliases, types and predicates; what a class requires is checked where transforms are made."""
     for kind, config in CONFIGS.items():
         aliases: tuple[str, ...] = getattr(settings, kind)
-        with found.check(kind):
+        with findings.check(kind):
             if twice := next((alias for alias in aliases if aliases.count(alias) > 1), None):
                 raise settings.wrong(kind, f"alias {twice!r} is given twice", "Give each its own alias")
             if "" in aliases:
                 raise settings.wrong(kind, "an alias is empty")
         for alias in dict.fromkeys(aliases):
-            with found.check(kind, config, f"{kind}.{alias}.{_TYPE}"):
+            with findings.check(kind, config, f"{kind}.{alias}.{_TYPE}"):
                 _check_type(settings, kind, alias)
     for alias in dict.fromkeys(settings.transforms):
-        with found.check(TRANSFORMS, CONFIGS[TRANSFORMS], PREDICATES):
+        with findings.check(TRANSFORMS, CONFIGS[TRANSFORMS], PREDICATES):
             _check_predicate(settings, alias)
     for side in ("key", "value"):
-        with found.check(TRANSFORMS, f"{side}_converter"):
+        with findings.check(TRANSFORMS, f"{side}_converter"):
             if settings.transforms and getattr(settings, f"{side}_converter") == IGNITE_BINARY:
                 reason = f"{side}_converter is ignite-binary, whose records are Ignite's bytes, in which transforms see no fields"
                 raise settings.wrong(TRANSFORMS, reason, "Use json, avro or json-schema, or no transforms")
@@ -179,8 +182,8 @@ def check_transforms(settings: WithTransforms, found: Findings) -> None:
 
 def set_in(settings: WithTransforms, kind: str, alias: str, name: str = _TYPE) -> str | None:
     """Where a property of a transform or predicate was set."""
-    known = settings.origin
-    return known.get(f"{kind}.{alias}.{name}") or known.get(kind) or known.get(CONFIGS[kind])
+    origin = settings.origin
+    return origin.get(f"{kind}.{alias}.{name}") or origin.get(kind) or origin.get(CONFIGS[kind])
 
 
 def _check_type(settings: WithTransforms, kind: str, alias: str) -> None:
@@ -195,9 +198,9 @@ def _check_type(settings: WithTransforms, kind: str, alias: str) -> None:
 
 
 def _check_predicate(settings: WithTransforms, alias: str) -> None:
-    given = settings.transform_config.get(alias, {})
+    values = settings.transform_config.get(alias, {})
     place = f"{TRANSFORMS}.{alias}"
-    predicate = given.get(_PREDICATE)
+    predicate = values.get(_PREDICATE)
     if predicate is not None and predicate not in settings.predicates:
         hint = (
             did_you_mean(predicate, settings.predicates)
@@ -207,13 +210,13 @@ def _check_predicate(settings: WithTransforms, alias: str) -> None:
             f"there is no predicate {predicate!r}", hint,
             setting=f"{place}.predicate", set_in=set_in(settings, TRANSFORMS, alias, _PREDICATE),
         )  # fmt: skip
-    if _NEGATE in given:
+    if _NEGATE in values:
         where: dict[str, Any] = {"setting": f"{place}.negate", "set_in": set_in(settings, TRANSFORMS, alias, _NEGATE)}
         try:
-            BOOLEAN.parse(given[_NEGATE])
+            BOOLEAN.parse(values[_NEGATE])
         except ValueError as error:
             raise SettingsError(
-                f"negate of {alias} is wrong: {error}", value=given[_NEGATE], allowed=BOOLEAN.allowed, **where
+                f"negate of {alias} is wrong: {error}", value=values[_NEGATE], allowed=BOOLEAN.allowed, **where
             ) from error
         if predicate is None:
             raise SettingsError(
@@ -224,19 +227,25 @@ def _check_predicate(settings: WithTransforms, alias: str) -> None:
 def without_effect(settings: WithTransforms) -> Iterator[tuple[str, str, str | None]]:
     """Aliases that nothing uses: the setting of each, the reason, and where it was set."""
     variants = settings.variants
-    listed = {alias for one in variants for alias in one.transforms}
+    listed = {alias for variant in variants for alias in variant.transforms}
     used = {
-        given.get(_PREDICATE) for one in variants for alias, given in one.transform_config.items() if alias in listed
+        properties.get(_PREDICATE)
+        for variant in variants
+        for alias, properties in variant.transform_config.items()
+        if alias in listed
     }
     for alias in settings.predicates:
         if alias not in used:
             yield f"{PREDICATES}.{alias}", "no transform names this predicate", set_in(settings, PREDICATES, alias)
-    for kind, aliases in ((TRANSFORMS, listed), (PREDICATES, {alias for one in variants for alias in one.predicates})):
-        for alias, given in getattr(settings, CONFIGS[kind]).items():
+    for kind, aliases in (
+        (TRANSFORMS, listed),
+        (PREDICATES, {alias for variant in variants for alias in variant.predicates}),
+    ):
+        for alias, properties in getattr(settings, CONFIGS[kind]).items():
             if alias not in aliases:
                 reason = f"{kind} does not name it. {did_you_mean(alias, aliases)}".rstrip()
                 yield f"{kind}.{alias}", reason, set_in(settings, kind, alias)
-            if _VERSION in given:
+            if _VERSION in properties:
                 yield (
                     f"{kind}.{alias}.{_VERSION}",
                     "only the installed version is available",
@@ -244,17 +253,19 @@ def without_effect(settings: WithTransforms) -> Iterator[tuple[str, str, str | N
                 )
 
 
-def from_connect(given: Mapping[str, Any], kind: str, aliases: Iterable[str]) -> dict[str, tuple[str, str]]:
+def from_connect(values: Mapping[str, Any], kind: str, aliases: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Alias and property of each name of a connector file that begins with ``transforms.`` or ``predicates.``.
 
     :param aliases: the listed ones. An alias may begin with another one and a dot: the longest counts.
     """
-    known = sorted(aliases, key=len, reverse=True)
-    found = {}
-    for name in given:
+    longest_first = sorted(aliases, key=len, reverse=True)
+    properties = {}
+    for name in values:
         if not name.startswith(f"{kind}."):
             continue
         rest = name.removeprefix(f"{kind}.")
-        alias = next((one for one in known if rest.startswith(f"{one}.")), rest.partition(".")[0])
-        found[name] = alias, rest.removeprefix(alias).removeprefix(".")
-    return found
+        alias = next(
+            (candidate for candidate in longest_first if rest.startswith(f"{candidate}.")), rest.partition(".")[0]
+        )
+        properties[name] = alias, rest.removeprefix(alias).removeprefix(".")
+    return properties

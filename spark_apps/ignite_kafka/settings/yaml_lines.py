@@ -97,18 +97,18 @@ def _document(node: Any, begin: int, file: str) -> Iterator[Document | BadDocume
 
     :param begin: lines before the text that the node is of.
     """
-    made = _Maker(file, begin)
+    reader = _ValueReader(file, begin)
     line = begin + node.start_mark.line + 1
     try:
-        value = made.value(node, ())
+        value = reader.value(node, ())
     except SettingsError as error:
         yield BadDocument(line, error)
         return
     if value is not None:
-        yield Document(line, value, made.lines)
+        yield Document(line, value, reader.lines)
 
 
-class _Maker:
+class _ValueReader:
     """Makes values of nodes, and keeps the line of each.
 
     :param begin: see :func:`_document`.
@@ -136,23 +136,23 @@ class _Maker:
         return _BOOLEANS.get(node.value.lower(), node.value) if node.style is None else node.value
 
     def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        own: dict[str, Any] = {}
         merged: dict[str, Any] = {}
         for key, item in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise self._wrong("a key is no text", key)
             if key.tag == f"{_TAG}merge":
-                for one in item.value if isinstance(item, yaml.SequenceNode) else [item]:
-                    given = self.value(one, path)
-                    if not isinstance(given, dict):
+                for source in item.value if isinstance(item, yaml.SequenceNode) else [item]:
+                    mapping = self.value(source, path)
+                    if not isinstance(mapping, dict):
                         raise self._wrong("`<<` merges mappings", key)
-                    merged = {**given, **merged}
+                    merged = {**mapping, **merged}
                 continue
-            if key.value in found:
+            if key.value in own:
                 raise self._wrong(f"{key.value!r} is given twice", key)
             self.lines[(*path, key.value)] = self._line(key)
-            found[key.value] = self.value(item, (*path, key.value))
-        return {**merged, **found}
+            own[key.value] = self.value(item, (*path, key.value))
+        return {**merged, **own}
 
     def _wrong(self, what: str, node: Any) -> SettingsError:
         return SettingsError(f"the file cannot be read: {what}", file=self._file, line=self._line(node))

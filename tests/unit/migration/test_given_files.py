@@ -70,7 +70,7 @@ def test_a_connector_of_strimzi_keeps_what_strimzi_ignores_apart(tmp_path: Path)
         "  config:\n    name: d\n    topics: t\n---\nkind: ConfigMap\nmetadata: {name: m}\n"
     )
     (one,) = read_given(written(tmp_path, "c.yaml", text))
-    assert one.given == {"name": "c", "connector.class": "IgniteSinkConnector", "topics": "t"}
+    assert one.values == {"name": "c", "connector.class": "IgniteSinkConnector", "topics": "t"}
     assert {name: one.origin[name] for name in one.ignored} == {"config.name": "c.yaml, line 8", "state": "c.yaml, line 6"}
 
 

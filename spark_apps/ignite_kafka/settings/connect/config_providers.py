@@ -94,26 +94,26 @@ def parse_allowed(items: Iterable[str], setting: str = ALLOWED) -> tuple[Allowed
     :param setting: name of the option, for the error.
     :raises SettingsError: a class is not Kafka's, a path is not absolute, or an expression cannot be used.
     """
-    found = []
+    allowed = []
     for item in items:
         kind, _, limit = (part.strip() for part in item.partition("="))
-        one = AllowedProvider(kind.removeprefix(_PACKAGE), limit)
-        if one.kind not in _LIMITS or not limit:
+        provider = AllowedProvider(kind.removeprefix(_PACKAGE), limit)
+        if provider.kind not in _LIMITS or not limit:
             form = ", ".join(f"{kind}=<{limit}>" for kind, limit in _LIMITS.items())
             raise SettingsError(
                 "it allows no config provider of Kafka", f"Its form is one of {form}", setting=setting, value=item
             )
-        if one.kind == _ENVIRONMENT:
+        if provider.kind == _ENVIRONMENT:
             try:
                 check_pattern(limit)
             except ValueError as error:
                 raise SettingsError(
                     f"the expression of variables cannot be used: {error}", setting=setting, value=item
                 ) from None
-        elif not all(os.path.isabs(path) for path in one.paths):
+        elif not all(os.path.isabs(path) for path in provider.paths):
             raise SettingsError("a path is not absolute", "Write paths that begin with /", setting=setting, value=item)
-        found.append(one)
-    return tuple(found)
+        allowed.append(provider)
+    return tuple(allowed)
 
 
 def is_declaration(name: str) -> bool:
@@ -127,48 +127,50 @@ def references(value: object) -> bool:
 
 
 def declared(
-    given: Mapping[str, Any], origin: Mapping[str, str], allowed: Iterable[AllowedProvider] = ()
+    values: Mapping[str, Any], origin: Mapping[str, str], allowed: Iterable[AllowedProvider] = ()
 ) -> tuple[dict[str, Provider], list[SettingsError]]:
     """The providers that a file declares, by name, and an error for each whose class cannot run here, or for a list of names that is none.
 
     :param allowed: what they may read, besides the limits that the file declares.
     """
-    found: dict[str, Provider] = {}
+    providers: dict[str, Provider] = {}
     errors: list[SettingsError] = []
     try:
-        names: Any = TEXTS.parse(given.get(DECLARED, ""))
+        names: Any = TEXTS.parse(values.get(DECLARED, ""))
     except ValueError as error:
         wrong = SettingsError(
             f"{DECLARED} is wrong: {error}", setting=DECLARED, allowed=TEXTS.allowed, set_in=origin.get(DECLARED)
         )
-        return found, [wrong]
+        return providers, [wrong]
     for name in names:
         key = f"{DECLARED}.{name}.class"
-        kind = str(given.get(key, "")).strip().removeprefix(_PACKAGE)
+        kind = str(values.get(key, "")).strip().removeprefix(_PACKAGE)
         own = {
-            parameter: str(given.get(f"{DECLARED}.{name}.param.{parameter}", "")).strip()
+            parameter: str(values.get(f"{DECLARED}.{name}.param.{parameter}", "")).strip()
             for parameter in (_PATHS, _PATTERN)
         }
-        limits = [one for one in allowed if one.kind == kind]
+        limits = [provider for provider in allowed if provider.kind == kind]
         if kind == _ENVIRONMENT:
-            found[name] = Provider(kind, _environment(own[_PATTERN], [one.limit for one in limits]))
+            providers[name] = Provider(kind, _environment(own[_PATTERN], [provider.limit for provider in limits]))
         elif kind in _LIMITS:
             read = _file_key if kind == _FILE else _folder_file
-            found[name] = Provider(
-                kind, _within(_paths(own[_PATHS]), [path for one in limits for path in one.paths], read)
+            providers[name] = Provider(
+                kind, _within(_paths(own[_PATHS]), [path for provider in limits for path in provider.paths], read)
             )
         else:
-            found[name] = Provider(kind, None)
+            providers[name] = Provider(kind, None)
             what = f"the config provider {name} has a class that cannot run here"
             listed = f"{_PACKAGE}{_FILE}, {_FOLDER} or {_ENVIRONMENT}"
             set_in = origin.get(key) or origin.get(DECLARED)
             errors.append(SettingsError(what, _REMEDY, setting=key, allowed=listed, set_in=set_in))
-    return found, errors
+    return providers, errors
 
 
 def can_run(value: str, providers: Mapping[str, Provider]) -> bool:
     """False if a reference of the value is to a provider whose class cannot run here, which is an error of its declaration."""
-    return all(providers[found[1]].read is not None for found in REFERENCE.finditer(value) if found[1] in providers)
+    return all(
+        providers[reference[1]].read is not None for reference in REFERENCE.finditer(value) if reference[1] in providers
+    )
 
 
 def check_form(name: str, value: str, providers: Mapping[str, Provider], set_in: str | None = None) -> None:
@@ -177,10 +179,10 @@ def check_form(name: str, value: str, providers: Mapping[str, Provider], set_in:
     :raises SettingsError: a provider is not declared, or one of the environment is given a path; the value is not
         shown.
     """
-    for found in REFERENCE.finditer(value):
-        provider = found[1]
-        path = found[3]
-        key = found[4]
+    for reference in REFERENCE.finditer(value):
+        provider = reference[1]
+        path = reference[3]
+        key = reference[4]
         if provider not in providers:
             names = ", ".join(sorted(providers)) or "none"
             what = "it is of configuration providers, and that provider is not declared"
@@ -222,18 +224,18 @@ def resolved_if_allowed(
 def _replaced(name: str, value: str, providers: Mapping[str, Provider], set_in: str | None) -> str:
     check_form(name, value, providers, set_in)
 
-    def replace(found: re.Match[str]) -> str:
-        provider = providers[found[1]]
+    def replace(reference: re.Match[str]) -> str:
+        provider = providers[reference[1]]
         assert provider.read is not None, "can_run is False"
         try:
-            read = provider.read(found[3] or "", found[4])
+            read = provider.read(reference[3] or "", reference[4])
         except _NotAllowed as error:
-            error.provider = found[1]
+            error.provider = reference[1]
             error.kind = provider.kind
             raise
         except ValueError as error:
             raise SettingsError(
-                f"the config provider {found[1]} has no value: {error}", _REMEDY, setting=name, set_in=set_in
+                f"the config provider {reference[1]} has no value: {error}", _REMEDY, setting=name, set_in=set_in
             ) from None
         hide_value(read)
         return read
@@ -245,7 +247,7 @@ def _environment(pattern: str, allowed: list[str]) -> Read:
     def value(_: str, key: str) -> str:
         if key.startswith(_NEVER):
             raise _NotAllowed("variables of Airflow are never given", never=True)
-        if not any(matches_whole(key, one) for one in allowed):
+        if not any(matches_whole(key, limit) for limit in allowed):
             raise _NotAllowed("nobody allowed the variable")
         if pattern and not matches_whole(key, pattern):
             raise ValueError(f"the variable does not match {_PATTERN}")
@@ -301,10 +303,10 @@ def _content(path: Path) -> bytes:
 
 
 def _file_key(path: Path, key: str) -> str:
-    found = {entry.key: entry.value for entry in parse(_content(path).decode("iso-8859-1"))}
-    if key not in found:
+    values = {entry.key: entry.value for entry in parse(_content(path).decode("iso-8859-1"))}
+    if key not in values:
         raise ValueError("the file has no such key")
-    return found[key]
+    return values[key]
 
 
 def _folder_file(path: Path, _: str) -> str:

@@ -13,13 +13,13 @@ from ..key_table import Refusal
 class ConnectKeys:
     """Keys of a connector, as the translation takes them.
 
-    :param given: values by key. :param origin: where each was set.
+    :param values: values by key. :param origin: where each was set.
     :param ignored: ignored keys, with the reason.
-    :param renamed: key that was given, by the key that stands for it in ``given``.
+    :param renamed: key that was given, by the key that stands for it in ``values``.
     :param errors: SettingsError of each refused key.
     """
 
-    given: dict[str, Any]
+    values: dict[str, Any]
     origin: dict[str, str]
     ignored: dict[str, str] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
@@ -27,17 +27,17 @@ class ConnectKeys:
 
     def ignore(self, name: str, reason: str) -> None:
         """Take a key away."""
-        del self.given[name]
+        del self.values[name]
         self.ignored[name] = reason
 
     def rename(self, name: str, other: str, value: Any) -> None:
         """Let another key stand for a key; it overrides the other one, if that was given too."""
-        del self.given[name]
-        if other in self.given and self.given[other] != value:
+        del self.values[name]
+        if other in self.values and self.values[other] != value:
             self.ignored[other] = f"{name} takes precedence"
-        self.given[other], self.origin[other], self.renamed[other] = value, self.origin.get(name, ""), name
+        self.values[other], self.origin[other], self.renamed[other] = value, self.origin.get(name, ""), name
 
     def refuse(self, name: str, refusal: Refusal) -> None:
         """Keep the error of a key."""
-        del self.given[name]
+        del self.values[name]
         self.errors.append(SettingsError(refusal.reason, refusal.remedy, setting=name, set_in=self.origin.get(name)))

@@ -75,24 +75,24 @@ _REMOVED = ("removed", "remove")
 
 def convert(keys: ConnectKeys) -> None:
     """Replace the keys of one of Ignite's own connectors by our settings; other connectors' keys stay."""
-    kind = str(keys.given.get(CLASS))
+    kind = str(keys.values.get(CLASS))
     if kind not in COMPUTED:
         return
-    keys.given[CLASS] = kind.removeprefix(_PACKAGE)
-    keys.ignored[CLASS] = f"it is changed to {keys.given[CLASS]}: it is Apache Ignite's own connector. {_PAGE}"
+    keys.values[CLASS] = kind.removeprefix(_PACKAGE)
+    keys.ignored[CLASS] = f"it is changed to {keys.values[CLASS]}: it is Apache Ignite's own connector. {_PAGE}"
     for name, setting in RENAMED[kind].items():
-        if name in keys.given:
-            keys.rename(name, setting, keys.given[name])
+        if name in keys.values:
+            keys.rename(name, setting, keys.values[name])
     for name, reason in IGNORED[kind].items():
-        if name in keys.given:
+        if name in keys.values:
             keys.ignore(name, reason)
     for name, refusal in REFUSED[kind].items():
-        if name in keys.given:
+        if name in keys.values:
             _refuse(keys, name, refusal)
     for side in ("key.converter", "value.converter"):
-        if keys.given.get(side) == _EVENT_CONVERTER:
+        if keys.values.get(side) == _EVENT_CONVERTER:
             _refuse(keys, side, _CONVERTER)
-    if not str(keys.given.setdefault(_CACHE, "") or "").strip():
+    if not str(keys.values.setdefault(_CACHE, "") or "").strip():
         _refuse(keys, _CACHE, _NO_CACHE)
     elif kind == SINK:
         _sink(keys)
@@ -109,26 +109,26 @@ def _sink(keys: ConnectKeys) -> None:
     if len(topics) > 1:
         _refuse(keys, _CACHE, _ONE_CACHE)
         return
-    pattern = _quoted(topics[0]) if topics else str(keys.given.get("topics.regex", ".*"))
-    keys.rename(_CACHE, "overrides", json.dumps({pattern: {"cache": str(keys.given[_CACHE]).strip()}}))
+    pattern = _quoted(topics[0]) if topics else str(keys.values.get("topics.regex", ".*"))
+    keys.rename(_CACHE, "overrides", json.dumps({pattern: {"cache": str(keys.values[_CACHE]).strip()}}))
 
 
 def _source(keys: ConnectKeys) -> None:
-    cache = _quoted(str(keys.given[_CACHE]).strip())
+    cache = _quoted(str(keys.values[_CACHE]).strip())
     topics = _texts(keys, _TOPICS)
     keys.rename(_CACHE, "cache_whitelist", cache)
     if len(topics) > 1:
         _refuse(keys, _TOPICS, _ONE_TOPIC)
     elif topics:
         keys.rename(_TOPICS, "overrides", json.dumps({cache: {"topic": topics[0]}}))
-    if _EVENTS in keys.given:
+    if _EVENTS in keys.values:
         _events(keys)
     for name, reference, value in (
         ("run_mode", "runMode", "continuous"),
         ("load_initial_data", "shallLoadInitialData", "false"),
     ):
-        if name not in keys.given and reference not in keys.given:
-            keys.given[name], keys.origin[name] = (
+        if name not in keys.values and reference not in keys.values:
+            keys.values[name], keys.origin[name] = (
                 value,
                 "Ignite's source, which runs until it is stopped and sends no snapshot",
             )
@@ -157,11 +157,11 @@ def _events(keys: ConnectKeys) -> None:
 def _texts(keys: ConnectKeys, name: str) -> tuple[str, ...]:
     """The list of a key; empty if it is none, which is reported where settings are checked."""
     try:
-        found = TEXTS.parse(keys.given.get(name) or ())
+        texts = TEXTS.parse(keys.values.get(name) or ())
     except ValueError:
         return ()
-    assert isinstance(found, tuple)
-    return found
+    assert isinstance(texts, tuple)
+    return texts
 
 
 def _quoted(name: str) -> str:

@@ -32,22 +32,22 @@ _NULL = key_table.Refusal("its value is null", "Write a value, or leave the key 
 _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9._-]")
 
 
-def prepare(given: Mapping[str, Any], origin: Mapping[str, str], *, sink: bool) -> ConnectKeys:
+def prepare(values: Mapping[str, Any], origin: Mapping[str, str], *, sink: bool) -> ConnectKeys:
     """Judge the keys of a connector's file.
 
     :param sink: whether the connector is a sink.
     """
-    keys = ConnectKeys(dict(given), dict(origin))
-    for name in [name for name, value in given.items() if value is None and not _OURS.fullmatch(name)]:
+    keys = ConnectKeys(dict(values), dict(origin))
+    for name in [name for name, value in values.items() if value is None and not _OURS.fullmatch(name)]:
         keys.refuse(name, _NULL)
     ignite_connectors.convert(keys)
     main = "consumer" if sink else "producer"
-    for name in tuple(keys.given):
-        if name in keys.given:
+    for name in tuple(keys.values):
+        if name in keys.values:
             _judge(keys, name, main)
     _name(keys)
     _errors(keys, sink=sink)
-    if sink and keys.given.get("keyPolicy") == "kafka" and "keyFields" in keys.given:
+    if sink and keys.values.get("keyPolicy") == "kafka" and "keyFields" in keys.values:
         keys.ignore("keyFields", "with keyPolicy kafka the key is the record's topic, partition and offset")
     return keys
 
@@ -59,7 +59,7 @@ def _judge(keys: ConnectKeys, name: str, main: str) -> None:
     if reason:
         keys.ignore(name, reason)
         return
-    prefix = next((one for one in PREFIXES if name.startswith(one)), None)
+    prefix = next((candidate for candidate in PREFIXES if name.startswith(candidate)), None)
     if prefix is not None:
         _judge_client(keys, name, prefix, main)
     elif name.startswith(_TOP_LEVEL):
@@ -73,7 +73,7 @@ def _judge_client(keys: ConnectKeys, name: str, prefix: str, main: str) -> None:
     client = prefix.partition(".")[0]
     bare = name.removeprefix(prefix)
     override = f"{client}.override.{bare}"
-    if prefix == f"{client}." and override in keys.given:
+    if prefix == f"{client}." and override in keys.values:
         keys.ignore(name, f"{override} takes precedence")
     elif not _judge_property(keys, name, bare, client):
         _move(keys, name, bare, client, main)
@@ -81,7 +81,7 @@ def _judge_client(keys: ConnectKeys, name: str, prefix: str, main: str) -> None:
 
 def _judge_property(keys: ConnectKeys, name: str, bare: str, client: str) -> bool:
     """Whether a property is ignored or refused, which is then done."""
-    value = str(keys.given[name]).strip()
+    value = str(keys.values[name]).strip()
     change = key_table.CLIENT_CHANGED.get(bare)
     refusal = key_table.CLIENT_REFUSED.get(bare)
     beginnings = key_table.CLIENT_IGNORED_BEGINNINGS.items()
@@ -107,7 +107,7 @@ def _judge_property(keys: ConnectKeys, name: str, bare: str, client: str) -> boo
 
 def _move(keys: ConnectKeys, name: str, bare: str, client: str, main: str) -> None:
     """Move a property of one client to the setting of the whole connector, where there is only that."""
-    value = keys.given[name]
+    value = keys.values[name]
     security = bare in key_table.CLIENT_CONVERTED or one_name(bare) in SECURITY or is_secret(bare)
     if client != main and (security or bare == _SERVERS):
         keys.ignore(name, f"a connector has one connection to Kafka, that of its {main}")
@@ -115,7 +115,7 @@ def _move(keys: ConnectKeys, name: str, bare: str, client: str, main: str) -> No
         keys.rename(name, _SERVERS, value)
     elif security and not is_secret(bare):
         keys.rename(name, f"kafka_config.{bare}", value)
-        if bare in keys.given:
+        if bare in keys.values:
             keys.ignore(bare, f"{name} takes precedence")
     elif bare == _GROUP:
         if main == "consumer":
@@ -129,30 +129,30 @@ def _move(keys: ConnectKeys, name: str, bare: str, client: str, main: str) -> No
 def _judge_converter(keys: ConnectKeys, name: str) -> None:
     """Ignore properties that the converter does not read, as Kafka Connect does; one that no converter reads may be a typing error."""
     side = name.partition(".")[0]
-    converter = keys.given.get(f"{side}.converter") or keys.given.get(
+    converter = keys.values.get(f"{side}.converter") or keys.values.get(
         f"{side}_converter"
     )  # a file may have our names beside Connect's
-    known = CLASSES.get(str(converter), str(converter or JSON))
+    kind = CLASSES.get(str(converter), str(converter or JSON))
     bare = registry_properties.canonical(name.removeprefix(f"{side}.converter."))
     of_registry = bare in registry_properties.PROPERTIES or bare in registry_properties.SECRETS
-    if known not in CLASSES.values():
+    if kind not in CLASSES.values():
         return
-    if of_registry and not uses_registry(known):
-        keys.ignore(name, f"converter {known} uses no schema registry")
-    elif bare not in PROPERTIES[known] and any(bare in one for one in PROPERTIES.values()):
-        keys.ignore(name, f"converter {known} does not read it")
+    if of_registry and not uses_registry(kind):
+        keys.ignore(name, f"converter {kind} uses no schema registry")
+    elif bare not in PROPERTIES[kind] and any(bare in properties for properties in PROPERTIES.values()):
+        keys.ignore(name, f"converter {kind} does not read it")
 
 
 def _name(keys: ConnectKeys) -> None:
     """A name in Kafka Connect may hold any character; topics and transactional ids, which bear it here, may not."""
-    name = keys.given.get("name")
-    if "connector.class" not in keys.given or not isinstance(name, str) or not _NOT_IN_NAME.search(name.strip()):
+    name = keys.values.get("name")
+    if "connector.class" not in keys.values or not isinstance(name, str) or not _NOT_IN_NAME.search(name.strip()):
         return
-    made = _NOT_IN_NAME.sub("-", name.strip())
-    keys.given["name"] = made
-    keys.ignored["name"] = f"it is changed to {made}: topics and transactional ids bear the name"
-    if keys.given.get("topics") or keys.given.get("topics.regex"):
-        keys.given.setdefault("consumer_group", f"connect-{name}")
+    legal_name = _NOT_IN_NAME.sub("-", name.strip())
+    keys.values["name"] = legal_name
+    keys.ignored["name"] = f"it is changed to {legal_name}: topics and transactional ids bear the name"
+    if keys.values.get("topics") or keys.values.get("topics.regex"):
+        keys.values.setdefault("consumer_group", f"connect-{name}")
         keys.origin.setdefault("consumer_group", keys.origin.get("name", ""))
 
 
@@ -162,18 +162,18 @@ def _errors(keys: ConnectKeys, *, sink: bool) -> None:
     So does one whose ``errorHandlingPolicy`` skips the errors of the connector itself. Elsewhere this policy, alone,
     covers all errors.
     """
-    given = keys.given
-    policy = keys.given.get(_POLICY)
+    values = keys.values
+    policy = keys.values.get(_POLICY)
     if (
-        "connector.class" in given
+        "connector.class" in values
         and policy == "LOG_ONLY"
-        and not {_TOLERANCE, "conversion_error_policy"} & given.keys()
+        and not {_TOLERANCE, "conversion_error_policy"} & values.keys()
     ):
-        given[_TOLERANCE], keys.origin[_TOLERANCE] = "none", "the default of Kafka Connect"
-    tolerance = given.get(_TOLERANCE)
-    dead_letters = "DEAD_LETTER" in (policy, given.get("error_handling_policy"), given.get("conversion_error_policy"))
+        values[_TOLERANCE], keys.origin[_TOLERANCE] = "none", "the default of Kafka Connect"
+    tolerance = values.get(_TOLERANCE)
+    dead_letters = "DEAD_LETTER" in (policy, values.get("error_handling_policy"), values.get("conversion_error_policy"))
     stops = tolerance == "none" or policy != "LOG_ONLY"
-    if given.get(_LETTERS) and tolerance in (None, "none") and not dead_letters and not (sink and stops):
+    if values.get(_LETTERS) and tolerance in (None, "none") and not dead_letters and not (sink and stops):
         keys.ignore(
             _LETTERS, f"{_POLICY} is LOG_ONLY" if sink else f"{_TOLERANCE} is none: the first error stops the run"
         )

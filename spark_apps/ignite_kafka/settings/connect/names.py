@@ -143,7 +143,7 @@ def settings_class(data: Mapping[str, Any], origin: Mapping[str, str]) -> type[C
 
 
 def translate(
-    given: Mapping[str, Any], origin: Mapping[str, str]
+    values: Mapping[str, Any], origin: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, str], dict[str, str], type[ConnectorSettings], tuple[IgniteKafkaError, ...]]:
     """Translate Connect's names to ours.
 
@@ -152,27 +152,27 @@ def translate(
         SettingsError for an unknown name, a secret, or different values of one setting.
     :raises SettingsError: the class belongs to another connector.
     """
-    direction = settings_class(given, origin)
-    values: dict[str, Any] = {}
+    direction = settings_class(values, origin)
+    translated: dict[str, Any] = {}
     origins: dict[str, str] = {}
-    keys = prepare(given, origin, sink=direction.reads_records)
-    given = keys.given
+    keys = prepare(values, origin, sink=direction.reads_records)
+    values = keys.values
     origin = keys.origin
     ignored = keys.ignored
     origins |= {name: origin.get(name, "") for name in ignored}
-    found = Findings(keys.errors)
-    done = {CLASS} | _groups(values, origins, given, origin, found, direction)
-    done |= _aliased(values, origins, given, origin, found)
-    for name, value in given.items():
+    findings = Findings(keys.errors)
+    done = {CLASS} | _groups(translated, origins, values, origin, findings, direction)
+    done |= _aliased(translated, origins, values, origin, findings)
+    for name, value in values.items():
         if name in done:
             continue
         if reason := _reason_to_ignore(name, direction):
             ignored[name] = reason
             origins[name] = origin.get(name, "")
             continue
-        with found.check():
+        with findings.check():
             if name == TOLERANCE:
-                _tolerate(values, origins, given, origin)
+                _tolerate(translated, origins, values, origin)
                 continue
             target, item = _target(name, origin.get(name), direction)
             if target in direction.all_when_absent and isinstance(value, str) and not value.strip():
@@ -180,27 +180,27 @@ def translate(
                 origins[name] = origin.get(name, "")
                 continue
             _refuse_provider(name, value, origin)
-            _put(values, target, item, value, name, origin.get(name))
+            _put(translated, target, item, value, name, origin.get(name))
             origins[target] = origin.get(name, "")
-    _default_schemas(values, given, origin)
-    _report_converters(ignored, origins, given, origin)
-    return values, origins, ignored, direction, tuple(found.errors)
+    _default_schemas(translated, values, origin)
+    _report_converters(ignored, origins, values, origin)
+    return translated, origins, ignored, direction, tuple(findings.errors)
 
 
 def _report_converters(
-    ignored: dict[str, str], origins: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str]
+    ignored: dict[str, str], origins: dict[str, str], values: Mapping[str, Any], origin: Mapping[str, str]
 ) -> None:
     """Report converters that nobody gave to a class with its package: that is of a file of Kafka Connect, whose worker has them."""
-    for name in missing_converters(given) if "." in str(given.get(CLASS)) else ():
+    for name in missing_converters(values) if "." in str(values.get(CLASS)) else ():
         ignored[name], origins[name] = _NO_CONVERTER, origin.get(CLASS, "")
 
 
-def _default_schemas(values: dict[str, Any], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:
+def _default_schemas(translated: dict[str, Any], values: Mapping[str, Any], origin: Mapping[str, str]) -> None:
     """Kafka's JsonConverter writes schemas unless a file says otherwise."""
     for side in ("key", "value", "header"):
-        if given.get(f"{side}.converter") == _JSON_CLASS and f"{side}.converter.schemas.enable" not in given:
+        if values.get(f"{side}.converter") == _JSON_CLASS and f"{side}.converter.schemas.enable" not in values:
             _put(
-                values,
+                translated,
                 f"{side}_converter_config",
                 "schemas.enable",
                 "true",
@@ -210,55 +210,55 @@ def _default_schemas(values: dict[str, Any], given: Mapping[str, Any], origin: M
 
 
 def _groups(
-    values: dict[str, Any],
+    translated: dict[str, Any],
     origins: dict[str, str],
-    given: Mapping[str, Any],
+    values: Mapping[str, Any],
     origin: Mapping[str, str],
-    found: Findings,
+    findings: Findings,
     direction: type[ConnectorSettings],
 ) -> set[str]:
     """Translate the groups of topic.creation.groups; returns the names that belong to them."""
-    if direction is not SourceSettings or LISTED not in given:
+    if direction is not SourceSettings or LISTED not in values:
         return set()
     grouped: dict[str, str] = {}
-    with found.check():
-        values["topic_creation_groups"], grouped = from_connect(given, origin)
+    with findings.check():
+        translated["topic_creation_groups"], grouped = from_connect(values, origin)
         origins["topic_creation_groups"] = origin.get(LISTED, "")
     for name in grouped:
-        with found.check():
-            _refuse_provider(name, given[name], origin)
+        with findings.check():
+            _refuse_provider(name, values[name], origin)
     return {LISTED, *grouped}
 
 
 def _aliased(
-    values: dict[str, Any],
+    translated: dict[str, Any],
     origins: dict[str, str],
-    given: Mapping[str, Any],
+    values: Mapping[str, Any],
     origin: Mapping[str, str],
-    found: Findings,
+    findings: Findings,
 ) -> set[str]:
     """Translate the properties of transforms and predicates; returns their names."""
     done: set[str] = set()
     for kind, setting in CONFIGS.items():
         try:
-            aliases: Any = TEXTS.parse(given.get(kind, ()))
+            aliases: Any = TEXTS.parse(values.get(kind, ()))
         except ValueError:  # the list itself is the error
             aliases = ()
-        named = from_connect_aliases(given, kind, aliases)
+        named = from_connect_aliases(values, kind, aliases)
         done |= named.keys()
         if not named:
             continue
         configs: dict[str, dict[str, Any]] = {}
         for name, (alias, item) in named.items():
-            with found.check():
-                _refuse_provider(name, given[name], origin)
-            configs.setdefault(alias, {})[item] = given[name]
+            with findings.check():
+                _refuse_provider(name, values[name], origin)
+            configs.setdefault(alias, {})[item] = values[name]
             origins[name] = origin.get(name, "")
-        with found.check():
-            if setting in given:
+        with findings.check():
+            if setting in values:
                 remedy = f"Give the properties by {kind}.<alias>. or in {setting}"
                 raise SettingsError(f"{setting} is set twice", remedy, setting=setting, set_in=origin.get(setting))
-        values[setting] = configs
+        translated[setting] = configs
         origins[setting] = origin.get(next(iter(named)), "")
         done.add(setting)
     return done
@@ -275,16 +275,16 @@ def _refuse_provider(name: str, value: Any, origin: Mapping[str, str]) -> None:
 
 
 def _tolerate(
-    values: dict[str, Any], origins: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str]
+    translated: dict[str, Any], origins: dict[str, str], values: Mapping[str, Any], origin: Mapping[str, str]
 ) -> None:
     """Translate errors.tolerance: DEAD_LETTER with a dead-letter topic, else LOG_ONLY."""
-    tolerant = DEAD_LETTER if given.get("errors.deadletterqueue.topic.name") else LOG_ONLY
-    policy = {"none": STOP, "all": tolerant}.get(str(given[TOLERANCE]))
+    tolerant = DEAD_LETTER if values.get("errors.deadletterqueue.topic.name") else LOG_ONLY
+    policy = {"none": STOP, "all": tolerant}.get(str(values[TOLERANCE]))
     if policy is None:
         raise SettingsError(
             f"{TOLERANCE} is wrong", setting=TOLERANCE, allowed="none or all", set_in=origin.get(TOLERANCE)
         )
-    _put(values, TOLERATED, None, policy, TOLERANCE, origin.get(TOLERANCE))
+    _put(translated, TOLERATED, None, policy, TOLERANCE, origin.get(TOLERANCE))
     origins[TOLERATED] = origin.get(TOLERANCE, "")
 
 
@@ -329,22 +329,22 @@ def target_of(name: str, direction: type[ConnectorSettings]) -> str:
 
 def _target(name: str, set_in: str | None, direction: type[ConnectorSettings]) -> tuple[str, str | None]:
     """Our setting, and the name within it if it is a mapping."""
-    known = direction.known()
+    settings = direction.known()
     connect = _OF_CONNECT[direction]
     reference = _reference(direction)
-    ours = connect.get(name) or reference.get(name) or (name if name in known else None)
+    ours = connect.get(name) or reference.get(name) or (name if name in settings else None)
     if ours is not None:
         return ours, None
     if name.startswith(_SECURITY):
         return "kafka_config", name
     for beginning, mapping in MAPPINGS.items():
-        if name.startswith(beginning) and mapping in known:
+        if name.startswith(beginning) and mapping in settings:
             return mapping, name.removeprefix(beginning)
     direction.refuse_secret(name, set_in)
-    if any(name in known for known in PROPERTIES.values()):
+    if any(name in settings for settings in PROPERTIES.values()):
         hint = f"It is a property of converters: write value.converter.{name}, key.converter.{name} or both"
         raise SettingsError("there is no such setting", hint, setting=name, set_in=set_in)
-    hint = did_you_mean(name, [*reference, *connect, *known]) or _client_hint(name, direction)
+    hint = did_you_mean(name, [*reference, *connect, *settings]) or _client_hint(name, direction)
     raise SettingsError("there is no such setting", hint or "See docs/settings.md", setting=name, set_in=set_in)
 
 

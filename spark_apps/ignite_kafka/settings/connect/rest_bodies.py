@@ -46,12 +46,12 @@ def bodies(data: Mapping[str, Any], file: str) -> tuple[Body, ...]:
 
     :raises SettingsError: it is another body of the REST interface, or holds no connector.
     """
-    if data and all(_is_expanded(one) for one in data.values()):
-        return tuple(_wrapped(one[_INFO], f"{file}, connector {name}") for name, one in data.items())
+    if data and all(_is_expanded(body) for body in data.values()):
+        return tuple(_wrapped(body[_INFO], f"{file}, connector {name}") for name, body in data.items())
     if isinstance(data.get(_CONFIG), Mapping):
         return (_wrapped(data, file),)
     other = [name for name in (_CONFIG, _INFO, *_REPORTED, *_OF_OTHER_BODIES) if name in data]
-    if other or (data and all(isinstance(one, Mapping) and "status" in one for one in data.values())):
+    if other or (data and all(isinstance(body, Mapping) and "status" in body for body in data.values())):
         raise SettingsError(
             "the file is a body of Kafka Connect's REST interface without a connector's config", FORM, file=file
         )
@@ -63,12 +63,12 @@ def only_body(data: Mapping[str, Any], file: str) -> Body:
 
     :raises SettingsError: as :func:`bodies`; or it holds several connectors.
     """
-    found = bodies(data, file)
-    if len(found) > 1:
-        what = f"the file holds {len(found)} connectors: {', '.join(data)}"
+    connectors = bodies(data, file)
+    if len(connectors) > 1:
+        what = f"the file holds {len(connectors)} connectors: {', '.join(data)}"
         remedy = "Make a file of each: `ignite-kafka migrate` and `ignite-kafka validate` with the worker's file before it read all of them"
         raise SettingsError(what, remedy, file=file)
-    return found[0]
+    return connectors[0]
 
 
 def _is_expanded(value: Any) -> bool:

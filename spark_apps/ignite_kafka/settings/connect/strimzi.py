@@ -76,9 +76,9 @@ def parts(document: Document, maps: Mapping[str, Any]) -> Parts:
     value = document.value
     lines = document.lines
     spec = _spec(value, lines)
-    given = spec.get("config") or {}
-    config = {name: value for name, value in given.items() if name not in _FIELD_OF}
-    wanted = _mapping(value["metadata"], "annotations", lines, ("metadata",)).get(_OFFSETS_ANNOTATION)
+    raw_config = spec.get("config") or {}
+    config = {name: value for name, value in raw_config.items() if name not in _FIELD_OF}
+    annotation = _mapping(value["metadata"], "annotations", lines, ("metadata",)).get(_OFFSETS_ANNOTATION)
     tasks = {"tasks_max": spec["tasksMax"]} if "tasksMax" in spec else {}
     state = spec.get("state") or ("paused" if spec.get("pause") is True else "running")
     return Parts(
@@ -89,11 +89,13 @@ def parts(document: Document, maps: Mapping[str, Any]) -> Parts:
         lines=lines,
         state=state,
         state_path=("spec", "state"),
-        offsets=_offsets(spec, maps, lines) if wanted == "alter" else None,
-        list_offsets=_reference(spec, "listOffsets", "toConfigMap", lines) if wanted == "list" else None,
+        offsets=_offsets(spec, maps, lines) if annotation == "alter" else None,
+        list_offsets=_reference(spec, "listOffsets", "toConfigMap", lines) if annotation == "list" else None,
         restarts=_restarts(spec.get("autoRestart"), lines),
         ignored={
-            name: f"Strimzi has {_FIELD_OF[name]} for it, and ignores it here" for name in _FIELD_OF if name in given
+            name: f"Strimzi has {_FIELD_OF[name]} for it, and ignores it here"
+            for name in _FIELD_OF
+            if name in raw_config
         },
         own={"run_mode": "continuous", **tasks},  # a connector of Connect has no end
         cluster=str(_mapping(value["metadata"], "labels", lines, ("metadata",)).get(_CLUSTER_LABEL) or ""),
@@ -123,10 +125,10 @@ def _spec(value: Mapping[str, Any], lines: Mapping[Path, int]) -> dict[str, Any]
 
 def _mapping(value: Mapping[str, Any], key: str, lines: Mapping[Path, int], path: Path) -> Mapping[str, Any]:
     """A mapping of a document, empty if it is not given."""
-    found = value.get(key) or {}
-    if not isinstance(found, dict):
+    mapping = value.get(key) or {}
+    if not isinstance(mapping, dict):
         raise SettingsError(f"{'.'.join(map(str, (*path, key)))} is no mapping", line=lines.get((*path, key)))
-    return found
+    return mapping
 
 
 def _reference(spec: Mapping[str, Any], name: str, direction: str, lines: Mapping[Path, int]) -> str:
@@ -148,10 +150,10 @@ def _offsets(spec: Mapping[str, Any], maps: Mapping[str, Any], lines: Mapping[Pa
     return data[_OFFSETS_KEY]
 
 
-def _restarts(given: Any, lines: Mapping[Path, int]) -> int | None:
-    if not isinstance(given, dict) or given.get("enabled") is not True:
+def _restarts(restarts: Any, lines: Mapping[Path, int]) -> int | None:
+    if not isinstance(restarts, dict) or restarts.get("enabled") is not True:
         return None
-    most = given.get("maxRestarts")
+    most = restarts.get("maxRestarts")
     if most is None:
         return UNLIMITED
     if not str(most).isdecimal():

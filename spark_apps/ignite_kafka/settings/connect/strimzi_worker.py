@@ -44,13 +44,13 @@ def worker_of(document: Document, file: str) -> GivenFile:
         raise SettingsError("metadata.name, spec or spec.config is missing or no mapping", line=document.line)
     config: Mapping[str, Any] = spec.get("config") or {}
     forbidden = [key for key in config if key.startswith(_FORBIDDEN) and not key.startswith(_ALLOWED)]
-    given = {key: value for key, value in config.items() if key not in forbidden}
+    values = {key: value for key, value in config.items() if key not in forbidden}
     origin = {key: f"{file}, line {lines.get(('spec', 'config', key), document.line)}" for key in config}
     for key, value in _DEFAULTS.items():
-        if key not in given:
-            given[key], origin[key] = value, f"Strimzi, whose {KIND} {name} has no {key}"
+        if key not in values:
+            values[key], origin[key] = value, f"Strimzi, whose {KIND} {name} has no {key}"
     if spec.get(_SERVERS):
-        given["bootstrap.servers"], origin["bootstrap.servers"] = (
+        values["bootstrap.servers"], origin["bootstrap.servers"] = (
             spec[_SERVERS],
             f"{file}, line {lines.get(('spec', _SERVERS))}",
         )
@@ -59,7 +59,7 @@ def worker_of(document: Document, file: str) -> GivenFile:
         (f"spec.{key}" for key in connection), _SECURED
     )
     origin |= {f"spec.{key}": f"{file}, line {lines.get(('spec', key))}" for key in connection}
-    return GivenFile(f"{file}, {KIND} {name}", given, origin, ignored, is_worker=True, cluster=name)
+    return GivenFile(f"{file}, {KIND} {name}", values, origin, ignored, is_worker=True, cluster=name)
 
 
 def with_worker(worker: GivenFile | None, connector: GivenFile) -> GivenFile:
@@ -75,13 +75,13 @@ def with_worker(worker: GivenFile | None, connector: GivenFile) -> GivenFile:
         left = {f"{KIND} {worker.cluster}, {name}": reason for name, reason in worker.ignored.items()}
         places = {f"{KIND} {worker.cluster}, {name}": worker.origin[name] for name in worker.ignored}
         worker = replace(
-            worker, given={name: value for name, value in worker.given.items() if not is_declaration(name)}
+            worker, values={name: value for name, value in worker.values.items() if not is_declaration(name)}
         )
     merged = merge(worker, connector)
     check_converters(merged, connector)
     own = {name: reason for (file, name), reason in merged.became.items() if file == connector.file}
     origin = {**places, **connector.origin, **merged.origin}
-    return replace(connector, given=merged.given, origin=origin, ignored={**connector.ignored, **own, **left})
+    return replace(connector, values=merged.values, origin=origin, ignored={**connector.ignored, **own, **left})
 
 
 def check_converters(merged: Merged, connector: GivenFile) -> None:
@@ -90,7 +90,7 @@ def check_converters(merged: Merged, connector: GivenFile) -> None:
     :param connector: names its `KafkaConnect`.
     :raises SettingsError: its worker was not given.
     """
-    missing = missing_converters(merged.given)
+    missing = missing_converters(merged.values)
     if len(missing) > 1 and connector.cluster is not None:
         of = (
             f"{KIND} {connector.cluster}"

@@ -21,7 +21,7 @@ class GivenFile:
     """A worker's or a connector's part of a file as it is.
 
     :param file: the file, for people; with the connector, if the file has several.
-    :param given: values by key.
+    :param values: values by key.
     :param origin: where each key is.
     :param ignored: keys that are there besides, with the reason.
     :param errors: SettingsError of its form.
@@ -30,7 +30,7 @@ class GivenFile:
     """
 
     file: str
-    given: Mapping[str, Any]
+    values: Mapping[str, Any]
     origin: Mapping[str, str]
     ignored: Mapping[str, str] = field(default_factory=dict)
     errors: tuple[IgniteKafkaError, ...] = ()
@@ -45,7 +45,7 @@ class Merged:
     :param became: what became of keys that the connector does not get, by (file, key).
     """
 
-    given: dict[str, Any]
+    values: dict[str, Any]
     origin: dict[str, str]
     became: dict[tuple[str, str], str] = field(default_factory=dict)
     file_of: dict[str, str] = field(default_factory=dict)
@@ -54,28 +54,28 @@ class Merged:
 def merge(worker: GivenFile | None, connector: GivenFile) -> Merged:
     """The keys of a connector, with those of its worker where it has none."""
     merged = Merged(
-        dict(connector.given), dict(connector.origin), file_of=dict.fromkeys(connector.given, connector.file)
+        dict(connector.values), dict(connector.origin), file_of=dict.fromkeys(connector.values, connector.file)
     )
     if worker is None:
         return merged
-    own = {side for side in SIDES if f"{side}.converter" in connector.given}
+    own = {side for side in SIDES if f"{side}.converter" in connector.values}
     for side in SIDES:
-        for name in [name for name in connector.given if name.startswith(f"{side}.converter.") and side not in own]:
-            if f"{side}.converter" in worker.given:
-                del merged.given[name]
+        for name in [name for name in connector.values if name.startswith(f"{side}.converter.") and side not in own]:
+            if f"{side}.converter" in worker.values:
+                del merged.values[name]
                 merged.became[connector.file, name] = (
                     f"Kafka Connect reads it only beside the connector's own {side}.converter"
                 )
-    for name, value in worker.given.items():
+    for name, value in worker.values.items():
         reason = _reason_to_leave(name, own)
-        if reason is None and name in merged.given and not is_declaration(name):
+        if reason is None and name in merged.values and not is_declaration(name):
             reason = f"{connector.file} has its own"
-        if reason is None and is_declaration(name) and DECLARED in connector.given:
+        if reason is None and is_declaration(name) and DECLARED in connector.values:
             reason = "the connector's file declares its own config providers"
         if reason is not None:
             merged.became[worker.file, name] = reason
         else:
-            merged.given[name], merged.origin[name] = value, worker.origin[name]
+            merged.values[name], merged.origin[name] = value, worker.origin[name]
             merged.file_of[name] = worker.file
     return merged
 

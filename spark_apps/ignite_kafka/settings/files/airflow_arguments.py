@@ -64,7 +64,7 @@ TASK: Mapping[str, SettingType] = MappingProxyType(
 
 
 def parsed(
-    part: str, given: Mapping[str, Any], known: Mapping[str, SettingType], lines: Mapping[Any, int]
+    part: str, arguments: Mapping[str, Any], types: Mapping[str, SettingType], lines: Mapping[Any, int]
 ) -> dict[str, Any]:
     """Canonical values of one part of a connector file.
 
@@ -72,17 +72,17 @@ def parsed(
     :param lines: lines of the document by path.
     :raises SettingsError: a name is unknown, with the closest known one, or a value is not allowed.
     """
-    found: dict[str, Any] = {}
-    for name, value in given.items():
+    canonical: dict[str, Any] = {}
+    for name, value in arguments.items():
         where: dict[str, Any] = {"setting": f"{part}.{name}", "line": lines.get((part, name))}
-        if name not in known:
+        if name not in types:
             raise SettingsError(
-                f"{part} has no {name}", did_you_mean(name, known) or f"It has: {', '.join(known)}", **where
+                f"{part} has no {name}", did_you_mean(name, types) or f"It has: {', '.join(types)}", **where
             )
         try:
-            found[name] = None if value is None else known[name].parse(value)
+            canonical[name] = None if value is None else types[name].parse(value)
         except ValueError as error:
             raise SettingsError(
-                f"{part}.{name} is wrong: {error}", value=value, allowed=known[name].allowed, **where
+                f"{part}.{name} is wrong: {error}", value=value, allowed=types[name].allowed, **where
             ) from error
-    return found
+    return canonical

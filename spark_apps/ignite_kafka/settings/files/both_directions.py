@@ -30,7 +30,7 @@ def load_both(path: str | Path, allowed: Allowed = ()) -> tuple[LoadedSettings, 
         if isinstance(within := data.get(part), dict):
             origin |= {f"{part}.{name}": f"{file}, {part}" for name in within}
             data = {name: value for name, value in data.items() if name != part} | {
-                f"{part}.{name}": one for name, one in within.items()
+                f"{part}.{name}": item for name, item in within.items()
             }
     source, sink = (_of_direction(data, origin, part, file, allowed) for part in _DIRECTIONS)
     return source, sink
@@ -38,8 +38,8 @@ def load_both(path: str | Path, allowed: Allowed = ()) -> tuple[LoadedSettings, 
 
 def _values(content: bytes, file: str) -> tuple[dict[str, Any], dict[str, str]]:
     if is_properties(file):
-        given, origin = properties_of(content, file)
-        return dict(given), origin
+        values, origin = properties_of(content, file)
+        return dict(values), origin
     body = only_body(json_of(content, file), file)
     Findings(body.errors).raise_all()
     return dict(body.config), dict.fromkeys(body.config, file)
@@ -55,6 +55,6 @@ def _of_direction(
         remedy = f"Put {part}. before the names that are the {part}'s own"
         raise SettingsError(what, remedy, file=file)
     names = {name: name for name in data if not name.startswith(_PREFIXES)} | own
-    mine = {short: data[name] for short, name in names.items()}
+    values = {short: data[name] for short, name in names.items()}
     set_in = {short: origin[name] for short, name in names.items()}
-    return of_connect(mine, set_in, allowed) if is_properties(file) else of_json(mine, set_in)
+    return of_connect(values, set_in, allowed) if is_properties(file) else of_json(values, set_in)

@@ -126,7 +126,9 @@ def read_folder(folder: str | Path) -> ConnectorFolder:
         path for path in folder.rglob("*") if path.suffix in SUFFIXES and (path.is_file() or not path.exists())
     )
     files = [path for path in paths if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
-    return _connectors([one for path in files for one in _read_file(path, path.relative_to(folder).as_posix())])
+    return _connectors(
+        [document for path in files for document in _read_file(path, path.relative_to(folder).as_posix())]
+    )
 
 
 _Read = tuple["_Place", Document | IgniteKafkaError]
@@ -137,23 +139,23 @@ def _connectors(read: Sequence[_Read]) -> ConnectorFolder:
     maps = {
         strimzi.name_of(d.value): d.value for _, d in read if isinstance(d, Document) and strimzi.is_config_map(d.value)
     }
-    workers, made = _workers(read)
-    for place, found in read:
-        if isinstance(found, IgniteKafkaError):
-            made.append(place.broken(found))
-        elif not strimzi.is_config_map(found.value) and not strimzi_worker.is_worker(found.value):
-            made.append(_declared(place, found, maps, workers))
-    return _unique(made)
+    workers, connectors = _workers(read)
+    for place, document in read:
+        if isinstance(document, IgniteKafkaError):
+            connectors.append(place.broken(document))
+        elif not strimzi.is_config_map(document.value) and not strimzi_worker.is_worker(document.value):
+            connectors.append(_declared(place, document, maps, workers))
+    return _unique(connectors)
 
 
 def _workers(read: Sequence[_Read]) -> tuple[dict[str, GivenFile], list[DeclaredConnector | BrokenConnector]]:
     """Strimzi's workers by name, and those that are broken, or have the name of another one."""
     workers: dict[str, GivenFile] = {}
     broken: list[DeclaredConnector | BrokenConnector] = []
-    for place, found in read:
-        if isinstance(found, Document) and strimzi_worker.is_worker(found.value):
+    for place, document in read:
+        if isinstance(document, Document) and strimzi_worker.is_worker(document.value):
             try:
-                worker = strimzi_worker.worker_of(found, place.file)
+                worker = strimzi_worker.worker_of(document, place.file)
                 if place.name in workers:
                     what = f"the {strimzi_worker.KIND} {place.name} is in {workers[place.name].file}, too"
                     raise SettingsError(what, "Keep those of one namespace in a folder")
@@ -195,16 +197,16 @@ def _name_in(content: bytes, line: int, otherwise: str) -> str:
 def _declared(
     place: _Place, document: Document, maps: Mapping[str, Any], workers: Mapping[str, GivenFile]
 ) -> DeclaredConnector | BrokenConnector:
-    found = Findings()
+    findings = Findings()
     loaded = None
     try:
         if not isinstance(document.value, dict):
             raise SettingsError("the document is no mapping", f"It has: {', '.join(KEYS)}")
-        given = strimzi.parts(document, maps) if strimzi.is_strimzi(document.value) else _parts(document, found)
-        given = _form_checked(given, found)
-        with found.check():
-            loaded = _loaded_by_worker(place, given, workers)
-        return _checked(place, given, loaded, found)
+        parts = strimzi.parts(document, maps) if strimzi.is_strimzi(document.value) else _parts(document, findings)
+        parts = _form_checked(parts, findings)
+        with findings.check():
+            loaded = _loaded_by_worker(place, parts, workers)
+        return _checked(place, parts, loaded, findings)
     except IgniteKafkaError as error:
         return place.broken(error, loaded)
     except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError) as error:
@@ -214,83 +216,83 @@ def _declared(
         return place.broken(SettingsError(what, f"Compare it with the keys {', '.join(KEYS)} and their types"))
 
 
-def _parts(document: Document, found: Findings) -> Parts:
+def _parts(document: Document, findings: Findings) -> Parts:
     """Parts of a document of ours; those that are wrong are left out."""
     value = document.value
     lines = document.lines
     for key in value:
-        with found.check():
+        with findings.check():
             if key not in KEYS:
                 remedy = did_you_mean(key, KEYS) or f"There are: {', '.join(KEYS)}"
                 raise SettingsError(f"there is no {key}", remedy, line=lines.get((key,)))
-    made: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, arguments in (("config", None), ("dag", airflow_arguments.DAG), ("task", airflow_arguments.TASK)):
-        given, made[key] = value.get(key) or {}, {}
-        with found.check():
-            if not isinstance(given, dict):
+        mapping, values[key] = value.get(key) or {}, {}
+        with findings.check():
+            if not isinstance(mapping, dict):
                 raise SettingsError(f"{key} is no mapping", line=lines.get((key,)))
-            made[key] = given if arguments is None else airflow_arguments.parsed(key, given, arguments, lines)
+            values[key] = mapping if arguments is None else airflow_arguments.parsed(key, mapping, arguments, lines)
     return Parts(
         name=value.get("name"),
         connector_class=value.get("class"),
-        config=made["config"],
+        config=values["config"],
         config_path=("config",),
         lines=lines,
         state=value.get("state", "running"),
         offsets=value.get("offsets"),
-        dag=made["dag"],
-        task=made["task"],
+        dag=values["dag"],
+        task=values["task"],
     )
 
 
-def _form_checked(given: Parts, found: Findings) -> Parts:
+def _form_checked(parts: Parts, findings: Findings) -> Parts:
     """The parts with a name in any case, so that the settings can be checked, too."""
-    with found.check():
-        if not isinstance(given.name, str):
+    with findings.check():
+        if not isinstance(parts.name, str):
             raise SettingsError("name is missing", "Name the connector: its offsets are stored under that name")
-        if given.config.get("name", given.name) != given.name:
+        if parts.config.get("name", parts.name) != parts.name:
             raise SettingsError(
-                "config.name differs from name", "Leave it out", line=given.lines.get((*given.config_path, "name"))
+                "config.name differs from name", "Leave it out", line=parts.lines.get((*parts.config_path, "name"))
             )
-    with found.check():
-        if given.state not in STATES:
+    with findings.check():
+        if parts.state not in STATES:
             raise SettingsError(
-                f"state is {given.state!r}", f"Allowed: {', '.join(STATES)}", line=given.lines.get(given.state_path)
+                f"state is {parts.state!r}", f"Allowed: {', '.join(STATES)}", line=parts.lines.get(parts.state_path)
             )
-    return given if isinstance(given.name, str) else replace(given, name=_UNNAMED)
+    return parts if isinstance(parts.name, str) else replace(parts, name=_UNNAMED)
 
 
-def _checked(place: _Place, given: Parts, loaded: LoadedSettings | None, found: Findings) -> DeclaredConnector:
+def _checked(place: _Place, parts: Parts, loaded: LoadedSettings | None, findings: Findings) -> DeclaredConnector:
     """The connector, whose name is that of its settings.
 
     :raises SettingsError: all that is wrong with the document.
     """
-    name = given.name
+    name = parts.name
     offsets: tuple[DeclaredOffset, ...] = ()
     if loaded is not None:
-        with found.check():
+        with findings.check():
             name = _settings_of(loaded).name
-        with found.check():
+        with findings.check():
             offsets = (
-                () if given.offsets is None else parse_offsets(given.offsets, sink=loaded.direction is SinkSettings)
+                () if parts.offsets is None else parse_offsets(parts.offsets, sink=loaded.direction is SinkSettings)
             )
-    if loaded is None or found.errors:
-        if len(found.errors) > 1:
-            for error in found.errors:
+    if loaded is None or findings.errors:
+        if len(findings.errors) > 1:
+            for error in findings.errors:
                 place.locate(error)
-        found.raise_all()
+        findings.raise_all()
         raise AssertionError("settings that could not be read have an error")
     return DeclaredConnector(
         place.file,
         place.line,
         name,
         loaded,
-        given.state,
+        parts.state,
         offsets,
-        given.list_offsets,
-        given.restarts,
-        given.dag,
-        given.task,
+        parts.list_offsets,
+        parts.restarts,
+        parts.dag,
+        parts.task,
     )
 
 
@@ -299,22 +301,22 @@ def _settings_of(loaded: LoadedSettings) -> ConnectorSettings:
     return replace(loaded, ignored={}).settings()
 
 
-def _loaded_by_worker(place: _Place, given: Parts, workers: Mapping[str, GivenFile]) -> LoadedSettings:
+def _loaded_by_worker(place: _Place, parts: Parts, workers: Mapping[str, GivenFile]) -> LoadedSettings:
     """Settings of a connector, with those of its worker if the document names one."""
 
     def set_in(name: str) -> str:
-        return f"{place.file}, line {given.lines.get((*given.config_path, name), place.line)}"
+        return f"{place.file}, line {parts.lines.get((*parts.config_path, name), place.line)}"
 
-    origin = {name: set_in(name) for name in given.config}
-    ignored = {f"config.{name}": reason for name, reason in given.ignored.items()}
-    origin |= {f"config.{name}": set_in(name) for name in given.ignored}
-    if given.cluster is not None:
-        connector = GivenFile(f"{place.file}, {place.name}", given.config, origin, ignored, cluster=given.cluster)
-        merged = with_worker(workers.get(given.cluster), connector)
-        given = replace(given, config=merged.given)
+    origin = {name: set_in(name) for name in parts.config}
+    ignored = {f"config.{name}": reason for name, reason in parts.ignored.items()}
+    origin |= {f"config.{name}": set_in(name) for name in parts.ignored}
+    if parts.cluster is not None:
+        connector = GivenFile(f"{place.file}, {place.name}", parts.config, origin, ignored, cluster=parts.cluster)
+        merged = with_worker(workers.get(parts.cluster), connector)
+        parts = replace(parts, config=merged.values)
         origin = dict(merged.origin)
         ignored = dict(merged.ignored)
-    loaded = _loaded(given, {**origin, "name": f"{place.file}, line {place.line}"}, f"{place.file}, line {place.line}")
+    loaded = _loaded(parts, {**origin, "name": f"{place.file}, line {place.line}"}, f"{place.file}, line {place.line}")
     return replace(
         loaded,
         ignored={**loaded.ignored, **ignored},
@@ -322,49 +324,49 @@ def _loaded_by_worker(place: _Place, given: Parts, workers: Mapping[str, GivenFi
     )
 
 
-def _loaded(given: Parts, origin: Mapping[str, str], document: str) -> LoadedSettings:
+def _loaded(parts: Parts, origin: Mapping[str, str], document: str) -> LoadedSettings:
     """Settings by our names; the connector's class decides about the direction, else its topics."""
-    own = {"name": given.name, **given.own}
-    if given.connector_class is None and not is_connect(given.config):
-        values = {**own, **given.config}
+    own = {"name": parts.name, **parts.own}
+    if parts.connector_class is None and not is_connect(parts.config):
+        values = {**own, **parts.config}
         return LoadedSettings(
             values, {**dict.fromkeys(own, document), **origin}, direction=settings_class(values, origin)
         )
-    if given.connector_class is not None and CLASS in given.config:
+    if parts.connector_class is not None and CLASS in parts.config:
         raise SettingsError(
             f"{CLASS} is given twice, as class and in the configuration", "Keep one", set_in=origin.get(CLASS)
         )
-    named = {} if given.connector_class is None else {CLASS: given.connector_class}
-    if is_connect(given.config) or given.cluster is not None:
-        translated = LoadedSettings(*translate({**given.config, **named, "name": given.name}, origin))
+    named = {} if parts.connector_class is None else {CLASS: parts.connector_class}
+    if is_connect(parts.config) or parts.cluster is not None:
+        translated = LoadedSettings(*translate({**parts.config, **named, "name": parts.name}, origin))
         return translated.with_values(
-            {name: value for name, value in given.own.items() if name not in translated.values}, document
+            {name: value for name, value in parts.own.items() if name not in translated.values}, document
         )
-    values = {**own, **given.config}
+    values = {**own, **parts.config}
     return LoadedSettings(values, {**dict.fromkeys(own, document), **origin}, direction=settings_class(named, origin))
 
 
-def _unique(made: list[DeclaredConnector | BrokenConnector]) -> ConnectorFolder:
+def _unique(connectors: list[DeclaredConnector | BrokenConnector]) -> ConnectorFolder:
     """Break all connectors of one name: nothing says which one was meant. Broken ones get a name that no other has."""
     by_name: dict[str, list[DeclaredConnector]] = {}
-    for one in made:
-        if isinstance(one, DeclaredConnector):
-            by_name.setdefault(one.name, []).append(one)
+    for connector in connectors:
+        if isinstance(connector, DeclaredConnector):
+            by_name.setdefault(connector.name, []).append(connector)
     good = {name: same[0] for name, same in by_name.items() if len(same) == 1}
     broken: dict[str, BrokenConnector] = {}
-    for one in made:
-        if isinstance(one, DeclaredConnector) and one.name in good:
+    for connector in connectors:
+        if isinstance(connector, DeclaredConnector) and connector.name in good:
             continue
-        wrong = one if isinstance(one, BrokenConnector) else _doubled(one, by_name[one.name])
-        taken = wrong.name in good or wrong.name in broken
-        name = f"{wrong.name}-{wrong.file.replace('/', '-')}-{wrong.line}" if taken else wrong.name
+        wrong = connector if isinstance(connector, BrokenConnector) else _doubled(connector, by_name[connector.name])
+        is_taken = wrong.name in good or wrong.name in broken
+        name = f"{wrong.name}-{wrong.file.replace('/', '-')}-{wrong.line}" if is_taken else wrong.name
         broken[name] = replace(wrong, name=name)
     return ConnectorFolder(tuple(good.values()), tuple(broken.values()))
 
 
-def _doubled(one: DeclaredConnector, same: list[DeclaredConnector]) -> BrokenConnector:
-    other = next(other for other in same if other is not one)
-    what = f"the connector {one.name} is in {other.file}, line {other.line}, too"
-    return _Place(one.file, one.line, one.name).broken(
-        SettingsError(what, "Give each connector its own name"), one.loaded
+def _doubled(connector: DeclaredConnector, same: list[DeclaredConnector]) -> BrokenConnector:
+    other = next(other for other in same if other is not connector)
+    what = f"the connector {connector.name} is in {other.file}, line {other.line}, too"
+    return _Place(connector.file, connector.line, connector.name).broken(
+        SettingsError(what, "Give each connector its own name"), connector.loaded
     )

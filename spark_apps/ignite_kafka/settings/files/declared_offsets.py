@@ -33,26 +33,26 @@ class DeclaredOffset:
     position: int | None
 
 
-def parse_offsets(given: object, *, sink: bool) -> tuple[DeclaredOffset, ...]:
+def parse_offsets(raw: object, *, sink: bool) -> tuple[DeclaredOffset, ...]:
     """Parse a list of offsets, or an object that has it as ``offsets``, or the JSON of one.
 
     :raises SettingsError: an offset has another form, or two are of one partition.
     """
-    if isinstance(given, str):
+    if isinstance(raw, str):
         try:
-            given = json.loads(given)
+            raw = json.loads(raw)
         except ValueError as error:
             raise SettingsError(f"the offsets are not JSON: {error}", setting="offsets") from error
         except RecursionError:
             raise SettingsError("the offsets are nested too deeply", setting="offsets") from None
-    items = given.get("offsets") if isinstance(given, Mapping) else given
+    items = raw.get("offsets") if isinstance(raw, Mapping) else raw
     if not isinstance(items, list):
         raise SettingsError("offsets is no list", f"Each item is {_FORM[sink]}", setting="offsets")
-    found = tuple(_parse(item, sink) for item in items)
-    places = [(one.name, one.partition) for one in found]
+    offsets = tuple(_parse(item, sink) for item in items)
+    places = [(offset.name, offset.partition) for offset in offsets]
     if twice := [place for place in places if places.count(place) > 1]:
         raise SettingsError(f"two offsets are of partition {twice[0][1]} of {twice[0][0]}", setting="offsets")
-    return found
+    return offsets
 
 
 def _parse(item: Any, sink: bool) -> DeclaredOffset:

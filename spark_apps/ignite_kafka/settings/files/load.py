@@ -65,12 +65,12 @@ class LoadedSettings:
         """
         for name, reason in self.ignored.items():
             emit(CONFIG_CHANGED, reason=f"{name}: {reason}", setting=name, set_in=self.origin.get(name))
-        found = Findings(self.findings)
-        with found.check():
+        findings = Findings(self.findings)
+        with findings.check():
             self._check_name()
-        with found.check():
+        with findings.check():
             self.direction.refuse_empty(self.values, self.origin)
-        return self.direction.from_dict(self.values, self.origin, found.errors)
+        return self.direction.from_dict(self.values, self.origin, findings.errors)
 
     def _check_name(self) -> None:
         if self.file and "name" not in self.values:
@@ -134,13 +134,15 @@ def from_properties(content: bytes, file: str, allowed: Allowed = ()) -> LoadedS
     return replace(of_connect(*properties_of(content, file), allowed), file=file)
 
 
-def of_connect(given: Mapping[str, Any], origin: dict[str, str], allowed: Allowed = ()) -> LoadedSettings:
+def of_connect(values: Mapping[str, Any], origin: dict[str, str], allowed: Allowed = ()) -> LoadedSettings:
     """Settings of values by Kafka Connect's names, with their config providers.
 
     :param origin: where each was set.
     :param allowed: see :func:`load`.
     """
-    return _with_providers(given, origin, allowed) if DECLARED in given else LoadedSettings(*translate(given, origin))
+    return (
+        _with_providers(values, origin, allowed) if DECLARED in values else LoadedSettings(*translate(values, origin))
+    )
 
 
 def properties_of(content: bytes, file: str) -> tuple[dict[str, str], dict[str, str]]:
@@ -157,8 +159,8 @@ def properties_of(content: bytes, file: str) -> tuple[dict[str, str], dict[str, 
     return {entry.key: entry.value for entry in entries}, {entry.key: f"{file}, line {entry.line}" for entry in entries}
 
 
-def _with_providers(given: Mapping[str, str], origin: dict[str, str], allowed: Allowed) -> LoadedSettings:
-    values, errors = resolve(given, origin, allowed)
+def _with_providers(raw: Mapping[str, str], origin: dict[str, str], allowed: Allowed) -> LoadedSettings:
+    values, errors = resolve(raw, origin, allowed)
     try:
         loaded = LoadedSettings(*translate(values, origin))
     except SettingsError as error:
@@ -175,7 +177,7 @@ def _with_providers(given: Mapping[str, str], origin: dict[str, str], allowed: A
 
 
 def resolve(
-    given: Mapping[str, str], origin: dict[str, str], allowed: Allowed, *, keep: bool = False
+    raw: Mapping[str, str], origin: dict[str, str], allowed: Allowed, *, keep: bool = False
 ) -> tuple[dict[str, str], list[IgniteKafkaError]]:
     """The values without declarations of config providers and with their references replaced, and errors.
 
@@ -183,11 +185,11 @@ def resolve(
     :param allowed: see :func:`load`.
     :param keep: a value with a reference that is not allowed stays as it is; else that is an error.
     """
-    found = Findings()
+    findings = Findings()
     values = {}
-    providers, wrong = declared(given, origin, allowed)
-    found.errors += wrong
-    for name, value in given.items():
+    providers, wrong = declared(raw, origin, allowed)
+    findings.errors += wrong
+    for name, value in raw.items():
         if is_declaration(name):
             continue
         if not references(value):
@@ -195,10 +197,10 @@ def resolve(
             continue
         set_in = origin.get(name)
         if not can_run(value, providers):  # the declaration is the error
-            with found.check():
+            with findings.check():
                 check_form(name, value, providers, set_in)
             continue
-        with found.check():
+        with findings.check():
             read = (
                 resolved_if_allowed(name, value, providers, set_in)
                 if keep
@@ -206,7 +208,7 @@ def resolve(
             )
             values[name] = value if read is None else read
             origin[name] = origin.get(name, "") + PROVIDED
-    return values, found.errors
+    return values, findings.errors
 
 
 def json_of(content: bytes, file: str) -> dict[str, Any]:

@@ -90,8 +90,8 @@ def _described(setting: Setting, default: Any) -> dict[str, Any]:
 
 def _key(name: str, direction: type[ConnectorSettings]) -> str:
     """Name of a setting's definition, which both directions share where it is the same."""
-    one, other = (of.known().get(name) for of in _DIRECTIONS)
-    return f"sink.{name}" if direction is SinkSettings and one is not None and one != other else name
+    source, sink = (of.known().get(name) for of in _DIRECTIONS)
+    return f"sink.{name}" if direction is SinkSettings and source is not None and source != sink else name
 
 
 def _config(directions: Iterable[type[ConnectorSettings]]) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def _by_class(name: str, config: str, inside: Any) -> dict[str, Any]:
     """Names of the other direction are refused where the class is given."""
     rules = []
     for direction, definition in ((SourceSettings, "source"), (SinkSettings, "sink")):
-        classes = [known for known, of in CLASSES.items() if of is direction]
+        classes = [class_name for class_name, of in CLASSES.items() if of is direction]
         condition = {"properties": {name: {"enum": classes}}, "required": [name]}
         rules.append(
             {"if": inside(condition), "then": inside({"properties": {config: {"$ref": f"#/definitions/{definition}"}}})}
@@ -151,8 +151,8 @@ def _by_class(name: str, config: str, inside: Any) -> dict[str, Any]:
     return {"allOf": rules}
 
 
-def _arguments(known: Mapping[str, SettingType], description: str) -> dict[str, Any]:
-    properties = {name: {"anyOf": [of_type(value_type), {"type": "null"}]} for name, value_type in known.items()}
+def _arguments(types: Mapping[str, SettingType], description: str) -> dict[str, Any]:
+    properties = {name: {"anyOf": [of_type(value_type), {"type": "null"}]} for name, value_type in types.items()}
     return {
         "type": ["object", "null"],
         "description": description,

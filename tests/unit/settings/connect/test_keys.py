@@ -181,7 +181,7 @@ def test_replication_of_dead_letters_is_theirs_alone() -> None:
 
 def test_what_was_renamed_is_known() -> None:
     keys = prepare({"producer.override.security.protocol": "SSL", "security.protocol": "PLAINTEXT"}, {}, sink=False)
-    assert keys.given == {"kafka_config.security.protocol": "SSL"}
+    assert keys.values == {"kafka_config.security.protocol": "SSL"}
     assert keys.renamed == {"kafka_config.security.protocol": "producer.override.security.protocol"}
     assert keys.ignored == {"security.protocol": "producer.override.security.protocol takes precedence"}
 
