@@ -1,4 +1,4 @@
-"""Pages of docs/ that are generated from the code: ``make pages`` writes them, a test compares them."""
+"""Pages of docs/ generated from the code: ``make pages`` writes them, a test compares them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write the generated pages into docs/."""
+"""Command that writes the generated pages into docs/."""
 
 from __future__ import annotations
 

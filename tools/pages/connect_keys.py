@@ -1,4 +1,4 @@
-"""docs/connect-keys.md: what becomes of each key of Kafka Connect's own definitions, by the code that judges it."""
+"""Page docs/connect-keys.md: the effect of each key of Kafka Connect's definitions, by the code that judges it."""
 
 from __future__ import annotations
 
@@ -41,14 +41,16 @@ lose or damage data, or no connection could be made; the error says what to do. 
 """
 _TITLES = {
     "worker": "Worker", "source": "Source", "sink": "Sink", "group": "Groups of new topics (`topic.creation.<group>.`)",
-    "producer": "Producers (`producer.override.`, `producer.`)", "consumer": "Consumers (`consumer.override.`, `consumer.`)",
-    "admin": "Admin clients (`admin.override.`, `admin.`)", "provider": "Config providers (`config.providers.<name>.param.`)",
+    "producer": "Producers (`producer.override.`, `producer.`)", "consumer":
+        "Consumers (`consumer.override.`, `consumer.`)",
+    "admin": "Admin clients (`admin.override.`, `admin.`)", "provider":
+        "Config providers (`config.providers.<name>.param.`)",
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What becomes of a key; ``kind`` is empty for a key that nobody judged."""
+    """Verdict on a key; ``kind`` is empty for a key that nobody judged."""
 
     part: str
     key: str
@@ -57,14 +59,14 @@ class Verdict:
 
 
 def verdicts() -> Iterator[Verdict]:
-    """The verdict on each key."""
+    """Yield the verdict on each key."""
     for row in KEYS.read_text().splitlines():
         part, key = row.split(" ")
         yield Verdict(part, key, *verdict(part, key))
 
 
 def verdict(part: str, key: str) -> tuple[str, str]:
-    """Kind and reason, or what a key becomes."""
+    """Return a verdict's kind, and its reason or the key's new name."""
     if part in _CLASSES:
         return _connector(part, key)
     if part in ("producer", "consumer"):
@@ -153,7 +155,7 @@ def _client(part: str, key: str) -> tuple[str, str]:
 
 
 def page() -> str:
-    """The page."""
+    """Return the page."""
     parts: dict[str, list[Verdict]] = {}
     for result in verdicts():
         parts.setdefault(result.part, []).append(result)

@@ -18,11 +18,14 @@ _KAFKA = (
     "| `kafka.<name>` | none | a property of librdkafka | Any property that settings may hold, see [security]"
     "(security.md#kafka-client-properties). |\n"
 )
-_PROPERTIES = "| `key.converter.<name>`, `value.converter.<name>` | none | a property of the converter | Its name in Kafka Connect. |\n"
+_PROPERTIES = (
+    "| `key.converter.<name>`, `value.converter.<name>` | none | a property of the converter | Its name in "
+    "Kafka Connect. |\n"
+)
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     return _HEAD + "".join(map(_section, TABLES))
 
 

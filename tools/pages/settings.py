@@ -27,7 +27,7 @@ _COLUMNS = """
 
 
 def page() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     common = ConnectorSettings.known()
     return "".join(
         [

@@ -1,4 +1,4 @@
-"""Security of Java's clients in a connector's keys: secrets leave the settings, JAAS and key stores become properties of librdkafka."""
+"""Security of Java's clients: secrets leave the settings; JAAS and key stores become librdkafka's properties."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _AWS_HANDLER = "IAMClientCallbackHandler"
 
 @dataclass
 class Keys:
-    """Keys of a connector on their way.
+    """Keys of a connector during its migration.
 
     :param values: values by key. :param origin: where each was set.
     :param became: what became of a key that is no longer in ``values``.
@@ -43,12 +43,12 @@ class Keys:
     errors: Findings = field(default_factory=Findings)
 
     def take(self, name: str, became: str) -> str:
-        """Take a key away, with what became of it; returns its value."""
+        """Remove a key, note what became of it, and return its value."""
         self.became[name] = became
         return str(self.values.pop(name))
 
     def put(self, name: str, value: str, source: str) -> None:
-        """Add a setting that stands for the key ``source``."""
+        """Add a setting in place of the key ``source``."""
         self.values[name], self.origin[name], self.stands_for[name] = value, self.origin.get(source, ""), source
 
 
@@ -93,7 +93,7 @@ class _Clients:
                 self._secret(key, key.removeprefix(prefix))
 
     def _leave_shadowed(self) -> None:
-        """Take away what a key of higher precedence overrides."""
+        """Remove keys that a key of higher precedence overrides."""
         for at, prefix in enumerate(self.prefixes):
             for key in [key for key in self.keys.values if key.startswith(prefix or ("sasl.", "ssl.", "security."))]:
                 first = self.find(key.removeprefix(prefix))
@@ -101,7 +101,10 @@ class _Clients:
                     self.keys.take(key, f"ignored: {first} takes precedence")
 
     def find(self, bare: str) -> str:
-        """The key that has a property; Kafka Connect's precedence, then the top level, which has the worker's own connection."""
+        """Return the key with a property: by Kafka Connect's precedence, then at the top level.
+
+        The worker's own connection is at the top level.
+        """
         return next((prefix + bare for prefix in self.prefixes if prefix + bare in self.keys.values), "")
 
     def _take(self, bare: str, became: str) -> str:
@@ -109,7 +112,7 @@ class _Clients:
         return self.keys.take(key, became) if key else ""
 
     def _put(self, properties: dict[str, str], source: str) -> None:
-        """Add properties of librdkafka; those that settings may not hold become secrets."""
+        """Add properties of librdkafka; put into the secrets those not allowed in settings."""
         hidden = [name for name in properties if is_secret(name) or name == OAUTH_CALLBACK]
         for name, value in properties.items():
             if name in hidden:
@@ -122,7 +125,7 @@ class _Clients:
             self._take("sasl.mechanism", "it is OAUTHBEARER, with tokens of oauth_cb")
 
     def _handler(self) -> None:
-        """Classes that get tokens and that librdkafka has something for."""
+        """Convert the handler classes for tokens that have a counterpart in librdkafka."""
         key = self.find(_HANDLER)
         kind = str(self.keys.values.get(key, "")).rpartition(".")[2]
         if kind in (_OAUTH_HANDLER, _AWS_HANDLER):
@@ -131,7 +134,7 @@ class _Clients:
                 self.keys.put(f"{_CONFIG}sasl.oauthbearer.method", "oidc", key)
 
     def _host_check(self) -> None:
-        """An empty algorithm, which switches the check of host names off in Java; librdkafka refuses an empty value."""
+        """Convert an empty algorithm, Java's way to switch host name checks off, which librdkafka refuses."""
         key = self.find(_HOST_CHECK)
         if key and not str(self.keys.values[key]).strip():
             self.keys.take(key, f"it is {_CONFIG}{_HOST_CHECK}=none: the broker's host name is not verified")
@@ -186,7 +189,7 @@ class _Clients:
 
 
 def _registry_stores(keys: Keys, side: str, target: Path) -> None:
-    """Convert the key and trust store of one side's registry connection to PEM files, which Python's TLS reads.
+    """Convert the stores of one side's registry connection to PEM files, which Python's TLS reads.
 
     :param target: prefix of the files' paths.
     """
@@ -223,7 +226,10 @@ def _registry_stores(keys: Keys, side: str, target: Path) -> None:
 
 
 def _extract_registry(keys: Keys) -> None:
-    """Login of the schema registry, of each side's own; with it goes what decides where the login is sent, which no setting may do."""
+    """Move each side's registry login to the secrets, with the properties that decide its destination.
+
+    No setting may decide where a login is sent.
+    """
     for side in ("key", "value"):
         prefix = f"{side}.converter."
         canonical = {

@@ -1,4 +1,4 @@
-"""Files that `migrate`, and `validate` and `run` of several files, are given: a worker's, connectors', and those that hold several."""
+"""Input files of `migrate`, `validate` and `run`: a worker's file, connectors' files, and files of several."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PATHS: Mapping[str, LinePath] = {
 
 
 def read_given(path: str | Path) -> tuple[GivenFile, ...]:
-    """The parts of a `.properties` file, of a body of Kafka Connect's REST interface, or of a YAML file of Strimzi.
+    """Read the parts of a `.properties` file, a body of Kafka Connect's REST interface, or Strimzi's YAML file.
 
     A `.properties` file is a worker's if it names no connector, a `KafkaConnect` of Strimzi always.
 
@@ -56,13 +56,16 @@ def _is_config_map(document: Document | BadDocument) -> TypeGuard[Document]:
 
 
 def _resource(document: Document | BadDocument, file: str, maps: Mapping[str, Any]) -> GivenFile:
-    """A `KafkaConnect` or a `KafkaConnector`; its class, tasks and name by the names of Kafka Connect."""
+    """Read a `KafkaConnect` or `KafkaConnector`; class, tasks and name get Kafka Connect's names."""
     if isinstance(document, BadDocument):
         raise document.error
     if strimzi_worker.is_worker(document.value):
         return strimzi_worker.worker_of(document, file)
     if not isinstance(document.value, dict) or not strimzi.is_strimzi(document.value):
-        remedy = "Files of connectors in our own form need none: give their folder to validate, or to connector_dags in Airflow"
+        remedy = (
+            "Files of connectors in our own form need none: give their folder to validate, or to connector_dags "
+            "in Airflow"
+        )
         raise SettingsError("the document is no resource of Strimzi", remedy, file=file, line=document.line)
     parts = strimzi.parts(document, maps)
     head = {"name": parts.name, CLASS: parts.connector_class, "tasks.max": parts.own.get("tasks_max")}

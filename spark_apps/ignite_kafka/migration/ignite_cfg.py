@@ -1,4 +1,4 @@
-"""``igniteCfg``: what a node's Spring XML file says about a connection, where it is written literally.
+"""``igniteCfg``: the literal values of a node's Spring XML file that concern a connection.
 
 Read are the addresses of a TcpDiscovery IP finder, ``clientConnectorConfiguration``, ``SslContextFactory``,
 ``SecurityCredentials`` and the names of data regions. Addresses of discovery are not those of thin clients: the port is
@@ -24,7 +24,7 @@ _SHORT = "{http://www.springframework.org/schema/p}"
 
 @dataclass(frozen=True)
 class NodeFile:
-    """What a file says.
+    """Connection settings in a node's file.
 
     :param addresses: ``host:port`` of client connectors; empty if it names none.
     :param port_assumed: whether the port is the default, because the file names none.
@@ -70,7 +70,7 @@ def read(path: str, set_in: str | None = None) -> NodeFile:
 
 
 def _property_of(name: str, value: str) -> Element:
-    """The property that an attribute ``p:name="value"`` is short for."""
+    """Return the property that an attribute ``p:name="value"`` is short for."""
     return Element("property", {"name": name.removeprefix(_SHORT), "value": value})
 
 
@@ -108,7 +108,7 @@ class _Reader:
         return next(self._beans(ending), None)
 
     def _property(self, bean: Element | None, name: str) -> str:
-        """Literal value of a bean's property; empty without one."""
+        """Return the literal value of a bean's property; empty without one."""
         element = next(
             (
                 candidate
@@ -120,7 +120,7 @@ class _Reader:
         return "" if element is None else self._literal(name, element.get("value") or element.findtext("value") or "")
 
     def _texts(self, name: str) -> list[str]:
-        """Literal values of each property of a name: those of its list, or those between commas in its attribute."""
+        """Return the literal values of every property of a name: of its list, else between commas in its attribute."""
         named = [element for element in self._root.iter("property") if element.get("name") == name]
         lists = [
             text
@@ -148,7 +148,7 @@ class _Reader:
 
 
 def _host(address: str) -> str:
-    """Host of ``host``, ``host:port`` or ``host:port..port``; an IPv6 address keeps its brackets."""
+    """Return the host of ``host``, ``host:port`` or ``host:port..port``; an IPv6 address keeps its brackets."""
     if address.startswith("["):
         return address[: address.find("]") + 1]
     return address.partition(":")[0].strip()

@@ -1,4 +1,4 @@
-"""``sasl.jaas.config`` of Java's clients to properties of librdkafka.
+"""Conversion of ``sasl.jaas.config`` of Java's clients to properties of librdkafka.
 
 Sources: ``JaasConfig`` and the login modules of Kafka 4.3; the login module of aws-msk-iam-auth.
 """
@@ -25,7 +25,7 @@ _EXTENSION = "extension_"
 
 
 def librdkafka_properties(text: str, setting: str, set_in: str | None = None) -> dict[str, str]:
-    """Properties of librdkafka, secrets included, for a JAAS configuration.
+    """Convert a JAAS configuration to properties of librdkafka, secrets included.
 
     :param setting: key that holds the text, for the error.
     :raises SettingsError: the login module cannot run here, or the text has another form; nothing of it but the module
@@ -48,8 +48,8 @@ def librdkafka_properties(text: str, setting: str, set_in: str | None = None) ->
         return {"sasl.mechanisms": "OAUTHBEARER", OAUTH_CALLBACK: AWS_MSK_IAM}
     if module == "Krb5LoginModule":
         remedy = (
-            "Use SASL_SSL with SCRAM or OAUTHBEARER; or install confluent-kafka with a librdkafka that has GSSAPI, and set "
-            "kafka_config.sasl.kerberos.keytab, .principal and .service.name"
+            "Use SASL_SSL with SCRAM or OAUTHBEARER; or install confluent-kafka with a librdkafka that has GSSAPI, and "
+            "set kafka_config.sasl.kerberos.keytab, .principal and .service.name"
         )
         raise SettingsError(
             "Kerberos needs a librdkafka with GSSAPI, which the wheels do not have",

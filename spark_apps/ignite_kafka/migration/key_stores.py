@@ -1,4 +1,4 @@
-"""Java's key stores to what librdkafka and Python's TLS read.
+"""Conversion of Java's key stores to forms that librdkafka and Python's TLS read.
 
 ``keytool`` of the JDK that Spark needs reads both JKS and PKCS#12; ``openssl`` writes a private key as PEM. Passwords
 go to them by the environment, never by arguments, which other users of the host can see.
@@ -24,7 +24,7 @@ _TIMEOUT_S = 120
 
 
 def is_jks(path: str | Path, setting: str) -> bool:
-    """Whether a store has the form JKS, else PKCS#12.
+    """Return whether a store has the form JKS, else PKCS#12.
 
     :param setting: key that names the store, for the error.
     :raises SettingsError: the file cannot be read.
@@ -39,7 +39,7 @@ def is_jks(path: str | Path, setting: str) -> bool:
 
 
 def certificates(path: str, password: str, setting: str) -> str:
-    """The certificates of a trust store, as PEM.
+    """Return the certificates of a trust store, as PEM.
 
     :param password: empty: the store is read without a check of its integrity, as Kafka's clients read JKS.
     :raises SettingsError: see :func:`is_jks`; also no keytool, a wrong password, or a store without certificates.
@@ -56,7 +56,7 @@ def certificates(path: str, password: str, setting: str) -> str:
 
 
 def pkcs12(path: str, password: str, key_password: str, target: Path, setting: str) -> Path:
-    """A store with the client's key as PKCS#12 with the store's password: itself, or a new file of which the owner alone has rights.
+    """Return a PKCS#12 store of the client's key: the store itself, or a new file with rights for its owner alone.
 
     :raises SettingsError: see :func:`certificates`; also a store with no private key or several.
     """
@@ -99,7 +99,7 @@ def pkcs12(path: str, password: str, key_password: str, target: Path, setting: s
 
 
 def pem(store: Path, password: str, target: Path, setting: str) -> Path:
-    """The key and the certificates of a PKCS#12 store as a PEM file, the key encrypted with the store's password.
+    """Write the key and the certificates of a PKCS#12 store to a PEM file, with the key encrypted by its password.
 
     :raises SettingsError: see :func:`certificates`.
     """
@@ -121,11 +121,14 @@ def pem(store: Path, password: str, target: Path, setting: str) -> Path:
 
 
 def _run(command: Sequence[str], passwords: dict[str, str], setting: str, path: str) -> str:
-    """Output of a program; nothing of its messages is shown but the last line of keytool's, which has no password."""
+    """Run a program and return its output.
+
+    Of its messages only the last line of keytool's is shown, which has no password.
+    """
     program = _find(command[0])
     by_hand = (
-        f"Convert it to PEM: keytool -importkeystore -srckeystore {path} -destkeystore store.p12 -deststoretype PKCS12; "
-        "openssl pkcs12 -in store.p12 -out store.pem"
+        f"Convert it to PEM: keytool -importkeystore -srckeystore {path} -destkeystore store.p12 -deststoretype "
+        "PKCS12; openssl pkcs12 -in store.p12 -out store.pem"
     )
     if program is None:
         what = f"the key store cannot be converted: there is no {command[0]}"
@@ -139,7 +142,8 @@ def _run(command: Sequence[str], passwords: dict[str, str], setting: str, path: 
     }
     try:
         done = subprocess.run(
-            [program, *command[1:]], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_TIMEOUT_S,
+            [program, *command[1:]], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=_TIMEOUT_S,
             # keytool makes its file itself, and refuses an empty one: nobody else may read the key meanwhile
             check=False, umask=0o077,
         )  # fmt: skip
@@ -159,6 +163,6 @@ def _run(command: Sequence[str], passwords: dict[str, str], setting: str, path: 
 
 
 def _find(program: str) -> str | None:
-    """Path of a program; keytool may be in JAVA_HOME only."""
+    """Return the path of a program; keytool may be in JAVA_HOME only."""
     home = os.environ.get("JAVA_HOME")
     return shutil.which(program) or (shutil.which(program, path=f"{home}/bin") if home else None)

@@ -1,4 +1,4 @@
-"""The migration of one connector: merge, resolve, convert, translate, and say what became of each key."""
+"""Migration of one connector: merge, resolve, convert, translate, and record what became of each key."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _NEEDED = (
 
 @dataclass(frozen=True)
 class Migrated:
-    """A connector after its migration.
+    """Connector after its migration.
 
     :param loaded: its settings.
     :param became: (file, key, what became of it), in the order of the files.
@@ -64,7 +64,7 @@ class Migrated:
 
     @property
     def name(self) -> str:
-        """The connector's name; that of its file, if it has none."""
+        """Name of the connector; name of its file without one."""
         return str(self.loaded.values.get("name") or Path(self.file).stem)
 
 
@@ -111,7 +111,10 @@ def migrate(
 
 
 def _to_check(loaded: LoadedSettings, merged: Merged) -> list[str]:
-    """Converters that nobody gave; transforms and predicates that nothing names, so that a field that they were to remove is sent."""
+    """Return notes about missing converters, and about transforms and predicates without effect.
+
+    A field that an unused transform should remove would be sent.
+    """
     notes = [f"{name}: {loaded.ignored[name]}" for name in missing_converters(merged.values) if name in loaded.ignored]
     try:
         settings = replace(loaded, ignored={}).settings()
@@ -134,7 +137,7 @@ class _Files:
 def _migrated(
     files: _Files, keys: Keys, direction: type[ConnectorSettings], errors: list[IgniteKafkaError]
 ) -> Migrated:
-    """The connector after its security was converted."""
+    """Build the migrated connector once its security is converted."""
     merged = files.merged
     judged = prepare(keys.values, keys.origin, sink=direction is SinkSettings)
     loaded = _loaded(judged, keys)
@@ -173,7 +176,10 @@ def _loaded(judged: ConnectKeys, keys: Keys) -> LoadedSettings:
 
 def _needs_value(name: str, origin: Mapping[str, str]) -> SettingsError:
     what = "its value is a reference to a config provider, and the migration needs the value"
-    remedy = "Let this command read it with --allow-config-provider, or write the value; leave a secret out and put it into the secrets file"
+    remedy = (
+        "Let this command read it with --allow-config-provider, or write the value; leave a secret out and put it "
+        "into the secrets file"
+    )
     return SettingsError(what, remedy, setting=name, set_in=origin.get(name, "").removesuffix(PROVIDED) or None)
 
 
@@ -185,7 +191,7 @@ def _findings(loaded: LoadedSettings, before: list[IgniteKafkaError]) -> tuple[I
 
 
 def _targets(values: Mapping[str, Any], renamed: Mapping[str, str], direction: Any) -> dict[str, str]:
-    """Setting, or name within one, by key of the files."""
+    """Return the setting, or the name within one, by key of the files."""
     targets = {}
     for name in values:
         with suppress(SettingsError, NotAvailableYet):
@@ -232,7 +238,7 @@ def _sources(
 def _provided(
     raw: Mapping[str, Any], origin: Mapping[str, str], targets: Mapping[str, str], became: Mapping[str, str]
 ) -> dict[str, str]:
-    """What a new file keeps of config providers, so that it shows no value of them."""
+    """Return references to config providers that a new file keeps in place of their values."""
     kept = {
         targets[name]: str(value)
         for name, value in raw.items()

@@ -13,7 +13,7 @@ _ADDRESSES = "ignite_addresses"
 
 
 def extract(keys: Keys, folder: Path, name: str, addresses: str | None) -> list[str]:
-    """Replace ``igniteCfg`` by settings, where it names a file that says them.
+    """Replace ``igniteCfg`` by settings if it names a file with literal values.
 
     :param folder: where converted key stores are written, by the connector's name.
     :param addresses: those of the command line, which make the file unnecessary.

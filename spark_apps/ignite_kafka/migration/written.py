@@ -1,4 +1,4 @@
-"""The new file of a connector: settings by our names, and a comment for each key of the old files."""
+"""New file of a connector: settings by our names, and a comment for each key of the old files."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ SECRETS_ENDING = ".secrets.json"
 _SINK_CLASS = "IgniteSinkConnector"
 _SOURCE_CLASS = "IgniteSourceConnector"
 _BY_NAME = (
-    "key_converter_config", "value_converter_config", "header_converter_config", "kafka_config", "producer_override", "consumer_override",
-    "topic_config",
+    "key_converter_config", "value_converter_config", "header_converter_config", "kafka_config", "producer_override",
+    "consumer_override", "topic_config",
 )  # fmt: skip
 _RUN_MODE = "run_mode"
 _CONTINUOUS = (
-    "A connector of Kafka Connect runs until it is stopped, so run_mode is continuous here. once is the default of ignite-kafka:",
+    "A connector of Kafka Connect runs until it is stopped, so run_mode is continuous here. once is the default of "
+    "ignite-kafka:",
     "such a run ends when it has copied what was there at its start.",
 )
 
 
 def text(migrated: Migrated) -> str:
-    """The new file, in ASCII."""
+    """Return the new file, in ASCII."""
     kind = _SINK_CLASS if migrated.loaded.direction.reads_records else _SOURCE_CLASS
     lines = [f"# Written by ignite-kafka migrate for the connector of {migrated.file}.", line("connector.class", kind)]
     lines += [line(name, value) for name, value in migrated.provided.items() if is_declaration(name)]

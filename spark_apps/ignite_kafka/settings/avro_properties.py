@@ -1,4 +1,7 @@
-"""Properties of the Avro converter besides those of the registry. Source: AvroDataConfig and the serializers' configs of Confluent."""
+"""Properties of the Avro converter, without those of the schema registry.
+
+Source: AvroDataConfig and the serializers' configs of Confluent.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from .suggestions import did_you_mean
 
 
 def setting(default: object, value_type: SettingType, help: str, **more: Any) -> Any:
-    """A dataclass field that is a setting.
+    """Define a dataclass field as a setting.
 
     :param more: other fields of :class:`~ignite_kafka.settings.fields.Setting`.
     """
@@ -73,16 +73,16 @@ class Settings:
 
     @classmethod
     def known(cls) -> Mapping[str, Setting]:
-        """Every setting by name, in the order of the fields."""
+        """Return every setting by name, in the order of the fields."""
         return _definitions_of(cls)  # type: ignore[arg-type]  # mypy takes the __hash__ of instances for the class's
 
     @classmethod
     def defaults(cls) -> Mapping[str, Any]:
-        """The default of each setting; empty text for one that must be given."""
+        """Return the default of each setting; an empty text for a required one."""
         return _defaults_of(cls)  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, Any]:
-        """Every setting, JSON-ready; :meth:`from_dict` reads it back."""
+        """Return every setting in a form for JSON; :meth:`from_dict` reads it back."""
         return {
             name: list(value) if isinstance(value := getattr(self, name), tuple) else _copy(value)
             for name in self.known()
@@ -117,7 +117,7 @@ class Settings:
 
     @classmethod
     def parsed_values(cls, values: Mapping[str, Any], origins: Mapping[str, str], findings: Findings) -> dict[str, Any]:
-        """Canonical values by name, each checked alone; errors go to ``findings``."""
+        """Parse each value alone and return the canonical values by name; errors go to ``findings``."""
         parsed: dict[str, Any] = {}
         for name, value in values.items():
             with findings.check():
@@ -127,12 +127,12 @@ class Settings:
 
     @classmethod
     def unchecked(cls, values: Mapping[str, Any], origins: Mapping[str, str]) -> Self:
-        """An instance made only to find further errors, of values that may be wrong: those that cannot be parsed have their defaults."""
+        """Build settings without checks, to find further errors; a value that cannot be parsed becomes the default."""
         return cls._unchecked(cls.parsed_values(values, origins, Findings()), origins)
 
     @classmethod
     def _unchecked(cls, parsed: Mapping[str, Any], origins: Mapping[str, str]) -> Self:
-        """An instance made only to find further errors; a setting that could not be parsed has its default."""
+        """Build settings without checks; a missing setting has its default."""
         settings = object.__new__(cls)
         for name, value in {**cls.defaults(), **parsed, "origin": origins}.items():
             object.__setattr__(settings, name, value)
@@ -180,14 +180,15 @@ class Settings:
         if name not in cls.known() and is_secret(name):
             raise SettingsError(
                 "a secret is no setting",
-                "Put it into the secrets file (--secrets) or into the Airflow connection, where no plan, log or command line shows it",
+                "Put it into the secrets file (--secrets) or into the Airflow connection, where no plan, log or "
+                "command line shows it",
                 setting=name,
                 set_in=origin,
             )
 
     @classmethod
     def parsed(cls, name: str, value: object, origins: Mapping[str, str]) -> Any:
-        """The canonical value of one setting.
+        """Parse the value of one setting to its canonical form.
 
         :raises SettingsError: the value is not allowed.
         """
@@ -197,7 +198,7 @@ class Settings:
             raise cls._error(name, value, str(error), "", origins) from error
 
     def wrong(self, name: str, reason: str, remedy: str = "", **where: Any) -> SettingsError:
-        """The error of one setting, whose value breaks a rule.
+        """Build the error of a setting whose value breaks a rule.
 
         :param where: further places; `allowed` is what the setting's type allows.
         """
@@ -241,7 +242,7 @@ class Settings:
             raise NotAvailableYet(what, remedy, setting=name, set_in=self.origin.get(name))
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
-        """Events, with their fields, that a start logs."""
+        """Return the events to log at a start, each with its fields."""
         return []
 
     def emit_warnings(self) -> None:
@@ -275,5 +276,5 @@ def _copy(value: Any) -> Any:
 
 
 def _shown(value: object) -> str:
-    """A value as messages show it."""
+    """Format a value for messages."""
     return repr(list(value)) if isinstance(value, tuple) else repr(value)

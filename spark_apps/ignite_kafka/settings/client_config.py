@@ -114,7 +114,8 @@ def _add(result: dict[str, str], name: str, value: str, names: frozenset[str], *
     if is_secret(name):
         converted = "; ignite-kafka migrate converts it" if name in CLIENT_CONVERTED else ""
         raise ValueError(
-            f"{name} is a secret: put it into the kafka part of the secrets file or into the Airflow connection{converted}"
+            f"{name} is a secret: put it into the kafka part of the secrets file or into the Airflow "
+            f"connection{converted}"
         )
     if (reason := kept_from_settings(target, value)) is not None:
         raise ValueError(f"{name} {reason}: {_TRUSTED}")
@@ -168,13 +169,13 @@ def by_client(properties: Mapping[str, str]) -> ByClient:
 
 
 def one_name(name: str) -> str:
-    """The name that this project uses for a setting with several names."""
+    """Return the name that this project uses for a setting with several names."""
     name = _RENAMED.get(name, name)
     return _ALIASES.get(name, name)
 
 
 def canonical(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A client's settings as librdkafka reads them: one name each, of which the last wins, and one form of values that decide security.
+    """Return a client's properties with one name each, as librdkafka reads them.
 
     Both the check of a connection's protection and every client use this, so the check judges exactly what a client
     gets.
@@ -194,7 +195,7 @@ def canonical(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_client_property(name: str, names: frozenset[str]) -> bool:
-    """Whether a name is a property of Kafka's clients, of librdkafka's or of Java's."""
+    """Return whether a name is a property of Kafka's clients, by librdkafka's or Java's names."""
     tables = (_RENAMED, _ALIASES, _INSTEAD, _OURS, _FIXED, CLIENT_CHANGED, CLIENT_IGNORED, CLIENT_REFUSED)
     return name in names or any(name in table for table in tables)
 

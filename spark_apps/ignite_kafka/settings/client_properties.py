@@ -1,4 +1,4 @@
-"""Classification of librdkafka's properties: what each can do to a host or a secret, and who may set it.
+"""Classification of librdkafka's properties: effects on a host or a secret, and permission to set each.
 
 Settings, data source options, Airflow connections and secrets files all use it. A test compares the names with those of
 the installed librdkafka, so that a property added by a new version fails until it is classified here.
@@ -28,18 +28,23 @@ HOST_ACCESS: Mapping[str, str] = {
     "offset.store.method": "writes files on the host",
     "offset.store.path": "writes files on the host",
 }
-"""Properties that act on the host. Never in settings; in a connection or a secrets file only if an administrator allows the value."""
+"""Properties that act on the host: never in settings.
+
+A connection or a secrets file may hold one only if an administrator allows the value.
+"""
 
 CREDENTIAL_TARGETS: Mapping[str, str] = {
     "sasl.oauthbearer.token.endpoint.url": "names the address that client secrets are sent to",
     "sasl.oauthbearer.metadata.authentication.type": "takes the identity of the host from its cloud",
 }
-"""Properties that decide where a credential is sent. Never in settings: they belong in the connection or the secrets file."""
+"""Properties that decide where a credential is sent: never in settings, but in the connection or the secrets file."""
 
 OAUTH_CALLBACK = "oauth_cb"
 AWS_MSK_IAM = "aws_msk_iam"
 GCP = "gcp"
-"""confluent-kafka's property of a function that makes tokens, and those that need no permission; see :mod:`..kafka.oauth_tokens`.
+"""confluent-kafka's property of a function that makes tokens, and the functions that need no permission.
+
+See :mod:`..kafka.oauth_tokens`.
 """
 
 _TOKENS_OF_CLOUDS = re.compile(rf"{GCP}|{AWS_MSK_IAM}(:[a-z0-9-]+)?")
@@ -50,65 +55,70 @@ _SHELL_REASON = "becomes part of a shell command, and has characters other than 
 SECRETS = frozenset(
     """
     sasl.oauthbearer.assertion.private.key.passphrase sasl.oauthbearer.assertion.private.key.pem
-    sasl.oauthbearer.client.credentials.client.secret sasl.oauthbearer.client.secret sasl.password ssl.key.password ssl.key.pem
-    ssl.keystore.password ssl.truststore.password
+    sasl.oauthbearer.client.credentials.client.secret sasl.oauthbearer.client.secret sasl.password ssl.key.password
+    ssl.key.pem ssl.keystore.password ssl.truststore.password
     """.split()  # noqa: SIM905
 )
 SECURITY = frozenset(
     """
     enable.sasl.oauthbearer.unsecure.jwt enable.ssl.certificate.verification https.ca.location https.ca.pem
-    sasl.kerberos.keytab sasl.kerberos.min.time.before.relogin sasl.kerberos.principal sasl.kerberos.service.name sasl.mechanism
-    sasl.mechanisms sasl.oauthbearer.assertion.algorithm sasl.oauthbearer.assertion.claim.aud
-    sasl.oauthbearer.assertion.claim.exp.seconds sasl.oauthbearer.assertion.claim.iss sasl.oauthbearer.assertion.claim.jti.include
-    sasl.oauthbearer.assertion.claim.nbf.seconds sasl.oauthbearer.assertion.claim.sub sasl.oauthbearer.assertion.private.key.file
-    sasl.oauthbearer.client.credentials.client.id sasl.oauthbearer.client.id sasl.oauthbearer.config sasl.oauthbearer.extensions
-    sasl.oauthbearer.grant.type sasl.oauthbearer.method sasl.oauthbearer.scope sasl.oauthbearer.sub.claim.name sasl.username
-    security.protocol ssl.ca.certificate.stores ssl.ca.location ssl.ca.pem ssl.certificate.location ssl.certificate.pem
-    ssl.cipher.suites ssl.crl.location ssl.curves.list ssl.endpoint.identification.algorithm ssl.key.location ssl.keystore.location
-    ssl.sigalgs.list ssl.keystore.type ssl.truststore.location ssl.truststore.type
+    sasl.kerberos.keytab sasl.kerberos.min.time.before.relogin sasl.kerberos.principal sasl.kerberos.service.name
+    sasl.mechanism sasl.mechanisms sasl.oauthbearer.assertion.algorithm sasl.oauthbearer.assertion.claim.aud
+    sasl.oauthbearer.assertion.claim.exp.seconds sasl.oauthbearer.assertion.claim.iss
+    sasl.oauthbearer.assertion.claim.jti.include sasl.oauthbearer.assertion.claim.nbf.seconds
+    sasl.oauthbearer.assertion.claim.sub sasl.oauthbearer.assertion.private.key.file
+    sasl.oauthbearer.client.credentials.client.id sasl.oauthbearer.client.id sasl.oauthbearer.config
+    sasl.oauthbearer.extensions sasl.oauthbearer.grant.type sasl.oauthbearer.method sasl.oauthbearer.scope
+    sasl.oauthbearer.sub.claim.name sasl.username security.protocol ssl.ca.certificate.stores ssl.ca.location ssl.ca.pem
+    ssl.certificate.location ssl.certificate.pem ssl.cipher.suites ssl.crl.location ssl.curves.list
+    ssl.endpoint.identification.algorithm ssl.key.location ssl.keystore.location ssl.sigalgs.list ssl.keystore.type
+    ssl.truststore.location ssl.truststore.type
     """.split()  # noqa: SIM905
 )
-"""Authentication of the client and of the broker. Equal for all clients of a connector: overrides must not hold them."""
+"""Authentication of client and broker. It is equal for all clients of a connector: overrides must not hold it."""
 
 _OPEN = frozenset(
     """
-    allow.auto.create.topics api.version.fallback.ms api.version.request api.version.request.timeout.ms bootstrap.servers
-    broker.address.family broker.address.ttl broker.version.fallback client.dns.lookup client.id client.rack connections.max.idle.ms
-    debug enable.metrics.push enable.random.seed log.connection.close log.queue log.thread.name log_level max.in.flight
-    max.in.flight.requests.per.connection message.copy.max.bytes message.max.bytes metadata.broker.list metadata.max.age.ms
-    metadata.recovery.rebootstrap.trigger.ms metadata.recovery.strategy receive.message.max.bytes
-    reconnect.backoff.jitter.ms reconnect.backoff.max.ms reconnect.backoff.ms retry.backoff.max.ms retry.backoff.ms
-    socket.blocking.max.ms socket.connection.setup.timeout.ms socket.keepalive.enable socket.max.fails socket.nagle.disable
-    socket.receive.buffer.bytes socket.send.buffer.bytes socket.timeout.ms statistics.interval.ms topic.blacklist
-    topic.metadata.propagation.max.ms topic.metadata.refresh.fast.cnt topic.metadata.refresh.fast.interval.ms
-    topic.metadata.refresh.interval.ms topic.metadata.refresh.sparse
+    allow.auto.create.topics api.version.fallback.ms api.version.request api.version.request.timeout.ms
+    bootstrap.servers broker.address.family broker.address.ttl broker.version.fallback client.dns.lookup client.id
+    client.rack connections.max.idle.ms debug enable.metrics.push enable.random.seed log.connection.close log.queue
+    log.thread.name log_level max.in.flight max.in.flight.requests.per.connection message.copy.max.bytes
+    message.max.bytes metadata.broker.list metadata.max.age.ms metadata.recovery.rebootstrap.trigger.ms
+    metadata.recovery.strategy receive.message.max.bytes reconnect.backoff.jitter.ms reconnect.backoff.max.ms
+    reconnect.backoff.ms retry.backoff.max.ms retry.backoff.ms socket.blocking.max.ms socket.connection.setup.timeout.ms
+    socket.keepalive.enable socket.max.fails socket.nagle.disable socket.receive.buffer.bytes socket.send.buffer.bytes
+    socket.timeout.ms statistics.interval.ms topic.blacklist topic.metadata.propagation.max.ms
+    topic.metadata.refresh.fast.cnt topic.metadata.refresh.fast.interval.ms topic.metadata.refresh.interval.ms
+    topic.metadata.refresh.sparse
     """.split()  # noqa: SIM905
 )
 _OPEN_PRODUCER = frozenset(
     """
     acks batch.num.messages batch.size compression.codec compression.level compression.type delivery.report.only.error
-    delivery.timeout.ms enable.gapless.guarantee enable.idempotence linger.ms message.send.max.retries message.timeout.ms partitioner
-    produce.offset.report queue.buffering.backpressure.threshold queue.buffering.max.kbytes queue.buffering.max.messages
-    queue.buffering.max.ms queuing.strategy request.required.acks request.timeout.ms retries sticky.partitioning.linger.ms
-    transaction.timeout.ms transactional.id
+    delivery.timeout.ms enable.gapless.guarantee enable.idempotence linger.ms message.send.max.retries
+    message.timeout.ms partitioner produce.offset.report queue.buffering.backpressure.threshold
+    queue.buffering.max.kbytes queue.buffering.max.messages queue.buffering.max.ms queuing.strategy
+    request.required.acks request.timeout.ms retries sticky.partitioning.linger.ms transaction.timeout.ms
+    transactional.id
     """.split()  # noqa: SIM905
 )
 _OPEN_CONSUMER = frozenset(
     """
-    auto.commit.enable auto.commit.interval.ms auto.offset.reset check.crcs coordinator.query.interval.ms enable.auto.commit
-    enable.auto.offset.store enable.partition.eof fetch.error.backoff.ms fetch.max.bytes fetch.message.max.bytes fetch.min.bytes
-    fetch.queue.backoff.ms fetch.wait.max.ms group.id group.instance.id group.protocol group.protocol.type group.remote.assignor
-    heartbeat.interval.ms isolation.level max.partition.fetch.bytes max.poll.interval.ms max.poll.records
-    offset.store.sync.interval.ms partition.assignment.strategy queued.max.messages.kbytes queued.min.messages
-    session.timeout.ms share.acknowledgement.mode
+    auto.commit.enable auto.commit.interval.ms auto.offset.reset check.crcs coordinator.query.interval.ms
+    enable.auto.commit enable.auto.offset.store enable.partition.eof fetch.error.backoff.ms fetch.max.bytes
+    fetch.message.max.bytes fetch.min.bytes fetch.queue.backoff.ms fetch.wait.max.ms group.id group.instance.id
+    group.protocol group.protocol.type group.remote.assignor heartbeat.interval.ms isolation.level
+    max.partition.fetch.bytes max.poll.interval.ms max.poll.records offset.store.sync.interval.ms
+    partition.assignment.strategy queued.max.messages.kbytes queued.min.messages session.timeout.ms
+    share.acknowledgement.mode
     """.split()  # noqa: SIM905
 )
 UNSETTABLE = frozenset(
     """
-    background_event_cb builtin.features closesocket_cb connect_cb consume.callback.max.messages consume_cb default_topic_conf
-    dr_cb dr_msg_cb enabled_events error_cb interceptors internal.termination.signal log_cb msg_order_cmp
-    oauthbearer_token_refresh_cb offset_commit_cb opaque open_cb partitioner_cb rebalance_cb resolve_cb socket_cb ssl_ca
-    ssl_certificate ssl_engine_callback_data ssl_key ssl.certificate.verify_cb stats_cb throttle_cb
+    background_event_cb builtin.features closesocket_cb connect_cb consume.callback.max.messages consume_cb
+    default_topic_conf dr_cb dr_msg_cb enabled_events error_cb interceptors internal.termination.signal log_cb
+    msg_order_cmp oauthbearer_token_refresh_cb offset_commit_cb opaque open_cb partitioner_cb rebalance_cb resolve_cb
+    socket_cb ssl_ca ssl_certificate ssl_engine_callback_data ssl_key ssl.certificate.verify_cb stats_cb throttle_cb
     """.split()  # noqa: SIM905
 )
 """Callbacks and internals of the library, which no text can set."""
@@ -120,7 +130,7 @@ CONSUMER = COMMON | _OPEN_CONSUMER | _CONSUMER_FILES
 
 
 def is_security(name: str) -> bool:
-    """Whether a property concerns authentication or acts on the host."""
+    """Return whether a property concerns authentication or acts on the host."""
     return (
         name in SECURITY
         or name in SECRETS
@@ -131,7 +141,7 @@ def is_security(name: str) -> bool:
 
 
 def host_access(name: str, value: str) -> str | None:
-    """Effect of a property on the host, as in 'loads native code'; None without any."""
+    """Return a property's effect on the host, such as 'loads native code'; None if it has none."""
     if name in _SHELL and not _SHELL_PLAIN.fullmatch(value):
         return _SHELL_REASON
     if name == OAUTH_CALLBACK and not _TOKENS_OF_CLOUDS.fullmatch(value):
@@ -140,14 +150,17 @@ def host_access(name: str, value: str) -> str | None:
 
 
 def kept_from_settings(name: str, value: str) -> str | None:
-    """Why settings and options must not hold a property; None if they may. For secrets see :func:`.secrets.is_secret`."""
+    """Return why settings and options must not hold a property; None if they may.
+
+    Secrets: see :func:`.secrets.is_secret`.
+    """
     if name == OAUTH_CALLBACK:
         return host_access(name, value) or "takes the identity of the host from its cloud"
     return host_access(name, value) or CREDENTIAL_TARGETS.get(name)
 
 
 def refuse_control_characters(name: str, value: str) -> None:
-    """Refuse what librdkafka reads otherwise than the checks of this package: for it NUL ends a text.
+    """Refuse control characters: NUL ends a text for librdkafka, but not for the checks of this package.
 
     :raises ValueError: the name or the value has a control character; PEM texts may have ends of lines. The value is
         not shown.
@@ -183,13 +196,13 @@ def check_trusted(config: Mapping[str, str], allowed: Collection[str], **where: 
         if reason is not None and f"{name}={value}" not in allowed:
             raise SettingsError(
                 f"{name} {reason}, and this value is not allowed",
-                "Leave it out, or have an administrator list it as name=value: in Airflow in the option allowed_kafka_options of section "
-                "[ignite_kafka], on the command line with --allow-kafka-option",
+                "Leave it out, or have an administrator list it as name=value: in Airflow in the option "
+                "allowed_kafka_options of section [ignite_kafka], on the command line with --allow-kafka-option",
                 setting=name,
                 **where,
             )
 
 
 def security_names(names: Iterable[str]) -> list[str]:
-    """The names for which :func:`is_security` is true, sorted."""
+    """Return the names for which :func:`is_security` is true, sorted."""
     return sorted(filter(is_security, names))

@@ -33,7 +33,9 @@ JAVA_NAMES = frozenset({TRUST, TRUST_TYPE, KEYS_TYPE})
 
 
 def stores_as_text(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A client's properties without Java's names, and with the content of stores as text. Without stores they stay as they are.
+    """Replace stores and Java's names for them by PEM texts in a client's properties.
+
+    Properties without stores stay as they are.
 
     :raises SettingsError: a store cannot be used, see :mod:`..common.key_stores`; or there are two trust stores or two
         keys.

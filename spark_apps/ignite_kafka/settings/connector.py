@@ -41,7 +41,7 @@ TIME = whole_number(1, 2_147_483_647)
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectorSettings(NamedSettings):
-    """The settings that both directions have; for the errors see :class:`~ignite_kafka.settings.base.Settings`."""
+    """Settings that both directions have; for the errors see :class:`~ignite_kafka.settings.base.Settings`."""
 
     reads_records: ClassVar[bool] = False
     """True for a sink: its converters read records."""
@@ -50,45 +50,49 @@ class ConnectorSettings(NamedSettings):
         metadata={"setting": Setting(NAME, "Name of the connector; its offsets are stored under this name")}
     )
     run_mode: str = setting(
-        "once",
-        choice("once", "continuous"),
-        "once: the run ends after the snapshot; with failover_policy BACKLOG when every change made before its start is sent; a sink ends "
-        "at the offsets that were the topics' ends at its start. continuous: the run lasts until it is stopped",
-    )
+        "once", choice("once", "continuous"),
+        "once: the run ends after the snapshot; with failover_policy BACKLOG when every change made before its start "
+        "is sent; a sink ends at the offsets that were the topics' ends at its start. continuous: the run lasts until "
+        "it is stopped",
+    )  # fmt: skip
 
     # What is copied
     cache_filter: str = setting(
-        "", LINE, "Filter of entries, a Java class", reference="cacheFilter", unsupported=None, fixed_in_snapshot=True, overridable=True,
-        instead="Write its condition in Spark SQL (where), or name a Python function (filter): no Java class runs in Python workers",
+        "", LINE, "Filter of entries, a Java class", reference="cacheFilter", unsupported=None,
+        fixed_in_snapshot=True, overridable=True,
+        instead=
+            "Write its condition in Spark SQL (where), or name a Python function (filter): no Java class runs in "
+            "Python workers",
     )  # fmt: skip
     where: str = setting(
         "", TEXT,
-        "Condition in Spark SQL that entries must meet to be sent or stored, on the columns of data source ignite: _key, fields of values, "
-        "_value, _type; docs/filter.md says what it may hold. Empty: all entries",
+        "Condition in Spark SQL that entries must meet to be sent or stored, on the columns of data source ignite: "
+        "_key, fields of values, _value, _type; docs/filter.md says what it may hold. Empty: all entries",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     filter: str = setting(
         "", text_like(r"([A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*)?", "package.module:function"),
-        "Python function that gets an Arrow batch of the entries that meet where, and returns a boolean for each: whether it is sent or "
-        "stored. Its module must be installed, or given to Spark, on the driver and each executor",
+        "Python function that gets an Arrow batch of the entries that meet where, and returns a boolean for each: "
+        "whether it is sent or stored. Its module must be installed, or given to Spark, on the driver and each "
+        "executor",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     select: str = setting(
         "", TEXT,
-        "Comma-separated fields of values to send or to store, in this order; AS renames a field, backticks quote names as in Spark SQL. "
-        "A source does not decode other fields, a sink does not store them. Empty: all",
+        "Comma-separated fields of values to send or to store, in this order; AS renames a field, backticks quote "
+        "names as in Spark SQL. A source does not decode other fields, a sink does not store them. Empty: all",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     transforms: tuple[str, ...] = setting(
         (), TEXTS,
-        "Aliases of single message transforms, in their order; their properties are in transform_config. A source transforms before "
-        "the converters write, a sink after they have read",
+        "Aliases of single message transforms, in their order; their properties are in transform_config. A source "
+        "transforms before the converters write, a sink after they have read",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     transform_config: Mapping[str, Mapping[str, str]] = setting(
         {}, PROPERTIES_BY_ALIAS,
-        "Properties of each transform, by their names in Kafka Connect without transforms.<alias>.: type (a class of Kafka Connect, or "
-        "package.module:function), predicate, negate, and those of the class",
+        "Properties of each transform, by their names in Kafka Connect without transforms.<alias>.: type (a class of "
+        "Kafka Connect, or package.module:function), predicate, negate, and those of the class",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     predicates: tuple[str, ...] = setting(
@@ -97,52 +101,50 @@ class ConnectorSettings(NamedSettings):
     )  # fmt: skip
     predicate_config: Mapping[str, Mapping[str, str]] = setting(
         {}, PROPERTIES_BY_ALIAS,
-        "Properties of each predicate, by their names in Kafka Connect without predicates.<alias>.: type, and those of the class",
+        "Properties of each predicate, by their names in Kafka Connect without predicates.<alias>.: type, and those of "
+        "the class",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     overrides: Mapping[str, Mapping[str, Any]] = setting(
-        {},
-        OVERRIDES,
-        "Settings of single caches of a source, or topics of a sink, by regular expressions (Java's) of their whole names: the first "
-        "expression that matches counts. Settings marked so can be overridden, and topic of a source or cache of a sink names the other "
+        {}, OVERRIDES,
+        "Settings of single caches of a source, or topics of a sink, by regular expressions (Java's) of their whole "
+        "names: the first expression that matches counts. Settings marked so can be overridden, and topic of a source "
+        "or cache of a sink names the other "
         "side. An overridden converter does not keep the properties of the other one",
         fixed_in_snapshot=True,
-    )
+    )  # fmt: skip
 
     # Form of records
     key_converter: str = setting(
-        "json", converters.CONVERTER, "Serialization of keys; Kafka Connect's class names are accepted. Protobuf is not available",
+        "json", converters.CONVERTER,
+            "Serialization of keys; Kafka Connect's class names are accepted. Protobuf is "
+            "not available",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     value_converter: str = setting(
-        "json", converters.CONVERTER, "Serialization of values; Kafka Connect's class names are accepted. Protobuf is not available",
+        "json", converters.CONVERTER,
+            "Serialization of values; Kafka Connect's class names are accepted. Protobuf is "
+            "not available",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     key_converter_config: Mapping[str, str] = setting(
-        {},
-        MAPPING,
-        "Properties of key_converter, by their names in Kafka Connect without key.converter.",
-        fixed_in_snapshot=True,
-        overridable=True,
-    )
+        {}, MAPPING, "Properties of key_converter, by their names in Kafka Connect without key.converter.",
+        fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
     value_converter_config: Mapping[str, str] = setting(
-        {},
-        MAPPING,
-        "Properties of value_converter, by their names in Kafka Connect without value.converter.",
-        fixed_in_snapshot=True,
-        overridable=True,
-    )
+        {}, MAPPING, "Properties of value_converter, by their names in Kafka Connect without value.converter.",
+        fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
     header_converter: str = setting(
         converters.SIMPLE, choice(*converters.HEADER_NAMES, aliases=converters.HEADER_CLASSES),
-        "Serialization of headers; Kafka Connect's class names are accepted. simple reads 12 as a number, string reads every value as text",
+        "Serialization of headers; Kafka Connect's class names are accepted. simple reads 12 as a number, string reads "
+        "every value as text",
         fixed_in_snapshot=True,
     )  # fmt: skip
     header_converter_config: Mapping[str, str] = setting(
-        {},
-        MAPPING,
-        "Properties of header_converter, by their names in Kafka Connect without header.converter.",
+        {}, MAPPING, "Properties of header_converter, by their names in Kafka Connect without header.converter.",
         fixed_in_snapshot=True,
-    )
+    )  # fmt: skip
     decimal_format: str = setting(
         "BASE64", choice("BASE64", "NUMERIC"),
         "Form of decimals in JSON, as decimal.format of Kafka's JsonConverter; a converter's own decimal.format wins",
@@ -151,7 +153,8 @@ class ConnectorSettings(NamedSettings):
 
     date_time_zone: str = setting(
         "UTC", TIME_ZONE,
-        "Time zone of java.sql.Date and java.sql.Time: a Date is midnight, and a Time the hours of a day, in the zone of the program that "
+        "Time zone of java.sql.Date and java.sql.Time: a Date is midnight, and a Time the hours of a day, in the zone "
+        "of the program that "
         "made it, which Ignite does not store",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
@@ -169,7 +172,8 @@ class ConnectorSettings(NamedSettings):
     ignite_request_timeout_ms: int = setting(60_000, TIME, "Timeout of a node's reply, in milliseconds")
     ignite_max_frame_bytes: int = setting(
         MAX_FRAME_BYTES, whole_number(1 << 20, 2_147_483_647),
-        "Maximum size of a node's reply, in bytes; protects a worker's memory from whatever else answers on that port. The default is "
+        "Maximum size of a node's reply, in bytes; protects a worker's memory from whatever else answers on that port. "
+        "The default is "
         "twice the largest page_bytes, because a page exceeds its target size where entries differ in size",
     )  # fmt: skip
     ignite_tls_enabled: bool = setting(False, BOOLEAN, "Use TLS for connections to Ignite")
@@ -199,60 +203,65 @@ class ConnectorSettings(NamedSettings):
     producer_override: Mapping[str, str] = setting({}, PRODUCER_SETTINGS, "librdkafka or Kafka properties of producers")
     consumer_override: Mapping[str, str] = setting({}, CONSUMER_SETTINGS, "librdkafka or Kafka properties of consumers")
     replication_factor: int = setting(
-        -1,
-        COPIES,
-        "Replication factor of topics that the connector creates, internal ones included; -1: the broker's default (KIP-158)",
+        -1, COPIES,
+        "Replication factor of topics that the connector creates, internal ones included; -1: the broker's default "
+        "(KIP-158)",
         overridable=True,
-    )
+    )  # fmt: skip
     internal_topic_prefix: str = setting(DEFAULT_PREFIX, NAME, "Prefix of the names of internal topics")
 
     allow_insecure_connections: bool = setting(
         False, BOOLEAN,
-        "Connect to other hosts also where TLS does not verify the other side, if no credential is sent; event 15185 reports each such "
-        "connection. Off by default, because anyone on the network path could impersonate the cluster. Credentials need more: "
+        "Connect to other hosts also where TLS does not verify the other side, if no credential is sent; event 15185 "
+        "reports each such "
+        "connection. Off by default, because anyone on the network path could impersonate the cluster. Credentials "
+        "need more: "
         "--allow-insecure-connections, or the option of this name in Airflow's configuration",
     )  # fmt: skip
 
     # Errors
     error_handling_policy: str = setting(
-        STOP,
-        POLICY,
-        "Action on an entry that cannot be sent or a record that cannot be stored. STOP_TASK: stop the run; LOG_ONLY: log and skip it; "
-        "DEAD_LETTER: send it to dead_letter_topic. It covers converters and transforms, too, unless conversion_error_policy is set",
+        STOP, POLICY,
+        "Action on an entry that cannot be sent or a record that cannot be stored. STOP_TASK: stop the run; LOG_ONLY: "
+        "log and skip it; "
+        "DEAD_LETTER: send it to dead_letter_topic. It covers converters and transforms, too, unless "
+        "conversion_error_policy is set",
         reference="errorHandlingPolicy",
-    )
+    )  # fmt: skip
     conversion_error_policy: str = setting(
-        "",
-        POLICY_OR_NONE,
-        "Action on what a converter or a transform refuses, and on a record that is too large: errors.tolerance of Kafka Connect. Then "
-        "error_handling_policy is for the connector's own errors alone: an entry without a Connect type, a record that makes no entry of "
+        "", POLICY_OR_NONE,
+        "Action on what a converter or a transform refuses, and on a record that is too large: errors.tolerance of "
+        "Kafka Connect. Then "
+        "error_handling_policy is for the connector's own errors alone: an entry without a Connect type, a record that "
+        "makes no entry of "
         "the cache's types, a missing key, a failed filter, a refused put. Empty: error_handling_policy",
-    )
+    )  # fmt: skip
     log_values: bool = setting(
-        True,
-        BOOLEAN,
-        "Show keys and values of entries and records, or parts of them, in errors, events, headers of dead letters and the output of "
-        "verify. false shows positions only, such as cache and partition, or topic, partition and offset; for personal data",
-    )
+        True, BOOLEAN,
+        "Show keys and values of entries and records, or parts of them, in errors, events, headers of dead letters and "
+        "the output of "
+        "verify. false shows positions only, such as cache and partition, or topic, partition and offset; for personal "
+        "data",
+    )  # fmt: skip
     dead_letter_topic: str = setting(
-        "",
-        PREFIX,
-        "Topic of entries that cannot be sent and records that cannot be stored; created with one partition if missing. A sink with "
+        "", PREFIX,
+        "Topic of entries that cannot be sent and records that cannot be stored; created with one partition if "
+        "missing. A sink with "
         "policy STOP_TASK sends the record that stops it",
-    )
+    )  # fmt: skip
     dead_letter_replication_factor: int | None = setting(
-        None,
-        whole_number(1, 32_767, besides=-1, optional=True),
-        "Replication factor of a dead-letter topic that the connector creates; -1: the broker's default; none: replication_factor",
-    )
+        None, whole_number(1, 32_767, besides=-1, optional=True),
+        "Replication factor of a dead-letter topic that the connector creates; -1: the broker's default; none: "
+        "replication_factor",
+    )  # fmt: skip
 
     # Resources
     slots: int | None = setting(
-        None,
-        whole_number(1, 10_000, optional=True),
-        "Number of transactional ids and of partitions of the offsets topic; upper limit of concurrent tasks. Fixed for the connector's "
+        None, whole_number(1, 10_000, optional=True),
+        "Number of transactional ids and of partitions of the offsets topic; upper limit of concurrent tasks. Fixed "
+        "for the connector's "
         "life. None: two per Spark core of its first run, from 4 to 64",
-    )
+    )  # fmt: skip
     tasks_max: int | None = setting(
         None, whole_number(1, optional=True), "Maximum number of Spark tasks; none: one per Spark core"
     )
@@ -262,15 +271,17 @@ class ConnectorSettings(NamedSettings):
         "Time after which the broker aborts an open transaction, in milliseconds",
     )
     retry_timeout_ms: int = setting(
-        300_000,
-        TIME,
-        "Time for which transient failures are retried without any progress, and a start waits for brokers, in milliseconds. A task that "
+        300_000, TIME,
+        "Time for which transient failures are retried without any progress, and a start waits for brokers, in "
+        "milliseconds. A task that "
         "gives no sign of life for this time, transaction_timeout_ms and two minutes has failed",
-    )
+    )  # fmt: skip
     runs_kept: int = setting(
         100, whole_number(1, 100_000),
-        "Number of the connector's runs kept in the status topic and of ended snapshots kept in the configs topic; older ones are removed. "
-        "A removed snapshot id begins a new snapshot. The default, 100, holds a day of runs every quarter of an hour, and each start "
+        "Number of the connector's runs kept in the status topic and of ended snapshots kept in the configs topic; "
+        "older ones are removed. "
+        "A removed snapshot id begins a new snapshot. The default, 100, holds a day of runs every quarter of an hour, "
+        "and each start "
         "reads the ended snapshots",
     )  # fmt: skip
     progress_interval_ms: int = setting(
@@ -315,7 +326,7 @@ class ConnectorSettings(NamedSettings):
             check_data_topic("dead_letter_topic", self.dead_letter_topic, self.internal_topic_prefix)
 
     def parsed_text(self, name: str, parse: Callable[[str], T]) -> T | None:
-        """The result of parsing a Spark SQL setting; None if it is empty.
+        """Parse a Spark SQL setting; return None if it is empty.
 
         :raises SettingsError: the parser refuses the text.
         """
@@ -365,11 +376,11 @@ class ConnectorSettings(NamedSettings):
         return self.replication_factor if copies is None else copies
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
-        """Events that a start logs: settings without effect, and choices that can lose data, with the setting that prevents it."""
+        """Return the events to log at a start: settings without effect, and choices that can lose data."""
         return warnings_of(self)
 
     def converter_properties(self, side: str) -> dict[str, Any]:
-        """Every property of the converter of a side, ``key``, ``value`` or ``header``, with its canonical value.
+        """Return every property of the converter of ``key``, ``value`` or ``header`` with its canonical value.
 
         :raises SettingsError: a property is unknown or has a wrong value.
         :raises NotAvailableYet: a value asks for what this version does not do.

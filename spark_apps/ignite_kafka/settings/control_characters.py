@@ -1,4 +1,4 @@
-"""Refusal of control characters, which a library of C reads otherwise than Python: NUL ends a text there."""
+"""Refusal of control characters: a C library reads them differently than Python does, and ends a text at NUL."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _BESIDES_BLANKS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def refuse_in_line(text: str) -> str:
-    """The text, which may have no control character: a name, an address or a path.
+    """Return a text without control characters, such as a name, an address or a path.
 
     :raises ValueError: it has one; the message shows its code and not the text.
     """
@@ -18,7 +18,7 @@ def refuse_in_line(text: str) -> str:
 
 
 def refuse_in_lines(text: str) -> str:
-    """The text, which may have tabs and ends of lines, and no other control character: SQL, JSON or PEM.
+    """Return a text whose only control characters are tabs and line ends, such as SQL, JSON or PEM.
 
     :raises ValueError: see :func:`refuse_in_line`.
     """
@@ -26,7 +26,7 @@ def refuse_in_lines(text: str) -> str:
 
 
 def refuse_nul(text: str) -> str:
-    """The text, which may have any character but NUL: a delimiter, for which other programs take control characters.
+    """Return a text without NUL, such as a delimiter, for which other programs accept control characters.
 
     :raises ValueError: see :func:`refuse_in_line`.
     """

@@ -10,7 +10,7 @@ from .fields import SettingType
 
 @dataclass(frozen=True)
 class Property:
-    """Definition of a converter's property.
+    """Definition of one property of a converter.
 
     :param default: its value where it is not given, canonical.
     :param ignored: why it has no effect; empty where it has one.
@@ -29,5 +29,5 @@ class Property:
     of_sinks: tuple[Any, ...] = ()
 
     def refuses(self, value: Any) -> bool:
-        """Whether a canonical value is refused."""
+        """Return whether a canonical value is refused."""
         return value != self.default if self.refused is None else value in self.refused

@@ -1,4 +1,4 @@
-"""Converters of keys and values, by our names and by Kafka Connect's classes, and the properties that each takes.
+"""Converters of keys and values by our names and by Kafka Connect's classes, with the properties of each.
 
 A property has its name in Kafka Connect, without the prefix ``key.converter.`` or ``value.converter.``: a file of
 Connect loads as it is.
@@ -72,7 +72,10 @@ HEADER_CLASSES: Mapping[str, str] = MappingProxyType(
 
 
 def missing_converters(keys: Mapping[str, Any]) -> list[str]:
-    """The converters that a connector's file and its worker's do not have, of those without a default in Kafka Connect."""
+    """Return the key and value converters missing from a connector's file and its worker's file.
+
+    Kafka Connect has no default for these two.
+    """
     return [
         f"{side}.converter" for side in ("key", "value") if not {f"{side}.converter", f"{side}_converter"} & keys.keys()
     ]
@@ -86,7 +89,7 @@ _DECIMAL_FORMAT = Property(
 
 
 def _schema(value: object) -> str:
-    """JSON text of an object; empty text."""
+    """Check a schema: JSON text of an object, or an empty text."""
     text = str(value).strip()
     if text and not isinstance(json.loads(text), dict):
         raise ValueError("it is not a JSON object")
@@ -107,8 +110,8 @@ PROPERTIES: Mapping[str, Mapping[str, Property]] = MappingProxyType(
             "schemas.enable": Property(
                 choice("true", "false", "auto"),
                 "false",
-                'Write and read the schema with each value, as {"schema": …, "payload": …}; auto, of a sink: read both forms. '
-                "Kafka Connect's default is true: a file that names its class has that default",
+                'Write and read the schema with each value, as {"schema": …, "payload": …}; auto, of a sink: read both '
+                "forms. Kafka Connect's default is true: a file that names its class has that default",
                 of_sinks=("auto",),
             ),
             "decimal.format": _DECIMAL_FORMAT,
@@ -140,14 +143,14 @@ PROPERTIES: Mapping[str, Mapping[str, Property]] = MappingProxyType(
 
 
 def uses_registry(converter: str) -> bool:
-    """Whether a converter has its schemas in a registry."""
+    """Return whether a converter has its schemas in a registry."""
     return registry_properties.URL in PROPERTIES.get(converter, {})
 
 
 def parse_properties(
     setting: str, converter: str, properties: Mapping[str, str], set_in: str | None = None, *, sink: bool = True
 ) -> dict[str, Any]:
-    """Every property of a converter with its canonical value.
+    """Return every property of a converter with its canonical value.
 
     :param setting: name of the setting that holds them, for messages.
     :param sink: the converter reads records; else it writes them.

@@ -1,4 +1,4 @@
-"""Encodings of text by the names that Java has for them, as far as Python's codec of each is the same."""
+"""Encodings of text by Java's names, where Python has an equal codec."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens to an entry or a record that cannot be copied."""
+"""Error policies for entries and records that cannot be copied."""
 
 from .fields import choice
 

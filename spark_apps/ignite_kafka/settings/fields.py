@@ -98,7 +98,7 @@ def _whole_number(value: object) -> int:
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    """Names or expressions; ends of lines around a comma are blanks."""
+    """Parse names or expressions; line ends around a comma count as blanks."""
     if isinstance(value, str):
         value = _COMMA.split(value.strip()) if value.strip() else ()
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
@@ -115,7 +115,7 @@ def _plain(value: object) -> str:
 
 
 def _brokers(value: object) -> str:
-    """Addresses for librdkafka, without the blanks that Java's clients allow around a comma."""
+    """Return addresses for librdkafka, without the blanks that Java's clients allow around a comma."""
     addresses = [refuse_in_line(address) for address in _COMMA.split(_text(value).strip())]
     for address in addresses:
         match = _BROKER.fullmatch(address)
@@ -137,12 +137,15 @@ def _mapping(value: object) -> dict[str, str]:
 
 
 def _property(name: str, value: str) -> str:
-    """A property's value: it has no control character but tabs and ends of lines; a delimiter, of Flatten, may be any but NUL."""
+    """Return a property's value, whose only control characters are tabs and line ends.
+
+    The delimiter of Flatten may be any character but NUL.
+    """
     return refuse_nul(value) if name == "delimiter" else refuse_in_lines(value)
 
 
 def json_object(value: object) -> object:
-    """The JSON object of a text, with its members in their order; any other value unchanged."""
+    """Parse the JSON object of a text, with its members in their order; return any other value unchanged."""
     if not isinstance(value, str) or not value.strip():
         return {} if value == "" else value
 
@@ -196,7 +199,7 @@ RULES = SettingType(
 
 
 def text_like(pattern: str, allowed: str) -> SettingType:
-    """Text that fully matches a pattern."""
+    """Make the type of texts that match a pattern in full."""
     compiled = re.compile(pattern)
 
     def parse(value: object) -> str:
@@ -210,7 +213,7 @@ def text_like(pattern: str, allowed: str) -> SettingType:
 def whole_number(
     low: int, high: int | None = None, *, besides: int | None = None, optional: bool = False
 ) -> SettingType:
-    """A whole number from ``low`` to ``high``, or the value ``besides``, or None if ``optional``."""
+    """Make the type of whole numbers from ``low`` to ``high``; also ``besides``, and None if ``optional``."""
     span = f"from {low}" + ("" if high is None else f" to {high}")
     allowed = (
         f"a whole number {span}" + ("" if besides is None else f", or {besides}") + (", or none" if optional else "")
@@ -240,7 +243,7 @@ def choice(
     any_case: bool = False,
     absent: Mapping[str, str] | None = None,
 ) -> SettingType:
-    """One of several texts, or an alias of one.
+    """Make the type of one of several texts, or an alias of one.
 
     :param any_case: the values are in upper case, and accepted in any case.
     :param absent: texts that users may expect, each with the reason why it is refused.

@@ -1,4 +1,7 @@
-"""Collection of errors about settings and transforms, so that one check reports all of them; none shows a config provider's value."""
+"""Collection of errors about settings and transforms: one check reports all of them.
+
+No error shows a value of a config provider.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ PROVIDED = ", by a config provider"
 
 
 def concealed(error: IgniteKafkaError) -> IgniteKafkaError:
-    """The error without values of config providers.
+    """Return an error without the values of config providers.
 
     One about such a value says only where the value is: its reason may show parts of the value. In another one known
     values are hidden.

@@ -11,7 +11,7 @@ from .fields import TEXTS, SettingType
 
 
 def why_wrong(addresses: Sequence[str], node_file: str, *, are_set: bool) -> tuple[str, ...]:
-    """Why addresses cannot be used, and a remedy where there is a special one; empty if they can.
+    """Return why addresses cannot be used, and a remedy if there is a special one; empty if they can.
 
     :param node_file: ``ignite_cfg``, the file of a node; its cluster is not that of the default address.
     :param are_set: whether the settings give addresses, or these are the default.

@@ -1,4 +1,7 @@
-"""Properties of converter `json-schema`, by the names of Confluent's ``JsonSchemaDataConfig`` and ``KafkaJsonSchemaSerializerConfig``."""
+"""Properties of converter `json-schema`.
+
+Their names are those of Confluent's ``JsonSchemaDataConfig`` and ``KafkaJsonSchemaSerializerConfig``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of the keys of Kafka Connect's files: the tables of keys that are ignored, changed or refused, each with its reason.
+"""Tables of the keys of Kafka Connect's files that are ignored, changed or refused, each with its reason.
 
 A key that no table has is honoured: it is a setting (:mod:`.connect.names`) or a property of librdkafka
 (:mod:`.client_properties`). Keys are refused only where both obeying and ignoring them would lose or damage data, or
@@ -25,7 +25,7 @@ _TLS = "librdkafka and OpenSSL negotiate it"
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a key is refused, and what to do instead."""
+    """Reason for refusing a key, and the remedy."""
 
     reason: str
     remedy: str
@@ -33,7 +33,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Change:
-    """A key of which only some values are possible.
+    """Key whose value is changed unless it is an allowed one.
 
     :param allowed: the values that need no change, in lower case.
     :param reason: what is done instead of another value, and why.
@@ -46,18 +46,20 @@ class Change:
 WORKER_IGNORED: Mapping[str, str] = {
     **dict.fromkeys(
         (
-            "connect.protocol", "group.id", "client.id", "plugin.path", "plugin.discovery", "exactly.once.source.support",
-            "connector.client.config.override.policy", "rebalance.timeout.ms", "worker.sync.timeout.ms", "worker.unsync.backoff.ms",
-            "topic.tracking.enable", "topic.tracking.allow.reset", "response.http.headers.config", "ssl.client.auth",
+            "connect.protocol", "group.id", "client.id", "plugin.path", "plugin.discovery",
+            "exactly.once.source.support", "connector.client.config.override.policy", "rebalance.timeout.ms",
+            "worker.sync.timeout.ms", "worker.unsync.backoff.ms", "topic.tracking.enable", "topic.tracking.allow.reset",
+            "response.http.headers.config", "ssl.client.auth",
         ),
         _WORKER,
     ),
     **dict.fromkeys(
         (
-            "client.dns.lookup", "connections.max.idle.ms", "heartbeat.interval.ms", "metadata.max.age.ms", "receive.buffer.bytes",
-            "metadata.recovery.rebootstrap.trigger.ms", "metadata.recovery.strategy", "reconnect.backoff.max.ms", "reconnect.backoff.ms",
-            "request.timeout.ms", "retry.backoff.max.ms", "retry.backoff.ms", "send.buffer.bytes", "session.timeout.ms",
-            "socket.connection.setup.timeout.max.ms", "socket.connection.setup.timeout.ms",
+            "client.dns.lookup", "connections.max.idle.ms", "heartbeat.interval.ms", "metadata.max.age.ms",
+            "receive.buffer.bytes", "metadata.recovery.rebootstrap.trigger.ms", "metadata.recovery.strategy",
+            "reconnect.backoff.max.ms", "reconnect.backoff.ms", "request.timeout.ms", "retry.backoff.max.ms",
+            "retry.backoff.ms", "send.buffer.bytes", "session.timeout.ms", "socket.connection.setup.timeout.max.ms",
+            "socket.connection.setup.timeout.ms",
         ),
         _WORKER_CLIENTS,
     ),
@@ -68,8 +70,8 @@ WORKER_IGNORED: Mapping[str, str] = {
 WORKER_IGNORED_BEGINNINGS: Mapping[str, str] = {
     **dict.fromkeys(
         (
-            "offset.", "offsets.", "config.storage.", "status.storage.", "internal.", "rest.", "listeners", "task.shutdown.",
-            "scheduled.rebalance.", "access.control.", "admin.listeners", "inter.worker.", "plugin.",
+            "offset.", "offsets.", "config.storage.", "status.storage.", "internal.", "rest.", "listeners",
+            "task.shutdown.", "scheduled.rebalance.", "access.control.", "admin.listeners", "inter.worker.", "plugin.",
         ),
         _WORKER,
     ),
@@ -90,15 +92,20 @@ CONNECTOR_IGNORED_BEGINNINGS: Mapping[str, str] = {
 
 GROUP_MEMBERS = frozenset(
     """
-    group.instance.id group.protocol group.remote.assignor heartbeat.interval.ms max.poll.interval.ms partition.assignment.strategy
-    session.timeout.ms
+    group.instance.id group.protocol group.remote.assignor heartbeat.interval.ms max.poll.interval.ms
+    partition.assignment.strategy session.timeout.ms
     """.split()  # noqa: SIM905
 )
 """Properties of consumers that only members of a consumer group use. No client of a connector is one."""
 
 CLIENT_IGNORED: Mapping[str, str] = {
-    **dict.fromkeys(("interceptor.classes", "metric.reporters", "security.providers", "ssl.engine.factory.class"), _JAVA),
-    **dict.fromkeys(("metrics.num.samples", "metrics.recording.level", "metrics.sample.window.ms", "auto.include.jmx.reporter"), _METRICS),
+    **dict.fromkeys(
+        ("interceptor.classes", "metric.reporters", "security.providers", "ssl.engine.factory.class"), _JAVA
+    ),
+    **dict.fromkeys(
+        ("metrics.num.samples", "metrics.recording.level", "metrics.sample.window.ms", "auto.include.jmx.reporter"),
+        _METRICS,
+    ),
     **dict.fromkeys(("key.serializer", "value.serializer", "key.deserializer", "value.deserializer"), _BYTES),
     "config.providers": "providers are declared without a prefix",
     "default.api.timeout.ms": "librdkafka bounds each request by socket.timeout.ms",
@@ -119,7 +126,9 @@ CLIENT_IGNORED: Mapping[str, str] = {
     "max.poll.records": "the setting batch_size limits a batch",
     "share.acknowledgement.mode": "the connector uses no share groups",
     "share.acquire.mode": "the connector uses no share groups",
-    **dict.fromkeys(("ssl.protocol", "ssl.enabled.protocols", "ssl.provider", "ssl.secure.random.implementation"), _TLS),
+    **dict.fromkeys(
+        ("ssl.protocol", "ssl.enabled.protocols", "ssl.provider", "ssl.secure.random.implementation"), _TLS
+    ),
     **dict.fromkeys(("ssl.keymanager.algorithm", "ssl.trustmanager.algorithm"), _TLS),
     "ssl.cipher.suites": "its names are Java's; OpenSSL's names go into kafka_config.ssl.cipher.suites of the new file",
     "sasl.login.class": _JAVA,
@@ -127,19 +136,20 @@ CLIENT_IGNORED: Mapping[str, str] = {
     **dict.fromkeys(
         (
             "sasl.login.connect.timeout.ms", "sasl.login.read.timeout.ms", "sasl.login.refresh.buffer.seconds",
-            "sasl.login.refresh.min.period.seconds", "sasl.login.refresh.window.factor", "sasl.login.refresh.window.jitter",
-            "sasl.login.retry.backoff.max.ms", "sasl.login.retry.backoff.ms", "sasl.kerberos.ticket.renew.jitter",
-            "sasl.kerberos.ticket.renew.window.factor", "sasl.oauthbearer.jwt.retriever.class", "sasl.oauthbearer.header.urlencode",
+            "sasl.login.refresh.min.period.seconds", "sasl.login.refresh.window.factor",
+            "sasl.login.refresh.window.jitter", "sasl.login.retry.backoff.max.ms", "sasl.login.retry.backoff.ms",
+            "sasl.kerberos.ticket.renew.jitter", "sasl.kerberos.ticket.renew.window.factor",
+            "sasl.oauthbearer.jwt.retriever.class", "sasl.oauthbearer.header.urlencode",
             "sasl.oauthbearer.scope.claim.name",
         ),
         _LOGIN,
     ),
     **dict.fromkeys(
         (
-            "sasl.oauthbearer.clock.skew.seconds", "sasl.oauthbearer.expected.audience", "sasl.oauthbearer.expected.issuer",
-            "sasl.oauthbearer.jwks.endpoint.refresh.ms", "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
-            "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", "sasl.oauthbearer.jwks.endpoint.url",
-            "sasl.oauthbearer.jwt.validator.class",
+            "sasl.oauthbearer.clock.skew.seconds", "sasl.oauthbearer.expected.audience",
+            "sasl.oauthbearer.expected.issuer", "sasl.oauthbearer.jwks.endpoint.refresh.ms",
+            "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms", "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
+            "sasl.oauthbearer.jwks.endpoint.url", "sasl.oauthbearer.jwt.validator.class",
         ),
         _BROKER,
     ),
@@ -164,9 +174,10 @@ CLIENT_CHANGED: Mapping[str, Change] = {
 
 CLIENT_REFUSED: Mapping[str, Refusal] = {
     "partitioner.class": Refusal(
-        "a Java class that chooses partitions cannot run here, and another choice sends a key's records to another partition than before",
-        "Leave it out if the keys may move; producer_override.partitioner has librdkafka's partitioners, and its default, murmur2_random, "
-        "puts keys where Java's default does",
+        "a Java class that chooses partitions cannot run here, and another choice sends a key's records to another "
+        "partition than before",
+        "Leave it out if the keys may move; producer_override.partitioner has librdkafka's partitioners, and its "
+        "default, murmur2_random, puts keys where Java's default does",
     ),
     "transactional.id": Refusal(
         "the connector's name and slots make the transactional ids, which fence its former runs",
@@ -178,8 +189,8 @@ CLIENT_REFUSED: Mapping[str, Refusal] = {
     ),
     "sasl.oauthbearer.assertion.template.file": Refusal(
         "it sends a file of the host to the token endpoint, which no setting may do",
-        "Put it into the part kafka of the secrets file as sasl.oauthbearer.assertion.jwt.template.file, and allow it with "
-        "--allow-kafka-option",
+        "Put it into the part kafka of the secrets file as sasl.oauthbearer.assertion.jwt.template.file, and allow it "
+        "with --allow-kafka-option",
     ),
 }
 
@@ -195,7 +206,8 @@ DEFAULT_PARTITIONERS = ("", "org.apache.kafka.clients.producer.internals.Default
 CLIENT_CONVERTED = frozenset(
     """
     sasl.jaas.config ssl.truststore.location ssl.truststore.password ssl.truststore.type ssl.truststore.certificates
-    ssl.keystore.location ssl.keystore.password ssl.keystore.type ssl.keystore.key ssl.keystore.certificate.chain ssl.key.password
+    ssl.keystore.location ssl.keystore.password ssl.keystore.type ssl.keystore.key ssl.keystore.certificate.chain
+    ssl.key.password
     """.split()  # noqa: SIM905
 )
 """Properties of security under names that only Java has; ``ignite-kafka migrate`` converts them to librdkafka's."""

@@ -1,4 +1,4 @@
-"""Kafka Connect's names of our settings, and of single items of those that are mappings, such as ``value.converter.schemas.enable``."""
+"""Kafka Connect's names of our settings and of items of mappings, such as ``value.converter.schemas.enable``."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _OURS = {**CONNECT_NAMES, **CONNECT_NAMES_OF_SOURCE, **CONNECT_NAMES_OF_SINK, TO
 
 
 def spelling(name: str, settings: Container[str]) -> str:
-    """How to write such a name where only our names are known, as in a Dag; empty if it is none.
+    """Return how to write a name of Kafka Connect where only our names are accepted, as in a Dag; empty if it is none.
 
     :param settings: the settings of the direction.
     """
@@ -65,12 +65,14 @@ def spelling(name: str, settings: Container[str]) -> str:
     for kind, setting in CONFIGS.items():
         if name.startswith(f"{kind}."):
             alias, _, item = name.removeprefix(f"{kind}.").partition(".")
-            return (
-                f"Write {_written(setting, {alias: {item or 'type': '…'}})}: a property has no setting of its own here"
-            )
+            written = _written(setting, {alias: {item or "type": "…"}})
+            return f"Write {written}: a property has no setting of its own here"
     for beginning, setting in MAPPINGS.items():
         if name.startswith(beginning) and setting in settings:
-            return f"Write {_written(setting, {name.removeprefix(beginning): '…'})}: an item has no setting of its own here"
+            return (
+                f"Write {_written(setting, {name.removeprefix(beginning): '…'})}: an item has no setting of its own "
+                "here"
+            )
     return ""
 
 

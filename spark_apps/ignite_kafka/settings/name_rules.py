@@ -1,4 +1,4 @@
-r"""Names by rules: a regular expression of a whole name, and a replacement that makes the new name.
+r"""Rules for names: a regular expression of a whole name, and a replacement for the new name.
 
 Expressions have Java's syntax (:mod:`~ignite_kafka.java.patterns`), replacements that of ``java.util.regex.Matcher``:
 ``$1`` and ``${name}`` are the texts of groups, ``\`` escapes the next character. The groups are those of the match of
@@ -21,14 +21,14 @@ _DIGITS = "0123456789"
 
 @dataclass(frozen=True)
 class NamedBy:
-    """A name, and the rule that gave it as messages show it."""
+    """Name, and the rule behind it as messages show it."""
 
     name: str
     rule: str
 
 
 def new_name(name: str, setting: str, rules: Mapping[str, str]) -> NamedBy | None:
-    """The new name by the first rule whose expression matches the whole name; None: none matches.
+    """Return the new name by the first rule that matches the whole name; None if none matches.
 
     :param setting: the setting that holds the rules.
     :raises ValueError: an expression cannot be used with a name of that length.
@@ -46,7 +46,7 @@ def new_name(name: str, setting: str, rules: Mapping[str, str]) -> NamedBy | Non
 
 @lru_cache(maxsize=1024)
 def replacement_parts(pattern: str, replacement: str) -> tuple[str | int, ...]:
-    """Texts and numbers of groups of a replacement.
+    """Split a replacement into texts and numbers of groups.
 
     :raises ValueError: the expression cannot be used, or the replacement refers to a group that it does not have.
     """
@@ -64,7 +64,10 @@ def replacement_parts(pattern: str, replacement: str) -> tuple[str | int, ...]:
         elif character == "$":
             group, at = _group(replacement, at, expression.group_numbers, expression.group_count)
             if group in expression.unclear:
-                why = "it is in a lookahead, in a lookbehind or within a repeated part, or a repeated part of the expression may be empty"
+                why = (
+                    "it is in a lookahead, in a lookbehind or within a repeated part, or a repeated part of the "
+                    "expression may be empty"
+                )
                 raise ValueError(f"group {group} is not supported: {why}")
             parts.append(group)
         else:
@@ -73,7 +76,7 @@ def replacement_parts(pattern: str, replacement: str) -> tuple[str | int, ...]:
 
 
 def _group(replacement: str, at: int, numbers: Mapping[str, int], count: int) -> tuple[int, int]:
-    """Number of the group that a reference names, and the position behind the reference.
+    """Return the number of the referenced group, and the position behind the reference.
 
     :param at: position behind the ``$``.
     :raises ValueError: it is no reference, or there is no such group.

@@ -1,4 +1,4 @@
-"""Overrides: settings of the caches of a source, or topics of a sink, whose whole name matches a regular expression.
+"""Overrides: settings of single caches of a source, or topics of a sink, by regular expressions of their whole names.
 
 The first expression that matches counts. :meth:`NamedSettings.of` gives the settings of one cache or topic.
 """
@@ -47,7 +47,7 @@ OVERRIDES = SettingType(
 
 
 class NamedSettings(Settings):
-    """Settings that name topics or caches by rules, and of which some differ between these."""
+    """Settings with rules for names of topics or caches, and with overrides for single ones."""
 
     overrides: Mapping[str, Mapping[str, Any]]
 
@@ -55,7 +55,7 @@ class NamedSettings(Settings):
     """Name under which an override names the other side of a cache or topic."""
 
     def override_of(self, name: str) -> str | None:
-        """The expression of `overrides` that applies to a cache (source) or topic (sink); None: none does.
+        """Return the expression of `overrides` that applies to a cache (source) or topic (sink); None if none does.
 
         :raises SettingsError: an expression cannot be used with this name.
         """
@@ -65,7 +65,9 @@ class NamedSettings(Settings):
             raise self.wrong("overrides", f"{error}") from error
 
     def of(self, name: str) -> Self:
-        """The settings of a cache (source) or topic (sink): these, with its overrides. Equal overrides give the same object.
+        """Return the settings of a cache (source) or topic (sink), overrides included.
+
+        Equal overrides give the same object.
 
         :raises SettingsError: an expression cannot be used with this name.
         """
@@ -83,7 +85,10 @@ class NamedSettings(Settings):
 
     @classmethod
     def _unchecked(cls, parsed: Mapping[str, Any], origins: Mapping[str, str]) -> Self:
-        """As in the base class. Its variants are unchecked too, so that no error of these settings is found again in each override."""
+        """Build settings and their variants without checks.
+
+        Checked variants would report each error of these settings once more for each override.
+        """
         settings = super()._unchecked(parsed, origins)
         variants: dict[str, Self] = {}
         for pattern in settings.overrides:
@@ -94,7 +99,7 @@ class NamedSettings(Settings):
         return settings
 
     def also_overridden(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Settings that change with overridden ones."""
+        """Return settings that change together with overridden ones."""
         return {}
 
     def check_own_name(self, name: object, set_in: str) -> None:
@@ -104,7 +109,7 @@ class NamedSettings(Settings):
         """
 
     def _own_name(self, of: str) -> NamedBy | None:
-        """The name that an override gives."""
+        """Return the name that an override gives."""
         pattern = self.override_of(of)
         name = self.overrides[pattern].get(self.own_name) if pattern is not None else None
         return None if name is None else NamedBy(name, f"overrides {pattern!r}")
@@ -138,7 +143,10 @@ class NamedSettings(Settings):
                 try:
                     parts = replacement_parts(pattern, replacement)
                 except ValueError as error:
-                    remedy = "$1 and ${name} are the texts of groups, $0 is the whole name, and a backslash escapes the next character"
+                    remedy = (
+                        "$1 and ${name} are the texts of groups, $0 is the whole name, and a backslash escapes "
+                        "the next character"
+                    )
                     raise self.wrong(
                         name, f"the replacement {replacement!r} of {pattern!r}: {error}", remedy
                     ) from error
@@ -148,7 +156,7 @@ class NamedSettings(Settings):
                     )
 
     def named_by(self, name: str, of: str) -> NamedBy | None:
-        """The name of a cache or topic by the rules of a setting; None: no expression matches.
+        """Return the name of a cache or topic by the rules of a setting; None if no expression matches.
 
         :raises SettingsError: an expression cannot be used with this name.
         """
@@ -159,7 +167,7 @@ class NamedSettings(Settings):
 
 
 def first_match(overrides: Mapping[str, Any], name: str) -> str | None:
-    """The first expression that matches a whole name.
+    """Return the first expression that matches a whole name.
 
     :raises ValueError: an expression cannot be used with a name of that length.
     """
@@ -167,7 +175,7 @@ def first_match(overrides: Mapping[str, Any], name: str) -> str | None:
 
 
 def values_of(settings: NamedSettings, pattern: str) -> dict[str, Any]:
-    """The canonical values of the settings that an expression overrides, without the name of the topic or cache.
+    """Return the canonical values that an expression overrides, without the name of the topic or cache.
 
     :raises SettingsError: a name is unknown, or cannot be overridden, or a value is not allowed.
     """
@@ -196,7 +204,7 @@ def values_of(settings: NamedSettings, pattern: str) -> dict[str, Any]:
 
 
 def overridden(settings: S, pattern: str) -> S:
-    """The settings of the caches or topics that an expression matches first.
+    """Return the settings of the caches or topics that an expression matches first.
 
     :raises SettingsError: see :func:`values_of`; or an overridden value contradicts another setting.
     :raises NotAvailableYet: a value of a feature that this version does not have.
@@ -211,7 +219,7 @@ def overridden(settings: S, pattern: str) -> S:
 
 
 def _with_override(settings: NamedSettings, pattern: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """The settings that differ with the override of an expression, and the origin of all settings.
+    """Return the settings that differ with the override of an expression, and the origin of all settings.
 
     :raises SettingsError: see :func:`values_of`.
     """
@@ -221,7 +229,10 @@ def _with_override(settings: NamedSettings, pattern: str) -> tuple[dict[str, Any
 
 
 def check_overrides(settings: NamedSettings, findings: Findings) -> None:
-    """Check names and values of each expression; then each together with the other settings, unless these are wrong."""
+    """Check names and values of each expression.
+
+    Then check each together with the other settings, unless these have errors.
+    """
     before = len(findings.errors)
     for pattern in settings.overrides:
         with findings.check():
@@ -235,7 +246,7 @@ def check_overrides(settings: NamedSettings, findings: Findings) -> None:
 
 
 def without_effect(settings: NamedSettings, names: Iterable[str]) -> dict[str, str]:
-    """Expressions that apply to none of the chosen caches or topics, with a hint.
+    """Return the expressions that apply to no chosen cache or topic, each with a hint.
 
     :param names: of the chosen caches or topics.
     """

@@ -1,4 +1,7 @@
-"""What an administrator of Airflow, or whoever runs a command, allows beyond what connections, secrets files and settings may do."""
+"""Permissions from an Airflow administrator, or from the user of a command.
+
+They allow more than connections, secrets files and settings may do by themselves.
+"""
 
 from __future__ import annotations
 

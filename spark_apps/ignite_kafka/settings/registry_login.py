@@ -1,4 +1,4 @@
-"""The address of a schema registry that gets a login comes from where the login comes from, and never from settings.
+"""Protection of a schema registry's login: its address comes from the same source as the login, never from settings.
 
 Whoever writes settings chooses what is copied, not where credentials go. The client of a registry sends its login to
 the URL, through the proxy and to the token issuer that its properties name, and trusts the authorities that they name.
@@ -17,15 +17,15 @@ from .converters import uses_registry
 from .secrets import Secrets
 
 REMEDY = (
-    "Leave it out, and put it into the part registry of the secrets file, or into the Airflow connection of the registry: the URL as its "
-    "host, other properties in its extra"
+    "Leave it out, and put it into the part registry of the secrets file, or into the Airflow connection of the "
+    "registry: the URL as its host, other properties in its extra"
 )
 _INHERITING = "SASL_INHERIT"
 _LOGINS = frozenset(names.SECRETS) - {names.TRUST_PASSWORD}
 
 
 def has_login(properties: Mapping[str, Any]) -> bool:
-    """Whether a client with these properties sends a login or a client's certificate, or inherits the login of Kafka.
+    """Return whether a client sends a login or a certificate with these properties, or inherits Kafka's login.
 
     :param properties: properties by canonical names, as texts; other values than texts have no login.
     """
@@ -40,7 +40,7 @@ def has_login(properties: Mapping[str, Any]) -> bool:
 
 
 def check_registry(settings: ConnectorSettings, secrets: Secrets) -> None:
-    """Check each converter of a connector, those of its overrides too, see :func:`refuse_addresses`."""
+    """Check each converter of a connector and of its overrides, see :func:`refuse_addresses`."""
     for variant in settings.variants:
         for side in ("key", "value"):
             if uses_registry(getattr(variant, f"{side}_converter")):
@@ -53,7 +53,7 @@ def check_registry(settings: ConnectorSettings, secrets: Secrets) -> None:
 def refuse_addresses(
     properties: Mapping[str, Any], secrets: Mapping[str, str], setting: str, set_in: str | None = None
 ) -> None:
-    """Refuse settings that choose where a login is sent, or which one.
+    """Refuse settings that choose a login or its destination.
 
     :param properties: canonical values of every property of the converter, from settings or from options of a data
         source.
@@ -66,5 +66,8 @@ def refuse_addresses(
     chosen = {name: properties[name] for name in (names.USER_INFO_SOURCE, names.TOKEN_SOURCE)}
     if not addresses or not (has_login(secrets) or has_login({**chosen, **secrets})):
         return
-    what = f"{' and '.join(addresses)} would decide where the login of the schema registry is sent, and no setting may do that"
+    what = (
+        f"{' and '.join(addresses)} would decide where the login of the schema registry is sent, and no setting may "
+        "do that"
+    )
     raise SettingsError(what, REMEDY, setting=f"{setting}.{addresses[0]}", set_in=set_in)

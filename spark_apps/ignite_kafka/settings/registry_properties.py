@@ -1,4 +1,4 @@
-"""Properties of a converter that concern the schema registry, by the names in Confluent's converters.
+"""Properties of a converter for the schema registry, by the names in Confluent's converters.
 
 Source: ``AbstractKafkaSchemaSerDeConfig`` and ``SchemaRegistryClientConfig`` of Confluent's Schema Registry, 7.9. A
 property of the client may have the prefix ``schema.registry.``.
@@ -38,8 +38,10 @@ ADDRESSES = frozenset(
         )),
     }
 )  # fmt: skip
-"""Properties that decide which login is sent, to which address, and how that address is verified. Not in settings beside a login, see
-:mod:`.registry_login`."""
+"""Properties that choose the login, its destination, and the verification of that address.
+
+Settings must not hold them beside a login, see :mod:`.registry_login`.
+"""
 
 _CLASSES = "io.confluent.kafka.serializers.subject."
 _CONTEXTS = "io.confluent.kafka.serializers.context."
@@ -51,7 +53,7 @@ _RETRIES = "the setting retry_timeout_ms bounds the retries, with growing waits"
 
 
 def _urls(value: object) -> tuple[str, ...]:
-    """Addresses, without blanks and trailing slashes."""
+    """Parse addresses, without blanks and trailing slashes."""
     texts = refuse_in_line(value).split(",") if isinstance(value, str) else value
     if not isinstance(texts, (list, tuple)):
         raise ValueError("it is not text")
@@ -60,7 +62,8 @@ def _urls(value: object) -> tuple[str, ...]:
         url = urlsplit(text)
         if url.username or url.password:
             raise ValueError(
-                f"the URL of {url.hostname} has credentials; put user:password into the part registry of the secrets file, as {USER_INFO}"
+                f"the URL of {url.hostname} has credentials; put user:password into the part registry of the secrets "
+                f"file, as {USER_INFO}"
             )
         if url.scheme not in ("http", "https") or not url.hostname:
             raise ValueError("a URL is not http://host:port or https://host:port")
@@ -68,7 +71,7 @@ def _urls(value: object) -> tuple[str, ...]:
 
 
 def _metadata(value: object) -> Mapping[str, str]:
-    """Pairs ``name=value`` with commas between, or a JSON object."""
+    """Parse pairs ``name=value`` with commas between, or a JSON object."""
     if isinstance(value, Mapping):
         return dict(value)
     text = str(value).strip()
@@ -172,14 +175,14 @@ _CLIENT: Mapping[str, Property] = {
     USER_INFO_SOURCE: Property(
         choice("URL", "USER_INFO", "SASL_INHERIT"),
         "URL",
-        "Where user and password come from: URL, the URL in the secrets file; USER_INFO, basic.auth.user.info in the secrets file; "
-        "SASL_INHERIT, those of the Kafka connection",
+        "Where user and password come from: URL, the URL in the secrets file; USER_INFO, basic.auth.user.info in the "
+        "secrets file; SASL_INHERIT, those of the Kafka connection",
     ),
     TOKEN_SOURCE: Property(
         choice("", "STATIC_TOKEN", "OAUTHBEARER", "SASL_OAUTHBEARER_INHERIT", "CUSTOM"),
         "",
-        "Where a bearer token comes from: STATIC_TOKEN, bearer.auth.token in the secrets file; OAUTHBEARER, the issuer named "
-        "here; SASL_OAUTHBEARER_INHERIT, the issuer of the Kafka connection; empty: no token",
+        "Where a bearer token comes from: STATIC_TOKEN, bearer.auth.token in the secrets file; OAUTHBEARER, the issuer "
+        "named here; SASL_OAUTHBEARER_INHERIT, the issuer of the Kafka connection; empty: no token",
         refused=("CUSTOM",),
         remedy="A class of Java cannot be loaded: use STATIC_TOKEN or OAUTHBEARER",
     ),
@@ -255,19 +258,19 @@ PROPERTIES: Mapping[str, Property] = MappingProxyType(
 
 
 def canonical(name: str) -> str:
-    """Name of a property without the prefix that its client's properties may have."""
+    """Return a property's name without the optional prefix of its client's properties."""
     bare = name.removeprefix(PREFIX)
     return bare if bare in PROPERTIES or bare in SECRETS else name
 
 
 def is_property(part: str) -> bool:
-    """Whether the part ``registry`` of the secrets file may have a name: a property, for both sides or for one."""
+    """Return whether the part ``registry`` of the secrets file may have a name: a property of both sides or of one."""
     name = canonical(part.removeprefix("key.converter.").removeprefix("value.converter."))
     return name in PROPERTIES or name in SECRETS
 
 
 def unsupported(name: str) -> str:
-    """Why a property of the registry's client that has no fixed name is refused; empty for other names."""
+    """Return why a registry client's property without a fixed name is refused; empty for other names."""
     if name.removeprefix(PREFIX).startswith("request.header."):
         return "headers of requests cannot be set; give user and password or a token instead"
     if name.startswith(("rule.executors", "rule.actions")):

@@ -1,4 +1,4 @@
-"""Secrets: separate from settings and plans, read from a file that only its owner can read.
+"""Secrets: separate from settings and plans, read from a file with rights for its owner alone.
 
 The file is JSON: ``{"ignite": {"username", "password", "key_password", …}, "kafka": {"sasl.password": …}, "registry":
 {"basic.auth.user.info": …}}``; each part is optional. ``backlog_secret`` protects the capture of a data source;
@@ -23,7 +23,8 @@ from .client_properties import check_trusted, kept_from_settings
 from .permissions import NONE, Permissions
 
 _SECRET = re.compile(
-    r"(?i)passw|secret|credential|token|jaas|private|passphrase|\.pem$|_pem$|basic\.auth\.user\.info|user_info|keystore\.key$"
+    r"(?i)passw|secret|credential|token|jaas|private|passphrase|"
+    r"\.pem$|_pem$|basic\.auth\.user\.info|user_info|keystore\.key$"
 )
 _NOT_SECRET = frozenset(
     {
@@ -46,7 +47,7 @@ _FORM = (
 
 @dataclass(frozen=True, repr=False)
 class Secrets:
-    """Credentials, which no plan, log or command line may hold.
+    """Credentials; no plan, log or command line may hold them.
 
     :param kafka: by librdkafka's names, such as ``sasl.password``.
     :param registry: properties of the schema registry by Confluent's names, also such as settings may hold; for one
@@ -66,7 +67,10 @@ class Secrets:
         return f"Secrets(ignite={self.ignite!r}, kafka={kafka!r}, registry={registry!r})"
 
     def registry_of(self, side: str) -> dict[str, str]:
-        """Properties of the registry for keys or values, by their canonical names; one with a side's prefix wins."""
+        """Return the registry's properties for keys or values, by canonical names.
+
+        A property with a side's prefix wins.
+        """
         prefix = f"{side}.converter."
         canonical = registry_properties.canonical
         common = {canonical(name): value for name, value in self.registry.items() if not name.startswith(_SIDES)}
@@ -79,12 +83,12 @@ class Secrets:
 
 
 def is_secret(name: str) -> bool:
-    """Whether a name is that of a secret."""
+    """Return whether a name is that of a secret."""
     return name not in _NOT_SECRET and _SECRET.search(name) is not None
 
 
 def split_kafka(config: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Split a Kafka connection into properties that settings may hold, and secrets and other properties that belong with them."""
+    """Split a Kafka connection's properties into settings and properties of the secrets file."""
     hidden = {name: value for name, value in config.items() if is_secret(name) or kept_from_settings(name, value)}
     return {name: value for name, value in config.items() if name not in hidden}, hidden
 
@@ -134,12 +138,12 @@ def from_json(content: bytes | str, origin: str | Path = "secrets", permissions:
 
 
 def to_dict(secrets: Secrets) -> dict[str, Any]:
-    """Content of the file, JSON-ready."""
+    """Return the content of the file in a form for JSON."""
     return {"ignite": asdict(secrets.ignite), "kafka": dict(secrets.kafka), "registry": dict(secrets.registry)}
 
 
 def dump(secrets: Secrets, path: str | Path) -> None:
-    """Write a new file that only its owner can read.
+    """Write a new file with rights for its owner alone.
 
     :raises FileExistsError: the path exists; it is never overwritten, and a link is not followed.
     """
@@ -154,14 +158,17 @@ def restrict(path: str | Path) -> None:
 
 
 def _check_access(path: Path, status: os.stat_result) -> None:
-    """Check owner and mode. A mounted file may have another owner and be readable by its group, but no file by all users."""
+    """Check owner and mode of a file.
+
+    A mounted file may have another owner and be readable by its group, but no file by all users.
+    """
     mode = stat.S_IMODE(status.st_mode)
     mounted = _is_mounted(path)
     if mode & (0o007 if mounted else 0o077):
         raise SettingsError(
             f"others can read the secrets file (mode {mode:04o})",
-            "Give its mount a mode without rights for others: defaultMode 0400 of a Kubernetes secret, with fsGroup where the process is "
-            "not root, or mode 0400 of a Docker secret"
+            "Give its mount a mode without rights for others: defaultMode 0400 of a Kubernetes secret, with fsGroup "
+            "where the process is not root, or mode 0400 of a Docker secret"
             if mounted
             else f"Restrict its mode: chmod 600 {path}",
             file=path,
@@ -175,18 +182,21 @@ def _check_access(path: Path, status: os.stat_result) -> None:
 
 
 def _owners() -> set[int]:
-    """Users whose files are trusted: that of this process, and root."""
+    """Return the trusted owners of files: the user of this process, and root."""
     return {0, os.geteuid()}
 
 
 def _is_mounted(path: Path) -> bool:
-    """Whether an orchestrator mounted the file: on a read-only file system, or as a separate mount."""
+    """Return whether an orchestrator mounted the file: on a read-only file system, or as a separate mount."""
     real = os.path.realpath(path)
     return bool(os.statvfs(real).f_flag & os.ST_RDONLY) or real in _mount_points()
 
 
 def _mount_points(table: Path = Path("/proc/self/mountinfo")) -> frozenset[str]:
-    """Mount points of this process; empty on systems without the table (proc_pid_mountinfo(5), octal escapes for blanks)."""
+    """Return the mount points of this process.
+
+    They are empty on systems without the table (proc_pid_mountinfo(5), octal escapes for blanks).
+    """
     if not table.exists():
         return frozenset()
     points = (line.split(" ")[4] for line in table.read_text().splitlines())

@@ -29,7 +29,7 @@ class SecretsFile:
 
 @dataclass(frozen=True)
 class ShippedSecrets:
-    """The secrets themselves, which Spark sends to executors inside tasks; they appear in no file, URL, UI or event log."""
+    """Secrets that Spark sends to executors inside tasks; they appear in no file, URL, UI or event log."""
 
     secrets: Secrets
 

@@ -1,4 +1,6 @@
-"""Key and trust stores as text, before a run is handed to Spark: then no executor needs the files, their passwords or ``cryptography``.
+"""Key and trust stores as texts, made before a run is handed to Spark.
+
+Executors then need neither the files nor their passwords nor ``cryptography``.
 
 Certificates travel with the settings, private keys with the secrets. Where a mounted secrets file holds the passwords
 nothing is converted here: each process reads the stores when it connects.
@@ -24,7 +26,7 @@ _KEYS = f"{names.PREFIX}ssl.keystore."
 
 
 def stores_as_text(settings: S, secrets: Secrets, of_connection: Collection[str] = ()) -> tuple[S, Secrets]:
-    """Settings and secrets of a run with the content of stores in place of their paths; PEM files stay files.
+    """Replace the paths of stores by their content in settings and secrets of a run; PEM files stay files.
 
     A trust store of Ignite stays a file if there is no secret, because its text would be the only one that Spark has to
     protect.
@@ -55,7 +57,10 @@ def _ignite(settings: S, secrets: Secrets) -> tuple[S, Secrets]:
 
 
 def _registry(registry: Mapping[str, str]) -> dict[str, str]:
-    """Properties of the registry for both sides; with one of a single side they stay as they are, because the two overlap."""
+    """Replace the registry's stores by texts.
+
+    Properties stay as they are if one belongs to a single side, because the two overlap.
+    """
     properties = {names.canonical(name): value for name, value in registry.items()}
     trust = properties.get(f"{_TRUST}location", "")
     keys = properties.get(f"{_KEYS}location", "")

@@ -1,4 +1,4 @@
-"""Settings of a sink connector (Kafka to Ignite); :mod:`~ignite_kafka.settings.connector` has what both directions share."""
+"""Settings of a sink connector (Kafka to Ignite); see also :mod:`~ignite_kafka.settings.connector`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _one_or_none(*values: str) -> SettingType:
 
 
 def group_of(connector: str, settings: Mapping[str, Any] = MappingProxyType({})) -> str:
-    """Name of a sink's consumer group.
+    """Return the name of a sink's consumer group.
 
     :param settings: settings of its last run, as they are stored.
     """
@@ -68,37 +68,33 @@ class SinkSettings(ConnectorSettings):
     )
     auto_offset_reset: str = setting(
         NONE, choice(NONE, EARLIEST, LATEST),
-        "Action if the next record has been deleted from the topic. none: stop the run; earliest, latest: skip what is lost. The first "
-        "start reads from the topics' ends with latest, else from their beginnings",
+        "Action if the next record has been deleted from the topic. none: stop the run; earliest, latest: skip what is "
+        "lost. The first start reads from the topics' ends with latest, else from their beginnings",
     )  # fmt: skip
     consumer_group: str = setting(
         "", LINE, "Consumer group of the offsets, as consumer.override.group.id of Kafka Connect; empty: connect-<name>"
     )
     types_topic: str = setting(
         "", LINE,
-        "Topic in which a source describes its caches and their types; empty: <internal_topic_prefix>-types, which a source with the same "
-        "prefix writes",
+        "Topic in which a source describes its caches and their types; empty: <internal_topic_prefix>-types, which a "
+        "source with the same prefix writes",
     )  # fmt: skip
 
     # Where it is stored
     topic_prefix: str = setting(
-        "ignite-",
-        PREFIX,
-        "Prefix removed from a topic's name; cache_prefix and the rest are the cache's name",
+        "ignite-", PREFIX, "Prefix removed from a topic's name; cache_prefix and the rest are the cache's name",
         reference="topicPrefix",
-    )
+    )  # fmt: skip
     cache_prefix: str = setting("", LINE, "Prefix of cache names", reference="cachePrefix")
     cache_names: Mapping[str, str] = setting(
         {}, RULES,
-        "Cache names by regular expressions (Java's) of whole topic names: the first that matches gives the cache, with $1 and ${name} as "
-        "groups; a topic that none matches is named by topic_prefix and cache_prefix",
+        "Cache names by regular expressions (Java's) of whole topic names: the first that matches gives the cache, "
+        "with $1 and ${name} as groups; a topic that none matches is named by topic_prefix and cache_prefix",
     )  # fmt: skip
     process_updates: bool = setting(
-        False,
-        BOOLEAN,
-        "Overwrite and remove entries; else existing entries stay unchanged",
+        False, BOOLEAN, "Overwrite and remove entries; else existing entries stay unchanged",
         reference="shallProcessUpdates",
-    )
+    )  # fmt: skip
     key_policy: str = setting(
         KEY, choice(KEY, VALUE, KAFKA, HEADER),
         "Origin of the cache key: the record's key, the record's value, the record's topic, partition and offset, or a "
@@ -107,33 +103,32 @@ class SinkSettings(ConnectorSettings):
     )  # fmt: skip
     key_fields: tuple[str, ...] = setting(
         (), TEXTS,
-        "Fields of the record's key or value that make up the cache key; empty: all of them. With key_policy kafka: names for topic, "
-        "partition and offset; with header: the header's name",
+        "Fields of the record's key or value that make up the cache key; empty: all of them. With key_policy kafka: "
+        "names for topic, partition and offset; with header: the header's name",
         reference="keyFields", overridable=True,
     )  # fmt: skip
 
     # Caches that the connector creates
     cache_as_source: bool = setting(
         True, BOOLEAN,
-        "Create missing caches with the configuration of the source's cache, which types_topic has: mode, atomicity, backups, query "
-        "entities, indexes, affinity keys, SQL schema, cache group and others. cache_template and the other settings cache_* win. false: "
-        "by these settings and the cluster's defaults", overridable=True,
+        "Create missing caches with the configuration of the source's cache, which types_topic has: mode, atomicity, "
+        "backups, query entities, indexes, affinity keys, SQL schema, cache group and others. cache_template and the "
+        "other settings cache_* win. false: by these settings and the cluster's defaults", overridable=True,
     )  # fmt: skip
     cache_template: str = setting(
         "", LINE,
-        "Existing cache used as a template: new caches copy its mode, atomicity, backups and query entity. {name} in it stands for the "
-        "new cache's name without prefix", overridable=True,
+        "Existing cache used as a template: new caches copy its mode, atomicity, backups and query entity. {name} in "
+        "it stands for the new cache's name without prefix", overridable=True,
     )  # fmt: skip
     cache_mode: str = setting("", _one_or_none("PARTITIONED", "REPLICATED"), "Mode of new caches", overridable=True)
     cache_atomicity: str = setting(
         "", _one_or_none("ATOMIC", "TRANSACTIONAL"), "Atomicity of new caches", overridable=True
     )
     cache_backups: int = setting(
-        -1,
-        whole_number(0, 1_000, besides=-1),
+        -1, whole_number(0, 1_000, besides=-1),
         "Number of backups of new caches; -1: that of the template, without one 0",
         overridable=True,
-    )
+    )  # fmt: skip
     cache_region: str = setting(
         "", LINE, "Data region of new caches; empty: the nodes' default region", overridable=True
     )
@@ -144,11 +139,9 @@ class SinkSettings(ConnectorSettings):
         "", LINE, "SQL value type of new caches; needed for typed columns in SQL", overridable=True
     )
     cache_fields: Mapping[str, str] = setting(
-        {},
-        MAPPING,
-        "SQL columns of new caches: field name and Java class; key_fields names the fields of the key",
+        {}, MAPPING, "SQL columns of new caches: field name and Java class; key_fields names the fields of the key",
         overridable=True,
-    )
+    )  # fmt: skip
 
     # Resources
     batch_size: int = setting(20_000, whole_number(1), "Maximum records per put batch")
@@ -187,7 +180,7 @@ class SinkSettings(ConnectorSettings):
             )
 
     def cache_of(self, topic: str) -> NamedBy:
-        """Name of a topic's cache, not checked.
+        """Return the name of a topic's cache, not checked.
 
         :raises SettingsError: an expression cannot be used with this name.
         """
@@ -223,7 +216,7 @@ class SinkSettings(ConnectorSettings):
                 raise self.wrong("cache_fields", "the columns belong to a type without a name", "Set cache_value_type")
 
     def _check_select(self) -> None:
-        """Check the settings that see only the selected fields."""
+        """Check the settings that can use only the selected fields."""
         fields = self.parsed_text("select", parse_columns)
         condition = self.parsed_text("where", parse_condition)
         if fields is None:
@@ -265,7 +258,7 @@ class SinkSettings(ConnectorSettings):
             )
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
-        """Events of both directions, and of updates and records that are not stored."""
+        """Return the events of both directions, and of updates and records that are not stored."""
         events = super().warnings()
         if not self.process_updates:
             events.append((UPDATES_NOT_APPLIED, {"reason": "process_updates is false", "setting": "process_updates"}))

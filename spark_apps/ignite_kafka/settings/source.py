@@ -1,4 +1,4 @@
-"""Settings of a source connector (Ignite to Kafka); :mod:`~ignite_kafka.settings.connector` has what both directions share."""
+"""Settings of a source connector (Ignite to Kafka); see also :mod:`~ignite_kafka.settings.connector`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class SourceSettings(ConnectorSettings):
     # What is copied
     cache_whitelist: tuple[str, ...] = setting(
         (), TEXTS,
-        "Regular expressions of whole cache names: matching caches are copied; all caches if not given. cache_blacklist takes precedence",
+        "Regular expressions of whole cache names: matching caches are copied; all caches if not given. "
+        "cache_blacklist takes precedence",
         reference="cacheWhitelist", fixed_in_snapshot=True,
     )  # fmt: skip
     cache_blacklist: tuple[str, ...] = setting(
@@ -48,77 +49,79 @@ class SourceSettings(ConnectorSettings):
     )
     topic_names: Mapping[str, str] = setting(
         {}, RULES,
-        "Topic names by regular expressions (Java's) of whole cache names: the first that matches gives the topic, with $1 and ${name} as "
-        "groups; a cache that none matches is named by topic_prefix",
+        "Topic names by regular expressions (Java's) of whole cache names: the first that matches gives the topic, "
+        "with $1 and ${name} as groups; a cache that none matches is named by topic_prefix",
         fixed_in_snapshot=True,
     )  # fmt: skip
     load_initial_data: bool = setting(
-        True,
-        BOOLEAN,
-        "Send the entries that the caches hold at the start",
-        reference="shallLoadInitialData",
-        fixed_in_snapshot=True,
-    )
+        True, BOOLEAN, "Send the entries that the caches hold at the start",
+        reference="shallLoadInitialData", fixed_in_snapshot=True,
+    )  # fmt: skip
     process_removals: bool = setting(
         False, BOOLEAN, "Send a tombstone (a record without value) for a removed key", reference="shallProcessRemovals",
         fixed_in_snapshot=True,
     )  # fmt: skip
     failover_policy: str = setting(
         "NONE", choice("NONE", "FULL_SNAPSHOT", "BACKLOG"),
-        "Start after a stop. NONE: changes made meanwhile are lost; FULL_SNAPSHOT: all entries are sent again; BACKLOG: the stream "
-        "resumes where it stopped. NONE and FULL_SNAPSHOT need no backlog service on the nodes (docs/queries.md)",
+        "Start after a stop. NONE: changes made meanwhile are lost; FULL_SNAPSHOT: all entries are sent again; "
+        "BACKLOG: the stream resumes where it stopped. NONE and FULL_SNAPSHOT need no backlog service on the nodes "
+        "(docs/queries.md)",
         reference="failoverPolicy",
     )  # fmt: skip
 
     # Form of records
     enum_policy: str = setting(
         "SHORT_NAME", choice("ORDINAL", "SHORT_NAME", "LONG_NAME", "FULL_NAME"),
-        "Form of enums: the ordinal, BAR, Foo.BAR or org.acme.Foo.BAR", reference="enumPolicy", fixed_in_snapshot=True, overridable=True,
+        "Form of enums: the ordinal, BAR, Foo.BAR or org.acme.Foo.BAR",
+        reference="enumPolicy", fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     field_nullability_policy: str = setting(
         LAZY, choice(LAZY, EAGER),
-        "Null fields of values. LAZY: they are left out of schema and record; EAGER: they are null, with a schema by the binary metadata "
-        "(o.g.k.c.s.undef where it does not say one). Keys always have all fields of their own schema",
+        "Null fields of values. LAZY: they are left out of schema and record; EAGER: they are null, with a schema by "
+        "the binary metadata (o.g.k.c.s.undef where it does not say one). Keys always have all fields of their own "
+        "schema",
         reference="fieldNullabilityPolicy", fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     record_key: tuple[str, ...] = setting(
         (), TEXTS,
-        "Fields of the value, or of the key with key. before the name, that make the record's key: one field is the key itself, several "
-        "are an object. Entries with equal fields have one record after compaction. Empty: the entry's key",
+        "Fields of the value, or of the key with key. before the name, that make the record's key: one field is the "
+        "key itself, several are an object. Entries with equal fields have one record after compaction. Empty: the "
+        "entry's key",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     record_timestamp_field: str = setting(
         "", LINE,
-        "Field of the value that is the record's timestamp: a date, a timestamp, or milliseconds since 1970 as long. Empty: the time of "
-        "sending",
+        "Field of the value that is the record's timestamp: a date, a timestamp, or milliseconds since 1970 as long. "
+        "Empty: the time of sending",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     provenance_headers: tuple[str, ...] = setting(
         (), TEXTS,
-        f"Headers ignite_kafka.<name> of each record, by header_converter. Names: {', '.join(PROVENANCE)}. update_counter is that of a "
-        "change in its partition, and scanned entries have none; time is that of the change, or of the scan; cluster is cluster_name. "
-        "Records with headers cost about 2 µs more each",
+        f"Headers ignite_kafka.<name> of each record, by header_converter. Names: {', '.join(PROVENANCE)}. "
+        "update_counter is that of a change in its partition, and scanned entries have none; time is that of the "
+        "change, or of the scan; cluster is cluster_name. Records with headers cost about 2 µs more each",
         fixed_in_snapshot=True,
     )  # fmt: skip
     cluster_name: str = setting(
-        "",
-        LINE,
-        "Name of the Ignite cluster for header cluster of provenance_headers: Ignite tells clients none",
+        "", LINE, "Name of the Ignite cluster for header cluster of provenance_headers: Ignite tells clients none",
         fixed_in_snapshot=True,
-    )
+    )  # fmt: skip
     coinciding_keys: str = setting(
         "EVENT", choice("EVENT", "REFUSE"),
-        "Action when a cache has keys of two types that can give the same Kafka key, as byte 1 and long 1 both give 1 in JSON. EVENT: "
-        "log event 15160; REFUSE: stop the run. The default stops no run, because the reference writes such keys silently; docs/types.md "
+        "Action when a cache has keys of two types that can give the same Kafka key, as byte 1 and long 1 both give 1 "
+        "in JSON. EVENT: "
+        "log event 15160; REFUSE: stop the run. The default stops no run, because the reference writes such keys "
+        "silently; docs/types.md "
         "lists what is not detected", overridable=True,
     )  # fmt: skip
     is_schemaless: bool = setting(
-        False, BOOLEAN, "Create no schemas: converter json with schemas.enable writes null as the schema", reference="isSchemaless",
-        fixed_in_snapshot=True, overridable=True,
+        False, BOOLEAN, "Create no schemas: converter json with schemas.enable writes null as the schema",
+        reference="isSchemaless", fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     is_schema_dynamic: bool = setting(
         True, BOOLEAN,
-        "Each value has the schema of its own fields. false: the schema of a type's first value, in each worker process, is that of all "
+        "Each value has the schema of its own fields. false: the schema of a type's first value, in each worker "
+        "process, is that of all "
         "its values; fields that it lacks are not sent, which event 15169 reports. The reference's default is false",
         reference="isSchemaDynamic", fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
@@ -127,46 +130,48 @@ class SourceSettings(ConnectorSettings):
         no_effect_because="schemas are made for each batch by column, and those of first values are always kept",
     )  # fmt: skip
     schema_cache_max_size: int = setting(
-        256,
-        whole_number(1),
-        "Maximum number of first schemas kept where is_schema_dynamic is false",
+        256, whole_number(1), "Maximum number of first schemas kept where is_schema_dynamic is false",
         reference="schemaCacheMaxSize",
-    )
+    )  # fmt: skip
     schema_cache_ttl_ms: int = setting(
         -1, whole_number(0, besides=-1),
-        "Time after which an unused first schema is dropped, in milliseconds, so that the next value's becomes the first; -1: never",
+        "Time after which an unused first schema is dropped, in milliseconds, so that the next value's becomes the "
+        "first; -1: never",
         reference="schemaCacheTtl",
     )  # fmt: skip
 
     # Kafka
     create_topics: bool = setting(
         True, BOOLEAN,
-        "Create missing data topics; false: a missing topic is an error, before anything is sent to it (topic.creation.enable of a worker)",
+        "Create missing data topics; false: a missing topic is an error, before anything is sent to it "
+        "(topic.creation.enable of a worker)",
     )  # fmt: skip
     topic_partitions: int = setting(
         -1, PARTITION_COUNT,
-        "Number of partitions of data topics that the connector creates; -1: the broker's default (KIP-158)", overridable=True,
+        "Number of partitions of data topics that the connector creates; -1: the broker's default (KIP-158)",
+        overridable=True,
     )  # fmt: skip
     topic_config: Mapping[str, str] = setting(
-        {},
-        MAPPING,
+        {}, MAPPING,
         "Topic configuration of data topics that the connector creates, such as cleanup.policy (KIP-158)",
         overridable=True,
-    )
+    )  # fmt: skip
 
     topic_creation_groups: Mapping[str, Mapping[str, Any]] = setting(
         {}, GROUPS,
-        "Groups of data topics that the connector creates, by Kafka Connect's names: the first group of which an expression in include "
-        "and none in exclude matches the whole topic name decides; partitions and replication.factor default to topic_partitions and "
+        "Groups of data topics that the connector creates, by Kafka Connect's names: the first group of which an "
+        "expression in include "
+        "and none in exclude matches the whole topic name decides; partitions and replication.factor default to "
+        "topic_partitions and "
         "replication_factor; topic_config is only for topics without a group (KIP-158)",
     )  # fmt: skip
 
     # Resources
     transaction_max_ms: int = setting(
-        30_000,
-        TIME,
-        "Maximum time of a transaction, in milliseconds; it is committed at the end of the cache partition that exceeds it",
-    )
+        30_000, TIME,
+        "Maximum time of a transaction, in milliseconds; it is committed at the end of the cache partition that "
+        "exceeds it",
+    )  # fmt: skip
     transaction_max_records: int = setting(
         500_000, whole_number(1), "Maximum number of records of a transaction, likewise"
     )
@@ -180,12 +185,14 @@ class SourceSettings(ConnectorSettings):
     )  # fmt: skip
     batch_bytes: int = setting(
         16 << 20, whole_number(1 << 10, 256 << 20),
-        "Maximum size of the changes that a task sends in one batch, in bytes; the same limit applies to initial data in that batch",
+        "Maximum size of the changes that a task sends in one batch, in bytes; the same limit applies to initial data "
+        "in that batch",
         no_effect_because=STREAM,
     )  # fmt: skip
     max_records_per_second: int | None = setting(
         None, whole_number(1, optional=True),
-        "Maximum number of records per second that all tasks of a stream send together, initial data included; none: no limit",
+        "Maximum number of records per second that all tasks of a stream send together, initial data included; none: "
+        "no limit",
         no_effect_because=STREAM,
     )  # fmt: skip
     poll_interval_ms: int = setting(
@@ -202,20 +209,19 @@ class SourceSettings(ConnectorSettings):
         reference="backlogCacheName", no_effect_because=STREAM,
     )  # fmt: skip
     backlog_cache_backups: int = setting(
-        1,
-        whole_number(0, 1_000),
-        "Number of backups of the backlog cache",
-        reference="backlogCacheBackups",
-        no_effect_because=STREAM,
-    )
+        1, whole_number(0, 1_000), "Number of backups of the backlog cache",
+        reference="backlogCacheBackups", no_effect_because=STREAM,
+    )  # fmt: skip
     backlog_flush_freq_ms: int = setting(
         500, whole_number(0, 3_600_000),
-        "Interval of writes to the backlog cache, in milliseconds; 0: each change is written at once. Ignite nodes have a lower maximum",
+        "Interval of writes to the backlog cache, in milliseconds; 0: each change is written at once. Ignite nodes "
+        "have a lower maximum",
         reference="backlogFlushFreq", no_effect_because=STREAM,
     )  # fmt: skip
     backlog_memory_region_name: str = setting(
         "kafka-connect", LINE,
-        "Data region of the backlog cache; another one than kafka-connect is listed in IGNITE_KAFKA_BACKLOG_REGIONS of the nodes",
+        "Data region of the backlog cache; another one than kafka-connect is listed in IGNITE_KAFKA_BACKLOG_REGIONS of "
+        "the nodes",
         reference="backlogMemoryRegionName", no_effect_because=STREAM,
     )  # fmt: skip
     backlog_service_name: str = setting(
@@ -229,7 +235,7 @@ class SourceSettings(ConnectorSettings):
         return super().streams or self.failover_policy == "BACKLOG"
 
     def fixed_in_snapshot(self) -> dict[str, Any]:
-        """The settings that decide which records are sent and what they contain, JSON-ready."""
+        """Return the settings that decide the selection and content of records, in a form for JSON."""
         definitions = self.known()
         fixed = {
             name: [list(item) for item in value.items()] if definitions[name].type.ordered else value
@@ -248,7 +254,7 @@ class SourceSettings(ConnectorSettings):
         return named | {name: values[name] for name in values_of(self, pattern) if definitions[name].fixed_in_snapshot}
 
     def also_overridden(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Groups of new topics whose partitions, replicas and configuration are the overridden ones."""
+        """Return groups of new topics with the overridden partitions, replicas and configuration."""
         return (
             {"topic_creation_groups": with_values(self.topic_creation_groups, values)}
             if self.topic_creation_groups
@@ -263,7 +269,7 @@ class SourceSettings(ConnectorSettings):
             )
 
     def new_topic(self, topic: str) -> NewTopicSettings:
-        """How a data topic is created if it is missing.
+        """Return how a data topic is created if it is missing.
 
         :raises SettingsError: an expression cannot be used with this name.
         """
@@ -274,7 +280,7 @@ class SourceSettings(ConnectorSettings):
             raise self.wrong("topic_creation_groups", f"{error}") from error
 
     def topic_of(self, cache: str) -> NamedBy:
-        """Name of a cache's topic, not checked.
+        """Return the name of a cache's topic, not checked.
 
         :raises SettingsError: an expression cannot be used with this name.
         """
@@ -325,12 +331,12 @@ class SourceSettings(ConnectorSettings):
                 reason = f"two fields are named {twice[0]}, without case, and the key is an object of them"
                 raise self.wrong("record_key", reason, "Name one of them")
         with findings.check("record_key", "process_removals"):
-            if (
-                self.streams
-                and self.process_removals
-                and not all(field.startswith("key.") for field in self.record_key)
-            ):
-                reason = "a removed entry has no value from which its record's key could be made, and process_removals is true"
+            of_value = [field for field in self.record_key if not field.startswith("key.")]
+            if self.streams and self.process_removals and of_value:
+                reason = (
+                    "a removed entry has no value from which its record's key could be made, and process_removals "
+                    "is true"
+                )
                 raise self.wrong(
                     "record_key", reason, "Name fields of the key (key.<name>), or set process_removals to false"
                 )
@@ -353,7 +359,7 @@ class SourceSettings(ConnectorSettings):
             raise self.wrong("transaction_max_ms", "every transaction would time out", remedy)
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
-        """Events of both directions, and of changes that are not sent."""
+        """Return the events of both directions, and of changes that are not sent."""
         events = super().warnings()
         for name, group in self.topic_creation_groups.items():
             if not group.get(INCLUDE):

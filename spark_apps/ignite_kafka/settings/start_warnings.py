@@ -1,4 +1,4 @@
-"""Warnings that a start of a connector logs about its settings."""
+"""Warnings about a connector's settings, logged at its start."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONTINUOUS = "it is used only when run_mode is continuous"
 
 
 class StartedSettings(WithTransforms, Protocol):
-    """The settings of a connector, as far as these warnings go."""
+    """Settings of a connector as these warnings need them."""
 
     @property
     def origin(self) -> Mapping[str, str]:
@@ -36,14 +36,14 @@ class StartedSettings(WithTransforms, Protocol):
         """Whether certificates are verified."""
 
     def known(self) -> Mapping[str, Setting]:
-        """Every setting by name."""
+        """Return every setting by name."""
 
     def defaults(self) -> Mapping[str, Any]:
-        """The default of each setting."""
+        """Return the default of each setting."""
 
 
 def warnings_of(settings: StartedSettings) -> list[tuple[Event, dict[str, Any]]]:
-    """Events that a start logs: settings without effect, and choices that can lose data, with the setting that prevents it."""
+    """Return the events to log at a start: settings without effect, and choices that can lose data."""
     defaults = settings.defaults()
     events: list[tuple[Event, dict[str, Any]]] = [
         (

@@ -1,4 +1,4 @@
-"""Groups of new topics, as Kafka Connect's ``topic.creation.groups``: the first group that matches a topic decides how it is created.
+"""Groups of new topics, as Kafka Connect's ``topic.creation.groups``: the first matching group configures a topic.
 
 A group includes and excludes topics by lists of regular expressions of whole names; ``exclude`` takes precedence, and a
 group without ``include`` matches no topic. A group has the partitions and replication factor of the default group
@@ -32,7 +32,7 @@ _KNOWN = {INCLUDE: TEXTS, EXCLUDE: TEXTS, PARTITIONS: PARTITION_COUNT, REPLICATI
 
 @dataclass(frozen=True)
 class NewTopicSettings:
-    """How a missing topic is created.
+    """Partitions, replication factor and configuration of a missing topic.
 
     :param partitions: number of partitions; -1: the broker's default.
     :param replication_factor: number of replicas; -1: the broker's default.
@@ -45,7 +45,7 @@ class NewTopicSettings:
 
 
 def new_topic(topic: str, groups: Mapping[str, Mapping[str, Any]], default: NewTopicSettings) -> NewTopicSettings:
-    """How a topic is created: by the first group that matches it, else by the default.
+    """Return how a topic is created: by the first group that matches it, else by the default.
 
     :raises ValueError: an expression cannot be used with a name of that length.
     """
@@ -59,7 +59,7 @@ def new_topic(topic: str, groups: Mapping[str, Mapping[str, Any]], default: NewT
 
 
 def with_values(groups: Mapping[str, Mapping[str, Any]], values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The groups with the partitions, replication factor and configuration of overridden settings, where these are given."""
+    """Return the groups with the overridden partitions, replication factor and configuration."""
     own = {ours: values[theirs] for ours, theirs in _OURS.items() if theirs in values}
     config = values.get("topic_config")
     return {
@@ -102,7 +102,9 @@ def _group(group: str, values: Mapping[str, object]) -> dict[str, Any]:
 def from_connect(
     values: Mapping[str, Any], origin: Mapping[str, str]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    """The groups of a connector file, in the order of topic.creation.groups, and the group of each property that belongs to one.
+    """Return the groups of a connector file in their order, and the group of each property.
+
+    The order is that of topic.creation.groups; properties of no group are left out.
 
     :raises SettingsError: a group is named twice, or the list is no list.
     """
@@ -131,7 +133,8 @@ def from_connect(
 
 GROUPS = SettingType(
     "mapping",
-    "a mapping of groups, in order, to include, exclude, partitions, replication.factor and topic configurations; as a text: JSON",
+    "a mapping of groups, in order, to include, exclude, partitions, replication.factor and topic configurations; as a "
+    "text: JSON",
     _groups,
     shown=False,
     ordered=True,

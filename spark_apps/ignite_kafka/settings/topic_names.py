@@ -20,17 +20,17 @@ _TOPIC = re.compile(TOPIC_CHARACTERS)
 
 
 def is_topic_name(text: str) -> bool:
-    """Whether Kafka accepts a text as a topic's name."""
+    """Return whether Kafka accepts a text as a topic's name."""
     return bool(_TOPIC.fullmatch(text)) and text not in (".", "..")
 
 
 def types_topic(internal_topic_prefix: str) -> str:
-    """Name of the topic with the binary types of records in Ignite's binary format."""
+    """Return the name of the topic with the types of records in Ignite's binary format."""
     return f"{internal_topic_prefix}-types"
 
 
 def reserve(prefixes: Iterable[str]) -> None:
-    """Have this process take topics with these prefixes for internal ones, whatever prefix a connector has.
+    """Let this process treat topics with these prefixes as internal ones, whatever prefix a connector has.
 
     An administrator lists them, and no setting. The list replaces an earlier one.
     """
@@ -39,7 +39,7 @@ def reserve(prefixes: Iterable[str]) -> None:
 
 
 def reserved() -> tuple[str, ...]:
-    """Prefixes of internal topics that :func:`reserve` and the environment variable :data:`PREFIXES` list, sorted.
+    """Return the prefixes of internal topics from :func:`reserve` and environment variable :data:`PREFIXES`, sorted.
 
     :raises SettingsError: the variable holds a text that is no prefix.
     """
@@ -55,14 +55,17 @@ def reserved() -> tuple[str, ...]:
 
 
 def is_internal_topic(topic: str, internal_topic_prefix: str) -> bool:
-    """Whether a topic is an internal topic of brokers, or of connectors with this prefix, the default one, or one that is reserved."""
+    """Return whether a topic is an internal one of brokers or connectors.
+
+    Connectors' internal topics have this prefix, the default one, or a reserved one.
+    """
     prefixes = {internal_topic_prefix, DEFAULT_PREFIX, *reserved()}
     names = (f"{prefix}-{name}" for prefix in prefixes for name in _INTERNAL_TOPICS)
     return topic in _BROKER_TOPICS or any(topic == name or topic.startswith(f"{name}-") for name in names)
 
 
 def check_data_topic(setting: str, topic: str, internal_topic_prefix: str = DEFAULT_PREFIX) -> None:
-    """Make sure that a topic is not an internal one: its records control connectors, and some hold secrets of backlogs.
+    """Refuse internal topics: their records control connectors, and some hold secrets of backlogs.
 
     :param setting: the setting or option that names the topic.
     :raises SettingsError: it is internal.

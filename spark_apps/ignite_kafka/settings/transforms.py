@@ -1,4 +1,4 @@
-"""Transforms and predicates of a connector: aliases in their order, and the properties of each by their names in Kafka Connect.
+"""Transforms and predicates of a connector: ordered aliases, and properties by Kafka Connect's names.
 
 ``transforms=mask`` and ``transforms.mask.type=…`` of a connector file are settings ``transforms`` and
 ``transform_config``. Source: ConnectorConfig and TransformationStage of Kafka Connect (4.3.1), KIP-585.
@@ -19,7 +19,7 @@ from .suggestions import did_you_mean
 TRANSFORMS = "transforms"
 PREDICATES = "predicates"
 CONFIGS = {TRANSFORMS: "transform_config", PREDICATES: "predicate_config"}
-"""Setting with the properties, by the setting with the aliases, whose name is also Kafka Connect's prefix of the properties."""
+"""Setting of the properties, by the setting of the aliases; the latter's name is also Kafka Connect's prefix."""
 REGEX_ROUTER = "RegexRouter"
 TIMESTAMP_ROUTER = "TimestampRouter"
 _PACKAGE = "org.apache.kafka.connect.transforms."
@@ -32,7 +32,7 @@ _OF_ALL = (_TYPE, _PREDICATE, _NEGATE, _VERSION)
 
 
 class WithTransforms(Protocol):
-    """The settings of a connector, or of a cache or topic, as far as transforms go."""
+    """Settings of a connector, cache or topic as transforms need them."""
 
     @property
     def transforms(self) -> tuple[str, ...]:
@@ -59,12 +59,12 @@ class WithTransforms(Protocol):
         """These settings, and those with each override."""
 
     def wrong(self, name: str, reason: str, remedy: str = "") -> SettingsError:
-        """The error of one setting."""
+        """Build the error of one setting."""
 
 
 @dataclass(frozen=True)
 class PredicateSettings:
-    """A predicate: its alias, its Java class, and the properties of that class."""
+    """Settings of a predicate: alias, Java class, and the properties of that class."""
 
     alias: str
     type: str
@@ -73,7 +73,7 @@ class PredicateSettings:
 
 @dataclass(frozen=True)
 class TransformSettings:
-    """A transform of a chain.
+    """Settings of one transform of a chain.
 
     :param type: Java class, or ``package.module:function`` of an own transform.
     :param properties: those of the class.
@@ -126,12 +126,12 @@ PROPERTIES_BY_ALIAS = SettingType(
 
 
 def predicates_of(settings: WithTransforms) -> tuple[PredicateSettings, ...]:
-    """The predicates of a connector, or of a cache or topic."""
+    """Return the predicates of a connector, or of a cache or topic."""
     return tuple(_predicate(settings, alias) for alias in settings.predicates)
 
 
 def chain_of(settings: WithTransforms) -> tuple[TransformSettings, ...]:
-    """The transforms of a connector, or of a cache or topic, in their order."""
+    """Return the transforms of a connector, or of a cache or topic, in their order."""
     chain = []
     for alias in settings.transforms:
         values = settings.transform_config.get(alias, {})
@@ -144,7 +144,7 @@ def chain_of(settings: WithTransforms) -> tuple[TransformSettings, ...]:
 
 
 def touches(chain: Iterable[TransformSettings], side: str) -> bool:
-    """Whether transforms may read or change the keys or the values of records.
+    """Return whether transforms may read or change the keys or the values of records.
 
     :param side: key or value.
     """
@@ -159,7 +159,7 @@ def _predicate(settings: WithTransforms, alias: str) -> PredicateSettings:
 
 
 def check_transforms(settings: WithTransforms, findings: Findings) -> None:
-    """Check aliases, types and predicates; what a class requires is checked where transforms are made."""
+    """Check aliases, types and predicates; the constructor of a transform checks what its class requires."""
     for kind, config in CONFIGS.items():
         aliases: tuple[str, ...] = getattr(settings, kind)
         with findings.check(kind):
@@ -176,12 +176,15 @@ def check_transforms(settings: WithTransforms, findings: Findings) -> None:
     for side in ("key", "value"):
         with findings.check(TRANSFORMS, f"{side}_converter"):
             if settings.transforms and getattr(settings, f"{side}_converter") == IGNITE_BINARY:
-                reason = f"{side}_converter is ignite-binary, whose records are Ignite's bytes, in which transforms see no fields"
+                reason = (
+                    f"{side}_converter is ignite-binary, whose records are Ignite's bytes, in which transforms "
+                    "see no fields"
+                )
                 raise settings.wrong(TRANSFORMS, reason, "Use json, avro or json-schema, or no transforms")
 
 
 def set_in(settings: WithTransforms, kind: str, alias: str, name: str = _TYPE) -> str | None:
-    """Where a property of a transform or predicate was set."""
+    """Return where a property of a transform or predicate was set."""
     origin = settings.origin
     return origin.get(f"{kind}.{alias}.{name}") or origin.get(kind) or origin.get(CONFIGS[kind])
 
@@ -225,7 +228,7 @@ def _check_predicate(settings: WithTransforms, alias: str) -> None:
 
 
 def without_effect(settings: WithTransforms) -> Iterator[tuple[str, str, str | None]]:
-    """Aliases that nothing uses: the setting of each, the reason, and where it was set."""
+    """Yield aliases that nothing uses: the setting of each, the reason, and where it was set."""
     variants = settings.variants
     listed = {alias for variant in variants for alias in variant.transforms}
     used = {
@@ -254,7 +257,7 @@ def without_effect(settings: WithTransforms) -> Iterator[tuple[str, str, str | N
 
 
 def from_connect(values: Mapping[str, Any], kind: str, aliases: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Alias and property of each name of a connector file that begins with ``transforms.`` or ``predicates.``.
+    """Return alias and property of each key that begins with ``transforms.`` or ``predicates.``.
 
     :param aliases: the listed ones. An alias may begin with another one and a dot: the longest counts.
     """

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 ALLOW = "allow_insecure_connections"
 _PERMIT = (
-    f"accept it with --allow-insecure-connections on the command line, by option {ALLOW} of section [ignite_kafka] in Airflow's "
-    f"configuration, or by the argument or data source option {ALLOW} in a program; the setting of that name does not cover credentials"
+    f"accept it with --allow-insecure-connections on the command line, by option {ALLOW} of section [ignite_kafka] in "
+    f"Airflow's configuration, or by the argument or data source option {ALLOW} in a program; the setting of that name "
+    "does not cover credentials"
 )
 _TOKEN_URL = "sasl.oauthbearer.token.endpoint.url"
 _SAFE_MECHANISMS = {"GSSAPI"}  # Kerberos sends no reusable credential
@@ -32,7 +33,7 @@ _SAFE_MECHANISMS = {"GSSAPI"}  # Kerberos sends no reusable credential
 
 @dataclass(frozen=True)
 class Weakness:
-    """A weakness of a connection.
+    """Weakness of a connection.
 
     :param setting: the setting that causes it.
     :param credentials: whether a credential is sent over the connection.
@@ -44,7 +45,10 @@ class Weakness:
 
 
 def kafka_weaknesses(config: Mapping[str, Any]) -> Iterator[Weakness]:
-    """Weaknesses of Kafka clients with these properties, secrets included, in the order in which librdkafka would set them."""
+    """Yield weaknesses of Kafka clients with these properties, secrets included.
+
+    The properties are in the order in which librdkafka would set them.
+    """
     config = canonical(config)
     remote = _remote(str(config.get("bootstrap.servers", "")).split(","))
     protocol = config.get("security.protocol", "plaintext")
@@ -68,7 +72,7 @@ def kafka_weaknesses(config: Mapping[str, Any]) -> Iterator[Weakness]:
 
 
 def ignite_weaknesses(endpoint: IgniteEndpoint, credentials: IgniteCredentials) -> Iterator[Weakness]:
-    """Weaknesses of connections to Ignite nodes."""
+    """Yield weaknesses of connections to Ignite nodes."""
     remote = _remote([*endpoint.addresses, *AddressMap.of(endpoint.address_map).targets])
     tls = endpoint.tls
     if not remote:
@@ -84,7 +88,7 @@ def ignite_weaknesses(endpoint: IgniteEndpoint, credentials: IgniteCredentials) 
 
 
 def registry_weaknesses(properties: Mapping[str, Any], credentials: bool) -> Iterator[Weakness]:
-    """Weaknesses of the client of a schema registry.
+    """Yield weaknesses of the client of a schema registry.
 
     :param properties: canonical values, see :mod:`.registry_properties`.
     :param credentials: whether it sends user and password or a token.
@@ -141,7 +145,7 @@ def _report(weakness: Weakness) -> None:
 
 
 def _remote(addresses: Iterable[str]) -> str:
-    """The first address of another host; empty without one."""
+    """Return the first address of another host; empty without one."""
     return next((address.strip() for address in addresses if address.strip() and not _is_loopback(address.strip())), "")
 
 

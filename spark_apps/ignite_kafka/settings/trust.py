@@ -1,7 +1,9 @@
-"""The trust class of every setting and of every property: what whoever sets it could do with it. docs/security.md says who may.
+"""Trust class of every setting and property: the most that its author can do with it.
 
-A test walks all settings, the options of data sources, and the properties of Kafka clients and of schema registries. So
-a new one without a class fails, and so does a class that a door lets through which may not.
+docs/security.md has who may set each class.
+
+A test walks all settings, the options of data sources, and the properties of Kafka clients and of schema registries. It
+fails for a new one without a class, and for a way to set one that its class forbids.
 """
 
 from __future__ import annotations
@@ -17,8 +19,12 @@ NAME = "name"
 ADDRESS = "address"
 SECRET = "secret"
 CODE = "code"
-"""What is copied, in which form and how fast; which topic, cache, group or schema; where a connection goes, how the other side is verified
-and whose login is used; a credential; code that runs or a file of the host that is read."""
+"""Trust classes.
+
+DATA: selection, form and rate of the copy. NAME: topic, cache, group or schema. ADDRESS: destination of a connection,
+verification of the other side, and its login. SECRET: a credential. CODE: code that runs, or a file of the host that is
+read.
+"""
 
 SETTINGS: Mapping[str, str] = {
     **dict.fromkeys(
@@ -143,7 +149,10 @@ SETTINGS: Mapping[str, str] = {
     ),
     **dict.fromkeys(("filter", "cache_filter", "transform_config"), CODE),
 }
-"""Settings of both directions. A setting that holds properties has the class of what it holds besides the properties of a table below."""
+"""Settings of both directions.
+
+A setting of properties has the class of its other content; the properties themselves are in a table below.
+"""
 
 OPTIONS: Mapping[str, str] = {
     **dict.fromkeys(
@@ -204,24 +213,25 @@ OPTIONS: Mapping[str, str] = {
         ADDRESS,
     ),
 }
-"""Options of Spark data sources. Those that are addresses, ``secrets_file`` among them, belong to the author of the program."""
+"""Options of Spark data sources. Addresses, ``secrets_file`` among them, belong to the author of the program."""
 
 _REGISTRY_NAMES = frozenset(
     """
-    key.subject.name.strategy value.subject.name.strategy context.name.strategy use.schema.id bearer.auth.client.id bearer.auth.scope
-    bearer.auth.logical.cluster bearer.auth.identity.pool.id use.latest.with.metadata
+    key.subject.name.strategy value.subject.name.strategy context.name.strategy use.schema.id bearer.auth.client.id
+    bearer.auth.scope bearer.auth.logical.cluster bearer.auth.identity.pool.id use.latest.with.metadata
     """.split()  # noqa: SIM905
 )
 _REGISTRY_DATA = frozenset(
     """
-    auto.register.schemas use.latest.version latest.compatibility.strict id.compatibility.strict normalize.schemas max.schemas.per.subject
-    latest.cache.ttl.sec latest.cache.size propagate.schema.tags enable.headers schema.format schema.reflection rule.service.loader.enable
-    missing.id.cache.ttl.sec missing.version.cache.ttl.sec missing.schema.cache.ttl.sec missing.cache.size
-    bearer.auth.cache.expiry.buffer.seconds bearer.auth.scope.claim.name bearer.auth.sub.claim.name http.connect.timeout.ms
-    http.read.timeout.ms max.retries retries.wait.ms retries.max.wait.ms url.randomize schema.registry.ssl.protocol
-    schema.registry.ssl.provider schema.registry.ssl.cipher.suites schema.registry.ssl.enabled.protocols
-    schema.registry.ssl.keymanager.algorithm schema.registry.ssl.trustmanager.algorithm
-    schema.registry.ssl.secure.random.implementation schema.registry.ssl.engine.factory.class
+    auto.register.schemas use.latest.version latest.compatibility.strict id.compatibility.strict normalize.schemas
+    max.schemas.per.subject latest.cache.ttl.sec latest.cache.size propagate.schema.tags enable.headers schema.format
+    schema.reflection rule.service.loader.enable missing.id.cache.ttl.sec missing.version.cache.ttl.sec
+    missing.schema.cache.ttl.sec missing.cache.size bearer.auth.cache.expiry.buffer.seconds bearer.auth.scope.claim.name
+    bearer.auth.sub.claim.name http.connect.timeout.ms http.read.timeout.ms max.retries retries.wait.ms
+    retries.max.wait.ms url.randomize schema.registry.ssl.protocol schema.registry.ssl.provider
+    schema.registry.ssl.cipher.suites schema.registry.ssl.enabled.protocols schema.registry.ssl.keymanager.algorithm
+    schema.registry.ssl.trustmanager.algorithm schema.registry.ssl.secure.random.implementation
+    schema.registry.ssl.engine.factory.class
     """.split()  # noqa: SIM905
 )
 _REGISTRY_CODE = frozenset({"bearer.auth.custom.provider.class"})
@@ -231,7 +241,7 @@ _KAFKA_NAMES = frozenset(
 
 
 def of_registry_property(name: str) -> str:
-    """Class of a property of a schema registry, by its canonical name.
+    """Return the class of a schema registry's property, by its canonical name.
 
     :raises KeyError: no property has this name.
     """
@@ -249,7 +259,7 @@ def of_registry_property(name: str) -> str:
 
 
 def of_kafka_property(name: str) -> str:
-    """Class of a property of librdkafka; its secrets are those of :func:`.secrets.is_secret`.
+    """Return the class of a property of librdkafka; its secrets are those of :func:`.secrets.is_secret`.
 
     :raises KeyError: no client has this property, or no text can set it.
     """

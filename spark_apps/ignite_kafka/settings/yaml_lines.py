@@ -1,4 +1,6 @@
-"""YAML documents with the line of each key. Texts stay as they are written: only `true`, `false` and nulls are no texts.
+"""YAML documents with the line of each key.
+
+Texts stay as they are written: only `true`, `false` and nulls are no texts.
 
 So a name such as ``2024`` or ``no`` is a text, as it is for JSON Schema's users who quote it; the types of settings
 parse numbers.
@@ -25,7 +27,7 @@ _BEGIN = re.compile(r"---(\s|$)")
 
 @dataclass(frozen=True)
 class Document:
-    """One document of a YAML file.
+    """Document of a YAML file, with the lines of its keys.
 
     :param line: its first line, from 1.
     :param lines: the line of each key and item by its path, such as ``("config", "topic_prefix")``.
@@ -38,7 +40,7 @@ class Document:
 
 @dataclass(frozen=True)
 class BadDocument:
-    """A document that cannot be read; those after it can.
+    """Document that cannot be read; later ones of its file can.
 
     :param error: names the line.
     """
@@ -48,7 +50,7 @@ class BadDocument:
 
 
 def documents(content: bytes, file: str) -> Iterator[Document | BadDocument]:
-    """Read the documents of a YAML file; empty ones are left out.
+    """Yield the documents of a YAML file; empty ones are left out.
 
     A document is bad that is no YAML, or holds a key twice, a tag, too many nodes, or an alias of a node in itself.
 
@@ -72,7 +74,7 @@ def documents(content: bytes, file: str) -> Iterator[Document | BadDocument]:
 
 
 def _one_by_one(text: str, after: int, file: str) -> Iterator[Document | BadDocument]:
-    """The documents of a file of which one is no YAML, each composed by itself: PyYAML reads nothing after an error.
+    """Compose each document of a faulty file by itself: PyYAML reads nothing after an error.
 
     :param after: line, from 0, at which the last document began that is read already; -1: none.
     """
@@ -93,7 +95,7 @@ def _one_by_one(text: str, after: int, file: str) -> Iterator[Document | BadDocu
 
 
 def _document(node: Any, begin: int, file: str) -> Iterator[Document | BadDocument]:
-    """A document's value, unless it is empty.
+    """Yield a document's value, unless it is empty.
 
     :param begin: lines before the text that the node is of.
     """
@@ -109,7 +111,7 @@ def _document(node: Any, begin: int, file: str) -> Iterator[Document | BadDocume
 
 
 class _ValueReader:
-    """Makes values of nodes, and keeps the line of each.
+    """Reader of nodes' values; it keeps the line of each.
 
     :param begin: see :func:`_document`.
     """

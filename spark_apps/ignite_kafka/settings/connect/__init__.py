@@ -1,4 +1,4 @@
-"""Settings as Kafka Connect has them: property names, config providers, workers, Strimzi's resources, bodies of its REST interface.
+"""Settings in Kafka Connect's forms: properties, config providers, workers, Strimzi's resources, REST bodies.
 
 Standard library only. Imports settings; settings.files, migration and the command line import it.
 """

@@ -1,4 +1,4 @@
-"""Config providers of Kafka Connect: values ``${provider:path:key}`` from properties files, folders and the environment.
+"""Config providers of Kafka Connect: values ``${provider:path:key}`` of files, folders and the environment.
 
 A file declares them as a worker's file does: ``config.providers=file,env``,
 ``config.providers.file.class=…FileConfigProvider``, ``config.providers.file.param.allowed.paths=/run/secrets``. In
@@ -36,8 +36,8 @@ _FOLDER = "DirectoryConfigProvider"
 _LIMITS = {_ENVIRONMENT: "a regular expression of variables", _FILE: "absolute paths", _FOLDER: "absolute paths"}
 _REMEDY = "Write the value itself; put a secret into the secrets file"
 _ALLOW = (
-    "Write the value itself, or have it allowed as {kind}=<{limit}>: in Airflow by an administrator, in option config_providers of section "
-    "[ignite_kafka]; on the command line with --allow-config-provider"
+    "Write the value itself, or have it allowed as {kind}=<{limit}>: in Airflow by an administrator, in option "
+    "config_providers of section [ignite_kafka]; on the command line with --allow-config-provider"
 )
 _NEVER = ("AIRFLOW_", "_AIRFLOW_")  # variables with Airflow's options, connections and variables
 _NEVER_BELOW = ("/proc", "/sys", "/dev")  # /proc has the environment, too
@@ -47,7 +47,7 @@ Read = Callable[[str, str], str]
 
 
 class _NotAllowed(ValueError):
-    """Nobody allowed what a reference asks for.
+    """Refusal of a reference that nobody allowed.
 
     :param never: nobody can.
     """
@@ -61,7 +61,7 @@ class _NotAllowed(ValueError):
 
 @dataclass(frozen=True)
 class AllowedProvider:
-    """What files may read with the providers that they declare.
+    """Permission for files to read values with a provider.
 
     :param kind: class of the provider, without its package.
     :param limit: a Java expression of names of variables, or paths separated by commas.
@@ -72,13 +72,13 @@ class AllowedProvider:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The paths of a limit that has paths."""
+        """Paths of a limit, for providers of files."""
         return tuple(path.strip() for path in self.limit.split(",") if path.strip())
 
 
 @dataclass(frozen=True)
 class Provider:
-    """A provider that a file declares.
+    """Provider that a file declares.
 
     :param read: gives the value of a path and a key; raises ValueError, without the value; None: its class cannot run
         here.
@@ -89,7 +89,7 @@ class Provider:
 
 
 def parse_allowed(items: Iterable[str], setting: str = ALLOWED) -> tuple[AllowedProvider, ...]:
-    """Allowed providers from texts ``class=limit``, such as ``FileConfigProvider=/run/secrets,/etc/connect``.
+    """Parse allowed providers, texts ``class=limit`` such as ``FileConfigProvider=/run/secrets,/etc/connect``.
 
     :param setting: name of the option, for the error.
     :raises SettingsError: a class is not Kafka's, a path is not absolute, or an expression cannot be used.
@@ -117,19 +117,21 @@ def parse_allowed(items: Iterable[str], setting: str = ALLOWED) -> tuple[Allowed
 
 
 def is_declaration(name: str) -> bool:
-    """Whether a key declares providers."""
+    """Return whether a key declares providers."""
     return name == DECLARED or name.startswith(f"{DECLARED}.")
 
 
 def references(value: object) -> bool:
-    """Whether a value has a reference to a provider."""
+    """Return whether a value has a reference to a provider."""
     return isinstance(value, str) and REFERENCE.search(value) is not None
 
 
 def declared(
     values: Mapping[str, Any], origin: Mapping[str, str], allowed: Iterable[AllowedProvider] = ()
 ) -> tuple[dict[str, Provider], list[SettingsError]]:
-    """The providers that a file declares, by name, and an error for each whose class cannot run here, or for a list of names that is none.
+    """Return the providers that a file declares by name, and the errors of its declarations.
+
+    A list of names in another form is an error, and so is each provider with a class that cannot run here.
 
     :param allowed: what they may read, besides the limits that the file declares.
     """
@@ -167,7 +169,10 @@ def declared(
 
 
 def can_run(value: str, providers: Mapping[str, Provider]) -> bool:
-    """False if a reference of the value is to a provider whose class cannot run here, which is an error of its declaration."""
+    """Return False if a reference's provider has a class that cannot run here.
+
+    Its declaration has the error.
+    """
     return all(
         providers[reference[1]].read is not None for reference in REFERENCE.finditer(value) if reference[1] in providers
     )
@@ -195,7 +200,7 @@ def check_form(name: str, value: str, providers: Mapping[str, Provider], set_in:
 
 
 def resolved(name: str, value: str, providers: Mapping[str, Provider], set_in: str | None = None) -> str:
-    """A value with its references replaced; messages of this process hide what replaced them from now on.
+    """Return a value with its references replaced; this process's messages hide the replacements from now on.
 
     :raises SettingsError: a provider is not declared or not allowed, or has no such value; neither value nor reference
         is shown.
@@ -211,7 +216,7 @@ def resolved(name: str, value: str, providers: Mapping[str, Provider], set_in: s
 def resolved_if_allowed(
     name: str, value: str, providers: Mapping[str, Provider], set_in: str | None = None
 ) -> str | None:
-    """As :func:`resolved`; None if a reference is not allowed.
+    """Resolve a value as :func:`resolved` does; return None if a reference is not allowed.
 
     :raises SettingsError: a provider is not declared, or has no such value.
     """
@@ -263,7 +268,10 @@ def _paths(text: str) -> list[str]:
 
 
 def _within(own: list[str], allowed: list[str], read: Callable[[Path, str], str]) -> Read:
-    """A provider of files below the allowed paths and, if the file declares any, below its own; also by way of links."""
+    """Make a reader of files below the allowed paths and, if the file declares any, below its own.
+
+    Links are followed before a path is compared.
+    """
 
     def value(path: str, key: str) -> str:
         file = _target(path, key) if read is _folder_file else Path(os.path.realpath(path))
@@ -282,7 +290,7 @@ def _within(own: list[str], allowed: list[str], read: Callable[[Path, str], str]
 
 
 def _target(folder: str, key: str) -> Path:
-    """The file of a folder's key, at the end of its links."""
+    """Return the file of a folder's key, at the end of its links."""
     if "/" in key or key in ("", ".", ".."):
         raise ValueError("it is no name of a file")
     return Path(os.path.realpath(os.path.join(folder, key)))

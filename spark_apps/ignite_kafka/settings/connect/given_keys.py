@@ -1,4 +1,4 @@
-"""Keys of a connector's file while they are judged: those that are left, and what became of the others."""
+"""Keys of a connector's file during their translation: remaining values, and the fate of the others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..key_table import Refusal
 
 @dataclass
 class ConnectKeys:
-    """Keys of a connector, as the translation takes them.
+    """Keys of a connector, input of the translation.
 
     :param values: values by key. :param origin: where each was set.
     :param ignored: ignored keys, with the reason.
@@ -26,18 +26,18 @@ class ConnectKeys:
     errors: list[IgniteKafkaError] = field(default_factory=list)
 
     def ignore(self, name: str, reason: str) -> None:
-        """Take a key away."""
+        """Remove a key, with the reason."""
         del self.values[name]
         self.ignored[name] = reason
 
     def rename(self, name: str, other: str, value: Any) -> None:
-        """Let another key stand for a key; it overrides the other one, if that was given too."""
+        """Replace a key by another one; it overrides that one's own value."""
         del self.values[name]
         if other in self.values and self.values[other] != value:
             self.ignored[other] = f"{name} takes precedence"
         self.values[other], self.origin[other], self.renamed[other] = value, self.origin.get(name, ""), name
 
     def refuse(self, name: str, refusal: Refusal) -> None:
-        """Keep the error of a key."""
+        """Remove a key and keep its error."""
         del self.values[name]
         self.errors.append(SettingsError(refusal.reason, refusal.remedy, setting=name, set_in=self.origin.get(name)))

@@ -1,4 +1,4 @@
-"""Apache Ignite's own connectors for Kafka Connect (extension `kafka-ext`): what becomes of their keys; docs/migrate.md has the table.
+"""Keys of Apache Ignite's own connectors for Kafka Connect (extension `kafka-ext`); docs/migrate.md has the table.
 
 Its sink puts keys and values of all topics into one cache. Its source sends Java's serialization of cache events,
 without keys, to each of its topics, at most once, and no snapshot. Source: ``IgniteSinkTask`` and ``IgniteSourceTask``
@@ -35,7 +35,8 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
 IGNORED: Mapping[str, Mapping[str, str]] = {
     SINK: {"cachePerNodeParOps": "the tasks of a run put side by side, each a batch at a time"},
     SOURCE: {
-        "evtBufferSize": "changes are read from the nodes' backlog or by continuous queries, not from a buffer of events",
+        "evtBufferSize": "changes are read from the nodes' backlog or by continuous queries, not from a buffer of "
+        "events",
         "evtBatchSize": "a batch is what a poll finds; transaction_max_records bounds it",
     },
 }
@@ -44,14 +45,15 @@ REFUSED: Mapping[str, Mapping[str, Refusal]] = {
     SINK: {
         "singleTupleExtractorCls": Refusal(
             "a Java class that makes entries of records cannot run here",
-            "key_policy and key_fields make the cache's key of the record's value or of a header; else write an own transform "
-            "(docs/transforms-setup.md)",
+            "key_policy and key_fields make the cache's key of the record's value or of a header; else write an own "
+            "transform (docs/transforms-setup.md)",
         )
     },
     SOURCE: {
         "cacheFilterCls": Refusal(
             "a Java class that filters events cannot run here",
-            "Set where, a condition in SQL, or filter, a Python function. They keep what they are true for; the class drops it",
+            "Set where, a condition in SQL, or filter, a Python function. They keep what they are true for; the class "
+            "drops it",
         )
     },
 }
@@ -60,7 +62,8 @@ COMPUTED: Mapping[str, tuple[str, ...]] = {SINK: (_CACHE,), SOURCE: (_CACHE, _TO
 
 _CONVERTER = Refusal("it writes Java's serialization of cache events", "Use json, avro, json-schema or ignite-binary")
 _ONE_CACHE = Refusal(
-    "all topics go to one cache, and here records of two topics would overtake each other there, so a cache has one topic",
+    "all topics go to one cache, and here records of two topics would overtake each other there, so a cache has one "
+    "topic",
     "Give one topic; write the others' records into that topic, or into caches of their own, by a connector each",
 )
 _ONE_TOPIC = Refusal(
@@ -155,7 +158,7 @@ def _events(keys: ConnectKeys) -> None:
 
 
 def _texts(keys: ConnectKeys, name: str) -> tuple[str, ...]:
-    """The list of a key; empty if it is none, which is reported where settings are checked."""
+    """Return the list of a key; empty if it has another form, which the check of the settings reports."""
     try:
         texts = TEXTS.parse(keys.values.get(name) or ())
     except ValueError:
@@ -165,5 +168,5 @@ def _texts(keys: ConnectKeys, name: str) -> tuple[str, ...]:
 
 
 def _quoted(name: str) -> str:
-    """A Java expression that matches one name."""
+    """Return a Java expression that matches one name."""
     return name if _PLAIN_NAME.fullmatch(name) else "\\Q" + name.replace("\\E", "\\E\\\\E\\Q") + "\\E"

@@ -1,4 +1,4 @@
-"""Keys of a connector's file before their translation: what is ignored or refused by :mod:`.key_table`, and exact meanings of some keys.
+"""Keys of a connector's file before their translation: keys of :mod:`.key_table`, and exact meanings of some keys.
 
 Kafka Connect's clients take ``producer.override.x`` of the connector before ``producer.x`` of the worker. A connector
 here has one security configuration, that of the client that moves its records: the producer of a source, the consumer
@@ -69,7 +69,7 @@ def _judge(keys: ConnectKeys, name: str, main: str) -> None:
 
 
 def _judge_client(keys: ConnectKeys, name: str, prefix: str, main: str) -> None:
-    """A property of producers or consumers: judged, and moved to the setting that has it."""
+    """Judge a property of producers or consumers, and move it to its setting."""
     client = prefix.partition(".")[0]
     bare = name.removeprefix(prefix)
     override = f"{client}.override.{bare}"
@@ -80,7 +80,7 @@ def _judge_client(keys: ConnectKeys, name: str, prefix: str, main: str) -> None:
 
 
 def _judge_property(keys: ConnectKeys, name: str, bare: str, client: str) -> bool:
-    """Whether a property is ignored or refused, which is then done."""
+    """Ignore or refuse a property by the tables; return whether it was."""
     value = str(keys.values[name]).strip()
     change = key_table.CLIENT_CHANGED.get(bare)
     refusal = key_table.CLIENT_REFUSED.get(bare)
@@ -127,7 +127,10 @@ def _move(keys: ConnectKeys, name: str, bare: str, client: str, main: str) -> No
 
 
 def _judge_converter(keys: ConnectKeys, name: str) -> None:
-    """Ignore properties that the converter does not read, as Kafka Connect does; one that no converter reads may be a typing error."""
+    """Ignore properties that the converter does not read, as Kafka Connect does.
+
+    A property that no converter reads stays: it may be a typing error.
+    """
     side = name.partition(".")[0]
     converter = keys.values.get(f"{side}.converter") or keys.values.get(
         f"{side}_converter"
@@ -144,7 +147,7 @@ def _judge_converter(keys: ConnectKeys, name: str) -> None:
 
 
 def _name(keys: ConnectKeys) -> None:
-    """A name in Kafka Connect may hold any character; topics and transactional ids, which bear it here, may not."""
+    """Replace characters of a name that only Kafka Connect allows: topics and transactional ids bear the name."""
     name = keys.values.get("name")
     if "connector.class" not in keys.values or not isinstance(name, str) or not _NOT_IN_NAME.search(name.strip()):
         return
@@ -157,7 +160,7 @@ def _name(keys: ConnectKeys) -> None:
 
 
 def _errors(keys: ConnectKeys, *, sink: bool) -> None:
-    """A connector of Kafka Connect without ``errors.tolerance`` stops at the first error of a converter or a transform.
+    """Apply Kafka Connect's default of ``errors.tolerance``: stop at the first error of a converter or a transform.
 
     So does one whose ``errorHandlingPolicy`` skips the errors of the connector itself. Elsewhere this policy, alone,
     covers all errors.

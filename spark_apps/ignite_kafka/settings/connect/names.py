@@ -1,4 +1,4 @@
-"""Translation of names of Kafka Connect and of the GridGain connector to our settings, so that connector files load unchanged.
+"""Translation of Kafka Connect's and the GridGain connector's names: their files load unchanged.
 
 Sources: Kafka's documentation of source connector, producer, consumer and worker settings; KIP-158 (topic.creation.*);
 KIP-458 (producer.override.*).
@@ -60,11 +60,14 @@ _OF_CONNECT: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
     SourceSettings: {**CONNECT_NAMES, **CONNECT_NAMES_OF_SOURCE},
     SinkSettings: {**CONNECT_NAMES, **CONNECT_NAMES_OF_SINK},
 }
-_NO_CONVERTER = "nobody gave it, and Kafka Connect has no default: it is json without schemas here, unless the worker's file is given, too"
+_NO_CONVERTER = (
+    "nobody gave it, and Kafka Connect has no default: it is json without schemas here, unless the "
+    "worker's file is given, too"
+)
 
 
 def setting_names() -> dict[str, str]:
-    """Our settings by Kafka Connect's names and beginnings of names."""
+    """Return our settings by Kafka Connect's names and beginnings of names."""
     names = {name: setting for connect in _OF_CONNECT.values() for name, setting in connect.items()}
     beginnings = {beginning.removesuffix("."): setting for beginning, setting in MAPPINGS.items()}
     return {**beginnings, CONNECT_PREFIX.removesuffix("."): "topic_creation_groups", **names, TOLERANCE: TOLERATED}
@@ -116,12 +119,12 @@ _IGNORED_BEGINNINGS = {
 
 
 def is_connect(data: Mapping[str, Any]) -> bool:
-    """Whether settings have names of Connect: a name with a dot, or one of the GridGain connector."""
+    """Return whether settings have names of Connect: a name with a dot, or one of the GridGain connector."""
     return any("." in name or any(name in _reference(settings) for settings in _OTHERS) for name in data)
 
 
 def settings_class(data: Mapping[str, Any], origin: Mapping[str, str]) -> type[ConnectorSettings]:
-    """Class of the settings: by the connector's class, else a sink if they name topics to read.
+    """Return the class of the settings: by the connector's class, else a sink if they name topics to read.
 
     :raises SettingsError: the class is another connector's.
     """
@@ -190,13 +193,16 @@ def translate(
 def _report_converters(
     ignored: dict[str, str], origins: dict[str, str], values: Mapping[str, Any], origin: Mapping[str, str]
 ) -> None:
-    """Report converters that nobody gave to a class with its package: that is of a file of Kafka Connect, whose worker has them."""
+    """Report missing converters of a file of Kafka Connect, recognized by a class with its package.
+
+    In Kafka Connect the worker has them.
+    """
     for name in missing_converters(values) if "." in str(values.get(CLASS)) else ():
         ignored[name], origins[name] = _NO_CONVERTER, origin.get(CLASS, "")
 
 
 def _default_schemas(translated: dict[str, Any], values: Mapping[str, Any], origin: Mapping[str, str]) -> None:
-    """Kafka's JsonConverter writes schemas unless a file says otherwise."""
+    """Set schemas.enable for Kafka's JsonConverter, its default, unless a file has another value."""
     for side in ("key", "value", "header"):
         if values.get(f"{side}.converter") == _JSON_CLASS and f"{side}.converter.schemas.enable" not in values:
             _put(
@@ -289,7 +295,7 @@ def _tolerate(
 
 
 def _reference(direction: type[ConnectorSettings]) -> Mapping[str, str]:
-    """Our names of a direction by the GridGain connector's."""
+    """Return our names of a direction by the GridGain connector's."""
     return {setting.reference: name for name, setting in direction.known().items() if setting.reference}
 
 
@@ -313,7 +319,9 @@ def _reason_to_ignore(name: str, direction: type[ConnectorSettings]) -> str | No
 
 
 def target_of(name: str, direction: type[ConnectorSettings]) -> str:
-    """Where the translation puts a key, for people: a setting, or a name within one; of a transform or predicate the key itself.
+    """Return where the translation puts a key, for people: a setting, or a name within one.
+
+    A key of a transform or predicate is its own target.
 
     :raises SettingsError: there is no such setting.
     """
@@ -328,7 +336,7 @@ def target_of(name: str, direction: type[ConnectorSettings]) -> str:
 
 
 def _target(name: str, set_in: str | None, direction: type[ConnectorSettings]) -> tuple[str, str | None]:
-    """Our setting, and the name within it if it is a mapping."""
+    """Return our setting, and the name within it if it is a mapping."""
     settings = direction.known()
     connect = _OF_CONNECT[direction]
     reference = _reference(direction)

@@ -1,4 +1,4 @@
-"""Bodies of Kafka Connect's REST interface as files: what `curl` has written, and what it sends.
+"""Bodies of Kafka Connect's REST interface as files: answers saved by `curl`, and bodies to send.
 
 Known are the bodies of ``GET /connectors/NAME``, ``GET /connectors?expand=info``, ``POST /connectors`` with KIP-980's
 initial state, and ``PUT /connectors/NAME/config``. Source: ``ConnectorsResource`` of Kafka 4.3.
@@ -27,7 +27,7 @@ _OF_OTHER_BODIES = ("configs", "connector", "connectors", "status", "version")
 
 @dataclass(frozen=True)
 class Body:
-    """A connector of a file.
+    """Connector of a file.
 
     :param config: its settings, with its name.
     :param origin: where it is: the file, and the connector if the file has several.
@@ -42,7 +42,7 @@ class Body:
 
 
 def bodies(data: Mapping[str, Any], file: str) -> tuple[Body, ...]:
-    """The connectors of a JSON object.
+    """Return the connectors of a JSON object.
 
     :raises SettingsError: it is another body of the REST interface, or holds no connector.
     """
@@ -59,14 +59,17 @@ def bodies(data: Mapping[str, Any], file: str) -> tuple[Body, ...]:
 
 
 def only_body(data: Mapping[str, Any], file: str) -> Body:
-    """The connector of a JSON object that has one.
+    """Return the connector of a JSON object that has one.
 
     :raises SettingsError: as :func:`bodies`; or it holds several connectors.
     """
     connectors = bodies(data, file)
     if len(connectors) > 1:
         what = f"the file holds {len(connectors)} connectors: {', '.join(data)}"
-        remedy = "Make a file of each: `ignite-kafka migrate` and `ignite-kafka validate` with the worker's file before it read all of them"
+        remedy = (
+            "Make a file of each: `ignite-kafka migrate` and `ignite-kafka validate` with the worker's file "
+            "before it read all of them"
+        )
         raise SettingsError(what, remedy, file=file)
     return connectors[0]
 

@@ -1,4 +1,7 @@
-"""Strimzi's `KafkaConnector` as a connector file. Source: its CRD, versions v1 and v1beta2, and Strimzi's documentation of annotations."""
+"""Strimzi's `KafkaConnector` as a connector file.
+
+Source: its CRD, versions v1 and v1beta2, and Strimzi's documentation of annotations.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ UNLIMITED = 1_000_000
 
 @dataclass(frozen=True)
 class Parts:
-    """Parts of a connector's document, whichever form it has.
+    """Parts of a connector's document in either form.
 
     :param own: settings by our names that its other fields give; those of the configuration override them.
     :param ignored: keys of the configuration that Strimzi ignores, with the reason.
@@ -52,23 +55,23 @@ class Parts:
 
 
 def is_config_map(value: Any) -> bool:
-    """Whether a document is a ConfigMap, which may hold offsets."""
+    """Return whether a document is a ConfigMap, which may hold offsets."""
     return isinstance(value, dict) and value.get("kind") == "ConfigMap"
 
 
 def is_strimzi(value: Mapping[str, Any]) -> bool:
-    """Whether a document is a resource of Kubernetes."""
+    """Return whether a document is a resource of Kubernetes."""
     return "apiVersion" in value or "kind" in value
 
 
 def name_of(value: Any) -> str:
-    """The name of a resource; empty without one."""
+    """Return the name of a resource; empty without one."""
     metadata = value.get("metadata") if isinstance(value, dict) else None
     return str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
 
 
 def parts(document: Document, maps: Mapping[str, Any]) -> Parts:
-    """Parts of a `KafkaConnector`.
+    """Read the parts of a `KafkaConnector`.
 
     :param maps: ConfigMaps of the folder by name.
     :raises SettingsError: another resource, a field that it has not, or a ConfigMap that the folder lacks.
@@ -124,7 +127,7 @@ def _spec(value: Mapping[str, Any], lines: Mapping[Path, int]) -> dict[str, Any]
 
 
 def _mapping(value: Mapping[str, Any], key: str, lines: Mapping[Path, int], path: Path) -> Mapping[str, Any]:
-    """A mapping of a document, empty if it is not given."""
+    """Return a mapping of a document, empty if it is missing."""
     mapping = value.get(key) or {}
     if not isinstance(mapping, dict):
         raise SettingsError(f"{'.'.join(map(str, (*path, key)))} is no mapping", line=lines.get((*path, key)))

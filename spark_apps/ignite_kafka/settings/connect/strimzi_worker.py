@@ -1,4 +1,7 @@
-"""Strimzi's `KafkaConnect`: the worker whose converters and clients its connectors have. Source: its CRD, versions v1 and v1beta2."""
+"""Strimzi's `KafkaConnect`: the worker with its connectors' converters and clients.
+
+Source: its CRD, versions v1 and v1beta2.
+"""
 
 from __future__ import annotations
 
@@ -19,21 +22,26 @@ _JSON = "org.apache.kafka.connect.json.JsonConverter"
 _DEFAULTS = {"key.converter": _JSON, "value.converter": _JSON}
 _SERVERS = "bootstrapServers"
 _CONNECTION = ("tls", "authentication")
-_SECURED = "Kubernetes has its certificates and passwords: settings, the secrets file or the connection of Airflow have Kafka's here"
+_SECURED = (
+    "Kubernetes has its certificates and passwords: settings, the secrets file or the connection of Airflow "
+    "have Kafka's here"
+)
 _FORBIDDEN = (
-    "ssl.", "sasl.", "security.", "listeners", "plugin.path", "rest.", "bootstrap.servers", "consumer.interceptor.classes",
-    "producer.interceptor.classes", "prometheus.metrics.reporter.",
+    "ssl.", "sasl.", "security.", "listeners", "plugin.path", "rest.", "bootstrap.servers",
+    "consumer.interceptor.classes", "producer.interceptor.classes", "prometheus.metrics.reporter.",
 )  # fmt: skip
 _ALLOWED = ("ssl.endpoint.identification.algorithm", "ssl.cipher.suites", "ssl.protocol", "ssl.enabled.protocols")
 
 
 def is_worker(value: Any) -> bool:
-    """Whether a document is a `KafkaConnect`."""
+    """Return whether a document is a `KafkaConnect`."""
     return isinstance(value, dict) and value.get("kind") == KIND and str(value.get("apiVersion")).startswith(GROUP)
 
 
 def worker_of(document: Document, file: str) -> GivenFile:
-    """A `KafkaConnect` as a worker's file, without the keys that Strimzi ignores, and with Strimzi's default converters.
+    """Return a `KafkaConnect` as a worker's file.
+
+    Keys that Strimzi ignores are left out; missing converters are Strimzi's defaults.
 
     :raises SettingsError: it has no name, or its configuration is no mapping.
     """
@@ -63,7 +71,9 @@ def worker_of(document: Document, file: str) -> GivenFile:
 
 
 def with_worker(worker: GivenFile | None, connector: GivenFile) -> GivenFile:
-    """A `KafkaConnector` with the defaults of its `KafkaConnect`, but for config providers: a file of a folder may read none.
+    """Merge a `KafkaConnector` with the defaults of its `KafkaConnect`.
+
+    Config providers are left out: a file of a folder may read none.
 
     :param worker: None: nobody has it.
     :returns: the connector; ignored is also what Kafka Connect and Strimzi ignore.
@@ -85,7 +95,9 @@ def with_worker(worker: GivenFile | None, connector: GivenFile) -> GivenFile:
 
 
 def check_converters(merged: Merged, connector: GivenFile) -> None:
-    """Refuse a connector of Strimzi without any converter: its worker has them. That one side has none is event 15001.
+    """Refuse a connector of Strimzi without any converter, because its worker has them.
+
+    One missing converter is event 15001.
 
     :param connector: names its `KafkaConnect`.
     :raises SettingsError: its worker was not given.

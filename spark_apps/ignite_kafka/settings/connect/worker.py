@@ -1,4 +1,4 @@
-"""A worker's file as defaults of a connector's file, as ``connect-standalone`` and ``connect-distributed`` take them."""
+"""Worker's file as defaults of a connector's file, as in ``connect-standalone`` and ``connect-distributed``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OF_CONNECTORS = ("bootstrap.servers", "topic.creation.enable")
 
 @dataclass(frozen=True)
 class GivenFile:
-    """A worker's or a connector's part of a file as it is.
+    """Worker's or connector's part of a file, unchanged.
 
     :param file: the file, for people; with the connector, if the file has several.
     :param values: values by key.
@@ -40,7 +40,7 @@ class GivenFile:
 
 @dataclass
 class Merged:
-    """A connector with a worker's defaults.
+    """Connector with a worker's defaults.
 
     :param became: what became of keys that the connector does not get, by (file, key).
     """
@@ -52,7 +52,7 @@ class Merged:
 
 
 def merge(worker: GivenFile | None, connector: GivenFile) -> Merged:
-    """The keys of a connector, with those of its worker where it has none."""
+    """Merge the keys of a connector with those of its worker; the connector's win."""
     merged = Merged(
         dict(connector.values), dict(connector.origin), file_of=dict.fromkeys(connector.values, connector.file)
     )
@@ -81,7 +81,7 @@ def merge(worker: GivenFile | None, connector: GivenFile) -> Merged:
 
 
 def _reason_to_leave(name: str, own: set[str]) -> str | None:
-    """Why a key of the worker's file is not the connector's; None if it is."""
+    """Return why a key of the worker's file is not for the connector; None if it is."""
     reason = next((reason for ending, reason in key_table.IGNORED_ENDINGS.items() if name.endswith(ending)), None)
     reason = reason or key_table.WORKER_IGNORED.get(name)
     if reason is not None:

@@ -1,4 +1,7 @@
-"""Arguments of a connector's Dag and task that a connector file may set, with their types; Airflow itself is not needed."""
+"""Arguments of a connector's Dag and task in connector files, with their types.
+
+Airflow itself is not needed.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ TASK: Mapping[str, SettingType] = MappingProxyType(
 def parsed(
     part: str, arguments: Mapping[str, Any], types: Mapping[str, SettingType], lines: Mapping[Any, int]
 ) -> dict[str, Any]:
-    """Canonical values of one part of a connector file.
+    """Parse the values of one part of a connector file to their canonical forms.
 
     :param part: ``dag`` or ``task``.
     :param lines: lines of the document by path.

@@ -1,4 +1,4 @@
-"""Settings of a source and of a sink in one file, as ``ignite-kafka replicate`` takes them."""
+"""Settings of a source and of a sink in one file, for ``ignite-kafka replicate``."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _values(content: bytes, file: str) -> tuple[dict[str, Any], dict[str, str]]:
 def _of_direction(
     data: Mapping[str, Any], origin: Mapping[str, str], part: str, file: str, allowed: Allowed
 ) -> LoadedSettings:
-    """The settings of `source` or `sink`: its own names, and those of both."""
+    """Return the settings of `source` or `sink`: its own names, and those of both."""
     own = {name.removeprefix(f"{part}."): name for name in data if name.startswith(f"{part}.")}
     if not own:
         what = f"the file has no settings of the {part}"

@@ -1,4 +1,4 @@
-"""Connectors as YAML files under version control: ours, and Strimzi's `KafkaConnector` as it is.
+"""Connectors as YAML files under version control: our own form, and Strimzi's `KafkaConnector` unchanged.
 
 Ours: ``name``, ``class``, ``config``, ``state``, ``offsets``, ``dag``, ``task``; docs/connector-files.md describes
 them. A file may hold several documents. What is wrong in a document makes that connector broken, and no other.
@@ -39,7 +39,7 @@ _NAME = re.compile(rb"^(?:metadata:\s*\n\s+)?name:\s*[\"']?([A-Za-z0-9._-]+)", r
 
 @dataclass(frozen=True)
 class DeclaredConnector:
-    """A connector of a file.
+    """Connector of a file.
 
     :param file: path below the folder.
     :param line: first line of the connector's document.
@@ -62,7 +62,7 @@ class DeclaredConnector:
     task: Mapping[str, Any] = field(default_factory=dict)
 
     def settings(self, values: Mapping[str, Any] | None = None) -> ConnectorSettings:
-        """The checked settings.
+        """Return the checked settings.
 
         :param values: values that override those of the file, such as the brokers' addresses.
         :raises SettingsError: see :meth:`LoadedSettings.settings`.
@@ -72,7 +72,7 @@ class DeclaredConnector:
 
 @dataclass(frozen=True)
 class BrokenConnector:
-    """A document, or a whole file, that is no connector.
+    """Document, or whole file, with an error in place of a connector.
 
     :param name: the connector's name, or the file's where that is not known.
     :param loaded: its settings as read; None: they could not be read.
@@ -103,7 +103,7 @@ class _Place:
         return BrokenConnector(self.file, self.locate(error), self.name, error, loaded)
 
     def locate(self, error: IgniteKafkaError) -> int:
-        """Name file and line in an error of this document; returns the line."""
+        """Name file and line in an error of this document, and return the line."""
         error.where.pop("file", None)
         line = int(error.where.pop("line", None) or self.line)
         error.where["set_in"] = str(error.where.get("set_in") or f"{self.file}, line {line}")
@@ -135,7 +135,7 @@ _Read = tuple["_Place", Document | IgniteKafkaError]
 
 
 def _connectors(read: Sequence[_Read]) -> ConnectorFolder:
-    """The connectors of documents: those of Strimzi with the ConfigMaps and the workers that are there, too."""
+    """Build the connectors of documents; Strimzi's use the ConfigMaps and workers among them."""
     maps = {
         strimzi.name_of(d.value): d.value for _, d in read if isinstance(d, Document) and strimzi.is_config_map(d.value)
     }
@@ -149,7 +149,7 @@ def _connectors(read: Sequence[_Read]) -> ConnectorFolder:
 
 
 def _workers(read: Sequence[_Read]) -> tuple[dict[str, GivenFile], list[DeclaredConnector | BrokenConnector]]:
-    """Strimzi's workers by name, and those that are broken, or have the name of another one."""
+    """Return Strimzi's workers by name, and workers with an error or a name in use."""
     workers: dict[str, GivenFile] = {}
     broken: list[DeclaredConnector | BrokenConnector] = []
     for place, document in read:
@@ -166,7 +166,7 @@ def _workers(read: Sequence[_Read]) -> tuple[dict[str, GivenFile], list[Declared
 
 
 def _read_file(path: Path, file: str) -> Iterator[tuple[_Place, Document | IgniteKafkaError]]:
-    """The documents of a file, and the error that ends it."""
+    """Yield the documents of a file, and the error that ends it."""
     content = b""
     try:
         content = path.read_bytes()
@@ -187,7 +187,7 @@ def _read_file(path: Path, file: str) -> Iterator[tuple[_Place, Document | Ignit
 
 
 def _name_in(content: bytes, line: int, otherwise: str) -> str:
-    """The name in a document that cannot be read, so that its Dag keeps its id."""
+    """Return the name in an unreadable document, so that its Dag keeps its id."""
     first, *rest = content.splitlines()[line - 1 :] or [b""]
     end = next((number for number, text in enumerate(rest) if _NEXT.match(text)), len(rest))
     named = _NAME.search(b"\n".join((first, *rest[:end])))
@@ -217,7 +217,7 @@ def _declared(
 
 
 def _parts(document: Document, findings: Findings) -> Parts:
-    """Parts of a document of ours; those that are wrong are left out."""
+    """Read the parts of a document in our form; wrong parts are left out."""
     value = document.value
     lines = document.lines
     for key in value:
@@ -246,7 +246,7 @@ def _parts(document: Document, findings: Findings) -> Parts:
 
 
 def _form_checked(parts: Parts, findings: Findings) -> Parts:
-    """The parts with a name in any case, so that the settings can be checked, too."""
+    """Check name and state; return parts with a name in any case, so that the settings can be checked too."""
     with findings.check():
         if not isinstance(parts.name, str):
             raise SettingsError("name is missing", "Name the connector: its offsets are stored under that name")
@@ -263,7 +263,7 @@ def _form_checked(parts: Parts, findings: Findings) -> Parts:
 
 
 def _checked(place: _Place, parts: Parts, loaded: LoadedSettings | None, findings: Findings) -> DeclaredConnector:
-    """The connector, whose name is that of its settings.
+    """Build the connector under the name in its settings.
 
     :raises SettingsError: all that is wrong with the document.
     """
@@ -302,7 +302,7 @@ def _settings_of(loaded: LoadedSettings) -> ConnectorSettings:
 
 
 def _loaded_by_worker(place: _Place, parts: Parts, workers: Mapping[str, GivenFile]) -> LoadedSettings:
-    """Settings of a connector, with those of its worker if the document names one."""
+    """Load the settings of a connector, with those of its worker if the document names one."""
 
     def set_in(name: str) -> str:
         return f"{place.file}, line {parts.lines.get((*parts.config_path, name), place.line)}"
@@ -325,7 +325,7 @@ def _loaded_by_worker(place: _Place, parts: Parts, workers: Mapping[str, GivenFi
 
 
 def _loaded(parts: Parts, origin: Mapping[str, str], document: str) -> LoadedSettings:
-    """Settings by our names; the connector's class decides about the direction, else its topics."""
+    """Load settings by our names; the connector's class, else its topics, decide the direction."""
     own = {"name": parts.name, **parts.own}
     if parts.connector_class is None and not is_connect(parts.config):
         values = {**own, **parts.config}
@@ -347,7 +347,7 @@ def _loaded(parts: Parts, origin: Mapping[str, str], document: str) -> LoadedSet
 
 
 def _unique(connectors: list[DeclaredConnector | BrokenConnector]) -> ConnectorFolder:
-    """Break all connectors of one name: nothing says which one was meant. Broken ones get a name that no other has."""
+    """Break all connectors of a shared name, and give broken ones unique names."""
     by_name: dict[str, list[DeclaredConnector]] = {}
     for connector in connectors:
         if isinstance(connector, DeclaredConnector):

@@ -1,4 +1,4 @@
-"""Offsets that a connector file asks for, in the form of Kafka Connect's REST interface (KIP-875)."""
+"""Offsets in a connector file, in the form of Kafka Connect's REST interface (KIP-875)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ _NUMBER = whole_number(0)
 _SOURCE = ("cache", "partition")
 _SINK = ("kafka_topic", "kafka_partition")
 _FORM = {
-    False: '{"partition": {"cache": "flights", "partition": 3}, "offset": {"sent": 100}}; null instead of the offset removes it',
+    False: '{"partition": {"cache": "flights", "partition": 3}, "offset": {"sent": 100}}; null instead of the offset '
+    "removes it",
     True: '{"partition": {"kafka_topic": "flights", "kafka_partition": 3}, "offset": {"kafka_offset": 100}}',
 }
 
 
 @dataclass(frozen=True, order=True)
 class DeclaredOffset:
-    """An offset.
+    """Offset that a connector file sets.
 
     :param name: cache of a source, topic of a sink.
     :param position: highest update number sent, of a source; offset of the next record, of a sink; None: none, all is

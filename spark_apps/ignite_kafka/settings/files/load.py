@@ -1,4 +1,4 @@
-"""Settings files: JSON, and Java `.properties` files."""
+"""Files of settings: JSON, and Java `.properties` files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Allowed = Iterable[AllowedProvider]
 
 @dataclass(frozen=True)
 class LoadedSettings:
-    """Settings as read, before they are checked.
+    """Settings as read, not checked yet.
 
     :param values: values by name of the setting.
     :param origin: where each was set.
@@ -59,7 +59,7 @@ class LoadedSettings:
         return replace(self, values={**self.values, **values}, origin={**self.origin, **dict.fromkeys(values, origin)})
 
     def settings(self) -> ConnectorSettings:
-        """Check the settings; emits event 15001 for each ignored name.
+        """Check the settings; emit event 15001 for each ignored name.
 
         :raises SettingsError: see :meth:`ConnectorSettings.from_dict`.
         """
@@ -80,7 +80,7 @@ class LoadedSettings:
             raise SettingsError("name is missing", remedy, setting="name", file=self.file)
 
     def settings_of(self, direction: type[S]) -> S:
-        """:meth:`settings`, which must be of that direction.
+        """Check the settings as :meth:`settings` does, and require a direction.
 
         :raises SettingsError: they are of the other direction.
         """
@@ -106,12 +106,12 @@ def load(path: str | Path, allowed: Allowed = ()) -> LoadedSettings:
 
 
 def is_properties(file: str) -> bool:
-    """Whether a file that :func:`read` accepts is a `.properties` file; others are JSON."""
+    """Return whether a file accepted by :func:`read` is a `.properties` file; others are JSON."""
     return file.endswith(".properties")
 
 
 def read(path: str | Path, suffixes: tuple[str, ...] = (".properties", ".json")) -> tuple[bytes, str]:
-    """The bytes and the name of a file with one of some suffixes; the same errors as :func:`load`."""
+    """Return the bytes and the name of a file with one of some suffixes; the same errors as :func:`load`."""
     path = Path(path)
     try:
         content = path.read_bytes()
@@ -135,7 +135,7 @@ def from_properties(content: bytes, file: str, allowed: Allowed = ()) -> LoadedS
 
 
 def of_connect(values: Mapping[str, Any], origin: dict[str, str], allowed: Allowed = ()) -> LoadedSettings:
-    """Settings of values by Kafka Connect's names, with their config providers.
+    """Load settings from values by Kafka Connect's names, with their config providers.
 
     :param origin: where each was set.
     :param allowed: see :func:`load`.
@@ -146,7 +146,7 @@ def of_connect(values: Mapping[str, Any], origin: dict[str, str], allowed: Allow
 
 
 def properties_of(content: bytes, file: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Values by key of a `.properties` file, and where each was set.
+    """Return the values of a `.properties` file by key, and where each was set.
 
     :raises SettingsError: the file has a wrong escape.
     """
@@ -179,7 +179,7 @@ def _with_providers(raw: Mapping[str, str], origin: dict[str, str], allowed: All
 def resolve(
     raw: Mapping[str, str], origin: dict[str, str], allowed: Allowed, *, keep: bool = False
 ) -> tuple[dict[str, str], list[IgniteKafkaError]]:
-    """The values without declarations of config providers and with their references replaced, and errors.
+    """Resolve references of config providers; return the values without declarations, and the errors.
 
     :param origin: gets :data:`PROVIDED` at the end of the origin of each value that a provider gives.
     :param allowed: see :func:`load`.
@@ -212,7 +212,7 @@ def resolve(
 
 
 def json_of(content: bytes, file: str) -> dict[str, Any]:
-    """The object of a `.json` file.
+    """Return the object of a `.json` file.
 
     :raises SettingsError: it is no JSON object.
     """
@@ -244,7 +244,7 @@ def from_json(content: bytes, file: str) -> LoadedSettings:
 
 
 def of_json(data: Mapping[str, Any], origin: Mapping[str, str]) -> LoadedSettings:
-    """Settings of a JSON object's values, by Kafka Connect's names or ours."""
+    """Load settings from a JSON object's values, by Kafka Connect's names or ours."""
     if is_connect(data):
         return LoadedSettings(*translate(data, origin))
     return LoadedSettings(data, origin, direction=settings_class(data, origin))

@@ -1,4 +1,4 @@
-"""JSON Schema of connector files, made of the settings' definitions, for editors and for checks of a repository.
+"""JSON Schema of connector files, generated from the settings' definitions, for editors and repository checks.
 
 It accepts every file that :func:`.connector_files.read_folder` accepts, apart from texts that are written without
 quotes and look like a number. What depends on several settings, and expressions, it cannot say: `ignite-kafka validate
@@ -29,7 +29,7 @@ _SCALAR = {"type": ["string", "number", "boolean"]}
 
 
 def document() -> dict[str, Any]:
-    """The schema of one YAML document."""
+    """Return the schema of one YAML document."""
     return {
         "$schema": _DIALECT,
         "title": "Connector of ignite-kafka, or a resource of Strimzi",
@@ -54,12 +54,12 @@ def document() -> dict[str, Any]:
 
 
 def text() -> str:
-    """The schema as the text of its file."""
+    """Return the schema as the text of its file."""
     return json.dumps(document(), indent=1, ensure_ascii=False) + "\n"
 
 
 def of_type(value_type: SettingType) -> dict[str, Any]:
-    """Schema of a setting's values in a file: the type's own form, and the text that is parsed to it."""
+    """Return the schema of a setting's values: the type's own form, and the text that is parsed to it."""
     limits = {name: value for name, value in value_type.schema.items() if name != "type"}
     if value_type.type_name == "int":
         types = [*value_type.schema.get("type", ["integer"]), "string"]
@@ -89,13 +89,13 @@ def _described(setting: Setting, default: Any) -> dict[str, Any]:
 
 
 def _key(name: str, direction: type[ConnectorSettings]) -> str:
-    """Name of a setting's definition, which both directions share where it is the same."""
+    """Return the name of a setting's definition; both directions share it if the definitions are equal."""
     source, sink = (of.known().get(name) for of in _DIRECTIONS)
     return f"sink.{name}" if direction is SinkSettings and source is not None and source != sink else name
 
 
 def _config(directions: Iterable[type[ConnectorSettings]]) -> dict[str, Any]:
-    """Settings by our names and those of the GridGain connector; names of Kafka Connect have a dot."""
+    """Return the schema of settings by our names and the GridGain connector's; names of Kafka Connect have a dot."""
     properties: dict[str, Any] = {}
     for direction in directions:
         for name, setting in direction.known().items():
@@ -140,7 +140,7 @@ def _connector() -> dict[str, Any]:
 
 
 def _by_class(name: str, config: str, inside: Any) -> dict[str, Any]:
-    """Names of the other direction are refused where the class is given."""
+    """Return rules that refuse names of the other direction if the class is set."""
     rules = []
     for direction, definition in ((SourceSettings, "source"), (SinkSettings, "sink")):
         classes = [class_name for class_name, of in CLASSES.items() if of is direction]
