@@ -45,7 +45,7 @@ class Migrated:
 
     :param loaded: its settings.
     :param became: (file, key, what became of it), in the order of the files.
-    :param sources: keys by the setting, or the name within one, that stands for them.
+    :param sources: original keys by their setting, or by the name within a setting.
     :param provided: references to config providers by the same names, and the declarations of these providers.
     :param kept: keys whose references were not allowed to be read; they are in the settings as they are.
     :param warnings: what a reader has to check.

@@ -51,9 +51,8 @@ class ConnectorSettings(NamedSettings):
     )
     run_mode: str = setting(
         "once", choice("once", "continuous"),
-        "once: the run ends after the snapshot; with failover_policy BACKLOG when every change made before its start "
-        "is sent; a sink ends at the offsets that were the topics' ends at its start. continuous: the run lasts until "
-        "it is stopped",
+        "once: the run ends after the snapshot; with failover_policy BACKLOG, once every change made before its start "
+        "is sent; a sink ends at the topics' end offsets of its start. continuous: the run lasts until it is stopped",
     )  # fmt: skip
 
     # What is copied
@@ -66,14 +65,14 @@ class ConnectorSettings(NamedSettings):
     )  # fmt: skip
     where: str = setting(
         "", TEXT,
-        "Condition in Spark SQL that entries must meet to be sent or stored, on the columns of data source ignite: "
-        "_key, fields of values, _value, _type; docs/filter.md says what it may hold. Empty: all entries",
+        "Condition in Spark SQL: only entries that meet it are sent or stored. Its columns are those of data source "
+        "ignite: _key, fields of values, _value, _type; docs/filter.md has the supported SQL. Empty: all entries",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     filter: str = setting(
         "", text_like(r"([A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*)?", "package.module:function"),
-        "Python function that gets an Arrow batch of the entries that meet where, and returns a boolean for each: "
-        "whether it is sent or stored. Its module must be installed, or given to Spark, on the driver and each "
+        "Python function that gets an Arrow batch of the entries selected by where and returns a boolean for each: "
+        "true sends or stores the entry. Its module must be installed, or given to Spark, on the driver and each "
         "executor",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
@@ -85,8 +84,8 @@ class ConnectorSettings(NamedSettings):
     )  # fmt: skip
     transforms: tuple[str, ...] = setting(
         (), TEXTS,
-        "Aliases of single message transforms, in their order; their properties are in transform_config. A source "
-        "transforms before the converters write, a sink after they have read",
+        "Aliases of single message transforms, in the order of application; their properties are in transform_config. "
+        "A source transforms before the converters write, a sink after they have read",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     transform_config: Mapping[str, Mapping[str, str]] = setting(
@@ -96,7 +95,7 @@ class ConnectorSettings(NamedSettings):
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     predicates: tuple[str, ...] = setting(
-        (), TEXTS, "Aliases of predicates, which transforms name; their properties are in predicate_config",
+        (), TEXTS, "Aliases of the predicates that transforms can name; their properties are in predicate_config",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     predicate_config: Mapping[str, Mapping[str, str]] = setting(
@@ -108,9 +107,9 @@ class ConnectorSettings(NamedSettings):
     overrides: Mapping[str, Mapping[str, Any]] = setting(
         {}, OVERRIDES,
         "Settings of single caches of a source, or topics of a sink, by regular expressions (Java's) of their whole "
-        "names: the first expression that matches counts. Settings marked so can be overridden, and topic of a source "
-        "or cache of a sink names the other "
-        "side. An overridden converter does not keep the properties of the other one",
+        "names: the first matching expression applies. It may set what is marked in column overrides, and the other "
+        "side's name: topic for a source, cache for a sink. An overridden converter starts without the properties of "
+        "the other one",
         fixed_in_snapshot=True,
     )  # fmt: skip
 
@@ -147,15 +146,15 @@ class ConnectorSettings(NamedSettings):
     )  # fmt: skip
     decimal_format: str = setting(
         "BASE64", choice("BASE64", "NUMERIC"),
-        "Form of decimals in JSON, as decimal.format of Kafka's JsonConverter; a converter's own decimal.format wins",
+        "Form of decimals in JSON, like decimal.format of Kafka's JsonConverter; a decimal.format among a converter's "
+        "own properties takes precedence",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
 
     date_time_zone: str = setting(
         "UTC", TIME_ZONE,
-        "Time zone of java.sql.Date and java.sql.Time: a Date is midnight, and a Time the hours of a day, in the zone "
-        "of the program that "
-        "made it, which Ignite does not store",
+        "Time zone of java.sql.Date and java.sql.Time: a Date is a midnight and a Time a time of day in the zone of "
+        "the program that created it. Ignite does not store that zone",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
 
@@ -166,27 +165,27 @@ class ConnectorSettings(NamedSettings):
     ignite_address_map: tuple[str, ...] = setting(
         (),
         ADDRESS_MAP,
-        "Where nodes behind NAT or forwarded ports are reached: announced=reachable pairs (docs/nat.md)",
+        "Reachable addresses of nodes behind NAT or forwarded ports, as pairs announced=reachable (docs/nat.md)",
     )
     ignite_connect_timeout_ms: int = setting(5_000, TIME, "Timeout of a connection and its handshake, in milliseconds")
     ignite_request_timeout_ms: int = setting(60_000, TIME, "Timeout of a node's reply, in milliseconds")
     ignite_max_frame_bytes: int = setting(
         MAX_FRAME_BYTES, whole_number(1 << 20, 2_147_483_647),
-        "Maximum size of a node's reply, in bytes; protects a worker's memory from whatever else answers on that port. "
-        "The default is "
-        "twice the largest page_bytes, because a page exceeds its target size where entries differ in size",
+        "Maximum size of a node's reply, in bytes; protects a worker's memory from other programs that answer on that "
+        "port. The default is twice the largest page_bytes, because a page exceeds its target size if entries differ "
+        "in size",
     )  # fmt: skip
     ignite_tls_enabled: bool = setting(False, BOOLEAN, "Use TLS for connections to Ignite")
     ignite_tls_ca_file: str = setting(
         "",
         LINE,
-        "PEM file, or JKS or PKCS#12 store, of the trusted certificate authorities; empty: those of the system",
+        "File of the trusted certificate authorities: PEM, or a JKS or PKCS#12 store; empty: those of the system",
     )
     ignite_tls_cert_file: str = setting(
-        "", LINE, "PEM file of the client's certificate; or a JKS or PKCS#12 store with it and its key"
+        "", LINE, "File of the client's certificate: PEM, or a JKS or PKCS#12 store with certificate and key"
     )
     ignite_tls_key_file: str = setting(
-        "", LINE, "PEM file of the client's private key; empty: it is in ignite_tls_cert_file"
+        "", LINE, "PEM file of the client's private key; empty: the key is in ignite_tls_cert_file"
     )
     ignite_tls_verify: bool = setting(True, BOOLEAN, "Verify the node's certificate")
     ignite_tls_check_hostname: bool = setting(True, BOOLEAN, "Require that the node's certificate names its host")
@@ -212,42 +211,36 @@ class ConnectorSettings(NamedSettings):
 
     allow_insecure_connections: bool = setting(
         False, BOOLEAN,
-        "Connect to other hosts also where TLS does not verify the other side, if no credential is sent; event 15185 "
-        "reports each such "
-        "connection. Off by default, because anyone on the network path could impersonate the cluster. Credentials "
-        "need more: "
-        "--allow-insecure-connections, or the option of this name in Airflow's configuration",
+        "Allow connections to other hosts without verification by TLS, if they send no credential; event 15185 "
+        "reports each. Off by default, because anyone on the network path could impersonate the cluster. Connections "
+        "with credentials need --allow-insecure-connections, or the option of this name in Airflow's configuration",
     )  # fmt: skip
 
     # Errors
     error_handling_policy: str = setting(
         STOP, POLICY,
         "Action on an entry that cannot be sent or a record that cannot be stored. STOP_TASK: stop the run; LOG_ONLY: "
-        "log and skip it; "
-        "DEAD_LETTER: send it to dead_letter_topic. It covers converters and transforms, too, unless "
+        "log and skip it; DEAD_LETTER: send it to dead_letter_topic. It also covers converters and transforms, unless "
         "conversion_error_policy is set",
         reference="errorHandlingPolicy",
     )  # fmt: skip
     conversion_error_policy: str = setting(
         "", POLICY_OR_NONE,
-        "Action on what a converter or a transform refuses, and on a record that is too large: errors.tolerance of "
-        "Kafka Connect. Then "
-        "error_handling_policy is for the connector's own errors alone: an entry without a Connect type, a record that "
-        "makes no entry of "
-        "the cache's types, a missing key, a failed filter, a refused put. Empty: error_handling_policy",
+        "Action on entries and records that a converter or a transform refuses or that are too large, like "
+        "errors.tolerance of Kafka Connect. error_handling_policy then covers only the connector's own errors: an "
+        "entry without a Connect type, a record that fits no type of the cache, a missing key, a failed filter, a "
+        "refused put. Empty: error_handling_policy covers all",
     )  # fmt: skip
     log_values: bool = setting(
         True, BOOLEAN,
-        "Show keys and values of entries and records, or parts of them, in errors, events, headers of dead letters and "
-        "the output of "
-        "verify. false shows positions only, such as cache and partition, or topic, partition and offset; for personal "
-        "data",
+        "Show keys and values of entries and records, or parts of them, in errors, events, headers of dead letters "
+        "and the output of verify. false, for personal data: show positions only, such as cache and partition, or "
+        "topic, partition and offset",
     )  # fmt: skip
     dead_letter_topic: str = setting(
         "", PREFIX,
-        "Topic of entries that cannot be sent and records that cannot be stored; created with one partition if "
-        "missing. A sink with "
-        "policy STOP_TASK sends the record that stops it",
+        "Topic for entries that cannot be sent and records that cannot be stored; created with one partition if "
+        "missing. A sink with policy STOP_TASK also sends the record that stops it",
     )  # fmt: skip
     dead_letter_replication_factor: int | None = setting(
         None, whole_number(1, 32_767, besides=-1, optional=True),
@@ -259,8 +252,7 @@ class ConnectorSettings(NamedSettings):
     slots: int | None = setting(
         None, whole_number(1, 10_000, optional=True),
         "Number of transactional ids and of partitions of the offsets topic; upper limit of concurrent tasks. Fixed "
-        "for the connector's "
-        "life. None: two per Spark core of its first run, from 4 to 64",
+        "for the connector's life. none: two per Spark core of the first run, from 4 to 64",
     )  # fmt: skip
     tasks_max: int | None = setting(
         None, whole_number(1, optional=True), "Maximum number of Spark tasks; none: one per Spark core"
@@ -272,17 +264,15 @@ class ConnectorSettings(NamedSettings):
     )
     retry_timeout_ms: int = setting(
         300_000, TIME,
-        "Time for which transient failures are retried without any progress, and a start waits for brokers, in "
-        "milliseconds. A task that "
-        "gives no sign of life for this time, transaction_timeout_ms and two minutes has failed",
+        "Maximum time of retries of transient failures without any progress, and of waiting for brokers at a start, "
+        "in milliseconds. A task without a sign of life for this time plus transaction_timeout_ms plus two minutes "
+        "has failed",
     )  # fmt: skip
     runs_kept: int = setting(
         100, whole_number(1, 100_000),
-        "Number of the connector's runs kept in the status topic and of ended snapshots kept in the configs topic; "
-        "older ones are removed. "
-        "A removed snapshot id begins a new snapshot. The default, 100, holds a day of runs every quarter of an hour, "
-        "and each start "
-        "reads the ended snapshots",
+        "Number of runs kept in the status topic, and of ended snapshots kept in the configs topic; older ones are "
+        "removed. A run with the id of a removed snapshot begins a new snapshot. The default, 100, covers a day of "
+        "runs every quarter of an hour; it is limited because each start reads the ended snapshots",
     )  # fmt: skip
     progress_interval_ms: int = setting(
         10_000, whole_number(100, 2_147_483_647), "Interval of progress reports, in milliseconds"

@@ -64,41 +64,43 @@ class SinkSettings(ConnectorSettings):
     # What is read
     topics: tuple[str, ...] = setting((), TEXTS, "Topics to read; give either topics or topics_regex")
     topics_regex: str = setting(
-        "", LINE, "Regular expression of whole topic names: matching topics are read, also those created later"
+        "", LINE, "Regular expression of whole topic names: matching topics are read, including those created later"
     )
     auto_offset_reset: str = setting(
         NONE, choice(NONE, EARLIEST, LATEST),
-        "Action if the next record has been deleted from the topic. none: stop the run; earliest, latest: skip what is "
-        "lost. The first start reads from the topics' ends with latest, else from their beginnings",
+        "Action if the next record has been deleted from the topic. none: stop the run; earliest, latest: skip the "
+        "lost records. With latest the first start reads from the topics' ends, otherwise from their beginnings",
     )  # fmt: skip
     consumer_group: str = setting(
-        "", LINE, "Consumer group of the offsets, as consumer.override.group.id of Kafka Connect; empty: connect-<name>"
+        "",
+        LINE,
+        "Consumer group of the offsets, like consumer.override.group.id of Kafka Connect; empty: connect-<name>",
     )
     types_topic: str = setting(
         "", LINE,
-        "Topic in which a source describes its caches and their types; empty: <internal_topic_prefix>-types, which a "
-        "source with the same prefix writes",
+        "Topic with a source's descriptions of its caches and their types; empty: <internal_topic_prefix>-types, "
+        "which a source with the same prefix writes",
     )  # fmt: skip
 
     # Where it is stored
     topic_prefix: str = setting(
-        "ignite-", PREFIX, "Prefix removed from a topic's name; cache_prefix and the rest are the cache's name",
+        "ignite-", PREFIX, "Prefix removed from a topic's name; the cache's name is cache_prefix and the rest",
         reference="topicPrefix",
     )  # fmt: skip
     cache_prefix: str = setting("", LINE, "Prefix of cache names", reference="cachePrefix")
     cache_names: Mapping[str, str] = setting(
         {}, RULES,
-        "Cache names by regular expressions (Java's) of whole topic names: the first that matches gives the cache, "
-        "with $1 and ${name} as groups; a topic that none matches is named by topic_prefix and cache_prefix",
+        "Cache names by regular expressions (Java's) of whole topic names: the first matching expression names the "
+        "cache, with $1 and ${name} as groups; topics without a match are named by topic_prefix and cache_prefix",
     )  # fmt: skip
     process_updates: bool = setting(
-        False, BOOLEAN, "Overwrite and remove entries; else existing entries stay unchanged",
+        False, BOOLEAN, "Overwrite and remove entries; false: existing entries stay unchanged",
         reference="shallProcessUpdates",
     )  # fmt: skip
     key_policy: str = setting(
         KEY, choice(KEY, VALUE, KAFKA, HEADER),
-        "Origin of the cache key: the record's key, the record's value, the record's topic, partition and offset, or a "
-        "header",
+        "Origin of the cache key: the record's key (key), its value (value), its topic, partition and offset (kafka), "
+        "or a header (header)",
         reference="keyPolicy", overridable=True,
     )  # fmt: skip
     key_fields: tuple[str, ...] = setting(
@@ -111,14 +113,15 @@ class SinkSettings(ConnectorSettings):
     # Caches that the connector creates
     cache_as_source: bool = setting(
         True, BOOLEAN,
-        "Create missing caches with the configuration of the source's cache, which types_topic has: mode, atomicity, "
+        "Create missing caches with the configuration of the source's cache from types_topic: mode, atomicity, "
         "backups, query entities, indexes, affinity keys, SQL schema, cache group and others. cache_template and the "
-        "other settings cache_* win. false: by these settings and the cluster's defaults", overridable=True,
+        "other settings cache_* take precedence. false: use these settings and the cluster's defaults only",
+        overridable=True,
     )  # fmt: skip
     cache_template: str = setting(
         "", LINE,
-        "Existing cache used as a template: new caches copy its mode, atomicity, backups and query entity. {name} in "
-        "it stands for the new cache's name without prefix", overridable=True,
+        "Existing cache used as a template: new caches copy its mode, atomicity, backups and query entity. {name} is "
+        "replaced by the new cache's name without prefix", overridable=True,
     )  # fmt: skip
     cache_mode: str = setting("", _one_or_none("PARTITIONED", "REPLICATED"), "Mode of new caches", overridable=True)
     cache_atomicity: str = setting(
@@ -126,7 +129,7 @@ class SinkSettings(ConnectorSettings):
     )
     cache_backups: int = setting(
         -1, whole_number(0, 1_000, besides=-1),
-        "Number of backups of new caches; -1: that of the template, without one 0",
+        "Number of backups of new caches; -1: that of the template, or 0 without a template",
         overridable=True,
     )  # fmt: skip
     cache_region: str = setting(
@@ -144,14 +147,14 @@ class SinkSettings(ConnectorSettings):
     )  # fmt: skip
 
     # Resources
-    batch_size: int = setting(20_000, whole_number(1), "Maximum records per put batch")
+    batch_size: int = setting(20_000, whole_number(1), "Maximum number of records per put batch")
     batch_bytes: int = setting(
         16 << 20, whole_number(1 << 10, 256 << 20),
         "Target size of a put batch, in bytes of its records; for JSON with schemas, the repeated schema counts once",
     )  # fmt: skip
     push_interval_ms: int = setting(
         2_000, TIME,
-        "Interval of commits, and maximum time for which a record waits for a full batch, in milliseconds",
+        "Interval of commits, and maximum time that a record waits for a full batch, in milliseconds",
         reference="pushInterval",
     )  # fmt: skip
     flush_on_offset_commit: bool = setting(

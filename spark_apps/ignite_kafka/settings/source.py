@@ -36,7 +36,7 @@ class SourceSettings(ConnectorSettings):
     # What is copied
     cache_whitelist: tuple[str, ...] = setting(
         (), TEXTS,
-        "Regular expressions of whole cache names: matching caches are copied; all caches if not given. "
+        "Regular expressions of whole cache names: matching caches are copied; without any, all caches. "
         "cache_blacklist takes precedence",
         reference="cacheWhitelist", fixed_in_snapshot=True,
     )  # fmt: skip
@@ -45,16 +45,16 @@ class SourceSettings(ConnectorSettings):
         reference="cacheBlacklist", fixed_in_snapshot=True,
     )  # fmt: skip
     topic_prefix: str = setting(
-        "", PREFIX, "Prefix of topic names; the cache's name follows", reference="topicPrefix", fixed_in_snapshot=True
+        "", PREFIX, "Prefix of topic names, before the cache's name", reference="topicPrefix", fixed_in_snapshot=True
     )
     topic_names: Mapping[str, str] = setting(
         {}, RULES,
-        "Topic names by regular expressions (Java's) of whole cache names: the first that matches gives the topic, "
-        "with $1 and ${name} as groups; a cache that none matches is named by topic_prefix",
+        "Topic names by regular expressions (Java's) of whole cache names: the first matching expression names the "
+        "topic, with $1 and ${name} as groups; caches without a match are named by topic_prefix",
         fixed_in_snapshot=True,
     )  # fmt: skip
     load_initial_data: bool = setting(
-        True, BOOLEAN, "Send the entries that the caches hold at the start",
+        True, BOOLEAN, "Send the entries that are in the caches at the start",
         reference="shallLoadInitialData", fixed_in_snapshot=True,
     )  # fmt: skip
     process_removals: bool = setting(
@@ -63,9 +63,9 @@ class SourceSettings(ConnectorSettings):
     )  # fmt: skip
     failover_policy: str = setting(
         "NONE", choice("NONE", "FULL_SNAPSHOT", "BACKLOG"),
-        "Start after a stop. NONE: changes made meanwhile are lost; FULL_SNAPSHOT: all entries are sent again; "
-        "BACKLOG: the stream resumes where it stopped. NONE and FULL_SNAPSHOT need no backlog service on the nodes "
-        "(docs/queries.md)",
+        "Start after a stop. NONE: changes made while it was stopped are lost; FULL_SNAPSHOT: all entries are sent "
+        "again; BACKLOG: the stream resumes at its last position. NONE and FULL_SNAPSHOT need no backlog service on "
+        "the nodes (docs/queries.md)",
         reference="failoverPolicy",
     )  # fmt: skip
 
@@ -77,21 +77,20 @@ class SourceSettings(ConnectorSettings):
     )  # fmt: skip
     field_nullability_policy: str = setting(
         LAZY, choice(LAZY, EAGER),
-        "Null fields of values. LAZY: they are left out of schema and record; EAGER: they are null, with a schema by "
-        "the binary metadata (o.g.k.c.s.undef where it does not say one). Keys always have all fields of their own "
-        "schema",
+        "Null fields of values. LAZY: schema and record leave them out; EAGER: they are null, with a schema from the "
+        "binary metadata (o.g.k.c.s.undef if that has none). Keys always have all fields of their own schema",
         reference="fieldNullabilityPolicy", fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     record_key: tuple[str, ...] = setting(
         (), TEXTS,
-        "Fields of the value, or of the key with key. before the name, that make the record's key: one field is the "
-        "key itself, several are an object. Entries with equal fields have one record after compaction. Empty: the "
+        "Fields that make up the record's key: fields of the value, or of the key with prefix key.; one field is the "
+        "key itself, several form an object. Compaction keeps one record of all entries with equal fields. Empty: the "
         "entry's key",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     record_timestamp_field: str = setting(
         "", LINE,
-        "Field of the value that is the record's timestamp: a date, a timestamp, or milliseconds since 1970 as long. "
+        "Field of the value with the record's timestamp: a date, a timestamp, or a long of milliseconds since 1970. "
         "Empty: the time of sending",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
@@ -103,16 +102,15 @@ class SourceSettings(ConnectorSettings):
         fixed_in_snapshot=True,
     )  # fmt: skip
     cluster_name: str = setting(
-        "", LINE, "Name of the Ignite cluster for header cluster of provenance_headers: Ignite tells clients none",
+        "", LINE,
+        "Name of the Ignite cluster, for header cluster of provenance_headers; Ignite reports no name to clients",
         fixed_in_snapshot=True,
     )  # fmt: skip
     coinciding_keys: str = setting(
         "EVENT", choice("EVENT", "REFUSE"),
-        "Action when a cache has keys of two types that can give the same Kafka key, as byte 1 and long 1 both give 1 "
-        "in JSON. EVENT: "
-        "log event 15160; REFUSE: stop the run. The default stops no run, because the reference writes such keys "
-        "silently; docs/types.md "
-        "lists what is not detected", overridable=True,
+        "Action if a cache has keys of two types with the same Kafka key, such as byte 1 and long 1, both 1 in JSON. "
+        "EVENT: log event 15160; REFUSE: stop the run. The default stops no run, because the reference writes such "
+        "keys silently; docs/types.md lists undetected cases", overridable=True,
     )  # fmt: skip
     is_schemaless: bool = setting(
         False, BOOLEAN, "Create no schemas: converter json with schemas.enable writes null as the schema",
@@ -120,9 +118,9 @@ class SourceSettings(ConnectorSettings):
     )  # fmt: skip
     is_schema_dynamic: bool = setting(
         True, BOOLEAN,
-        "Each value has the schema of its own fields. false: the schema of a type's first value, in each worker "
-        "process, is that of all "
-        "its values; fields that it lacks are not sent, which event 15169 reports. The reference's default is false",
+        "Write each value with the schema of its own fields. false: all values of a type have the schema of its first "
+        "value in each worker process; additional fields are not sent, and event 15169 reports them. The reference's "
+        "default is false",
         reference="isSchemaDynamic", fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     enable_schema_cache: bool = setting(
@@ -130,21 +128,21 @@ class SourceSettings(ConnectorSettings):
         no_effect_because="schemas are made for each batch by column, and those of first values are always kept",
     )  # fmt: skip
     schema_cache_max_size: int = setting(
-        256, whole_number(1), "Maximum number of first schemas kept where is_schema_dynamic is false",
+        256, whole_number(1), "Maximum number of first schemas kept if is_schema_dynamic is false",
         reference="schemaCacheMaxSize",
     )  # fmt: skip
     schema_cache_ttl_ms: int = setting(
         -1, whole_number(0, besides=-1),
-        "Time after which an unused first schema is dropped, in milliseconds, so that the next value's becomes the "
-        "first; -1: never",
+        "Time after which an unused first schema is dropped, in milliseconds; the next value's schema replaces it. "
+        "-1: never",
         reference="schemaCacheTtl",
     )  # fmt: skip
 
     # Kafka
     create_topics: bool = setting(
         True, BOOLEAN,
-        "Create missing data topics; false: a missing topic is an error, before anything is sent to it "
-        "(topic.creation.enable of a worker)",
+        "Create missing data topics, like topic.creation.enable of a worker; false: a missing topic is an error, "
+        "raised before anything is sent to it",
     )  # fmt: skip
     topic_partitions: int = setting(
         -1, PARTITION_COUNT,
@@ -159,24 +157,25 @@ class SourceSettings(ConnectorSettings):
 
     topic_creation_groups: Mapping[str, Mapping[str, Any]] = setting(
         {}, GROUPS,
-        "Groups of data topics that the connector creates, by Kafka Connect's names: the first group of which an "
-        "expression in include "
-        "and none in exclude matches the whole topic name decides; partitions and replication.factor default to "
-        "topic_partitions and "
-        "replication_factor; topic_config is only for topics without a group (KIP-158)",
+        "Groups of data topics that the connector creates, by Kafka Connect's names (KIP-158). A topic belongs to the "
+        "first group with an expression in include, and none in exclude, that matches its whole name. partitions and "
+        "replication.factor default to topic_partitions and replication_factor; topic_config applies only to topics "
+        "without a group",
     )  # fmt: skip
 
     # Resources
     transaction_max_ms: int = setting(
         30_000, TIME,
-        "Maximum time of a transaction, in milliseconds; it is committed at the end of the cache partition that "
-        "exceeds it",
+        "Maximum time of a transaction, in milliseconds; a transaction is committed at the end of the cache partition "
+        "during which it exceeds the limit",
     )  # fmt: skip
     transaction_max_records: int = setting(
-        500_000, whole_number(1), "Maximum number of records of a transaction, likewise"
+        500_000, whole_number(1), "Maximum number of records of a transaction, applied like transaction_max_ms"
     )
     transaction_max_bytes: int = setting(
-        256 << 20, whole_number(1), "Maximum size of the keys and values of a transaction, in bytes, likewise"
+        256 << 20,
+        whole_number(1),
+        "Maximum size of the keys and values of a transaction, in bytes, applied like transaction_max_ms",
     )
     page_bytes: int = setting(4 << 20, whole_number(1 << 10, 256 << 20), "Target scan page size, in bytes")
     batch_size: int = setting(
@@ -185,8 +184,8 @@ class SourceSettings(ConnectorSettings):
     )  # fmt: skip
     batch_bytes: int = setting(
         16 << 20, whole_number(1 << 10, 256 << 20),
-        "Maximum size of the changes that a task sends in one batch, in bytes; the same limit applies to initial data "
-        "in that batch",
+        "Maximum size of the changes that a task sends in one batch, in bytes; also applies to initial data in that "
+        "batch",
         no_effect_because=STREAM,
     )  # fmt: skip
     max_records_per_second: int | None = setting(
@@ -214,14 +213,14 @@ class SourceSettings(ConnectorSettings):
     )  # fmt: skip
     backlog_flush_freq_ms: int = setting(
         500, whole_number(0, 3_600_000),
-        "Interval of writes to the backlog cache, in milliseconds; 0: each change is written at once. Ignite nodes "
-        "have a lower maximum",
+        "Interval of writes to the backlog cache, in milliseconds; 0: each change is written at once. The nodes have a "
+        "lower maximum, by default 60,000 (docs/deploy.md)",
         reference="backlogFlushFreq", no_effect_because=STREAM,
     )  # fmt: skip
     backlog_memory_region_name: str = setting(
         "kafka-connect", LINE,
-        "Data region of the backlog cache; another one than kafka-connect is listed in IGNITE_KAFKA_BACKLOG_REGIONS of "
-        "the nodes",
+        "Data region of the backlog cache; the nodes' IGNITE_KAFKA_BACKLOG_REGIONS must list any region other than "
+        "kafka-connect",
         reference="backlogMemoryRegionName", no_effect_because=STREAM,
     )  # fmt: skip
     backlog_service_name: str = setting(

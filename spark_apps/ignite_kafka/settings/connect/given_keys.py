@@ -14,8 +14,8 @@ class ConnectKeys:
     """Keys of a connector, input of the translation.
 
     :param values: values by key. :param origin: where each was set.
-    :param ignored: ignored keys, with the reason.
-    :param renamed: key that was given, by the key that stands for it in ``values``.
+    :param ignored: reason by ignored key.
+    :param renamed: original key by its replacement in ``values``.
     :param errors: SettingsError of each refused key.
     """
 
