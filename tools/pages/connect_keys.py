@@ -68,9 +68,9 @@ def verdicts() -> Iterator[Verdict]:
 def verdict(part: str, key: str) -> tuple[str, str]:
     """Return a verdict's kind, and its reason or the key's new name."""
     if part in _CLASSES:
-        return _connector(part, key)
+        return _judge_connector_key(part, key)
     if part in ("producer", "consumer"):
-        return _client(part, key)
+        return _judge_client_key(part, key)
     if part in _CONVERTERS:
         definition = PROPERTIES[_CONVERTERS[part]].get(key)
         if part == "simple" or definition is None:
@@ -83,7 +83,7 @@ def verdict(part: str, key: str) -> tuple[str, str]:
             else (HONOURED, definition.help)
         )
     if part == "worker":
-        return _worker(key)
+        return _judge_worker_key(key)
     if part == "group":
         return HONOURED, "`topic_creation_groups`"
     if part == "admin":
@@ -98,7 +98,7 @@ def verdict(part: str, key: str) -> tuple[str, str]:
 _OF_CONNECTORS = {"bootstrap.servers": "`bootstrap_servers`", "topic.creation.enable": "`create_topics` of a source"}
 
 
-def _worker(key: str) -> tuple[str, str]:
+def _judge_worker_key(key: str) -> tuple[str, str]:
     if key.endswith(".converter"):
         return HONOURED, "default of the connectors that have none"
     merged = merge(GivenFile("w", {key: "x"}, {key: "w"}), GivenFile("c", {"name": "c"}, {"name": "c"}))
@@ -108,10 +108,10 @@ def _worker(key: str) -> tuple[str, str]:
         return HONOURED, _OF_CONNECTORS[key]
     if key == "config.providers":
         return HONOURED, "the providers of all files of the run"
-    return _client("producer", key)
+    return _judge_client_key("producer", key)
 
 
-def _connector(part: str, key: str) -> tuple[str, str]:
+def _judge_connector_key(part: str, key: str) -> tuple[str, str]:
     kind, direction = _CLASSES[part]
     if key == CLASS:
         return HONOURED, "direction of the connector"
@@ -125,7 +125,7 @@ def _connector(part: str, key: str) -> tuple[str, str]:
     return HONOURED, f"`{target_of(key, direction)}`"
 
 
-def _client(part: str, key: str) -> tuple[str, str]:
+def _judge_client_key(part: str, key: str) -> tuple[str, str]:
     name = f"{part}.override.{key}"
     keys = prepare({name: "1"}, {}, sink=part == "consumer")
     change = key_table.CLIENT_CHANGED.get(key)

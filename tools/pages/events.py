@@ -19,9 +19,9 @@ Connector; ids from 15100 belong to this project. `{name}` in a message stands f
 
 def page() -> str:
     """Return the whole page."""
-    return _HEAD + "".join(_row(event) for _, event in sorted(EVENTS.items()))
+    return _HEAD + "".join(_format_row(event) for _, event in sorted(EVENTS.items()))
 
 
-def _row(event: Event) -> str:
+def _format_row(event: Event) -> str:
     cells = [str(event.id), logging.getLevelName(event.severity).lower(), event.message, event.action]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"

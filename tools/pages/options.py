@@ -26,11 +26,11 @@ _PROPERTIES = (
 
 def page() -> str:
     """Return the whole page."""
-    return _HEAD + "".join(map(_section, TABLES))
+    return _HEAD + "".join(map(_format_section, TABLES))
 
 
-def _section(table: OptionTable) -> str:
-    rows = "".join(_row(name, option) for name, option in table.options.items())
+def _format_section(table: OptionTable) -> str:
+    rows = "".join(_format_row(name, option) for name, option in table.options.items())
     return (
         f"\n## {table.title}\n{_COLUMNS}{rows}"
         + (_KAFKA if table.kafka is not None else "")
@@ -38,12 +38,12 @@ def _section(table: OptionTable) -> str:
     )
 
 
-def _row(name: str, option: Option) -> str:
-    cells = [f"`{name}`", _shown(option), option.type.allowed, f"{option.help}."]
+def _format_row(name: str, option: Option) -> str:
+    cells = [f"`{name}`", _format_default(option), option.type.allowed, f"{option.help}."]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
 
 
-def _shown(option: Option) -> str:
+def _format_default(option: Option) -> str:
     value = option.default
     if option.required or value in (None, ""):
         return "must be given" if option.required else "none"

@@ -32,31 +32,33 @@ def page() -> str:
     return "".join(
         [
             _HEAD,
-            _section("Both directions", ConnectorSettings, common),
-            _section("Ignite to Kafka", SourceSettings, SourceSettings.known().keys() - common.keys()),
-            _section("Kafka to Ignite", SinkSettings, SinkSettings.known().keys() - common.keys()),
+            _format_section("Both directions", ConnectorSettings, common),
+            _format_section("Ignite to Kafka", SourceSettings, SourceSettings.known().keys() - common.keys()),
+            _format_section("Kafka to Ignite", SinkSettings, SinkSettings.known().keys() - common.keys()),
         ]
     )
 
 
-def _section(title: str, settings: type[ConnectorSettings], names: Iterable[str]) -> str:
+def _format_section(title: str, settings: type[ConnectorSettings], names: Iterable[str]) -> str:
     chosen = set(names)
     rows = (
-        _row(name, setting, settings.defaults()[name]) for name, setting in settings.known().items() if name in chosen
+        _format_row(name, setting, settings.defaults()[name])
+        for name, setting in settings.known().items()
+        if name in chosen
     )
     return f"\n## {title}\n{_COLUMNS}" + "".join(f"{row}\n" for row in rows)
 
 
-def _row(name: str, setting: Setting, default: object) -> str:
+def _format_row(name: str, setting: Setting, default: object) -> str:
     reference = f"`{setting.reference}`" if setting.reference else ""
     fixed = "yes" if setting.fixed_in_snapshot else ""
     overridable = "yes" if setting.overridable else ""
-    values = [_shown(name, default), setting.type.allowed, reference, fixed, overridable]
-    cells = [f'<a id="{name}"></a>`{name}`', _meaning(setting), *values]
+    values = [_format_default(name, default), setting.type.allowed, reference, fixed, overridable]
+    cells = [f'<a id="{name}"></a>`{name}`', _format_meaning(setting), *values]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _shown(name: str, value: object) -> str:
+def _format_default(name: str, value: object) -> str:
     if name == "name":
         return "must be given"
     if value in ("", (), {}, None):
@@ -67,7 +69,7 @@ def _shown(name: str, value: object) -> str:
     return f"`{text}`"
 
 
-def _meaning(setting: Setting) -> str:
+def _format_meaning(setting: Setting) -> str:
     parts = [setting.help]
     if setting.unsupported is None:
         parts.append("Not available yet")

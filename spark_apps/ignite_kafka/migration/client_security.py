@@ -61,7 +61,7 @@ def extract(keys: Keys, main: str, folder: Path, name: str) -> None:
     _Clients(keys, main).extract(folder, name)
     for side in ("key", "value"):
         with keys.errors.check():
-            _registry_stores(keys, side, folder / f"{name}-{side}-registry")
+            _convert_registry_stores(keys, side, folder / f"{name}-{side}-registry")
     _extract_registry(keys)
 
 
@@ -82,15 +82,15 @@ class _Clients:
             with self.keys.errors.check():
                 text = self.keys.take(jaas_key, "it is converted to properties of librdkafka")
                 self._put(jaas.librdkafka_properties(text, jaas_key, self.keys.origin.get(jaas_key)), jaas_key)
-        self._handler()
-        self._host_check()
+        self._convert_handler()
+        self._convert_host_check()
         with self.keys.errors.check():
-            self._trust()
+            self._convert_trust_store()
         with self.keys.errors.check():
-            self._key(folder / f"{name}-keystore.p12")
+            self._convert_key_store(folder / f"{name}-keystore.p12")
         for prefix in self.prefixes:
             for key in [key for key in self.keys.values if key.startswith(prefix or ("sasl.", "ssl."))]:
-                self._secret(key, key.removeprefix(prefix))
+                self._extract_secret(key, key.removeprefix(prefix))
 
     def _leave_shadowed(self) -> None:
         """Remove keys that a key of higher precedence overrides."""
@@ -124,7 +124,7 @@ class _Clients:
         if "sasl.mechanisms" in properties:
             self._take("sasl.mechanism", "it is OAUTHBEARER, with tokens of oauth_cb")
 
-    def _handler(self) -> None:
+    def _convert_handler(self) -> None:
         """Convert the handler classes for tokens that have a counterpart in librdkafka."""
         key = self.find(_HANDLER)
         kind = str(self.keys.values.get(key, "")).rpartition(".")[2]
@@ -133,14 +133,14 @@ class _Clients:
             if kind == _OAUTH_HANDLER:
                 self.keys.put(f"{_CONFIG}sasl.oauthbearer.method", "oidc", key)
 
-    def _host_check(self) -> None:
+    def _convert_host_check(self) -> None:
         """Convert an empty algorithm, Java's way to switch host name checks off, which librdkafka refuses."""
         key = self.find(_HOST_CHECK)
         if key and not str(self.keys.values[key]).strip():
             self.keys.take(key, f"it is {_CONFIG}{_HOST_CHECK}=none: the broker's host name is not verified")
             self.keys.put(_CONFIG + _HOST_CHECK, "none", key)
 
-    def _trust(self) -> None:
+    def _convert_trust_store(self) -> None:
         location = self.find("ssl.truststore.location")
         text = self.find("ssl.truststore.certificates")
         kind = self._take("ssl.truststore.type", "the store is converted to PEM").strip().upper()
@@ -155,7 +155,7 @@ class _Clients:
             path = self.keys.take(location, "its certificates are in kafka_config.ssl.ca.pem")
             self.keys.put(f"{_CONFIG}ssl.ca.pem", key_stores.certificates(path, password, location), location)
 
-    def _key(self, target: Path) -> None:
+    def _convert_key_store(self, target: Path) -> None:
         location = self.find("ssl.keystore.location")
         chain = self.find("ssl.keystore.certificate.chain")
         kind = self._take("ssl.keystore.type", "librdkafka knows it by the property's name").strip().upper()
@@ -180,7 +180,7 @@ class _Clients:
             store = key_stores.pkcs12(path, password, key_password, target, location)
             self.keys.put(f"{_CONFIG}ssl.keystore.location", str(store), location)
 
-    def _secret(self, key: str, bare: str) -> None:
+    def _extract_secret(self, key: str, bare: str) -> None:
         name = one_name(bare)
         if is_secret(name) or name in CREDENTIAL_TARGETS:
             value = self.keys.take(key, IN_SECRETS.format(name))
@@ -188,7 +188,7 @@ class _Clients:
                 self.keys.kafka.setdefault(name, value)
 
 
-def _registry_stores(keys: Keys, side: str, target: Path) -> None:
+def _convert_registry_stores(keys: Keys, side: str, target: Path) -> None:
     """Convert the stores of one side's registry connection to PEM files, which Python's TLS reads.
 
     :param target: prefix of the files' paths.

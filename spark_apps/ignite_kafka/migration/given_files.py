@@ -35,7 +35,7 @@ def read_given(path: str | Path) -> tuple[GivenFile, ...]:
     if Path(file).suffix in SUFFIXES:
         parts = [*documents(content, file)]
         maps = {strimzi.name_of(document.value): document.value for document in parts if _is_config_map(document)}
-        return tuple(_resource(document, file, maps) for document in parts if not _is_config_map(document))
+        return tuple(_read_resource(document, file, maps) for document in parts if not _is_config_map(document))
     if is_properties(file):
         values, origin = properties_of(content, file)
         return (GivenFile(file, values, origin, is_worker=CLASS not in values and "name" not in values),)
@@ -55,7 +55,7 @@ def _is_config_map(document: Document | BadDocument) -> TypeGuard[Document]:
     return isinstance(document, Document) and strimzi.is_config_map(document.value)
 
 
-def _resource(document: Document | BadDocument, file: str, maps: Mapping[str, Any]) -> GivenFile:
+def _read_resource(document: Document | BadDocument, file: str, maps: Mapping[str, Any]) -> GivenFile:
     """Read a `KafkaConnect` or `KafkaConnector`; class, tasks and name get Kafka Connect's names."""
     if isinstance(document, BadDocument):
         raise document.error

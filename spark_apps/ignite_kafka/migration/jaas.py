@@ -34,16 +34,16 @@ def librdkafka_properties(text: str, setting: str, set_in: str | None = None) ->
     entry = _ENTRY.fullmatch(text)
     if entry is None or _OPTION.sub("", entry[3]).strip():
         raise SettingsError(f"{NAME} has another form", _FORM, setting=setting, set_in=set_in)
-    options = {name: _unquoted(value) for name, value in _OPTION.findall(entry[3])}
+    options = {name: _unquote(value) for name, value in _OPTION.findall(entry[3])}
     module = entry[1].rpartition(".")[2]
     if module in ("PlainLoginModule", "ScramLoginModule"):
-        return _renamed(options, _USER)
+        return _rename(options, _USER)
     if module == "OAuthBearerLoginModule":
         extensions = [
             f"{name.removeprefix(_EXTENSION)}={value}" for name, value in options.items() if name.startswith(_EXTENSION)
         ]
         more = {"sasl.oauthbearer.extensions": ",".join(extensions)} if extensions else {}
-        return {"sasl.oauthbearer.method": "oidc", **_renamed(options, _OAUTH), **more}
+        return {"sasl.oauthbearer.method": "oidc", **_rename(options, _OAUTH), **more}
     if module == "IAMLoginModule":
         return {"sasl.mechanisms": "OAUTHBEARER", OAUTH_CALLBACK: AWS_MSK_IAM}
     if module == "Krb5LoginModule":
@@ -63,9 +63,9 @@ def librdkafka_properties(text: str, setting: str, set_in: str | None = None) ->
     )
 
 
-def _renamed(options: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
+def _rename(options: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
     return {names[name]: value for name, value in options.items() if name in names}
 
 
-def _unquoted(value: str) -> str:
+def _unquote(value: str) -> str:
     return re.sub(r"\\(.)", r"\1", value[1:-1], flags=re.DOTALL) if value[0] in "\"'" else value

@@ -106,7 +106,7 @@ def migrate(
     client_security.extract(keys, "consumer" if direction is SinkSettings else "producer", folder, name)
     warnings = node_settings.extract(keys, folder, name, addresses)
     files = _Files(worker, connector, merged, raw, kept if keep else ())
-    migrated = _migrated(files, keys, direction, errors)
+    migrated = _build_migrated(files, keys, direction, errors)
     return replace(migrated, warnings=(*warnings, *_to_check(migrated.loaded, merged)), kept=kept)
 
 
@@ -134,15 +134,15 @@ class _Files:
     kept: tuple[str, ...]
 
 
-def _migrated(
+def _build_migrated(
     files: _Files, keys: Keys, direction: type[ConnectorSettings], errors: list[IgniteKafkaError]
 ) -> Migrated:
     """Build the migrated connector once its security is converted."""
     merged = files.merged
     judged = prepare(keys.values, keys.origin, sink=direction is SinkSettings)
-    loaded = _loaded(judged, keys)
-    targets = _targets(judged.values, judged.renamed, direction)
-    provided = _provided(files.raw, merged.origin, targets, keys.became)
+    loaded = _load(judged, keys)
+    targets = _find_targets(judged.values, judged.renamed, direction)
+    provided = _find_provided(files.raw, merged.origin, targets, keys.became)
     needed = [
         name
         for name in files.kept
@@ -154,8 +154,8 @@ def _migrated(
         files.connector.file,
         loaded,
         Secrets(IgniteCredentials(**keys.ignite), keys.kafka, keys.registry),
-        tuple(_became(files, keys, {**loaded.ignored, **judged.ignored}, targets)),
-        _sources(targets, judged.origin, keys.stands_for),
+        tuple(_list_results(files, keys, {**loaded.ignored, **judged.ignored}, targets)),
+        _find_sources(targets, judged.origin, keys.stands_for),
         provided,
         (),
         (  # what is wrong with a reference's text says nothing about its value
@@ -165,7 +165,7 @@ def _migrated(
     )
 
 
-def _loaded(judged: ConnectKeys, keys: Keys) -> LoadedSettings:
+def _load(judged: ConnectKeys, keys: Keys) -> LoadedSettings:
     loaded = LoadedSettings(*translate(judged.values, judged.origin))
     places = {name: keys.origin.get(name, "") for name in judged.ignored}
     loaded = replace(loaded, ignored={**judged.ignored, **loaded.ignored}, origin={**loaded.origin, **places})
@@ -190,7 +190,7 @@ def _findings(loaded: LoadedSettings, before: list[IgniteKafkaError]) -> tuple[I
     return tuple(dict.fromkeys(findings.errors))
 
 
-def _targets(values: Mapping[str, Any], renamed: Mapping[str, str], direction: Any) -> dict[str, str]:
+def _find_targets(values: Mapping[str, Any], renamed: Mapping[str, str], direction: Any) -> dict[str, str]:
     """Return the setting, or the name within one, by key of the files."""
     targets = {}
     for name in values:
@@ -199,7 +199,7 @@ def _targets(values: Mapping[str, Any], renamed: Mapping[str, str], direction: A
     return targets
 
 
-def _became(
+def _list_results(
     files: _Files, keys: Keys, ignored: Mapping[str, str], targets: Mapping[str, str]
 ) -> list[tuple[str, str, str]]:
     worker = files.worker
@@ -223,7 +223,7 @@ def _became(
     return rows
 
 
-def _sources(
+def _find_sources(
     targets: Mapping[str, str], origin: Mapping[str, str], stands_for: Mapping[str, str]
 ) -> dict[str, tuple[str, ...]]:
     sources: dict[str, tuple[str, ...]] = {}
@@ -235,7 +235,7 @@ def _sources(
     return sources
 
 
-def _provided(
+def _find_provided(
     raw: Mapping[str, Any], origin: Mapping[str, str], targets: Mapping[str, str], became: Mapping[str, str]
 ) -> dict[str, str]:
     """Return references to config providers that a new file keeps in place of their values."""

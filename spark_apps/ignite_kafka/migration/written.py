@@ -36,11 +36,11 @@ def text(migrated: Migrated) -> str:
         comments = migrated.sources.get(name, ())
         if name == _RUN_MODE and not comments:
             comments = _CONTINUOUS
-        lines += ["", *map(_comment, comments), line(name, shown)]
+        lines += ["", *map(_format_comment, comments), line(name, shown)]
     if migrated.warnings:
-        lines += ["", "# To be checked"] + [_comment(warning) for warning in migrated.warnings]
+        lines += ["", "# To be checked"] + [_format_comment(warning) for warning in migrated.warnings]
     lines += ["", "# What became of each key"]
-    lines += [_comment(f"{place}: {name}: {became}") for place, name, became in migrated.became]
+    lines += [_format_comment(f"{place}: {name}: {became}") for place, name, became in migrated.became]
     return "\n".join(lines) + "\n"
 
 
@@ -49,20 +49,20 @@ def _settings(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, value in values.items():
         if name in kinds and isinstance(value, Mapping):
             for alias, properties in value.items():
-                yield from ((f"{kinds[name]}.{alias}.{key}", _text(item)) for key, item in properties.items())
+                yield from ((f"{kinds[name]}.{alias}.{key}", _format_value(item)) for key, item in properties.items())
             continue
         if name in _BY_NAME and isinstance(value, Mapping):
-            yield from ((f"{name}.{key}", _text(item)) for key, item in value.items())
+            yield from ((f"{name}.{key}", _format_value(item)) for key, item in value.items())
         else:
-            yield name, _text(value)
+            yield name, _format_value(value)
 
 
-def _text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ",".join(map(str, value))
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _comment(content: str) -> str:
+def _format_comment(content: str) -> str:
     printable = content.encode("ascii", "backslashreplace").decode()
     return "# " + " ".join(printable.split())

@@ -210,7 +210,7 @@ class Settings:
     ) -> SettingsError:
         value_type = cls.known()[name].type
         where = {
-            "value": _shown(value) if value_type.shown else None,
+            "value": _format_value(value) if value_type.shown else None,
             "allowed": value_type.allowed,
             "set_in": origins.get(name),
         }
@@ -232,10 +232,10 @@ class Settings:
         default = self.defaults()[name]
         if value != default and (definition.unsupported is None or value in definition.unsupported):
             remedy = definition.instead or f"Leave {name} at its default" + (
-                "" if default in ("", (), {}) else f", {_shown(default)}"
+                "" if default in ("", (), {}) else f", {_format_value(default)}"
             )
             what = (
-                f"{name} {_shown(value)} is not available yet"
+                f"{name} {_format_value(value)} is not available yet"
                 if definition.type.shown
                 else f"{name} is not available yet"
             )
@@ -275,6 +275,6 @@ def _copy(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     """Format a value for messages."""
     return repr(list(value)) if isinstance(value, tuple) else repr(value)

@@ -110,7 +110,7 @@ def librdkafka_settings(
 
 def _add(result: dict[str, str], name: str, value: str, names: frozenset[str], *, override: bool) -> None:
     refuse_control_characters(name, value)
-    target, value = _renamed(name, value)
+    target, value = _rename(name, value)
     if is_secret(name):
         converted = "; ignite-kafka migrate converts it" if name in CLIENT_CONVERTED else ""
         raise ValueError(
@@ -124,7 +124,7 @@ def _add(result: dict[str, str], name: str, value: str, names: frozenset[str], *
     if target in _OURS:
         raise ValueError(f"{name} is not yours to set: {_OURS[target]}")
     if target not in names:
-        raise ValueError(f"{name} is {_instead(name, names)}")
+        raise ValueError(f"{name} is {_suggest(name, names)}")
     if target in _FIXED and value.lower() not in _FIXED[target]:
         raise ValueError(f"{name} must be {_FIXED[target][0]}, or records could be lost or doubled")
     if result.setdefault(target, value) != value:
@@ -200,7 +200,7 @@ def is_client_property(name: str, names: frozenset[str]) -> bool:
     return name in names or any(name in table for table in tables)
 
 
-def _renamed(name: str, value: str) -> tuple[str, str]:
+def _rename(name: str, value: str) -> tuple[str, str]:
     if name == _BUFFER_MEMORY:
         if not value.isdecimal():
             raise ValueError(f"{name} is not a whole number of bytes")
@@ -208,7 +208,7 @@ def _renamed(name: str, value: str) -> tuple[str, str]:
     return _RENAMED.get(name, name), value
 
 
-def _instead(name: str, names: frozenset[str]) -> str:
+def _suggest(name: str, names: frozenset[str]) -> str:
     if name in _INSTEAD:
         return f"a setting of the Java clients: {_INSTEAD[name]}"
     if name in CLIENT_CONVERTED:

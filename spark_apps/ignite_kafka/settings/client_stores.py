@@ -41,34 +41,34 @@ def stores_as_text(config: Mapping[str, Any]) -> dict[str, Any]:
         keys.
     """
     properties = dict(config)
-    _trust(properties)
-    _keys(properties)
+    _convert_trust_store(properties)
+    _convert_key_store(properties)
     return properties
 
 
-def _trust(properties: dict[str, Any]) -> None:
-    kind = _kind(properties, TRUST_TYPE)
+def _convert_trust_store(properties: dict[str, Any]) -> None:
+    kind = _take_type(properties, TRUST_TYPE)
     password = properties.pop(TRUST_PASSWORD, "")
     if path := properties.pop(TRUST, None):
-        _alone(properties, TRUST, (CA_FILE, CA_TEXT))
+        _refuse_second(properties, TRUST, (CA_FILE, CA_TEXT))
         properties[CA_FILE] = path
         if kind != "PEM" and (kind or not key_stores.is_pem(path)):
             properties[CA_TEXT] = key_stores.trusted(properties.pop(CA_FILE), password, TRUST)
     elif (path := properties.get(CA_FILE)) and key_stores.is_store(path):
-        _alone(properties, CA_FILE, (CA_TEXT,))
+        _refuse_second(properties, CA_FILE, (CA_TEXT,))
         properties[CA_TEXT] = key_stores.trusted(properties.pop(CA_FILE), password, CA_FILE)
 
 
-def _keys(properties: dict[str, Any]) -> None:
-    kind = _kind(properties, KEYS_TYPE)
+def _convert_key_store(properties: dict[str, Any]) -> None:
+    kind = _take_type(properties, KEYS_TYPE)
     if path := properties.get(KEYS):
         name = KEYS
-        _alone(properties, KEYS, (CERTIFICATE_FILE, CERTIFICATE_TEXT, KEY_FILE, KEY_TEXT))
+        _refuse_second(properties, KEYS, (CERTIFICATE_FILE, CERTIFICATE_TEXT, KEY_FILE, KEY_TEXT))
     elif (path := properties.get(CERTIFICATE_FILE)) and key_stores.is_store(path):
         name = CERTIFICATE_FILE
         if properties.get(KEY_FILE) == path:
             del properties[KEY_FILE]
-        _alone(properties, CERTIFICATE_FILE, (KEY_FILE, KEY_TEXT))
+        _refuse_second(properties, CERTIFICATE_FILE, (KEY_FILE, KEY_TEXT))
     else:
         return
     if name == KEYS and key_stores.is_pkcs12(path) and find_spec("cryptography") is None:
@@ -83,7 +83,7 @@ def _keys(properties: dict[str, Any]) -> None:
     properties[CERTIFICATE_TEXT], properties[KEY_TEXT] = pair.certificates, pair.key
 
 
-def _kind(properties: dict[str, Any], name: str) -> str:
+def _take_type(properties: dict[str, Any], name: str) -> str:
     kind = str(properties.pop(name, "") or "").strip().upper()
     if kind and kind not in key_stores.FORMS:
         what = f"{name} is none of {', '.join(key_stores.FORMS)}"
@@ -91,7 +91,7 @@ def _kind(properties: dict[str, Any], name: str) -> str:
     return kind
 
 
-def _alone(properties: Mapping[str, Any], name: str, others: tuple[str, ...]) -> None:
+def _refuse_second(properties: Mapping[str, Any], name: str, others: tuple[str, ...]) -> None:
     second = next((other for other in others if properties.get(other)), None)
     if second is not None:
         raise SettingsError(

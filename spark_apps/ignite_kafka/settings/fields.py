@@ -67,18 +67,18 @@ class Setting:
     overridable: bool = False
 
 
-def _text(value: object) -> str:
+def _parse_text(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError("it is not text")
     return value
 
 
 def _lines(value: object) -> str:
-    return refuse_in_lines(_text(value))
+    return refuse_in_lines(_parse_text(value))
 
 
 def _line(value: object) -> str:
-    return refuse_in_line(_text(value))
+    return refuse_in_line(_parse_text(value))
 
 
 def _boolean(value: object) -> bool:
@@ -97,7 +97,7 @@ def _whole_number(value: object) -> int:
     raise ValueError("it is not a whole number")
 
 
-def _texts(value: object) -> tuple[str, ...]:
+def _parse_texts(value: object) -> tuple[str, ...]:
     """Parse names or expressions; line ends around a comma count as blanks."""
     if isinstance(value, str):
         value = _COMMA.split(value.strip()) if value.strip() else ()
@@ -114,9 +114,9 @@ def _plain(value: object) -> str:
     raise ValueError("it is not a mapping of names to texts")
 
 
-def _brokers(value: object) -> str:
+def _parse_brokers(value: object) -> str:
     """Return addresses for librdkafka, without the blanks that Java's clients allow around a comma."""
-    addresses = [refuse_in_line(address) for address in _COMMA.split(_text(value).strip())]
+    addresses = [refuse_in_line(address) for address in _COMMA.split(_parse_text(value).strip())]
     for address in addresses:
         match = _BROKER.fullmatch(address)
         if not match:
@@ -128,7 +128,7 @@ def _brokers(value: object) -> str:
     return ",".join(addresses)
 
 
-def _mapping(value: object) -> dict[str, str]:
+def _parse_mapping(value: object) -> dict[str, str]:
     if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
         if nulls := [name for name, item in value.items() if item is None]:
             raise ValueError(f"{', '.join(nulls)}: null is no text")
@@ -171,7 +171,7 @@ def _rules(value: object) -> dict[str, str]:
 
 
 def _time_zone(value: object) -> str:
-    text = _text(value).strip()
+    text = _parse_text(value).strip()
     try:
         ZoneInfo(text)
     except (ValueError, OSError):  # ZoneInfoNotFoundError is a KeyError: below
@@ -181,14 +181,14 @@ def _time_zone(value: object) -> str:
     return text
 
 
-ANY_TEXT = SettingType("string", "any text", _text)
+ANY_TEXT = SettingType("string", "any text", _parse_text)
 TEXT = SettingType("string", "any text without control characters, but tabs and ends of lines", _lines)
 LINE = SettingType("string", "one line of text", _line)
 TIME_ZONE = SettingType("string", "a time zone of the IANA database, such as Europe/Berlin", _time_zone)
-BROKERS = SettingType("string", "host:port of one broker or more, with commas between", _brokers)
+BROKERS = SettingType("string", "host:port of one broker or more, with commas between", _parse_brokers)
 BOOLEAN = SettingType("boolean", "true or false", _boolean)
-TEXTS = SettingType("list", "a list of texts, or one text with commas between", _texts)
-MAPPING = SettingType("mapping", "a mapping of names to texts", _mapping, shown=False)
+TEXTS = SettingType("list", "a list of texts, or one text with commas between", _parse_texts)
+MAPPING = SettingType("mapping", "a mapping of names to texts", _parse_mapping, shown=False)
 RULES = SettingType(
     "mapping",
     "a mapping of regular expressions to replacements, in order; as a text: JSON",
@@ -251,7 +251,7 @@ def choice(
     alias_table = dict(aliases or {})
 
     def parse(value: object) -> str:
-        text = _text(value).strip()
+        text = _parse_text(value).strip()
         text = alias_table.get(text, text.upper() if any_case else text)
         if text not in values:
             raise ValueError((absent or {}).get(text, "it is none of these"))

@@ -65,16 +65,14 @@ def spelling(name: str, settings: Container[str]) -> str:
     for kind, setting in CONFIGS.items():
         if name.startswith(f"{kind}."):
             alias, _, item = name.removeprefix(f"{kind}.").partition(".")
-            written = _written(setting, {alias: {item or "type": "…"}})
+            written = _format_setting(setting, {alias: {item or "type": "…"}})
             return f"Write {written}: a property has no setting of its own here"
     for beginning, setting in MAPPINGS.items():
         if name.startswith(beginning) and setting in settings:
-            return (
-                f"Write {_written(setting, {name.removeprefix(beginning): '…'})}: an item has no setting of its own "
-                "here"
-            )
+            written = _format_setting(setting, {name.removeprefix(beginning): "…"})
+            return f"Write {written}: an item has no setting of its own here"
     return ""
 
 
-def _written(setting: str, items: Mapping[str, object]) -> str:
+def _format_setting(setting: str, items: Mapping[str, object]) -> str:
     return f'"{setting}": {json.dumps(items, ensure_ascii=False)}'

@@ -62,7 +62,7 @@ def replacement_parts(pattern: str, replacement: str) -> tuple[str | int, ...]:
             parts.append(replacement[at])
             at += 1
         elif character == "$":
-            group, at = _group(replacement, at, expression.group_numbers, expression.group_count)
+            group, at = _parse_group(replacement, at, expression.group_numbers, expression.group_count)
             if group in expression.unclear:
                 why = (
                     "it is in a lookahead, in a lookbehind or within a repeated part, or a repeated part of the "
@@ -75,7 +75,7 @@ def replacement_parts(pattern: str, replacement: str) -> tuple[str | int, ...]:
     return tuple(parts)
 
 
-def _group(replacement: str, at: int, numbers: Mapping[str, int], count: int) -> tuple[int, int]:
+def _parse_group(replacement: str, at: int, numbers: Mapping[str, int], count: int) -> tuple[int, int]:
     """Return the number of the referenced group, and the position behind the reference.
 
     :param at: position behind the ``$``.

@@ -25,7 +25,7 @@ from .suggestions import did_you_mean
 S = TypeVar("S", bound="NamedSettings")
 
 
-def _overrides(value: object) -> dict[str, dict[str, Any]]:
+def _parse_overrides(value: object) -> dict[str, dict[str, Any]]:
     value = json_object(value)
     if not isinstance(value, Mapping) or not all(
         isinstance(name, str) and isinstance(values, Mapping) for name, values in value.items()
@@ -40,7 +40,7 @@ def _overrides(value: object) -> dict[str, dict[str, Any]]:
 OVERRIDES = SettingType(
     "mapping",
     "a mapping of regular expressions, in order, to mappings of settings; as a text: JSON",
-    _overrides,
+    _parse_overrides,
     shown=False,
     ordered=True,
 )
@@ -180,7 +180,7 @@ def values_of(settings: NamedSettings, pattern: str) -> dict[str, Any]:
     :raises SettingsError: a name is unknown, or cannot be overridden, or a value is not allowed.
     """
     overridable = {name for name, definition in settings.known().items() if definition.overridable}
-    place = _place(settings, pattern)
+    place = _place_of(settings, pattern)
     values: dict[str, Any] = {}
     for name, value in settings.overrides[pattern].items():
         if name == settings.own_name:
@@ -224,7 +224,7 @@ def _with_override(settings: NamedSettings, pattern: str) -> tuple[dict[str, Any
     :raises SettingsError: see :func:`values_of`.
     """
     values = values_of(settings, pattern)
-    origin = {**settings.origin, **dict.fromkeys(values, _place(settings, pattern))}
+    origin = {**settings.origin, **dict.fromkeys(values, _place_of(settings, pattern))}
     return {"overrides": {}, **settings.also_overridden(values), **values}, origin
 
 
@@ -256,6 +256,6 @@ def without_effect(settings: NamedSettings, names: Iterable[str]) -> dict[str, s
     return {pattern: did_you_mean(pattern, chosen) or nothing for pattern in settings.overrides if pattern not in used}
 
 
-def _place(settings: NamedSettings, pattern: str) -> str:
+def _place_of(settings: NamedSettings, pattern: str) -> str:
     set_in = settings.origin.get("overrides")
     return f"overrides {pattern!r}" + (f" of {set_in}" if set_in else "")

@@ -52,7 +52,7 @@ _NOT_HERE = "Python's TLS chooses it"
 _RETRIES = "the setting retry_timeout_ms bounds the retries, with growing waits"
 
 
-def _urls(value: object) -> tuple[str, ...]:
+def _parse_urls(value: object) -> tuple[str, ...]:
     """Parse addresses, without blanks and trailing slashes."""
     texts = refuse_in_line(value).split(",") if isinstance(value, str) else value
     if not isinstance(texts, (list, tuple)):
@@ -70,7 +70,7 @@ def _urls(value: object) -> tuple[str, ...]:
     return urls
 
 
-def _metadata(value: object) -> Mapping[str, str]:
+def _parse_metadata(value: object) -> Mapping[str, str]:
     """Parse pairs ``name=value`` with commas between, or a JSON object."""
     if isinstance(value, Mapping):
         return dict(value)
@@ -87,9 +87,9 @@ def _metadata(value: object) -> Mapping[str, str]:
 
 
 _STRATEGY = choice(*_STRATEGIES, aliases={_CLASSES + name: name for name in _STRATEGIES})
-_URLS = SettingType("list", "http:// or https:// URLs with commas between", _urls, shown=False)
+_URLS = SettingType("list", "http:// or https:// URLs with commas between", _parse_urls, shown=False)
 _HOST = text_like(r"[A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\]", "a host's name or address, IPv6 in brackets")
-_METADATA = SettingType("mapping", "name=value with commas between, or a JSON object of texts", _metadata)
+_METADATA = SettingType("mapping", "name=value with commas between, or a JSON object of texts", _parse_metadata)
 
 _SCHEMAS: Mapping[str, Property] = {
     URL: Property(

@@ -173,7 +173,7 @@ def _check_access(path: Path, status: os.stat_result) -> None:
             else f"Restrict its mode: chmod 600 {path}",
             file=path,
         )
-    if not mounted and status.st_uid not in _owners():
+    if not mounted and status.st_uid not in _trusted_owners():
         raise SettingsError(
             f"the secrets file belongs to another user (uid {status.st_uid})",
             "Use a file of the user that runs this process, or of root",
@@ -181,7 +181,7 @@ def _check_access(path: Path, status: os.stat_result) -> None:
         )
 
 
-def _owners() -> set[int]:
+def _trusted_owners() -> set[int]:
     """Return the trusted owners of files: the user of this process, and root."""
     return {0, os.geteuid()}
 

@@ -35,7 +35,7 @@ def stores_as_text(settings: S, secrets: Secrets, of_connection: Collection[str]
         settings names is not read: whoever writes settings must not have the worker send its files to Spark.
     :raises SettingsError: a store cannot be used.
     """
-    settings, secrets = _ignite(settings, secrets)
+    settings, secrets = _convert_ignite_stores(settings, secrets)
     kafka = {**settings.kafka_config, **secrets.kafka}
     own = {*of_connection, *secrets.kafka}
     ours = all(name in own for name in (TRUST, KEYS, CA_FILE, CERTIFICATE_FILE) if name in kafka)
@@ -45,10 +45,10 @@ def stores_as_text(settings: S, secrets: Secrets, of_connection: Collection[str]
         kafka_config = {name: value for name, value in as_text.items() if name not in hidden}
         settings = replace(settings, kafka_config=kafka_config)
         secrets = replace(secrets, kafka={name: as_text[name] for name in hidden})
-    return settings, replace(secrets, registry=_registry(secrets.registry))
+    return settings, replace(secrets, registry=_convert_registry_stores(secrets.registry))
 
 
-def _ignite(settings: S, secrets: Secrets) -> tuple[S, Secrets]:
+def _convert_ignite_stores(settings: S, secrets: Secrets) -> tuple[S, Secrets]:
     if not settings.ignite_tls_enabled or not any(vars(secrets.ignite).values()):
         return settings, secrets
     tls, credentials = ignite_stores(settings.ignite_endpoint.tls, secrets.ignite)
@@ -56,7 +56,7 @@ def _ignite(settings: S, secrets: Secrets) -> tuple[S, Secrets]:
     return replace(settings, **files), replace(secrets, ignite=credentials)
 
 
-def _registry(registry: Mapping[str, str]) -> dict[str, str]:
+def _convert_registry_stores(registry: Mapping[str, str]) -> dict[str, str]:
     """Replace the registry's stores by texts.
 
     Properties stay as they are if one belongs to a single side, because the two overlap.

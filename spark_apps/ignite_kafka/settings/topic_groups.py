@@ -72,7 +72,7 @@ def _matches(topic: str, patterns: Iterable[str]) -> bool:
     return any(matches_whole(topic, pattern) for pattern in patterns)
 
 
-def _groups(value: object) -> dict[str, dict[str, Any]]:
+def _parse_groups(value: object) -> dict[str, dict[str, Any]]:
     value = json_object(value)
     if not isinstance(value, Mapping) or not all(
         isinstance(name, str) and isinstance(group, Mapping) for name, group in value.items()
@@ -80,10 +80,10 @@ def _groups(value: object) -> dict[str, dict[str, Any]]:
         raise ValueError("it is not a mapping of groups to mappings")
     if DEFAULT in value:
         raise ValueError(f"the group {DEFAULT!r} is given by topic_partitions, replication_factor and topic_config")
-    return {name: _group(name, group) for name, group in value.items()}
+    return {name: _parse_group(name, group) for name, group in value.items()}
 
 
-def _group(group: str, values: Mapping[str, object]) -> dict[str, Any]:
+def _parse_group(group: str, values: Mapping[str, object]) -> dict[str, Any]:
     parsed: dict[str, Any] = {}
     for name, value_type in _KNOWN.items():
         if name in values:
@@ -135,7 +135,7 @@ GROUPS = SettingType(
     "mapping",
     "a mapping of groups, in order, to include, exclude, partitions, replication.factor and topic configurations; as a "
     "text: JSON",
-    _groups,
+    _parse_groups,
     shown=False,
     ordered=True,
 )

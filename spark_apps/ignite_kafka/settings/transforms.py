@@ -98,11 +98,11 @@ class TransformSettings:
         return self.type.removeprefix(_PACKAGE)
 
 
-def _text(value: object) -> object:
+def _join_list(value: object) -> object:
     return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else value
 
 
-def _configs(value: object) -> dict[str, dict[str, str]]:
+def _parse_configs(value: object) -> dict[str, dict[str, str]]:
     value = json_object(value)
     if not isinstance(value, Mapping) or not all(
         isinstance(alias, str) and isinstance(properties, Mapping) for alias, properties in value.items()
@@ -112,14 +112,16 @@ def _configs(value: object) -> dict[str, dict[str, str]]:
         f"{alias}.{name}" for alias, properties in value.items() for name, item in properties.items() if item is None
     ]:
         raise ValueError(f"{', '.join(nulls)}: null is no text")
-    texts = {alias: {name: _text(item) for name, item in properties.items()} for alias, properties in value.items()}
+    texts = {
+        alias: {name: _join_list(item) for name, item in properties.items()} for alias, properties in value.items()
+    }
     return {alias: MAPPING.parse(text) for alias, text in texts.items()}  # type: ignore[misc]
 
 
 PROPERTIES_BY_ALIAS = SettingType(
     "mapping",
     "a mapping of aliases to mappings of properties; as a text: JSON",
-    _configs,
+    _parse_configs,
     shown=False,
     schema={"additionalProperties": {"type": "object"}},
 )

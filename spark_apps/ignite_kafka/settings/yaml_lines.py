@@ -62,9 +62,9 @@ def documents(content: bytes, file: str) -> Iterator[Document | BadDocument]:
         try:
             for node in yaml.compose_all(text, Loader=yaml.SafeLoader):
                 last = node.start_mark.line
-                yield from _document(node, 0, file)
+                yield from _read_document(node, 0, file)
         except yaml.MarkedYAMLError:
-            yield from _one_by_one(text, last, file)
+            yield from _compose_each(text, last, file)
     except RecursionError:
         raise SettingsError("the file is nested too deeply", "Write at most 100 levels", file=file) from None
     except UnicodeDecodeError as error:
@@ -73,7 +73,7 @@ def documents(content: bytes, file: str) -> Iterator[Document | BadDocument]:
         raise SettingsError(f"the file is not YAML: {' '.join(str(error).split())}", file=file) from error
 
 
-def _one_by_one(text: str, after: int, file: str) -> Iterator[Document | BadDocument]:
+def _compose_each(text: str, after: int, file: str) -> Iterator[Document | BadDocument]:
     """Compose each document of a faulty file by itself: PyYAML reads nothing after an error.
 
     :param after: line, from 0, at which the last document began that is read already; -1: none.
@@ -91,10 +91,10 @@ def _one_by_one(text: str, after: int, file: str) -> Iterator[Document | BadDocu
             yield BadDocument(begin + 1, SettingsError(f"the file is not YAML: {error.problem}", file=file, line=line))
         else:
             if node is not None and begin + node.start_mark.line > after:
-                yield from _document(node, begin, file)
+                yield from _read_document(node, begin, file)
 
 
-def _document(node: Any, begin: int, file: str) -> Iterator[Document | BadDocument]:
+def _read_document(node: Any, begin: int, file: str) -> Iterator[Document | BadDocument]:
     """Yield a document's value, unless it is empty.
 
     :param begin: lines before the text that the node is of.
@@ -128,7 +128,7 @@ class _ValueReader:
             raise self._wrong("it has too many nodes, or an alias of a node in itself", node)
         self.lines.setdefault(path, self._line(node))
         if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, path)
+            return self._read_mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, (*path, number)) for number, item in enumerate(node.value)]
         if not node.tag.startswith(_TAG):
@@ -137,7 +137,7 @@ class _ValueReader:
             return None
         return _BOOLEANS.get(node.value.lower(), node.value) if node.style is None else node.value
 
-    def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
+    def _read_mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
         own: dict[str, Any] = {}
         merged: dict[str, Any] = {}
         for key, item in node.value:

@@ -88,7 +88,7 @@ def test_a_mounted_file_may_be_read_by_a_group_and_never_by_all(tmp_path: Path, 
 def test_a_file_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "s"
     secrets.dump(FULL, path)
-    monkeypatch.setattr(secrets, "_owners", lambda: {os.geteuid() + 1})
+    monkeypatch.setattr(secrets, "_trusted_owners", lambda: {os.geteuid() + 1})
     with pytest.raises(SettingsError, match=f"belongs to another user .uid {os.geteuid()}."):
         secrets.load(path)
 

@@ -153,12 +153,12 @@ def declared(
         }
         limits = [provider for provider in allowed if provider.kind == kind]
         if kind == _ENVIRONMENT:
-            providers[name] = Provider(kind, _environment(own[_PATTERN], [provider.limit for provider in limits]))
+            patterns = [provider.limit for provider in limits]
+            providers[name] = Provider(kind, _make_environment_reader(own[_PATTERN], patterns))
         elif kind in _LIMITS:
-            read = _file_key if kind == _FILE else _folder_file
-            providers[name] = Provider(
-                kind, _within(_paths(own[_PATHS]), [path for provider in limits for path in provider.paths], read)
-            )
+            read = _read_file_key if kind == _FILE else _read_folder_file
+            paths = [path for provider in limits for path in provider.paths]
+            providers[name] = Provider(kind, _make_file_reader(_split_paths(own[_PATHS]), paths, read))
         else:
             providers[name] = Provider(kind, None)
             what = f"the config provider {name} has a class that cannot run here"
@@ -206,7 +206,7 @@ def resolved(name: str, value: str, providers: Mapping[str, Provider], set_in: s
         is shown.
     """
     try:
-        return _replaced(name, value, providers, set_in)
+        return _replace_references(name, value, providers, set_in)
     except _NotAllowed as error:
         what = f"the config provider {error.provider}, of class {error.kind}, may not read this: {error}"
         remedy = _REMEDY if error.never else _ALLOW.format(kind=error.kind, limit=_LIMITS[error.kind])
@@ -221,12 +221,12 @@ def resolved_if_allowed(
     :raises SettingsError: a provider is not declared, or has no such value.
     """
     try:
-        return _replaced(name, value, providers, set_in)
+        return _replace_references(name, value, providers, set_in)
     except _NotAllowed:
         return None
 
 
-def _replaced(name: str, value: str, providers: Mapping[str, Provider], set_in: str | None) -> str:
+def _replace_references(name: str, value: str, providers: Mapping[str, Provider], set_in: str | None) -> str:
     check_form(name, value, providers, set_in)
 
     def replace(reference: re.Match[str]) -> str:
@@ -248,7 +248,7 @@ def _replaced(name: str, value: str, providers: Mapping[str, Provider], set_in: 
     return REFERENCE.sub(replace, value)
 
 
-def _environment(pattern: str, allowed: list[str]) -> Read:
+def _make_environment_reader(pattern: str, allowed: list[str]) -> Read:
     def value(_: str, key: str) -> str:
         if key.startswith(_NEVER):
             raise _NotAllowed("variables of Airflow are never given", never=True)
@@ -263,18 +263,18 @@ def _environment(pattern: str, allowed: list[str]) -> Read:
     return value
 
 
-def _paths(text: str) -> list[str]:
+def _split_paths(text: str) -> list[str]:
     return [path.strip() for path in text.split(",") if path.strip()]
 
 
-def _within(own: list[str], allowed: list[str], read: Callable[[Path, str], str]) -> Read:
+def _make_file_reader(own: list[str], allowed: list[str], read: Callable[[Path, str], str]) -> Read:
     """Make a reader of files below the allowed paths and, if the file declares any, below its own.
 
     Links are followed before a path is compared.
     """
 
     def value(path: str, key: str) -> str:
-        file = _target(path, key) if read is _folder_file else Path(os.path.realpath(path))
+        file = _resolve_links(path, key) if read is _read_folder_file else Path(os.path.realpath(path))
         if _is_below(file, _NEVER_BELOW):
             raise _NotAllowed(f"files below {', '.join(_NEVER_BELOW)} are never given", never=True)
         if not _is_below(file, allowed):
@@ -289,7 +289,7 @@ def _within(own: list[str], allowed: list[str], read: Callable[[Path, str], str]
     return value
 
 
-def _target(folder: str, key: str) -> Path:
+def _resolve_links(folder: str, key: str) -> Path:
     """Return the file of a folder's key, at the end of its links."""
     if "/" in key or key in ("", ".", ".."):
         raise ValueError("it is no name of a file")
@@ -300,7 +300,7 @@ def _is_below(path: Path, folders: Iterable[str]) -> bool:
     return any(path.is_relative_to(os.path.realpath(folder)) for folder in folders)
 
 
-def _content(path: Path) -> bytes:
+def _read_content(path: Path) -> bytes:
     if path.exists() and not path.is_file():
         raise ValueError("it is no regular file")
     with path.open("rb") as file:
@@ -310,15 +310,15 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def _file_key(path: Path, key: str) -> str:
-    values = {entry.key: entry.value for entry in parse(_content(path).decode("iso-8859-1"))}
+def _read_file_key(path: Path, key: str) -> str:
+    values = {entry.key: entry.value for entry in parse(_read_content(path).decode("iso-8859-1"))}
     if key not in values:
         raise ValueError("the file has no such key")
     return values[key]
 
 
-def _folder_file(path: Path, _: str) -> str:
+def _read_folder_file(path: Path, _: str) -> str:
     try:
-        return _content(path).decode("utf-8")
+        return _read_content(path).decode("utf-8")
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8") from None

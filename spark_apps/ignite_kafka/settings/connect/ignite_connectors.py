@@ -98,34 +98,34 @@ def convert(keys: ConnectKeys) -> None:
     if not str(keys.values.setdefault(_CACHE, "") or "").strip():
         _refuse(keys, _CACHE, _NO_CACHE)
     elif kind == SINK:
-        _sink(keys)
+        _convert_sink(keys)
     else:
-        _source(keys)
+        _convert_source(keys)
 
 
 def _refuse(keys: ConnectKeys, name: str, refusal: Refusal) -> None:
     keys.refuse(name, Refusal(refusal.reason, f"{refusal.remedy}. {_PAGE}"))
 
 
-def _sink(keys: ConnectKeys) -> None:
-    topics = _texts(keys, _LISTED)
+def _convert_sink(keys: ConnectKeys) -> None:
+    topics = _parse_list(keys, _LISTED)
     if len(topics) > 1:
         _refuse(keys, _CACHE, _ONE_CACHE)
         return
-    pattern = _quoted(topics[0]) if topics else str(keys.values.get("topics.regex", ".*"))
+    pattern = _quote(topics[0]) if topics else str(keys.values.get("topics.regex", ".*"))
     keys.rename(_CACHE, "overrides", json.dumps({pattern: {"cache": str(keys.values[_CACHE]).strip()}}))
 
 
-def _source(keys: ConnectKeys) -> None:
-    cache = _quoted(str(keys.values[_CACHE]).strip())
-    topics = _texts(keys, _TOPICS)
+def _convert_source(keys: ConnectKeys) -> None:
+    cache = _quote(str(keys.values[_CACHE]).strip())
+    topics = _parse_list(keys, _TOPICS)
     keys.rename(_CACHE, "cache_whitelist", cache)
     if len(topics) > 1:
         _refuse(keys, _TOPICS, _ONE_TOPIC)
     elif topics:
         keys.rename(_TOPICS, "overrides", json.dumps({cache: {"topic": topics[0]}}))
     if _EVENTS in keys.values:
-        _events(keys)
+        _convert_events(keys)
     for name, reference, value in (
         ("run_mode", "runMode", "continuous"),
         ("load_initial_data", "shallLoadInitialData", "false"),
@@ -137,8 +137,8 @@ def _source(keys: ConnectKeys) -> None:
             )
 
 
-def _events(keys: ConnectKeys) -> None:
-    events = [event.lower() for event in _texts(keys, _EVENTS)]
+def _convert_events(keys: ConnectKeys) -> None:
+    events = [event.lower() for event in _parse_list(keys, _EVENTS)]
     others = [event for event in events if event != _PUT and event not in _REMOVED]
     if others:
         remedy = "Leave it out: put is always sent, and removed is process_removals"
@@ -157,7 +157,7 @@ def _events(keys: ConnectKeys) -> None:
         keys.rename(_EVENTS, "process_removals", str(any(event in _REMOVED for event in events)).lower())
 
 
-def _texts(keys: ConnectKeys, name: str) -> tuple[str, ...]:
+def _parse_list(keys: ConnectKeys, name: str) -> tuple[str, ...]:
     """Return the list of a key; empty if it has another form, which the check of the settings reports."""
     try:
         texts = TEXTS.parse(keys.values.get(name) or ())
@@ -167,6 +167,6 @@ def _texts(keys: ConnectKeys, name: str) -> tuple[str, ...]:
     return texts
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     """Return a Java expression that matches one name."""
     return name if _PLAIN_NAME.fullmatch(name) else "\\Q" + name.replace("\\E", "\\E\\\\E\\Q") + "\\E"

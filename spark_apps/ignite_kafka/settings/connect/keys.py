@@ -45,8 +45,8 @@ def prepare(values: Mapping[str, Any], origin: Mapping[str, str], *, sink: bool)
     for name in tuple(keys.values):
         if name in keys.values:
             _judge(keys, name, main)
-    _name(keys)
-    _errors(keys, sink=sink)
+    _correct_name(keys)
+    _apply_tolerance(keys, sink=sink)
     if sink and keys.values.get("keyPolicy") == "kafka" and "keyFields" in keys.values:
         keys.ignore("keyFields", "with keyPolicy kafka the key is the record's topic, partition and offset")
     return keys
@@ -146,7 +146,7 @@ def _judge_converter(keys: ConnectKeys, name: str) -> None:
         keys.ignore(name, f"converter {kind} does not read it")
 
 
-def _name(keys: ConnectKeys) -> None:
+def _correct_name(keys: ConnectKeys) -> None:
     """Replace characters of a name that only Kafka Connect allows: topics and transactional ids bear the name."""
     name = keys.values.get("name")
     if "connector.class" not in keys.values or not isinstance(name, str) or not _NOT_IN_NAME.search(name.strip()):
@@ -159,7 +159,7 @@ def _name(keys: ConnectKeys) -> None:
         keys.origin.setdefault("consumer_group", keys.origin.get("name", ""))
 
 
-def _errors(keys: ConnectKeys, *, sink: bool) -> None:
+def _apply_tolerance(keys: ConnectKeys, *, sink: bool) -> None:
     """Apply Kafka Connect's default of ``errors.tolerance``: stop at the first error of a converter or a transform.
 
     So does one whose ``errorHandlingPolicy`` skips the errors of the connector itself. Elsewhere this policy, alone,

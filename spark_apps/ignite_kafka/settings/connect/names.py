@@ -120,7 +120,7 @@ _IGNORED_BEGINNINGS = {
 
 def is_connect(data: Mapping[str, Any]) -> bool:
     """Return whether settings have names of Connect: a name with a dot, or one of the GridGain connector."""
-    return any("." in name or any(name in _reference(settings) for settings in _OTHERS) for name in data)
+    return any("." in name or any(name in _names_by_reference(settings) for settings in _OTHERS) for name in data)
 
 
 def settings_class(data: Mapping[str, Any], origin: Mapping[str, str]) -> type[ConnectorSettings]:
@@ -164,8 +164,8 @@ def translate(
     ignored = keys.ignored
     origins |= {name: origin.get(name, "") for name in ignored}
     findings = Findings(keys.errors)
-    done = {CLASS} | _groups(translated, origins, values, origin, findings, direction)
-    done |= _aliased(translated, origins, values, origin, findings)
+    done = {CLASS} | _translate_groups(translated, origins, values, origin, findings, direction)
+    done |= _translate_aliased(translated, origins, values, origin, findings)
     for name, value in values.items():
         if name in done:
             continue
@@ -175,9 +175,9 @@ def translate(
             continue
         with findings.check():
             if name == TOLERANCE:
-                _tolerate(translated, origins, values, origin)
+                _translate_tolerance(translated, origins, values, origin)
                 continue
-            target, item = _target(name, origin.get(name), direction)
+            target, item = _find_target(name, origin.get(name), direction)
             if target in direction.all_when_absent and isinstance(value, str) and not value.strip():
                 ignored[name] = "it is empty and selects all, like its default in the GridGain connector"
                 origins[name] = origin.get(name, "")
@@ -215,7 +215,7 @@ def _default_schemas(translated: dict[str, Any], values: Mapping[str, Any], orig
             )
 
 
-def _groups(
+def _translate_groups(
     translated: dict[str, Any],
     origins: dict[str, str],
     values: Mapping[str, Any],
@@ -236,7 +236,7 @@ def _groups(
     return {LISTED, *grouped}
 
 
-def _aliased(
+def _translate_aliased(
     translated: dict[str, Any],
     origins: dict[str, str],
     values: Mapping[str, Any],
@@ -280,7 +280,7 @@ def _refuse_provider(name: str, value: Any, origin: Mapping[str, str]) -> None:
         )
 
 
-def _tolerate(
+def _translate_tolerance(
     translated: dict[str, Any], origins: dict[str, str], values: Mapping[str, Any], origin: Mapping[str, str]
 ) -> None:
     """Translate errors.tolerance: DEAD_LETTER with a dead-letter topic, else LOG_ONLY."""
@@ -294,13 +294,13 @@ def _tolerate(
     origins[TOLERATED] = origin.get(TOLERANCE, "")
 
 
-def _reference(direction: type[ConnectorSettings]) -> Mapping[str, str]:
+def _names_by_reference(direction: type[ConnectorSettings]) -> Mapping[str, str]:
     """Return our names of a direction by the GridGain connector's."""
     return {setting.reference: name for name, setting in direction.known().items() if setting.reference}
 
 
 def _reason_to_ignore(name: str, direction: type[ConnectorSettings]) -> str | None:
-    if name in _OF_CONNECT[direction] or name in direction.known() or name in _reference(direction):
+    if name in _OF_CONNECT[direction] or name in direction.known() or name in _names_by_reference(direction):
         return None
     if (reason := _IGNORED.get(name) or _IGNORED_BY[direction].get(name)) is not None:
         return reason
@@ -308,7 +308,7 @@ def _reason_to_ignore(name: str, direction: type[ConnectorSettings]) -> str | No
         name in names
         for other in _OTHERS
         if other is not direction
-        for names in (_reference(other), _OF_CONNECT[other])
+        for names in (_names_by_reference(other), _OF_CONNECT[other])
     ):
         return _OTHERS[direction]
     if name in _TOPICS:
@@ -331,15 +331,15 @@ def target_of(name: str, direction: type[ConnectorSettings]) -> str:
         return "topic_creation_groups"
     if name.startswith(tuple(f"{kind}." for kind in CONFIGS)):
         return name
-    setting, item = _target(name, None, direction)
+    setting, item = _find_target(name, None, direction)
     return setting if item is None else f"{setting}.{item}"
 
 
-def _target(name: str, set_in: str | None, direction: type[ConnectorSettings]) -> tuple[str, str | None]:
+def _find_target(name: str, set_in: str | None, direction: type[ConnectorSettings]) -> tuple[str, str | None]:
     """Return our setting, and the name within it if it is a mapping."""
     settings = direction.known()
     connect = _OF_CONNECT[direction]
-    reference = _reference(direction)
+    reference = _names_by_reference(direction)
     ours = connect.get(name) or reference.get(name) or (name if name in settings else None)
     if ours is not None:
         return ours, None

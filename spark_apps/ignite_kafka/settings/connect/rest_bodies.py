@@ -47,9 +47,9 @@ def bodies(data: Mapping[str, Any], file: str) -> tuple[Body, ...]:
     :raises SettingsError: it is another body of the REST interface, or holds no connector.
     """
     if data and all(_is_expanded(body) for body in data.values()):
-        return tuple(_wrapped(body[_INFO], f"{file}, connector {name}") for name, body in data.items())
+        return tuple(_read_body(body[_INFO], f"{file}, connector {name}") for name, body in data.items())
     if isinstance(data.get(_CONFIG), Mapping):
-        return (_wrapped(data, file),)
+        return (_read_body(data, file),)
     other = [name for name in (_CONFIG, _INFO, *_REPORTED, *_OF_OTHER_BODIES) if name in data]
     if other or (data and all(isinstance(body, Mapping) and "status" in body for body in data.values())):
         raise SettingsError(
@@ -82,13 +82,13 @@ def _is_expanded(value: Any) -> bool:
     )
 
 
-def _wrapped(data: Mapping[str, Any], place: str) -> Body:
+def _read_body(data: Mapping[str, Any], place: str) -> Body:
     name = {_NAME: data[_NAME]} if _NAME in data else {}
     ignored = {key: reason for key, reason in _REPORTED.items() if key in data}
-    return Body({**name, **data[_CONFIG]}, place, ignored, tuple(_errors(data, place)))
+    return Body({**name, **data[_CONFIG]}, place, ignored, tuple(_find_errors(data, place)))
 
 
-def _errors(data: Mapping[str, Any], place: str) -> Iterator[SettingsError]:
+def _find_errors(data: Mapping[str, Any], place: str) -> Iterator[SettingsError]:
     config = data[_CONFIG]
     if _NAME in data and _NAME in config and data[_NAME] != config[_NAME]:
         what = f"the connector has two names: name is {data[_NAME]!r}, config.name is {config[_NAME]!r}"

@@ -78,10 +78,10 @@ def parts(document: Document, maps: Mapping[str, Any]) -> Parts:
     """
     value = document.value
     lines = document.lines
-    spec = _spec(value, lines)
+    spec = _check_spec(value, lines)
     raw_config = spec.get("config") or {}
     config = {name: value for name, value in raw_config.items() if name not in _FIELD_OF}
-    annotation = _mapping(value["metadata"], "annotations", lines, ("metadata",)).get(_OFFSETS_ANNOTATION)
+    annotation = _mapping_of(value["metadata"], "annotations", lines, ("metadata",)).get(_OFFSETS_ANNOTATION)
     tasks = {"tasks_max": spec["tasksMax"]} if "tasksMax" in spec else {}
     state = spec.get("state") or ("paused" if spec.get("pause") is True else "running")
     return Parts(
@@ -92,20 +92,20 @@ def parts(document: Document, maps: Mapping[str, Any]) -> Parts:
         lines=lines,
         state=state,
         state_path=("spec", "state"),
-        offsets=_offsets(spec, maps, lines) if annotation == "alter" else None,
-        list_offsets=_reference(spec, "listOffsets", "toConfigMap", lines) if annotation == "list" else None,
-        restarts=_restarts(spec.get("autoRestart"), lines),
+        offsets=_find_offsets(spec, maps, lines) if annotation == "alter" else None,
+        list_offsets=_name_in_reference(spec, "listOffsets", "toConfigMap", lines) if annotation == "list" else None,
+        restarts=_parse_restarts(spec.get("autoRestart"), lines),
         ignored={
             name: f"Strimzi has {_FIELD_OF[name]} for it, and ignores it here"
             for name in _FIELD_OF
             if name in raw_config
         },
         own={"run_mode": "continuous", **tasks},  # a connector of Connect has no end
-        cluster=str(_mapping(value["metadata"], "labels", lines, ("metadata",)).get(_CLUSTER_LABEL) or ""),
+        cluster=str(_mapping_of(value["metadata"], "labels", lines, ("metadata",)).get(_CLUSTER_LABEL) or ""),
     )
 
 
-def _spec(value: Mapping[str, Any], lines: Mapping[Path, int]) -> dict[str, Any]:
+def _check_spec(value: Mapping[str, Any], lines: Mapping[Path, int]) -> dict[str, Any]:
     if value.get("kind") != "KafkaConnector" or not str(value.get("apiVersion")).startswith(GROUP):
         what = f"the resource is {value.get('apiVersion')} {value.get('kind')}"
         raise SettingsError(
@@ -126,7 +126,7 @@ def _spec(value: Mapping[str, Any], lines: Mapping[Path, int]) -> dict[str, Any]
     return spec
 
 
-def _mapping(value: Mapping[str, Any], key: str, lines: Mapping[Path, int], path: Path) -> Mapping[str, Any]:
+def _mapping_of(value: Mapping[str, Any], key: str, lines: Mapping[Path, int], path: Path) -> Mapping[str, Any]:
     """Return a mapping of a document, empty if it is missing."""
     mapping = value.get(key) or {}
     if not isinstance(mapping, dict):
@@ -134,7 +134,7 @@ def _mapping(value: Mapping[str, Any], key: str, lines: Mapping[Path, int], path
     return mapping
 
 
-def _reference(spec: Mapping[str, Any], name: str, direction: str, lines: Mapping[Path, int]) -> str:
+def _name_in_reference(spec: Mapping[str, Any], name: str, direction: str, lines: Mapping[Path, int]) -> str:
     try:
         return str(spec[name][direction]["name"])
     except (KeyError, TypeError) as error:
@@ -142,9 +142,9 @@ def _reference(spec: Mapping[str, Any], name: str, direction: str, lines: Mappin
         raise SettingsError(f"{name}.{direction}.name is missing, and the annotation asks for it", line=line) from error
 
 
-def _offsets(spec: Mapping[str, Any], maps: Mapping[str, Any], lines: Mapping[Path, int]) -> Any:
-    name = _reference(spec, "alterOffsets", "fromConfigMap", lines)
-    data = _mapping(maps.get(name) or {}, "data", {}, ())
+def _find_offsets(spec: Mapping[str, Any], maps: Mapping[str, Any], lines: Mapping[Path, int]) -> Any:
+    name = _name_in_reference(spec, "alterOffsets", "fromConfigMap", lines)
+    data = _mapping_of(maps.get(name) or {}, "data", {}, ())
     if _OFFSETS_KEY not in data:
         remedy = "Put it into a YAML file of the folder"
         raise SettingsError(
@@ -153,7 +153,7 @@ def _offsets(spec: Mapping[str, Any], maps: Mapping[str, Any], lines: Mapping[Pa
     return data[_OFFSETS_KEY]
 
 
-def _restarts(restarts: Any, lines: Mapping[Path, int]) -> int | None:
+def _parse_restarts(restarts: Any, lines: Mapping[Path, int]) -> int | None:
     if not isinstance(restarts, dict) or restarts.get("enabled") is not True:
         return None
     most = restarts.get("maxRestarts")

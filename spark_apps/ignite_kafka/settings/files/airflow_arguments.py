@@ -16,7 +16,7 @@ from ..fields import BOOLEAN, LINE, MAPPING, TEXT, TEXTS, SettingType, whole_num
 from ..suggestions import did_you_mean
 
 
-def _moment(value: object) -> datetime:
+def _parse_time(value: object) -> datetime:
     if isinstance(value, datetime):
         return value
     if not isinstance(value, str):
@@ -24,7 +24,7 @@ def _moment(value: object) -> datetime:
     return parse_time(value)
 
 
-_MOMENT = SettingType("string", "a date, or a time by ISO 8601", _moment)
+_MOMENT = SettingType("string", "a date, or a time by ISO 8601", _parse_time)
 DAG: Mapping[str, SettingType] = MappingProxyType(
     {
         "schedule": LINE,

@@ -118,7 +118,7 @@ def read_folder(folder: str | Path) -> ConnectorFolder:
     """
     folder = Path(folder)
     if folder.suffix in SUFFIXES and folder.is_file():
-        return _connectors([*_read_file(folder, folder.name)])
+        return _build_connectors([*_read_file(folder, folder.name)])
     if not folder.is_dir():
         raise SettingsError("there is no such folder of connector files", "Check its path", folder=folder)
     # a link to a file that is missing is a broken file, as one that may not be read
@@ -126,7 +126,7 @@ def read_folder(folder: str | Path) -> ConnectorFolder:
         path for path in folder.rglob("*") if path.suffix in SUFFIXES and (path.is_file() or not path.exists())
     )
     files = [path for path in paths if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
-    return _connectors(
+    return _build_connectors(
         [document for path in files for document in _read_file(path, path.relative_to(folder).as_posix())]
     )
 
@@ -134,21 +134,21 @@ def read_folder(folder: str | Path) -> ConnectorFolder:
 _Read = tuple["_Place", Document | IgniteKafkaError]
 
 
-def _connectors(read: Sequence[_Read]) -> ConnectorFolder:
+def _build_connectors(read: Sequence[_Read]) -> ConnectorFolder:
     """Build the connectors of documents; Strimzi's use the ConfigMaps and workers among them."""
     maps = {
         strimzi.name_of(d.value): d.value for _, d in read if isinstance(d, Document) and strimzi.is_config_map(d.value)
     }
-    workers, connectors = _workers(read)
+    workers, connectors = _build_workers(read)
     for place, document in read:
         if isinstance(document, IgniteKafkaError):
             connectors.append(place.broken(document))
         elif not strimzi.is_config_map(document.value) and not strimzi_worker.is_worker(document.value):
-            connectors.append(_declared(place, document, maps, workers))
-    return _unique(connectors)
+            connectors.append(_declare(place, document, maps, workers))
+    return _separate_names(connectors)
 
 
-def _workers(read: Sequence[_Read]) -> tuple[dict[str, GivenFile], list[DeclaredConnector | BrokenConnector]]:
+def _build_workers(read: Sequence[_Read]) -> tuple[dict[str, GivenFile], list[DeclaredConnector | BrokenConnector]]:
     """Return Strimzi's workers by name, and workers with an error or a name in use."""
     workers: dict[str, GivenFile] = {}
     broken: list[DeclaredConnector | BrokenConnector] = []
@@ -194,7 +194,7 @@ def _name_in(content: bytes, line: int, otherwise: str) -> str:
     return named[1].decode() if named else otherwise
 
 
-def _declared(
+def _declare(
     place: _Place, document: Document, maps: Mapping[str, Any], workers: Mapping[str, GivenFile]
 ) -> DeclaredConnector | BrokenConnector:
     findings = Findings()
@@ -202,11 +202,11 @@ def _declared(
     try:
         if not isinstance(document.value, dict):
             raise SettingsError("the document is no mapping", f"It has: {', '.join(KEYS)}")
-        parts = strimzi.parts(document, maps) if strimzi.is_strimzi(document.value) else _parts(document, findings)
-        parts = _form_checked(parts, findings)
+        parts = strimzi.parts(document, maps) if strimzi.is_strimzi(document.value) else _read_parts(document, findings)
+        parts = _check_form(parts, findings)
         with findings.check():
-            loaded = _loaded_by_worker(place, parts, workers)
-        return _checked(place, parts, loaded, findings)
+            loaded = _load_with_worker(place, parts, workers)
+        return _build_checked(place, parts, loaded, findings)
     except IgniteKafkaError as error:
         return place.broken(error, loaded)
     except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError) as error:
@@ -216,7 +216,7 @@ def _declared(
         return place.broken(SettingsError(what, f"Compare it with the keys {', '.join(KEYS)} and their types"))
 
 
-def _parts(document: Document, findings: Findings) -> Parts:
+def _read_parts(document: Document, findings: Findings) -> Parts:
     """Read the parts of a document in our form; wrong parts are left out."""
     value = document.value
     lines = document.lines
@@ -245,7 +245,7 @@ def _parts(document: Document, findings: Findings) -> Parts:
     )
 
 
-def _form_checked(parts: Parts, findings: Findings) -> Parts:
+def _check_form(parts: Parts, findings: Findings) -> Parts:
     """Check name and state; return parts with a name in any case, so that the settings can be checked too."""
     with findings.check():
         if not isinstance(parts.name, str):
@@ -262,7 +262,7 @@ def _form_checked(parts: Parts, findings: Findings) -> Parts:
     return parts if isinstance(parts.name, str) else replace(parts, name=_UNNAMED)
 
 
-def _checked(place: _Place, parts: Parts, loaded: LoadedSettings | None, findings: Findings) -> DeclaredConnector:
+def _build_checked(place: _Place, parts: Parts, loaded: LoadedSettings | None, findings: Findings) -> DeclaredConnector:
     """Build the connector under the name in its settings.
 
     :raises SettingsError: all that is wrong with the document.
@@ -301,7 +301,7 @@ def _settings_of(loaded: LoadedSettings) -> ConnectorSettings:
     return replace(loaded, ignored={}).settings()
 
 
-def _loaded_by_worker(place: _Place, parts: Parts, workers: Mapping[str, GivenFile]) -> LoadedSettings:
+def _load_with_worker(place: _Place, parts: Parts, workers: Mapping[str, GivenFile]) -> LoadedSettings:
     """Load the settings of a connector, with those of its worker if the document names one."""
 
     def set_in(name: str) -> str:
@@ -316,7 +316,7 @@ def _loaded_by_worker(place: _Place, parts: Parts, workers: Mapping[str, GivenFi
         parts = replace(parts, config=merged.values)
         origin = dict(merged.origin)
         ignored = dict(merged.ignored)
-    loaded = _loaded(parts, {**origin, "name": f"{place.file}, line {place.line}"}, f"{place.file}, line {place.line}")
+    loaded = _load(parts, {**origin, "name": f"{place.file}, line {place.line}"}, f"{place.file}, line {place.line}")
     return replace(
         loaded,
         ignored={**loaded.ignored, **ignored},
@@ -324,7 +324,7 @@ def _loaded_by_worker(place: _Place, parts: Parts, workers: Mapping[str, GivenFi
     )
 
 
-def _loaded(parts: Parts, origin: Mapping[str, str], document: str) -> LoadedSettings:
+def _load(parts: Parts, origin: Mapping[str, str], document: str) -> LoadedSettings:
     """Load settings by our names; the connector's class, else its topics, decide the direction."""
     own = {"name": parts.name, **parts.own}
     if parts.connector_class is None and not is_connect(parts.config):
@@ -346,7 +346,7 @@ def _loaded(parts: Parts, origin: Mapping[str, str], document: str) -> LoadedSet
     return LoadedSettings(values, {**dict.fromkeys(own, document), **origin}, direction=settings_class(named, origin))
 
 
-def _unique(connectors: list[DeclaredConnector | BrokenConnector]) -> ConnectorFolder:
+def _separate_names(connectors: list[DeclaredConnector | BrokenConnector]) -> ConnectorFolder:
     """Break all connectors of a shared name, and give broken ones unique names."""
     by_name: dict[str, list[DeclaredConnector]] = {}
     for connector in connectors:
@@ -357,14 +357,16 @@ def _unique(connectors: list[DeclaredConnector | BrokenConnector]) -> ConnectorF
     for connector in connectors:
         if isinstance(connector, DeclaredConnector) and connector.name in good:
             continue
-        wrong = connector if isinstance(connector, BrokenConnector) else _doubled(connector, by_name[connector.name])
+        wrong = (
+            connector if isinstance(connector, BrokenConnector) else _break_double(connector, by_name[connector.name])
+        )
         is_taken = wrong.name in good or wrong.name in broken
         name = f"{wrong.name}-{wrong.file.replace('/', '-')}-{wrong.line}" if is_taken else wrong.name
         broken[name] = replace(wrong, name=name)
     return ConnectorFolder(tuple(good.values()), tuple(broken.values()))
 
 
-def _doubled(connector: DeclaredConnector, same: list[DeclaredConnector]) -> BrokenConnector:
+def _break_double(connector: DeclaredConnector, same: list[DeclaredConnector]) -> BrokenConnector:
     other = next(other for other in same if other is not connector)
     what = f"the connector {connector.name} is in {other.file}, line {other.line}, too"
     return _Place(connector.file, connector.line, connector.name).broken(
