@@ -114,7 +114,7 @@ class Form:
             raise SettingsError(
                 "the connection decides it", "Offer the connection's id in the form", setting=name, set_in="form"
             )
-        known = {**direction.known(), **self._own}
+        known = {**direction.definitions(), **self._own}
         if name not in known:
             raise SettingsError(
                 f"{self.operator.__name__} has no such setting or argument",
@@ -213,7 +213,7 @@ def _with_choices(schema: Mapping[str, Any], choices: Choices) -> tuple[dict[str
 
 def _checked_default(name: str, definition: Setting, value: object, direction: type[ConnectorSettings]) -> Any:
     """The default in the form's own type."""
-    if name in direction.known():
+    if name in direction.definitions():
         parsed = direction.parsed(name, value, {name: "form"})
     else:
         try:

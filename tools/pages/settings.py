@@ -28,13 +28,13 @@ _COLUMNS = """
 
 def page() -> str:
     """Return the page as Markdown."""
-    common = ConnectorSettings.known()
+    common = ConnectorSettings.definitions()
     return "".join(
         [
             _HEAD,
             _format_section("Both directions", ConnectorSettings, common),
-            _format_section("Ignite to Kafka", SourceSettings, SourceSettings.known().keys() - common.keys()),
-            _format_section("Kafka to Ignite", SinkSettings, SinkSettings.known().keys() - common.keys()),
+            _format_section("Ignite to Kafka", SourceSettings, SourceSettings.definitions().keys() - common.keys()),
+            _format_section("Kafka to Ignite", SinkSettings, SinkSettings.definitions().keys() - common.keys()),
         ]
     )
 
@@ -43,7 +43,7 @@ def _format_section(title: str, settings: type[ConnectorSettings], names: Iterab
     chosen = set(names)
     rows = (
         _format_row(name, setting, settings.defaults()[name])
-        for name, setting in settings.known().items()
+        for name, setting in settings.definitions().items()
         if name in chosen
     )
     return f"\n## {title}\n{_COLUMNS}" + "".join(f"{row}\n" for row in rows)

@@ -21,7 +21,7 @@ _ORIGIN = "the connector's record"
 
 def recorded_settings(direction: type[S], record: ConnectorRecord) -> S:
     """The settings that the newest run recorded; those of a newer version are left out."""
-    known = direction.known()
+    known = direction.definitions()
     return direction.from_dict({name: value for name, value in record.settings.items() if name in known}, _ORIGIN)
 
 
@@ -53,6 +53,6 @@ def connected_by(given: ConnectorSettings, record: ConnectorRecord) -> Connector
     recorded = {
         name: value
         for name, value in record.settings.items()
-        if name in direction.known() and TRUST.get(name) != ADDRESS
+        if name in direction.definitions() and TRUST.get(name) != ADDRESS
     }
     return direction.from_dict({**recorded, **own}, {**dict.fromkeys(recorded, _ORIGIN), **given.origin})

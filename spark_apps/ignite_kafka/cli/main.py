@@ -250,7 +250,7 @@ def validate(arguments: argparse.Namespace) -> int:
     check_registry(settings, hidden)
     settings.emit_warnings()
     print(settings_table(settings))
-    others = len(settings.known()) - len(shown_settings(settings))
+    others = len(settings.definitions()) - len(shown_settings(settings))
     print(run_end(settings))
     print(f"{arguments.file} is valid: connector {settings.name}, {others} other settings have their defaults")
     return 0

@@ -17,7 +17,9 @@ _ALWAYS_SHOWN = (
 def shown_settings(settings: ConnectorSettings) -> list[str]:
     """Names of the settings that differ from their defaults, and of the clusters' addresses."""
     defaults = settings.defaults()
-    return [name for name in settings.known() if name in _ALWAYS_SHOWN or getattr(settings, name) != defaults[name]]
+    return [
+        name for name in settings.definitions() if name in _ALWAYS_SHOWN or getattr(settings, name) != defaults[name]
+    ]
 
 
 def settings_table(settings: ConnectorSettings) -> str:

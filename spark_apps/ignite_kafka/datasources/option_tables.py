@@ -259,7 +259,7 @@ KAFKA_WRITE = OptionTable(
     PRODUCER,
     converters=True,
 )
-_PIPELINE = SourceSettings.known(), SourceSettings.defaults()
+_PIPELINE = SourceSettings.definitions(), SourceSettings.defaults()
 
 
 def _setting(name: str, value_type: SettingType | None = None) -> Option:

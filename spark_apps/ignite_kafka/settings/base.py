@@ -60,10 +60,10 @@ class Settings:
 
     def check(self, findings: Findings) -> None:
         """Check each setting, then settings that depend on one another."""
-        for name, definition in self.known().items():
+        for name, definition in self.definitions().items():
             with findings.check(name):
                 self._check_value(name, definition.type)
-        for name, definition in self.known().items():
+        for name, definition in self.definitions().items():
             with findings.check(name):
                 self._check_supported(name, definition)
         self.check_together(findings)
@@ -72,8 +72,8 @@ class Settings:
         """Check settings that depend on one another."""
 
     @classmethod
-    def known(cls) -> Mapping[str, Setting]:
-        """Return every setting by name, in the order of the fields."""
+    def definitions(cls) -> Mapping[str, Setting]:
+        """Return the definition of every setting by name, in the order of the fields."""
         return _definitions_of(cls)  # type: ignore[arg-type]  # mypy takes the __hash__ of instances for the class's
 
     @classmethod
@@ -85,7 +85,7 @@ class Settings:
         """Return every setting in a form for JSON; :meth:`from_dict` reads it back."""
         return {
             name: list(value) if isinstance(value := getattr(self, name), tuple) else _copy(value)
-            for name in self.known()
+            for name in self.definitions()
         }
 
     @classmethod
@@ -167,8 +167,8 @@ class Settings:
         :raises SettingsError: the name is unknown, with the closest known one, or that of a secret.
         """
         cls.refuse_secret(name, origin)
-        if name not in cls.known():
-            hint = spelling(name, cls.known()) or did_you_mean(name, cls.known())
+        if name not in cls.definitions():
+            hint = spelling(name, cls.definitions()) or did_you_mean(name, cls.definitions())
             raise SettingsError("there is no such setting", hint or "See docs/settings.md", setting=name, set_in=origin)
 
     @classmethod
@@ -177,7 +177,7 @@ class Settings:
 
         :raises SettingsError: the name is that of a secret; the value is not shown.
         """
-        if name not in cls.known() and is_secret(name):
+        if name not in cls.definitions() and is_secret(name):
             raise SettingsError(
                 "a secret is no setting",
                 "Put it into the secrets file (--secrets) or into the Airflow connection, where no plan, log or "
@@ -193,7 +193,7 @@ class Settings:
         :raises SettingsError: the value is not allowed.
         """
         try:
-            return cls.known()[name].type.parse(value)
+            return cls.definitions()[name].type.parse(value)
         except ValueError as error:
             raise cls._error(name, value, str(error), "", origins) from error
 
@@ -208,7 +208,7 @@ class Settings:
     def _error(
         cls, name: str, value: object, reason: str, remedy: str, origins: Mapping[str, str], **more: Any
     ) -> SettingsError:
-        value_type = cls.known()[name].type
+        value_type = cls.definitions()[name].type
         where = {
             "value": _format_value(value) if value_type.shown else None,
             "allowed": value_type.allowed,

@@ -179,7 +179,7 @@ def values_of(settings: NamedSettings, pattern: str) -> dict[str, Any]:
 
     :raises SettingsError: a name is unknown, or cannot be overridden, or a value is not allowed.
     """
-    overridable = {name for name, definition in settings.known().items() if definition.overridable}
+    overridable = {name for name, definition in settings.definitions().items() if definition.overridable}
     place = _place_of(settings, pattern)
     values: dict[str, Any] = {}
     for name, value in settings.overrides[pattern].items():
@@ -193,7 +193,9 @@ def values_of(settings: NamedSettings, pattern: str) -> dict[str, Any]:
                 or f"Allowed: {', '.join(sorted({*overridable, settings.own_name}))}"
             )
             what = (
-                "it cannot differ between caches or topics" if name in settings.known() else "there is no such setting"
+                "it cannot differ between caches or topics"
+                if name in settings.definitions()
+                else "there is no such setting"
             )
             raise SettingsError(what, hint, setting=name, set_in=place)
         values[name] = settings.parsed(name, value, {name: place})

@@ -235,7 +235,7 @@ class SourceSettings(ConnectorSettings):
 
     def fixed_in_snapshot(self) -> dict[str, Any]:
         """Return the settings that decide the selection and content of records, in a form for JSON."""
-        definitions = self.known()
+        definitions = self.definitions()
         fixed = {
             name: [list(item) for item in value.items()] if definitions[name].type.ordered else value
             for name, value in self.to_dict().items()
@@ -245,7 +245,7 @@ class SourceSettings(ConnectorSettings):
         return fixed
 
     def _fixed_overrides(self, pattern: str) -> dict[str, Any]:
-        definitions = self.known()
+        definitions = self.definitions()
         values = self._overridden[pattern].to_dict()
         named = (
             {self.own_name: self.overrides[pattern][self.own_name]} if self.own_name in self.overrides[pattern] else {}

@@ -35,8 +35,8 @@ class StartedSettings(WithTransforms, Protocol):
     def ignite_tls_verify(self) -> bool:
         """Whether certificates are verified."""
 
-    def known(self) -> Mapping[str, Setting]:
-        """Return every setting by name."""
+    def definitions(self) -> Mapping[str, Setting]:
+        """Return the definition of every setting by name."""
 
     def defaults(self) -> Mapping[str, Any]:
         """Return the default of each setting."""
@@ -50,7 +50,7 @@ def warnings_of(settings: StartedSettings) -> list[tuple[Event, dict[str, Any]]]
             CONFIG_CHANGED,
             {"reason": f"{name} has no effect: {reason}", "setting": name, "set_in": settings.origin.get(name)},
         )
-        for name, setting in settings.known().items()
+        for name, setting in settings.definitions().items()
         if (reason := setting.no_effect_because)
         and getattr(settings, name) != defaults[name]
         and not (reason in (STREAM, CONTINUOUS) and settings.streams)

@@ -72,6 +72,6 @@ def test_the_search_shows_the_cure_first(query: str, section: str, address: str,
 
 def test_each_setting_that_an_error_links_to_has_its_anchor_on_the_page(site: Path) -> None:
     page = (site / "settings.html").read_text()
-    for name in {**SourceSettings.known(), **SinkSettings.known()}:
+    for name in {**SourceSettings.definitions(), **SinkSettings.definitions()}:
         link = str(SettingsError("w", setting=name)).rpartition("See docs/settings.md#")[2]
         assert f'<a id="{link}">' in page, name

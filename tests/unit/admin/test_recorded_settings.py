@@ -32,9 +32,9 @@ SINK = SinkSettings(name="nightly", topics=("t",), cache_prefix="copy-", **ELSEW
 def test_what_is_copied_is_the_record_s_and_where_from_is_given(settings: ConnectorSettings) -> None:
     found = connected_by(GIVEN, ConnectorRecord(settings=settings.to_dict()))
     assert type(found) is type(settings)
-    connections = {name for name in settings.known() if SETTINGS[name] == ADDRESS}
+    connections = {name for name in settings.definitions() if SETTINGS[name] == ADDRESS}
     assert ELSEWHERE.keys() <= connections
-    for name in settings.known():
+    for name in settings.definitions():
         origin = GIVEN if name in connections or name in ("name", "internal_topic_prefix") else settings
         assert getattr(found, name) == getattr(origin, name), name
 

@@ -23,7 +23,7 @@ OF_CONNECTIONS = ("ignite_address", "ignite_tls_", "bootstrap_servers")
 
 def offered(operator: Operator) -> dict[str, Any]:
     """Each setting that a form can offer, with its default."""
-    known, defaults = operator.direction.known(), operator.direction.defaults()
+    known, defaults = operator.direction.definitions(), operator.direction.defaults()
     return {
         name: defaults[name] or {"name": "c", "topics": ["t"], "cache_whitelist": ["a"]}.get(name, defaults[name])
         for name, setting in known.items()
@@ -69,7 +69,7 @@ def test_enumerations_and_limits_are_those_of_the_settings() -> None:
     assert (schemas["tasks_max"]["type"], schemas["tasks_max"]["minimum"]) == (["integer", "null"], 1)
     assert (schemas["slots"]["maximum"], schemas["slots"]["title"]) == (10_000, "Slots")
     assert schemas["cache_blacklist"]["type"] == ["array", "null"]
-    assert form.params["tasks_max"].description == f"{SourceSettings.known()['tasks_max'].help}."
+    assert form.params["tasks_max"].description == f"{SourceSettings.definitions()['tasks_max'].help}."
 
 
 @pytest.mark.parametrize("number", [0, -2, 1.5, "2"])

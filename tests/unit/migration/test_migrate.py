@@ -51,7 +51,7 @@ def migrated(folder: Path, worker: str, connector: str) -> ConnectorSettings:
 
 def changed(settings: ConnectorSettings) -> dict[str, Any]:
     defaults = settings.defaults()
-    return {name: getattr(settings, name) for name in settings.known() if getattr(settings, name) != defaults[name]}
+    return {name: getattr(settings, name) for name in settings.definitions() if getattr(settings, name) != defaults[name]}
 
 
 @pytest.mark.parametrize("connector", STANDALONE)

@@ -30,7 +30,7 @@ def test_the_error_says_how_it_is_written_there(name: str, written: str) -> None
 def test_each_name_of_kafka_connect_has_its_setting(direction: type[SourceSettings] | type[SinkSettings]) -> None:
     ours = {**CONNECT_NAMES, **(CONNECT_NAMES_OF_SINK if direction is SinkSettings else CONNECT_NAMES_OF_SOURCE), TOLERANCE: TOLERATED}
     for name, setting in ours.items():
-        if name not in direction.known():
+        if name not in direction.definitions():
             with pytest.raises(SettingsError) as raised:
                 direction.refuse_unknown(name, None)
             assert raised.value.remedy == f"Write {setting}"
@@ -55,10 +55,10 @@ def test_an_unknown_name_is_answered_with_one_page() -> None:
 
 def test_a_sink_is_not_told_to_write_settings_of_topics_that_are_made() -> None:
     name, written = "topic.creation.default.cleanup.policy", '"topic_config": {"cleanup.policy": "…"}'
-    assert written in spelling(name, SourceSettings.known())
-    assert spelling(name, SinkSettings.known()) == ""
+    assert written in spelling(name, SourceSettings.definitions())
+    assert spelling(name, SinkSettings.definitions()) == ""
 
 
 def test_another_name_has_no_such_spelling() -> None:
-    known = SourceSettings.known()
+    known = SourceSettings.definitions()
     assert (spelling("topicPrefix", known), spelling("acks", known), spelling("topics.regex", known)) == ("", "", "")

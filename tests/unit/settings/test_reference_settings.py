@@ -20,7 +20,7 @@ def missing(
     reference: Iterable[ReferenceSetting], waivers: Mapping[str, str], direction: type[ConnectorSettings] = SourceSettings
 ) -> list[str]:
     """What is wrong with the claim that each setting of the reference is a field or is waived for a reason."""
-    ours = {setting.reference: name for name, setting in direction.known().items() if setting.reference}
+    ours = {setting.reference: name for name, setting in direction.definitions().items() if setting.reference}
     names = {setting.name for setting in reference}
     wrong = [f"{name} is waived and exists" for name in waivers if name in ours]
     wrong += [f"{name} is waived and is none of the reference's" for name in waivers if name not in names]
@@ -52,8 +52,8 @@ def test_waivers_that_are_wrong_are_found() -> None:
     ],
 )
 def test_default_type_and_choices_are_the_reference_s(direction: type[ConnectorSettings], setting: ReferenceSetting) -> None:
-    name = next(name for name, ours in direction.known().items() if ours.reference == setting.name)
-    kind = direction.known()[name].type
+    name = next(name for name, ours in direction.definitions().items() if ours.reference == setting.name)
+    kind = direction.definitions()[name].type
     default = _NULL[setting.type_name] if setting.default is None else setting.default
     assert direction.defaults()[name] == reference_settings.OTHER_DEFAULTS.get(setting.name, default)
     assert kind.type_name == _TYPES.get(setting.type_name, setting.type_name)

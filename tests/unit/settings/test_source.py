@@ -14,7 +14,7 @@ from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from tests.support.source_settings import build
 
-SETTINGS, DEFAULTS = SourceSettings.known(), SourceSettings.defaults()
+SETTINGS, DEFAULTS = SourceSettings.definitions(), SourceSettings.defaults()
 
 
 # Reading

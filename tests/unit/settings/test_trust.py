@@ -22,7 +22,7 @@ from ignite_kafka.settings.trust import ADDRESS, CODE, DATA, NAME, SECRET
 from tests.support import librdkafka
 from tests.support.setting_doors import AVRO, CLASS, CONVERTER, DOORS, Door
 
-SETTINGS = {**SourceSettings.known(), **SinkSettings.known()}
+SETTINGS = {**SourceSettings.definitions(), **SinkSettings.definitions()}
 OPTIONS = {name: option for table in TABLES for name, option in table.options.items()}
 KAFKA = sorted(kafka.PRODUCER | kafka.CONSUMER | {kafka.OAUTH_CALLBACK})
 REGISTRY = sorted({*registry.PROPERTIES, *registry.SECRETS})

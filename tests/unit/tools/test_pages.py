@@ -27,7 +27,7 @@ def test_a_generated_page_is_up_to_date(name: str) -> None:
 @pytest.mark.parametrize(
     ("page", "names"),
     [
-        ("settings.md", [f'<a id="{name}"></a>`{name}`' for name in {**SourceSettings.known(), **SinkSettings.known()}]),
+        ("settings.md", [f'<a id="{name}"></a>`{name}`' for name in {**SourceSettings.definitions(), **SinkSettings.definitions()}]),
         ("options.md", [f"`{name}`" for table in TABLES for name in table.options]),
         ("events.md", EVENTS),
     ],
@@ -44,7 +44,7 @@ LINK = re.compile(r"See docs/settings\.md#(\w+)")
 def test_the_error_of_a_wrong_value_links_to_the_anchor_of_its_setting(direction: type[ConnectorSettings]) -> None:
     anchors = set(re.findall(r'<a id="(\w+)"></a>', (DOCS / "settings.md").read_text()))
     required = {"name": "c"} if direction is SourceSettings else {"name": "c", "topics": "t"}
-    for name in direction.known():
+    for name in direction.definitions():
         with pytest.raises(IgniteKafkaError) as caught:
             direction.from_dict({**required, name: 1.5})
         assert LINK.findall(str(caught.value)) == [name], str(caught.value)
@@ -53,7 +53,7 @@ def test_the_error_of_a_wrong_value_links_to_the_anchor_of_its_setting(direction
 
 def test_each_name_of_a_setting_leads_to_an_anchor_that_exists() -> None:
     anchors = set(re.findall(r'<a id="(\w+)"></a>', (DOCS / "settings.md").read_text()))
-    names = {**setting_names(), **dict.fromkeys({**SourceSettings.known(), **SinkSettings.known()})}
+    names = {**setting_names(), **dict.fromkeys({**SourceSettings.definitions(), **SinkSettings.definitions()})}
     assert len(names) > 100
     for name in names:
         (anchor,) = LINK.findall(str(SettingsError("w", setting=name)))

@@ -296,11 +296,11 @@ def _translate_tolerance(
 
 def _names_by_reference(direction: type[ConnectorSettings]) -> Mapping[str, str]:
     """Return our names of a direction by the GridGain connector's."""
-    return {setting.reference: name for name, setting in direction.known().items() if setting.reference}
+    return {setting.reference: name for name, setting in direction.definitions().items() if setting.reference}
 
 
 def _reason_to_ignore(name: str, direction: type[ConnectorSettings]) -> str | None:
-    if name in _OF_CONNECT[direction] or name in direction.known() or name in _names_by_reference(direction):
+    if name in _OF_CONNECT[direction] or name in direction.definitions() or name in _names_by_reference(direction):
         return None
     if (reason := _IGNORED.get(name) or _IGNORED_BY[direction].get(name)) is not None:
         return reason
@@ -337,7 +337,7 @@ def target_of(name: str, direction: type[ConnectorSettings]) -> str:
 
 def _find_target(name: str, set_in: str | None, direction: type[ConnectorSettings]) -> tuple[str, str | None]:
     """Return our setting, and the name within it if it is a mapping."""
-    settings = direction.known()
+    settings = direction.definitions()
     connect = _OF_CONNECT[direction]
     reference = _names_by_reference(direction)
     ours = connect.get(name) or reference.get(name) or (name if name in settings else None)

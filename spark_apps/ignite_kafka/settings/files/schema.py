@@ -42,9 +42,9 @@ def document() -> dict[str, Any]:
             "sink": _config([SinkSettings]),
             "config": _config([SourceSettings, SinkSettings]),
             **{
-                _key(name, of): _described(of.known()[name], of.defaults()[name])
+                _key(name, of): _described(of.definitions()[name], of.defaults()[name])
                 for of in _DIRECTIONS
-                for name in of.known()
+                for name in of.definitions()
             },
             "connector": _connector(),
             "resource": _resource(),
@@ -90,7 +90,7 @@ def _described(setting: Setting, default: Any) -> dict[str, Any]:
 
 def _key(name: str, direction: type[ConnectorSettings]) -> str:
     """Return the name of a setting's definition; both directions share it if the definitions are equal."""
-    source, sink = (of.known().get(name) for of in _DIRECTIONS)
+    source, sink = (of.definitions().get(name) for of in _DIRECTIONS)
     return f"sink.{name}" if direction is SinkSettings and source is not None and source != sink else name
 
 
@@ -98,7 +98,7 @@ def _config(directions: Iterable[type[ConnectorSettings]]) -> dict[str, Any]:
     """Return the schema of settings by our names and the GridGain connector's; names of Kafka Connect have a dot."""
     properties: dict[str, Any] = {}
     for direction in directions:
-        for name, setting in direction.known().items():
+        for name, setting in direction.definitions().items():
             properties.setdefault(name, {"$ref": f"#/definitions/{_key(name, direction)}"})
             if setting.reference:
                 properties.setdefault(setting.reference, {"description": f"{setting.help}."})
@@ -118,7 +118,7 @@ def _connector() -> dict[str, Any]:
         "additionalProperties": False,
         "properties": {
             "name": {
-                **of_type(ConnectorSettings.known()["name"].type),
+                **of_type(ConnectorSettings.definitions()["name"].type),
                 "description": "Name of the connector, and of its Dag",
             },
             "class": {

@@ -33,7 +33,7 @@ def test_it_is_a_schema_that_ships_with_the_library() -> None:
 @pytest.mark.parametrize("direction", [SourceSettings, SinkSettings])
 def test_every_setting_has_its_default_and_help(direction: Any) -> None:
     connector = "IgniteSink" if direction is SinkSettings else "IgniteSource"
-    for name, setting in direction.known().items():
+    for name, setting in direction.definitions().items():
         if name == "name":
             continue
         value = direction.defaults()[name]
