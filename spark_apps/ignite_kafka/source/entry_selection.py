@@ -83,7 +83,7 @@ class EntrySelector:
         """
         pages = JoinedPages(pages, self._info, self._types)
         count = sum(page.rows for page in pages)
-        live = np.full(count, True) if removed is None else ~removed
+        live = np.ones(count, bool) if removed is None else ~removed
         kept, errors = self._kept(kept_rows(pages, live, self._info, self._types))
         at = np.flatnonzero(live)
         bad = tuple(self._bad(pages, int(at[row]), error) for row, error in sorted(errors.items()))
@@ -93,7 +93,7 @@ class EntrySelector:
         sent = ~left
         if removed is not None and self._tombstones:
             removed = removed | left
-            sent = np.full(count, True)
+            sent = np.ones(count, bool)
             if left.any():
                 pages = with_nulls(pages, removed, self._info)
         sent[[entry.row for entry in bad]] = False

@@ -14,8 +14,9 @@ from ..common.typed_json import Milliseconds, dumps, read_as
 from ..errors import IgniteKafkaError
 from ..kafka.clients import REQUEST_TIMEOUT_S, KafkaClients
 from ..kafka.topics import Topics, read_to_end
+from .internal_names import status_topic
 from .internal_records import InternalRecord
-from .status import Count, StatusWriter, newest_record, parsed_record, status_topic
+from .status import Count, StatusWriter, newest_record, parsed_record
 
 KIND = "verify"
 MOST_RESULT_BYTES = 900_000

@@ -21,7 +21,10 @@ def test_a_small_result_is_unchanged() -> None:
 
 
 def test_texts_are_left_out_from_the_last_cache_on() -> None:
-    result = {"equal": False, "caches": [cache("a", 3, 1_000), cache("b", 3, 1_000), cache("c", 0, 0), cache("d", 3, 1_000)]}
+    result: dict[str, Any] = {
+        "equal": False,
+        "caches": [cache("a", 3, 1_000), cache("b", 3, 1_000), cache("c", 0, 0), cache("d", 3, 1_000)],
+    }
     made = bounded(result, 5_000)
     assert len(json.dumps(made)) < 5_500
     assert [(one["cache"], one["missing"]) for one in made["caches"]] == [("a", 3), ("b", 3), ("c", 0), ("d", 3)]

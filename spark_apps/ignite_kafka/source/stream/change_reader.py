@@ -45,7 +45,7 @@ class ChangeReader:
         self._most_records = most_records
         most_bytes = states.plan.settings.batch_bytes
         self._most_bytes = most_bytes if most_records is None else min(most_bytes, most_records * _USUAL_BYTES)
-        self._news = np.full(len(self._table), True)  # units that may have more in the backlog than was settled
+        self._news = np.ones(len(self._table), bool)  # units that may have more in the backlog than was settled
         self._place = b""
         self._read_all = Interval(_READ_ALL_S, states.clock)
         self._batches: list[ChangeBatch] = []

@@ -239,7 +239,7 @@ class ChangeDeduplicator:
     def remember_state(self, unit: int, key: bytes, value: bytes | None, now_s: float) -> None:
         """Remember a looked-up state that is committed."""
         state = np.array([change_hash(key, value)])
-        self._add(_Seen(now_s, np.array([unit]), np.array([-1]), state, pa.array([key], pa.binary()), np.full(1, True)))
+        self._add(_Seen(now_s, np.array([unit]), np.array([-1]), state, pa.array([key], pa.binary()), np.ones(1, bool)))
 
     def loaded(self, unit: int, now_s: float) -> None:
         """Record that the unit was sent from the cache: the last sent state of its earlier keys becomes unknown."""

@@ -141,7 +141,7 @@ class UnitStates:
             [] if len(states) > _MOST_STATES else [change_hash(key, value) for key, value in states]
         )  # else a restart sends them again
         looked_up = settled_rows(
-            np.full(len(hashes), -1), np.array(hashes, np.int64), np.full(len(hashes), True), now_s
+            np.full(len(hashes), -1), np.array(hashes, np.int64), np.ones(len(hashes), bool), now_s
         )
         return UnitProgress(
             rows + sum(page.rows for page in batch.scanned.get(unit, ())),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,6 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from airflow.sdk import DAG
 
-from airflow_provider_ignite_kafka import cluster_comparison
 from airflow_provider_ignite_kafka.cluster_comparison import ClusterComparison
 from airflow_provider_ignite_kafka.followed_run import FollowedRun
 from airflow_provider_ignite_kafka.operators.verify import RESULT_KEY, VerifyOperator
@@ -182,7 +182,7 @@ def test_in_cluster_mode_an_error_of_the_app_is_that_of_the_task(
 def test_in_cluster_mode_a_killed_task_kills_the_app(on_yarn: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     in_cluster(monkeypatch, RUNS)
     verify = task()
-    monkeypatch.setattr(cluster_comparison.time, "sleep", lambda _: verify.on_kill())
+    monkeypatch.setattr(time, "sleep", lambda _: verify.on_kill())
     with pytest.raises(AirflowException, match="killed"):
         verify.execute(context())
     assert (on_yarn.folder / "yarn").read_text().split() == ["application", "-kill", "application_17_0001"]

@@ -1,0 +1,85 @@
+"""Names say what things are, and first lines of docstrings are understood at first reading (docs/words.md)."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SOURCES = [path for top in ("spark_apps", "airflow_provider_ignite_kafka") for path in (ROOT / top).rglob("*.py")]
+SAY_NOTHING = {
+    "one", "ones", "found", "made", "there", "given", "known", "taken", "met", "mine", "told", "wanted", "said", "got",
+}  # fmt: skip
+"""Words that are no names alone: which field, what result, whose row?"""
+READ = (
+    "spark_apps/ignite_kafka/migration/", "spark_apps/ignite_kafka/plan/", "spark_apps/ignite_kafka/runtime/",
+    "spark_apps/ignite_kafka/settings/", "spark_apps/ignite_kafka/source/", "spark_apps/ignite_kafka/state/",
+)  # fmt: skip
+"""Folders that have been read for their words; the others are to follow."""
+_RELATIVE = re.compile(r"\b(that|which|whose|what|who|those)\b")
+
+
+def test_no_name_says_nothing() -> None:
+    names = [f"{_place(path)}:{line} {name}" for path in _read() for line, name in _names(ast.parse(path.read_text()))]
+    assert len(names) > 30_000
+    assert [name for name in names if name.rpartition(" ")[2].strip("_") in SAY_NOTHING] == []
+
+
+def test_a_first_line_has_one_relative_clause_at_most() -> None:
+    lines = [f"{_place(path)}:{line} {text}" for path in _read() for line, text in _first_lines(ast.parse(path.read_text()))]
+    assert len(lines) > 1_000
+    assert [line for line in lines if len(_RELATIVE.findall(line)) > 1] == []
+
+
+def test_each_assignment_has_a_line() -> None:
+    """``a, b = x, y`` only where the values need each other, as in a swap."""
+    several = [
+        f"{_place(path)}:{node.lineno}"
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Assign) and _is_several(node)
+    ]
+    assert several == []
+
+
+def _read() -> Iterator[Path]:
+    return (path for path in SOURCES if _place(path).startswith(READ))
+
+
+def _place(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def _names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id="np")):
+                continue  # numpy.ones
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name) | ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                yield node.lineno, name
+            case ast.keyword(arg=str(name)):
+                yield node.value.lineno, name
+
+
+def _first_lines(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            text = ast.get_docstring(node)
+            if text:
+                yield getattr(node, "lineno", 1), text.partition("\n")[0]
+
+
+def _is_several(node: ast.Assign) -> bool:
+    """Whether a tuple is assigned to a tuple, and no value reads a target."""
+    target, value = node.targets[0], node.value
+    if not isinstance(target, ast.Tuple) or not isinstance(value, ast.Tuple) or len(target.elts) != len(value.elts):
+        return False
+    if any(not isinstance(part, ast.Name | ast.Attribute) for part in target.elts) or any(
+        isinstance(part, ast.Starred) for part in value.elts
+    ):
+        return False
+    names = {part.id if isinstance(part, ast.Name) else part.attr for part in target.elts if isinstance(part, ast.Name | ast.Attribute)}
+    read = {node.id if isinstance(node, ast.Name) else node.attr for node in ast.walk(value) if isinstance(node, ast.Name | ast.Attribute)}
+    return not names & read
