@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +21,10 @@ WITH_SCHEMAS = ConversionRules(SideRules("json"), SideRules("json", {"schemas.en
 INT, STRING, DECIMAL = {"type": "int32"}, {"type": "string"}, "org.apache.kafka.connect.data.Decimal"
 # how often a record is unlike those of a source that leaves out null fields
 ODD = {"never": 0.0, "now and then": 0.02, "often": 0.3}
+
+
+# an object without fields, which says nothing of its type: a record of the batch that does may come after it
+KNOWS_NO_FIELD = re.compile(r"without fields, and \w+ has no such field|is an object of \w+, of which no field is known")
 
 
 class Maker:
@@ -84,12 +89,22 @@ def test_a_batch_gives_what_its_records_give_one_by_one(seed: int, odd: str) -> 
     whole = record_converter(FREE, types, WITH_SCHEMAS).convert(consumed(texts))
     one_by_one = record_converter(FREE, alone, WITH_SCHEMAS)
     singles = [one_by_one.convert(consumed([text], [str(row).encode()])) for row, text in enumerate(texts)]
-    assert [(bad.row, bad.reason) for bad in whole.bad] == [(row, bad.reason) for row, found in enumerate(singles) for bad in found.bad]
+    of_batch = {bad.row: bad.reason for bad in whole.bad}
+    of_singles = {row: bad.reason for row, found in enumerate(singles) for bad in found.bad}
+    unknown_alone = {row for row in of_singles.keys() - of_batch.keys() if KNOWS_NO_FIELD.search(of_singles[row])}
+    assert of_batch.keys() == of_singles.keys() - unknown_alone
+    other_reasons = [row for row, reason in of_batch.items() if reason != of_singles[row]]
+    assert [of_singles[row] for row in other_reasons if not KNOWS_NO_FIELD.search(of_singles[row])] == []
     made = {row: value for row, (_, value) in zip(whole.rows.tolist(), decoded(whole, types), strict=True)}
+    assert made.keys() == set(range(len(texts))) - of_batch.keys()
     for row, found in enumerate(singles):
         for _, value in decoded(found, alone):
             assert without_nulls(made[row]) == without_nulls(value), texts[row]
-    assert fields_by_type(types) == fields_by_type(alone)
+    learned, one_after_the_other = fields_by_type(types), fields_by_type(alone)
+    if any(re.search(rb'"fields": ?\[\]', text) for text in texts):
+        # its field has the place of the record that tells its type, of the whole batch or of those before it
+        learned, one_after_the_other = ({name: sorted(fields) for name, fields in of.items()} for of in (learned, one_after_the_other))
+    assert learned == one_after_the_other
 
 
 def fields_by_type(types: GrowingTypes) -> dict[str, list[tuple[str, int]]]:
