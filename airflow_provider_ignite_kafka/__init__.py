@@ -1,4 +1,7 @@
-"""Airflow provider that copies Ignite caches to Kafka topics and back; it runs and monitors Spark apps and moves no record itself."""
+"""Airflow provider that copies Ignite caches to Kafka topics and back.
+
+It runs and monitors Spark apps and moves no record itself.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Parts of Airflow that its versions have in different places, or that older versions lack; docs/airflow.md says what is lost then.
+"""Parts of Airflow that its versions have in different places, or that older versions lack.
+
+docs/airflow.md says what is lost then.
 
 The provider imports names that differ between the supported versions of Airflow from here only, and the private names
 that it needs, too.
@@ -37,7 +39,9 @@ elif VERSION >= (3, 3):
 else:
 
     class ResumableJobMixin:
-        """Operator mixin without a task state store: submit a job, or let the operator find that of an earlier try, and wait for it.
+        """Operator mixin without a task state store.
+
+        Submit a job, or let the operator find that of an earlier try, and wait for it.
 
         The stand-in of the common-compat provider sets ``durable`` to false. Here a try that finds its run in Kafka
         follows it.
@@ -60,7 +64,10 @@ READS_CONN_FIELDS = VERSION >= (3, 2)
 
 
 def calls_on_kill() -> bool:
-    """Whether the triggerer calls ``on_kill`` of a trigger whose task a user has cleared or ended; since Airflow 3.3."""
+    """Whether the triggerer calls ``on_kill`` of a trigger whose task a user has cleared or ended.
+
+    Since Airflow 3.3.
+    """
     return VERSION >= (3, 3)
 
 

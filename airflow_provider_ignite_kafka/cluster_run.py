@@ -86,7 +86,9 @@ class ClusterRun:
         return None
 
     def stop(self, timeout_s: float, say: Callable[[str], None]) -> None:
-        """Ask the run to end after its current batch and wait; kill its app if it does not follow or is not done in time.
+        """Ask the run to end after its current batch and wait.
+
+        Kill its app if it does not follow or is not done in time.
 
         A run that lost the connector to a newer one is not asked; its app is killed, the newer one's never is.
 

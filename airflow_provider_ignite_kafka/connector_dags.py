@@ -85,7 +85,10 @@ def connector_dags(
 def _checked_dag(
     one: DeclaredConnector | BrokenConnector, prefix: str, given: Mapping[str, Any]
 ) -> tuple[DeclaredConnector | BrokenConnector, DAG]:
-    """A connector's Dag without its task; of one whose Dag Airflow refuses, for a wrong schedule among others, a broken connector's."""
+    """A connector's Dag without its task.
+
+    Of one whose Dag Airflow refuses, for a wrong schedule among others, a broken connector's.
+    """
     if isinstance(one, DeclaredConnector):
         try:
             dag = DAG(prefix + one.name, **_dag_arguments(one, given))

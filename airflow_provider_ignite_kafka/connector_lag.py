@@ -79,7 +79,10 @@ class LagCondition:
         return sum(counts.values()) + sum(opened.values()) <= self.max_lag
 
     def warning(self, lag: ConnectorLag) -> str:
-        """What to warn of while the condition is not met: names that are not copied, records behind open transactions; or empty."""
+        """What to warn of while the condition is not met.
+
+        Names that are not copied, records behind open transactions; or empty.
+        """
         missing = self._missing(lag)
         opened = lag.open_counts()
         found = (

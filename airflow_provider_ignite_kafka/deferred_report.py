@@ -25,7 +25,9 @@ _AWAY = (IgniteKafkaError, OSError, AirflowException, AirflowRuntimeError)
 
 
 class DeferredReport:
-    """Reports a deferred run to Airflow, as :class:`.RunReport` does while the task itself follows it. Errors are logged: the run goes on.
+    """Reports a deferred run to Airflow, as :class:`.RunReport` does while the task itself follows it.
+
+    Errors are logged: the run goes on.
 
     :param monitor: of the run.
     :param task: the task instance that is deferred; None: not known, so that no link is stored.

@@ -1,4 +1,6 @@
-"""Metrics of runs in Airflow's own backends: StatsD, Datadog or OpenTelemetry, as section ``[metrics]`` configures them.
+"""Metrics of runs in Airflow's own backends.
+
+StatsD, Datadog or OpenTelemetry, as section ``[metrics]`` configures them.
 
 ================================ ========= ===========================================================
 metric                           kind      value

@@ -25,12 +25,17 @@ def allow_insecure_connections() -> bool:
 
 
 def permissions() -> Permissions:
-    """What an administrator allows beyond connections, secrets files and settings; the error of :func:`allowed_kafka_options`."""
+    """What an administrator allows beyond connections, secrets files and settings.
+
+    The error of :func:`allowed_kafka_options`.
+    """
     return Permissions(allowed_kafka_options(), allow_insecure_connections())
 
 
 def allowed_kafka_options() -> tuple[str, ...]:
-    """Allowed properties of Kafka clients that act on the host, each ``name=value``; see :mod:`ignite_kafka.settings.client_properties`.
+    """Allowed properties of Kafka clients that act on the host, each ``name=value``.
+
+    See :mod:`ignite_kafka.settings.client_properties`.
 
     A function that the Kafka provider's ``callback_allowlist`` names may make tokens here, too.
 
@@ -42,7 +47,9 @@ def allowed_kafka_options() -> tuple[str, ...]:
 
 
 def config_providers() -> tuple[AllowedProvider, ...]:
-    """What the config providers that a settings file declares may read; see :mod:`ignite_kafka.settings.connect.config_providers`.
+    """What the config providers that a settings file declares may read.
+
+    See :mod:`ignite_kafka.settings.connect.config_providers`.
 
     :raises SettingsError: the option is no JSON list of ``class=limit``.
     """

@@ -22,7 +22,9 @@ _ISO_8601 = re.compile(r"P(?:(?P<days>\d+)D)?(?:T(?:(?P<hours>\d+)H)?(?:(?P<minu
 
 
 def duration_ms(run_for: Any, settings: ConnectorSettings) -> int | None:
-    """Milliseconds of a duration: a timedelta, seconds, or text such as ``8:00:00`` or ``PT8H``; None for None and empty text.
+    """Milliseconds of a duration: a timedelta, seconds, or text such as ``8:00:00`` or ``PT8H``.
+
+    None for None and empty text.
 
     :raises SettingsError: it is no duration, or not longer than 0, or the connector does not run continuously.
     """

@@ -1,4 +1,7 @@
-"""A run of a connector, monitored through Kafka: its clusters are checked, its records are read, its stop is requested."""
+"""A run of a connector, monitored through Kafka.
+
+Its clusters are checked, its records are read, its stop is requested.
+"""
 
 from __future__ import annotations
 

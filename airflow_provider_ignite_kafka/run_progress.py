@@ -14,7 +14,9 @@ Lag = Callable[[RunStatus], Mapping[str, int]]
 
 
 class ProgressLog:
-    """Logs the progress of a run, one line for the run and one for each cache: at once when its state changes, else once in an interval.
+    """Logs the progress of a run, one line for the run and one for each cache.
+
+    At once when its state changes, else once in an interval.
 
     :param log: logger of the task or trigger.
     :param lag: records that are yet to be copied, by topic; an error of it leaves the lag out.

@@ -1,4 +1,7 @@
-"""What metrics of a run need beyond its status record: its lag, and earlier runs of its snapshot, if the clusters answer."""
+"""What metrics of a run need beyond its status record.
+
+Its lag, and earlier runs of its snapshot, if the clusters answer.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ def earlier_run(request: Request, status: RunStatus) -> RunStatus | None:
 
 
 def read_lag(request: Request, status: RunStatus) -> Mapping[str, int]:
-    """Records that a sink has not stored, by topic, or changes that a stream has not sent, by cache; empty if a cluster does not answer."""
+    """Records that a sink has not stored, by topic, or changes that a stream has not sent, by cache.
+
+    Empty if a cluster does not answer.
+    """
     from ignite_kafka.admin import backlog, lag  # numpy, which a Dag file must not load
 
     settings = request.settings

@@ -25,7 +25,9 @@ _APPLICATION = re.compile(r"Spark application \S+, web UI (\S+)$")  # of ignite_
 
 
 class RunReport:
-    """Reports one run of a task to Airflow. A task that is resumed in another process makes a new one of the same request.
+    """Reports one run of a task to Airflow.
+
+    A task that is resumed in another process makes a new one of the same request.
 
     :param outlets: those of the task.
     :param kafka_conn_id: connection of the connector's Kafka.

@@ -76,6 +76,9 @@ async def has_ended(future: Future[Any], deadline: Deadline) -> bool:
 
 
 def _retrieve(future: asyncio.Future[Any]) -> None:
-    """Note that an error is known: Python logs errors of futures that nobody asked for, such as that of a call given up."""
+    """Note that an error is known.
+
+    Python logs errors of futures that nobody asked for, such as that of a call given up.
+    """
     if not future.cancelled():
         future.exception()

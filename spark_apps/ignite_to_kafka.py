@@ -1,4 +1,7 @@
-"""The Spark app: caches of Ignite to topics of Kafka. Its exit code is its result (ignite_kafka.errors names the codes)."""
+"""The Spark app: caches of Ignite to topics of Kafka.
+
+Its exit code is its result (ignite_kafka.errors names the codes).
+"""
 
 from __future__ import annotations
 

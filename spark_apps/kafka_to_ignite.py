@@ -1,4 +1,7 @@
-"""The Spark app: topics of Kafka to caches of Ignite. Its exit code is its result (ignite_kafka.errors names the codes)."""
+"""The Spark app: topics of Kafka to caches of Ignite.
+
+Its exit code is its result (ignite_kafka.errors names the codes).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The Spark app that compares a connector's topics with its caches. The result is a line of JSON; exit code 0 means that there is one."""
+"""The Spark app that compares a connector's topics with its caches.
+
+The result is a line of JSON; exit code 0 means that there is one.
+"""
 
 from __future__ import annotations
 

@@ -111,7 +111,10 @@ class Watch:
         return poll
 
     def due_in(self, interval_s: float) -> float:
-        """Seconds until the next poll is due, an interval after the begin of the last one; so watchers of one interval keep one time."""
+        """Seconds until the next poll is due, an interval after the begin of the last one.
+
+        So watchers of one interval keep one time.
+        """
         return max(0.0, self._seen + interval_s - time.monotonic())
 
     def _current(self) -> Poll:

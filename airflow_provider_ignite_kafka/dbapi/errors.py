@@ -32,7 +32,10 @@ class DataError(DatabaseError):
 
 
 class OperationalError(DatabaseError):
-    """The connection is lost, the node did not answer in time, or the user has no right. What the statement did is not known."""
+    """The connection is lost, the node did not answer in time, or the user has no right.
+
+    What the statement did is not known.
+    """
 
 
 class IntegrityError(DatabaseError):

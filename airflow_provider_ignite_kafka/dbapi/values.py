@@ -36,7 +36,9 @@ _NAMES_OF_CLASSES = {
 
 
 class SqlType:
-    """Type of a column, or a kind of them by PEP 249: equal to its name in SQL and to each kind that has it. Its text is the name.
+    """Type of a column, or a kind of them by PEP 249: equal to its name in SQL and to each kind that has it.
+
+    Its text is the name.
 
     It is no str, because polars would take a str for its own type of that name: a decimal without digits.
     """

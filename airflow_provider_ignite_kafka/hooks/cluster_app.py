@@ -123,7 +123,10 @@ class ClusterApp:
 
     @property
     def _rest(self) -> Any:
-        """Hook with the address of YARN's REST API; None if the connection has none, or the Spark provider does not use that API."""
+        """Hook with the address of YARN's REST API.
+
+        None if the connection has none, or the Spark provider does not use that API.
+        """
         if not hasattr(SparkSubmitHook, "query_yarn_application_status") or not BaseHook.get_connection(
             self.run.spark_conn_id
         ).extra_dejson.get(_RM_ADDRESS):

@@ -1,4 +1,7 @@
-"""Form of an Ignite connection for Airflow 3.0 and 3.1, which ask the hook for it; Airflow 3.2 reads the same from the provider info."""
+"""Form of an Ignite connection for Airflow 3.0 and 3.1, which ask the hook for it.
+
+Airflow 3.2 reads the same from the provider info.
+"""
 
 from __future__ import annotations
 

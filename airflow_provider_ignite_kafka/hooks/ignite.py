@@ -1,4 +1,7 @@
-"""Hook of connection type `ignite`: pyignite, SQL by Python's DB-API, and the library's own client. Needs neither Spark nor a JVM."""
+"""Hook of connection type `ignite`: pyignite, SQL by Python's DB-API, and the library's own client.
+
+Needs neither Spark nor a JVM.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +115,9 @@ class IgniteHook(DbApiHook):
             return cluster.cache_names()
 
     def test_connection(self) -> tuple[bool, str]:  # type: ignore[override]  # the base class has no annotations
-        """Connect to the cluster and report its state and caches; called by the Test button of the connection form. Never raises.
+        """Connect to the cluster and report its state and caches; called by the Test button of the connection form.
+
+        Never raises.
 
         :return: whether the connection can be used, and the cluster's answer or the error with its remedy.
         """

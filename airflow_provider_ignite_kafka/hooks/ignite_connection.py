@@ -1,4 +1,7 @@
-"""Connection of type `ignite` as endpoint and credentials of a cluster; Dags import it, so it loads no SQL, pyignite or Spark."""
+"""Connection of type `ignite` as endpoint and credentials of a cluster.
+
+Dags import it, so it loads no SQL, pyignite or Spark.
+"""
 
 from __future__ import annotations
 

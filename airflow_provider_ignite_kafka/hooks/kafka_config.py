@@ -98,7 +98,10 @@ def _require_token_maker(login: Mapping[str, str], kafka_conn_id: str) -> None:
 
 
 def _tokens_of_cloud(config: Mapping[str, str]) -> str | None:
-    """Who makes the tokens for a cloud's brokers, which the Kafka provider knows by their addresses, too; None for other brokers."""
+    """Who makes the tokens for a cloud's brokers, which the Kafka provider knows by their addresses, too.
+
+    None for other brokers.
+    """
     servers = config["bootstrap.servers"]
     login = canonical(config)
     if (

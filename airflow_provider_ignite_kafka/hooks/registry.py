@@ -11,7 +11,9 @@ from ignite_kafka.settings import registry_properties as names
 
 
 def registry_config(registry_conn_id: str) -> dict[str, str]:
-    """Read a connection of type `http`: host, port and schema are the URL, login and password the user's, its extra has other properties.
+    """Read a connection of type `http`.
+
+    Host, port and schema are the URL, login and password the user's, its extra has other properties.
 
     :raises SettingsError: the extra has a name that is no property of the registry.
     """

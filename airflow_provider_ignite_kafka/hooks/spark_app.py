@@ -100,7 +100,10 @@ class SparkAppHook(SparkSubmitHook):
 
     @property
     def app_id(self) -> str:
-        """Id of the app in the cluster, a YARN application or a driver pod; empty before the cluster has accepted the app."""
+        """Id of the app in the cluster, a YARN application or a driver pod.
+
+        Empty before the cluster has accepted the app.
+        """
         return str(self._yarn_application_id or self._kubernetes_driver_pod or "")
 
     @property
@@ -124,7 +127,10 @@ class SparkAppHook(SparkSubmitHook):
         return AppExit(int(self._submit_sp.returncode), self._app_error, tuple(self._tail))
 
     def request_end(self) -> None:
-        """Send the app the SIGTERM after which a stream ends with its current batch; a second one would interrupt the batch."""
+        """Send the app the SIGTERM after which a stream ends with its current batch.
+
+        A second one would interrupt the batch.
+        """
         process = self._submit_sp
         if process is None or process.poll() is not None or self._stop_requested:
             return
@@ -189,7 +195,10 @@ class SparkAppHook(SparkSubmitHook):
             self._app_error = line.removeprefix(APP_LINE)
 
     def _drain(self, output: int, deadline: float) -> None:
-        """Read the output to its end, because an app that blocks on a full pipe cannot stop. The interrupted reader is left alone."""
+        """Read the output to its end, because an app that blocks on a full pipe cannot stop.
+
+        The interrupted reader is left alone.
+        """
         rest = b""
         while (remaining := deadline - time.monotonic()) > 0:
             if select.select([output], [], [], remaining)[0]:
@@ -241,7 +250,10 @@ def _check_connection(connection: Connection) -> None:
 
 
 def _check_pyspark(binary: str) -> None:
-    """Refuse a spark-submit of this Python whose files two packages have overwritten: both ship the folder `pyspark`."""
+    """Refuse a spark-submit of this Python whose files two packages have overwritten.
+
+    Both ship the folder `pyspark`.
+    """
     path = shutil.which(binary)
     if path is None or not Path(path).is_relative_to(sys.prefix):
         return

@@ -1,1 +1,4 @@
-"""Lineage of the operators that copy. OpenLineage is optional: its modules are imported only while its listener calls."""
+"""Lineage of the operators that copy.
+
+OpenLineage is optional: its modules are imported only while its listener calls.
+"""

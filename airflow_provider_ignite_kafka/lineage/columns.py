@@ -1,4 +1,7 @@
-"""Columns of the values that a source sends, derived from settings and query entities. Uncertain schemas are left out."""
+"""Columns of the values that a source sends, derived from settings and query entities.
+
+Uncertain schemas are left out.
+"""
 
 from __future__ import annotations
 

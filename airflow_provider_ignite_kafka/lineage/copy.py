@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class CopyLineage:
-    """Mixin of an operator that copies. The listener calls it in a fork of the task, which it ends after `execution_timeout`."""
+    """Mixin of an operator that copies.
+
+    The listener calls it in a fork of the task, which it ends after `execution_timeout`.
+    """
 
     _report: RunReport | None = None
 
@@ -47,7 +50,10 @@ class CopyLineage:
 
 
 def injects_parent_job(given: bool | None) -> bool:
-    """Whether Spark is told about this task: as the author wishes, else by the option that the Spark provider's operator has, too."""
+    """Whether Spark is told about this task.
+
+    As the author wishes, else by the option that the Spark provider's operator has, too.
+    """
     if given is not None:
         return given
     return bool(conf.getboolean("openlineage", "spark_inject_parent_job_info", fallback=False))

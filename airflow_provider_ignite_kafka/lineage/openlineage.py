@@ -44,7 +44,10 @@ Entities = Mapping[str, tuple[QueryEntity, ...]]
 
 
 def planned(request: Request) -> OperatorLineage[Any, Any]:
-    """Datasets of a run that starts. What matches a regular expression is known only if the Ignite cluster answers at once."""
+    """Datasets of a run that starts.
+
+    What matches a regular expression is known only if the Ignite cluster answers at once.
+    """
     settings = request.settings
     try:
         with _cluster(request) as cluster:

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 class BacklogCleanupOperator(TypedTemplates, BaseOperator):
-    """End the capture of a connector and destroy its backlog cache after a graceful stop; runs in the worker, without Spark.
+    """End the capture of a connector and destroy its backlog cache after a graceful stop.
+
+    Runs in the worker, without Spark.
 
     Fails without retries while the connector runs, or if its newest run did not stop gracefully, because the changes in
     the backlog would be lost. Backlogs of other connectors are not touched. Safe to repeat.

@@ -174,7 +174,10 @@ class ResumableCopy(ResumableJobMixin):
         return ACTIVE
 
     def _stopped(self, run: FollowedRun) -> str:
-        """Stop the run of a task that a user has cleared, if its trigger has not done it yet: the settings may have changed."""
+        """Stop the run of a task that a user has cleared, if its trigger has not done it yet.
+
+        The settings may have changed.
+        """
         self.log.info(
             "The task was cleared; run %s of an earlier try is asked to stop, and a new one resumes it.", run.run_id
         )

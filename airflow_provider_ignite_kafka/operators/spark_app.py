@@ -1,4 +1,7 @@
-"""Mixin of the operators that submit a Spark app: its arguments, its private folder with request and secrets, and its end with the task."""
+"""Mixin of the operators that submit a Spark app.
+
+Its arguments, its private folder with request and secrets, and its end with the task.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +77,10 @@ class SparkAppTask:
 
     @contextmanager
     def _app_folder(self) -> Iterator[Path]:
-        """The app's private folder, which is removed however the task ends; the library's errors become those of a task."""
+        """The app's private folder, which is removed however the task ends.
+
+        The library's errors become those of a task.
+        """
         folder: Path | None = None
         try:
             with disk_errors():
@@ -138,7 +144,10 @@ def check_arguments(spark_submit: object) -> None:
 
 
 def _wrong_arguments(spark_submit: object) -> str | None:
-    """Reason why arguments for spark-submit are invalid, or None. Checked when the Dag is parsed and again after rendering."""
+    """Reason why arguments for spark-submit are invalid, or None.
+
+    Checked when the Dag is parsed and again after rendering.
+    """
     if not isinstance(spark_submit, Mapping):
         return (
             None

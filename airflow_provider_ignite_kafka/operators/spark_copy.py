@@ -1,4 +1,7 @@
-"""Base of the operators that copy: submit one Spark app with request and secrets as files, return its result from the status topic."""
+"""Base of the operators that copy.
+
+Submit one Spark app with request and secrets as files, return its result from the status topic.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,9 @@ _NOT_DEFERRED = (
 
 
 class SparkCopyOperator(SparkAppTask, ResumableCopy, CopyLineage, TypedTemplates, BaseOperator):
-    """Run one of our Spark apps to its end and return its counts; an error that no retry cures fails the task without retries.
+    """Run one of our Spark apps to its end and return its counts.
+
+    An error that no retry cures fails the task without retries.
 
     In client mode (``local[*]``, ``spark://``) the app runs on the worker and ends with the task. With ``deploy-mode``
     cluster (YARN, Kubernetes) the cluster runs it, and the task, or with `deferrable` a trigger, follows it by the

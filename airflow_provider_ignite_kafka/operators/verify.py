@@ -35,7 +35,9 @@ _COUNTS = ("missing", "different", "unexpected", "skipped", "repaired")
 
 
 class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
-    """Compare the topics of a connector with its caches in a Spark app, as ``ignite-kafka verify`` does; return the counts of each cache.
+    """Compare the topics of a connector with its caches in a Spark app, as ``ignite-kafka verify`` does.
+
+    Return the counts of each cache.
 
     Differences fail the task without retries, because a retry would find them again. In client mode the app runs beside
     the task and ends with it. With ``deploy-mode`` cluster (YARN, Kubernetes) the cluster runs it, and the task follows

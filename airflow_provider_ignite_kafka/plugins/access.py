@@ -1,4 +1,6 @@
-"""Who may see the page and who may act on a connector, by Airflow's auth manager; and that a request comes from the page itself.
+"""Who may see the page and who may act on a connector, by Airflow's auth manager.
+
+And that a request comes from the page itself.
 
 Seeing needs the right to see plugins, as the link in the navigation does, and one of the roles of option `page_roles`,
 if it names any. Acting needs the right to edit the Kafka connection: who has that can change the connector's Kafka
@@ -41,7 +43,10 @@ def requires_page(user: GetUserDep) -> None:
 
 
 def _roles(user: object) -> set[str]:
-    """Lower-case names of a user's roles, in Airflow's simple auth manager and in that of FAB; no other one has roles."""
+    """Lower-case names of a user's roles, in Airflow's simple auth manager and in that of FAB.
+
+    No other one has roles.
+    """
     names = [getattr(user, "role", None), *(getattr(role, "name", None) for role in getattr(user, "roles", None) or ())]
     return {name.lower() for name in names if isinstance(name, str)}
 
@@ -109,7 +114,9 @@ def _same_origin(request: Request) -> bool:
 
 
 def sign_message(text: str, user_id: str, connector: Sequence[str]) -> str:
-    """A message for the page that is shown after an action; signed, so that no link of another site or user puts a text on the page.
+    """A message for the page that is shown after an action.
+
+    Signed, so that no link of another site or user puts a text on the page.
 
     :param connector: connection, prefix and name of the connector on whose page it is shown.
     """

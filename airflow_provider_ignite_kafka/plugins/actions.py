@@ -1,4 +1,7 @@
-"""Actions on a connector: the calls of :mod:`ignite_kafka.admin` that the command line makes too. Each function blocks."""
+"""Actions on a connector: the calls of :mod:`ignite_kafka.admin` that the command line makes too.
+
+Each function blocks.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Plugin that adds the page Connectors to Airflow's web UI. Every Airflow process imports it, so it loads no part of the page."""
+"""Plugin that adds the page Connectors to Airflow's web UI.
+
+Every Airflow process imports it, so it loads no part of the page.
+"""
 
 from __future__ import annotations
 

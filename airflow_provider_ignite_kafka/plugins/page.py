@@ -1,4 +1,7 @@
-"""The page Connectors: a FastAPI application that Airflow's API server mounts. It renders HTML; Kafka and Ignite are asked in threads."""
+"""The page Connectors: a FastAPI application that Airflow's API server mounts.
+
+It renders HTML; Kafka and Ignite are asked in threads.
+"""
 
 from __future__ import annotations
 

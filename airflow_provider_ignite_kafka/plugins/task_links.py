@@ -21,7 +21,10 @@ class TaskOfRun:
 
     @staticmethod
     def of(run_id: str) -> TaskOfRun | None:
-        """The task in a run id that :class:`~airflow_provider_ignite_kafka.operators.spark_copy.RunNames` made; None for any other id."""
+        """The task in a run id that :class:`~airflow_provider_ignite_kafka.operators.spark_copy.RunNames` made.
+
+        None for any other id.
+        """
         parts = run_id.split("/")
         if len(parts) < _LEAST_PARTS or not _UUID.fullmatch(parts[-1]) or not all(parts):
             return None

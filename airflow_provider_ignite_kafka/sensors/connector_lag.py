@@ -123,7 +123,9 @@ class ConnectorLagSensor(DeferrableSensor):
 
 
 class ConnectorCaughtUpSensor(ConnectorLagSensor):
-    """Wait until a connector has copied all that there was when the task began, though more may have come since; return its lag.
+    """Wait until a connector has copied all that there was when the task began, though more may have come since.
+
+    Return its lag.
 
     A stream under load may never have a lag of 0. This sensor notes how far each partition has to be copied, at its
     first check of a connector that runs, and waits until all are. Arguments are those of :class:`ConnectorLagSensor`

@@ -41,7 +41,9 @@ _AGAIN = "Clear the task that packaged the app, with its downstream tasks, to ru
 
 
 class ConnectorRunSensor(DeferrableSensor):
-    """Follow a run that ``package_app`` has packaged and another operator submits; return its result as the copy operators do.
+    """Follow a run that ``package_app`` has packaged and another operator submits.
+
+    Return its result as the copy operators do.
 
     The task fails without retries if the run fails, because only a new run can help. When the task is killed or times
     out, a stream is asked to end after its current batch. A snapshot follows no such request, and the app itself is not
@@ -133,7 +135,10 @@ class ConnectorRunSensor(DeferrableSensor):
         return ConnectorRunTrigger(run=_followed(self.run).to_dict(), timeout_ms=int(self._deadline * 1000))
 
     def wait(self, context: Context, deadline: float) -> NoReturn:
-        """Defer until the run has ended or the time is over, which the trigger notices: the task then asks the run to stop."""
+        """Defer until the run has ended or the time is over, which the trigger notices.
+
+        The task then asks the run to stop.
+        """
         self.defer(trigger=self.trigger(context), method_name="execute_complete")
 
     def _cluster_run(self, run: FollowedRun) -> ClusterRun:

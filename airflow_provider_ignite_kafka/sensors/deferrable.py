@@ -1,4 +1,7 @@
-"""Base class of sensors that can wait in the triggerer; `soft_fail` and `never_fail` have the same meaning on every version of Airflow."""
+"""Base class of sensors that can wait in the triggerer.
+
+`soft_fail` and `never_fail` have the same meaning on every version of Airflow.
+"""
 
 from __future__ import annotations
 

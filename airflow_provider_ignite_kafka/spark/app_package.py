@@ -1,4 +1,7 @@
-"""Spark app of one run as files in a folder, for whatever submits Spark apps: EMR, Dataproc, Databricks, Livy, a pod."""
+"""Spark app of one run as files in a folder, for whatever submits Spark apps.
+
+EMR, Dataproc, Databricks, Livy, a pod.
+"""
 
 from __future__ import annotations
 

@@ -172,7 +172,9 @@ class MountedSecurity:
         return MountedSecurity() if file is None else MountedSecurity(Path(file), names)
 
     def check(self, own: Sequence[str], origin: str | None) -> None:
-        """Refuse security of the settings beside that of the file: settings could send its credentials to whoever they trust.
+        """Refuse security of the settings beside that of the file.
+
+        Settings could send its credentials to whoever they trust.
 
         :param own: properties of security in the settings.
         :raises SettingsError: there are both, or the content of the file is not known here.
@@ -294,7 +296,9 @@ def _report_replaced(name: str, origin: str | None) -> None:
 
 
 def resolve_secrets(secrets_file: str | Path | None, connections: Connections) -> Secrets:
-    """The secrets that this worker uses: those of a mounted file, or of the connections if there is no such file on the worker.
+    """The secrets that this worker uses.
+
+    Those of a mounted file, or of the connections if there is no such file on the worker.
 
     An app uses only the file. Event 15001 names the secrets of the connections that the app does not use, without
     values.

@@ -118,7 +118,10 @@ def _refuse(request: Request, master: SparkMaster) -> None:
 def _environment(
     folder: Path, master: SparkMaster, given: Mapping[str, Any], python: Mapping[str, str]
 ) -> dict[str, str]:
-    """Environment of spark-submit. In cluster mode Spark's log is unchanged, because the Spark provider reads the app's id from it."""
+    """Environment of spark-submit.
+
+    In cluster mode Spark's log is unchanged, because the Spark provider reads the app's id from it.
+    """
     made = {**_inherited(os.environ), **_spark_home(), "TMPDIR": str(folder), **(given.get("env_vars") or {}), **python}
     return made if master.cluster_mode else {**made, **logs.spark_environment(made)}
 

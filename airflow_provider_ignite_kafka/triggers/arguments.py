@@ -14,7 +14,9 @@ from ignite_kafka.settings.suggestions import did_you_mean
 
 
 def refuse_unknown(trigger: str, unknown: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse arguments that a trigger does not have, when the Dag is parsed; a triggerer ignores those of a newer version.
+    """Refuse arguments that a trigger does not have, when the Dag is parsed.
+
+    A triggerer ignores those of a newer version.
 
     :raises SettingsError: there is one; it names the nearest known argument.
     """

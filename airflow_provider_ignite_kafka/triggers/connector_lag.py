@@ -26,7 +26,9 @@ _ARGUMENTS = (*_READER, "max_lag", "marks", "poll_interval", "poll_timeout")
 
 
 class ConnectorLagTrigger(BaseTrigger):
-    """Read a connector's lag until it is small enough, and fire it once: ``ignite_kafka.admin.connector_lag.ConnectorLag.to_dict``.
+    """Read a connector's lag until it is small enough, and fire it once.
+
+    ``ignite_kafka.admin.connector_lag.ConnectorLag.to_dict``.
 
     Clusters that do not answer are asked again. An error that no later poll cures is fired: ``{"error": reason,
     "final": whether no retry can help}``. The constructor raises nothing, see

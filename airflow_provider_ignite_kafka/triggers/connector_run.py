@@ -107,7 +107,9 @@ class ConnectorRunTrigger(BaseTrigger):
         return self._cluster.poll()
 
     async def on_kill(self) -> None:
-        """Ask the run to stop after a user has cleared the task or set its state; kill the app of a run that follows no target state.
+        """Ask the run to stop after a user has cleared the task or set its state.
+
+        Kill the app of a run that follows no target state.
 
         Before Airflow 3.3 the cancelled trigger calls this itself. Airflow also calls this when it moves a trigger to
         another triggerer because this one was late with its heartbeat. The task is then still deferred, and the run

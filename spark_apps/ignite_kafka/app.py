@@ -196,7 +196,7 @@ class AppRequest(Generic[S]):
 
 
 def _request_text(path: str) -> str:
-    """Text of the request file, or of the one in the library's zip file if the path is a name and no such file is here."""
+    """Read the request file; a bare name that is no file here is looked up in the library's zip file."""
     request_path = local_file(path)
     packaged = None if os.path.exists(request_path) or os.path.basename(path) != path else packaged_text(path)
     return Path(request_path).read_text() if packaged is None else packaged
@@ -225,7 +225,10 @@ def find_secrets(spark: SparkSession, arguments: Arguments, permissions: Permiss
 
 
 def _check_shipping(spark: SparkSession, unprotected: bool) -> None:
-    """Require authentication: without it Spark sends tasks, and the secrets in them, to any client of the driver's port."""
+    """Require authentication.
+
+    Without it Spark sends tasks, and the secrets in them, to any client of the driver's port.
+    """
     conf = spark.sparkContext.getConf()
     master = str(spark.sparkContext.master)
     if master.startswith("local"):
@@ -253,7 +256,10 @@ def _check_shipping(spark: SparkSession, unprotected: bool) -> None:
 
 
 def _given_secrets(path: str, permissions: Permissions) -> Secrets:
-    """Read the caller's file, which must be private; a copy by a cluster manager, with the mode of its umask, is made private first."""
+    """Read the caller's file, which must be private.
+
+    A copy by a cluster manager, with the mode of its umask, is made private first.
+    """
     secrets_path = local_file(path)
     if secrets_path != path and os.stat(secrets_path).st_uid == os.geteuid():
         secrets.restrict(secrets_path)
@@ -261,7 +267,10 @@ def _given_secrets(path: str, permissions: Permissions) -> Secrets:
 
 
 def stop_on_sigterm(settings: ConnectorSettings) -> threading.Event:
-    """Handle SIGTERM: a stream ends after its current batch, by the event returned; any other run, or a second signal, ends at once."""
+    """Handle SIGTERM: a stream ends after its current batch, by the event returned.
+
+    Any other run, or a second signal, ends at once.
+    """
     stop = threading.Event()
 
     def handle(*_: object) -> None:

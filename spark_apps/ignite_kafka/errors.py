@@ -138,7 +138,10 @@ class ConditionFailed(IgniteKafkaError):
 
 
 class TransformFailed(IgniteKafkaError):
-    """A transform throws an exception for an entry or a record; `where` has its alias, its class and the exception's class."""
+    """A transform throws an exception for an entry or a record.
+
+    `where` has its alias, its class and the exception's class.
+    """
 
 
 class AmbiguousKeys(IgniteKafkaError):
@@ -158,7 +161,7 @@ class WriteFailed(IgniteKafkaError):
 
 
 class EntriesRefused(WriteFailed):
-    """A column of the cache's table does not accept the value of an entry, or the nodes lack the Java class of a value."""
+    """A column of the cache's table does not accept a value, or the nodes lack the Java class of one."""
 
 
 class TopicError(IgniteKafkaError):
@@ -200,7 +203,10 @@ class RegistryUnavailable(IgniteKafkaError):
 
 
 class RegistryError(IgniteKafkaError):
-    """The schema registry refused a schema, credentials or an id; `where` has subject, id and its URL without credentials."""
+    """The schema registry refused a schema, credentials or an id.
+
+    `where` has subject, id and its URL without credentials.
+    """
 
 
 class TransactionTimeout(IgniteKafkaError):
@@ -238,11 +244,17 @@ class TaskFailed(IgniteKafkaError):
 
 
 class CallsStuck(IgniteKafkaError):
-    """Too many calls of librdkafka in this process have not returned. No retry in this process can succeed; a new process can."""
+    """Too many calls of librdkafka in this process have not returned.
+
+    No retry in this process can succeed; a new process can.
+    """
 
 
 class LocalDiskFull(IgniteKafkaError):
-    """A local folder is full, over quota or read-only; `where` has the path and, on this host, the free bytes. A retry may succeed."""
+    """A local folder is full, over quota or read-only; `where` has the path and, on this host, the free bytes.
+
+    A retry may succeed.
+    """
 
     final = False
 

@@ -1,4 +1,7 @@
-"""Checks of both clusters before Spark starts, so that an unknown cache or topic, or a refused login, costs no Spark session."""
+"""Checks of both clusters before Spark starts.
+
+So an unknown cache or topic, or a refused login, costs no Spark session.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,10 @@ def preflight(settings: ConnectorSettings, secrets: Secrets, run_id: str, snapsh
 
 
 def _refused_by_kafka(error: IgniteKafkaError) -> bool:
-    """Whether Kafka refused the login, so that no record can be written: an attempt would report the same error again."""
+    """Whether Kafka refused the login, so that no record can be written.
+
+    An attempt would report the same error again.
+    """
     return isinstance(error, AuthenticationFailed) and "bootstrap_servers" in error.where
 
 

@@ -33,6 +33,14 @@ def test_a_first_line_has_one_relative_clause_at_most() -> None:
     assert [line for line in lines if len(_RELATIVE.findall(line)) > 1] == []
 
 
+def test_lines_are_short() -> None:
+    """The formatter breaks no texts: those of other folders may still have more columns (pyproject.toml)."""
+    long = [
+        f"{_place(path)}:{number}" for path in _read() for number, line in enumerate(path.read_text().split("\n"), 1) if len(line) > 120
+    ]
+    assert long == []
+
+
 def test_each_assignment_has_a_line() -> None:
     """``a, b = x, y`` only where the values need each other, as in a swap."""
     several = [

@@ -52,7 +52,10 @@ def check_ignite(settings: ConnectorSettings, secrets: Secrets, found: Diagnosis
 
 
 def check_capture(settings: ConnectorSettings, secrets: Secrets, clients: KafkaClients, found: Diagnosis) -> None:
-    """Make the check with which a stream begins: the nodes can capture changes, or tell them to clients, for this connector."""
+    """Make the check with which a stream begins.
+
+    The nodes can capture changes, or tell them to clients, for this connector.
+    """
     if not isinstance(settings, SourceSettings) or not settings.streams:
         return
     with found.failures_of("Changes"), ignite_cluster(settings, secrets) as cluster:

@@ -1,4 +1,6 @@
-"""What a connector has yet to copy: changes in the backlog of a stream, records that a sink has not stored, a snapshot without an end.
+"""What a connector has yet to copy.
+
+Changes in the backlog of a stream, records that a sink has not stored, a snapshot without an end.
 
 All is read by the connector's name from its own records in Kafka, from the consumer group of a sink, and from the nodes
 for a stream.
@@ -49,7 +51,10 @@ class ConnectorLag:
         return self.state not in (NEVER_STARTED, UNKNOWN)
 
     def counts(self) -> dict[str, int]:
-        """Records or changes to copy, by topic of a sink and by cache of a source; those that are not behind are left out."""
+        """Records or changes to copy, by topic of a sink and by cache of a source.
+
+        Those that are not behind are left out.
+        """
         return _positive(summed((one.name, one.count) for one in self.behind))
 
     def open_counts(self) -> dict[str, int]:

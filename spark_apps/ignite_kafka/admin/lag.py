@@ -1,4 +1,7 @@
-"""Lag of a connector: of a sink by topic, from its consumer group; of a source by cache, from its backlog on the nodes."""
+"""Lag of a connector: of a sink by topic, from its consumer group.
+
+Of a source by cache, from its backlog on the nodes.
+"""
 
 from __future__ import annotations
 

@@ -90,7 +90,9 @@ def reset(
     *,
     force: bool = False,
 ) -> Reset:
-    """Remove the offsets of a cache partition, a cache or all caches; the next run sends them again. One transaction per slot. Repeatable.
+    """Remove the offsets of a cache partition, a cache or all caches; the next run sends them again.
+
+    One transaction per slot. Repeatable.
 
     :raises NotStopped, SettingsError, Fenced: as :func:`alter`.
     """

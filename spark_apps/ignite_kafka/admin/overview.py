@@ -115,7 +115,9 @@ def _rates(run: RunStatus, before: RunStatus | None, elapsed_ms: int) -> dict[st
 
 
 def read_overview(clients: KafkaClients, topics: Topics, prefix: str) -> dict[str, ConnectorOverview]:
-    """Read all connectors ever started under a prefix, by name, sorted; of one whose records cannot be read, :attr:`unreadable`.
+    """Read all connectors ever started under a prefix, by name, sorted.
+
+    Of one whose records cannot be read, :attr:`unreadable`.
 
     :raises KafkaUnavailable, AuthenticationFailed, TopicError: Kafka did not answer, or refused.
     """

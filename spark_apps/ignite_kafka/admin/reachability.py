@@ -1,4 +1,7 @@
-"""Reachable servers and versions of this process. It imports nothing but Python's own library: executors may lack everything else."""
+"""Reachable servers and versions of this process.
+
+It imports nothing but Python's own library: executors may lack everything else.
+"""
 
 from __future__ import annotations
 
@@ -84,5 +87,8 @@ def problem_of(addresses: Iterable[str]) -> str:
 
 
 def skew_s(time_s: float, asked_s: float, answered_s: float) -> float:
-    """Return by how many seconds a clock, read between two times of this one, is ahead (or behind: negative) at least."""
+    """Return by how many seconds a clock, read between two times of this one, is ahead (or behind.
+
+    Negative) at least.
+    """
     return max(0.0, time_s - answered_s) + min(0.0, time_s - asked_s)

@@ -43,7 +43,10 @@ def settings_of_newest_run(given: ConnectorSettings, secrets: Secrets) -> Connec
 
 
 def connected_by(given: ConnectorSettings, record: ConnectorRecord) -> ConnectorSettings:
-    """The settings of a record, with name, prefix and connections of the given ones; raises as :func:`settings_of_newest_run`."""
+    """The settings of a record, with name, prefix and connections of the given ones.
+
+    Raises as :func:`settings_of_newest_run`.
+    """
     direction: type[ConnectorSettings] = SourceSettings if record.is_source else SinkSettings
     own = {
         name: value

@@ -133,7 +133,10 @@ def _places(hold: Hold, topic: str | None, partition: int | None) -> list[TopicP
 
 
 def _offsets(topics: Topics, places: Collection[TopicPartition], to: int | OffsetSpec) -> dict[TopicPartition, int]:
-    """The offset of a position in each partition; a time after the last record gives the end of the committed records."""
+    """The offset of a position in each partition.
+
+    A time after the last record gives the end of the committed records.
+    """
     ends = topics.offsets(places, OffsetSpec.latest(), committed=True)
     if not isinstance(to, int):
         found = ends if to is _SPECS[LATEST] else topics.offsets(places, to)

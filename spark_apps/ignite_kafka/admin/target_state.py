@@ -36,7 +36,10 @@ class NewestRun:
 
     @staticmethod
     def of(state: ConnectorState, runs: Mapping[str, RunStatus]) -> NewestRun:
-        """Find the newest run in a connector's state and status records; starts that failed before they took the connector are ignored."""
+        """Find the newest run in a connector's state and status records.
+
+        Starts that failed before they took the connector are ignored.
+        """
         if state.connector is None:
             return NewestRun(None, max(runs.values(), key=lambda run: run.started_ms, default=None))
         run = runs.get(state.connector.run_id)

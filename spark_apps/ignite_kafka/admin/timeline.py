@@ -1,4 +1,7 @@
-"""Events of a connector that its records in Kafka tell, by their ids; further events are in the logs of its runs only."""
+"""Events of a connector that its records in Kafka tell, by their ids.
+
+Further events are in the logs of its runs only.
+"""
 
 from __future__ import annotations
 

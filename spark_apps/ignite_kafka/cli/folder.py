@@ -36,7 +36,9 @@ def add_apply(added: argparse.ArgumentParser) -> None:
 
 
 def of_folder(arguments: argparse.Namespace, command: str) -> Command | None:
-    """The form of a command for a folder, and of `validate` for one connector file; None: the command was given another file.
+    """The form of a command for a folder, and of `validate` for one connector file.
+
+    None: the command was given another file.
 
     :raises SettingsError: the command takes no folder.
     """

@@ -279,7 +279,10 @@ def _states(settings: ConnectorSettings, secrets: Secrets) -> Iterator[SlotState
 
 
 def offset_lines(settings: ConnectorSettings, secrets: Secrets) -> Iterator[str]:
-    """One JSON line per cache partition, in Kafka Connect's form: ``{"partition": {"cache", "partition"}, "offset": {…}}``."""
+    """One JSON line per cache partition, in Kafka Connect's form.
+
+    ``{"partition": {"cache", "partition"}, "offset": {…}}``.
+    """
     for state in _states(settings, secrets):
         for (cache, partition), unit in sorted(state.units.items()):
             place = {"cache": cache, "partition": partition}

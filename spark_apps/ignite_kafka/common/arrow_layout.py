@@ -26,7 +26,10 @@ def null_mask(array: pa.Array) -> pa.Array | None:
 
 
 def union_layout(array: pa.UnionArray) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int32]]:
-    """Type code of each row of a dense union, and its place in that child; pyarrow's own properties do not heed a slice."""
+    """Type code of each row of a dense union, and its place in that child.
+
+    Pyarrow's own properties do not heed a slice.
+    """
     span = slice(array.offset, array.offset + len(array))
     _, kinds, offsets = array.buffers()[:3]
     return np.frombuffer(kinds, np.int8)[span], np.frombuffer(offsets, np.int32)[span]

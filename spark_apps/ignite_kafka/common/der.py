@@ -44,7 +44,9 @@ def _head(data: bytes, start: int, end: int) -> tuple[int, int, int]:
 
 
 def walk(data: bytes) -> Iterator[list[tuple[int, int, int]]]:
-    """Each group of elements side by side, also of those inside octet strings that hold DER; time is linear in size and depth.
+    """Each group of elements side by side, also of those inside octet strings that hold DER.
+
+    Time is linear in size and depth.
 
     :raises ValueError: see :func:`items`; or the elements are nested more than ``MAX_DEPTH`` deep.
     """

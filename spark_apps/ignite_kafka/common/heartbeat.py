@@ -26,7 +26,9 @@ _EVERY_S = 1.0
 
 
 def limit_s(retry_timeout_ms: int, transaction_timeout_ms: int, request_timeout_ms: int) -> float:
-    """Seconds without a sign of life after which a task cannot go on: more than a retry, a transaction and a request to a node take.
+    """Seconds without a sign of life after which a task cannot go on.
+
+    More than a retry, a transaction and a request to a node take.
 
     :param request_timeout_ms: of requests to nodes, which are waited for as long as retries if that is longer.
     """

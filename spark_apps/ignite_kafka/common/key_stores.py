@@ -40,7 +40,10 @@ class KeyPair:
 
 
 def is_store(path: str | Path) -> bool:
-    """Whether a file begins as a key store: JKS, JCEKS or PKCS#12. False for a PEM file, and for a file that cannot be read."""
+    """Whether a file begins as a key store: JKS, JCEKS or PKCS#12.
+
+    False for a PEM file, and for a file that cannot be read.
+    """
     head = _head(path)
     return head[:4] in (jks.MAGIC, _JCEKS) or _is_pfx(head)
 

@@ -120,7 +120,9 @@ class NamePattern:
         return len(text) in self._ends(_Match(text), self._entry, 0)
 
     def groups(self, text: str) -> list[str | None] | None:
-        """The text of each group of the match that a backtracking matcher finds, the whole text first; None: the text does not match.
+        """The text of each group of the match that a backtracking matcher finds, the whole text first.
+
+        None: the text does not match.
 
         Depth first, in the order in which a backtracking matcher tries; a pair of step and position that failed is not
         tried again.

@@ -156,7 +156,9 @@ def one_key(aliases: Sequence[str]) -> None:
 
 
 def checked_keys(data: bytes, most_rounds: int) -> int:
-    """Check the cost of opening a store, as far as it can be seen; return the number of private keys that can be seen in it.
+    """Check the cost of opening a store, as far as it can be seen.
+
+    Return the number of private keys that can be seen in it.
 
     :raises ValueError: it would take more rounds of key derivation, or it is no DER.
     """

@@ -1,4 +1,7 @@
-"""Secrets as files for libraries that read nothing else: in memory where the system has that, else in a folder of the user's own."""
+"""Secrets as files for libraries that read nothing else.
+
+In memory where the system has that, else in a folder of the user's own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Names of the standard library that Python 3.10 lacks: ``StrEnum``, ``Self``, ``UTC``, the parts of ``re``, times that end with Z.
+"""Names of the standard library that Python 3.10 lacks.
+
+``StrEnum``, ``Self``, ``UTC``, the parts of ``re``, times that end with Z.
 
 Spark's images and Amazon EMR have Python 3.10. Everything else of the library runs there unchanged.
 """

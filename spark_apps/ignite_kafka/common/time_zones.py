@@ -24,7 +24,9 @@ _MS = datetime.timedelta(milliseconds=1)
 
 
 def midnights(days: npt.NDArray[np.integer], zone: str) -> Int64Array:
-    """Milliseconds since 1970-01-01T00:00Z at which each day since 1970-01-01 begins in a zone; of a day without midnight, its first.
+    """Milliseconds since 1970-01-01T00:00Z at which each day since 1970-01-01 begins in a zone.
+
+    Of a day without midnight, its first.
 
     :param days: of 32 bits at most. :param zone: name in the IANA database.
     """
@@ -38,7 +40,9 @@ def midnights(days: npt.NDArray[np.integer], zone: str) -> Int64Array:
 
 
 def days_of(millis: Int64Array, zone: str) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
-    """Days since 1970-01-01 that begin at these milliseconds in a zone, and whether they do; else the day means nothing.
+    """Days since 1970-01-01 that begin at these milliseconds in a zone, and whether they do.
+
+    Else the day means nothing.
 
     :param millis: since 1970-01-01T00:00Z.
     """
@@ -56,7 +60,10 @@ def epoch_offset_ms(zone: str) -> int:
 
 
 def _offset_ms(day: int, info: ZoneInfo) -> int:
-    """What a zone is ahead of UTC as a day begins. Beyond Python's dates: as 400 years, or several times that, before."""
+    """What a zone is ahead of UTC as a day begins.
+
+    Beyond Python's dates: as 400 years, or several times that, before.
+    """
     if day > _LAST_DAY:
         day -= (day - _LAST_DAY + _CYCLE - 1) // _CYCLE * _CYCLE
     date = _EPOCH + datetime.timedelta(max(day, _FIRST_DAY))

@@ -1,4 +1,6 @@
-"""JSON of the records that this program keeps in Kafka: written and read within the same bounds, with the declared types of fields.
+"""JSON of the records that this program keeps in Kafka.
+
+Written and read within the same bounds, with the declared types of fields.
 
 Whoever may write to an internal topic chooses its bytes. So every reader takes JSON from :func:`loads`, and fields from
 :func:`read_as` or from the functions for single values: all of them raise ValueError, and nothing else, for a record of
@@ -19,9 +21,15 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 from ..errors import RecordTooLarge
 
 MOST_BYTES = 16 << 20
-"""Maximum size of a key or a value in bytes: 16 times what brokers accept by default, and more than a status of 50,000 caches."""
+"""Maximum size of a key or a value in bytes.
+
+16 times what brokers accept by default, and more than a status of 50,000 caches.
+"""
 MOST_DEPTH = 64
-"""Maximum number of nested arrays and objects; records of this program have fewer than ten. Recursive code can walk through this many."""
+"""Maximum number of nested arrays and objects; records of this program have fewer than ten.
+
+Recursive code can walk through this many.
+"""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MAY_HOLD_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -32,7 +40,10 @@ Reader = Callable[[object], Any]
 
 @dataclass(frozen=True)
 class Range:
-    """Bounds of a number, both inclusive; for ``Annotated[int, Range(…)]`` in a dataclass that :func:`read_as` reads."""
+    """Bounds of a number, both inclusive.
+
+    For ``Annotated[int, Range(…)]`` in a dataclass that :func:`read_as` reads.
+    """
 
     least: float
     most: float

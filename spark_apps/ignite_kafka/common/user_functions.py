@@ -24,7 +24,9 @@ _MARK = "ignite_kafka_functions"  # attribute of a function: what settings may u
 
 
 def filter_function(function: F) -> F:
-    """Mark a function that setting ``filter`` may name: it gets an Arrow batch, and returns a boolean for each row (docs/filter.md).
+    """Mark a function that setting ``filter`` may name.
+
+    It gets an Arrow batch, and returns a boolean for each row (docs/filter.md).
 
     >>> import ignite_kafka, pyarrow.compute
     >>> @ignite_kafka.filter_function
@@ -35,7 +37,9 @@ def filter_function(function: F) -> F:
 
 
 def transform_function(function: F) -> F:
-    """Mark a function that a transform's type may name: it gets and returns an Arrow batch of records (docs/transforms-setup.md).
+    """Mark a function that a transform's type may name.
+
+    It gets and returns an Arrow batch of records (docs/transforms-setup.md).
 
     >>> import ignite_kafka, pyarrow.compute
     >>> @ignite_kafka.transform_function

@@ -1,4 +1,6 @@
-"""Conversion between Ignite entries and Kafka records; :func:`converter` returns the converter that a source's settings choose.
+"""Conversion between Ignite entries and Kafka records.
+
+:func:`converter` returns the converter that a source's settings choose.
 
 :class:`Converters` has the converter of each cache.
 Imports ignite, kafka and settings; source, sink, admin and datasources import it.
@@ -95,7 +97,10 @@ class Converters:
         return self._made[override]
 
     def of_keys(self, cache: str) -> Converter:
-        """What turns the keys of a cache's records back: its converter, without transforms where they do not make keys."""
+        """What turns the keys of a cache's records back.
+
+        Its converter, without transforms where they do not make keys.
+        """
         found = self.of(cache)
         return getattr(found, "of_keys", None) or found
 

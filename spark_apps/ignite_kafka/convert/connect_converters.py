@@ -33,7 +33,9 @@ class ConnectConverter(NamedTuple):
 
 
 def serializer(name: str, side: str, properties: Mapping[str, Any]) -> Serializer | None:
-    """The serializer of keys or values; None: plain JSON, which :class:`~.json.converter.JsonConverter` writes without Connect's data model.
+    """The serializer of keys or values.
+
+    None: plain JSON, which :class:`~.json.converter.JsonConverter` writes without Connect's data model.
 
     :param properties: every property of the converter (:func:`~ignite_kafka.settings.converters.parse_properties`).
     """
@@ -48,7 +50,9 @@ def header_serializer(name: str, properties: Mapping[str, Any]) -> Serializer:
 
 
 def deserializer(side: str, rules: SideRules) -> Deserializer | None:
-    """The deserializer of a side; None: its values are JSON texts without schemas, which :class:`~.json.reader.JsonReader` reads.
+    """The deserializer of a side.
+
+    None: its values are JSON texts without schemas, which :class:`~.json.reader.JsonReader` reads.
 
     :raises SettingsError: a property that only the converter itself can check.
     """
@@ -56,7 +60,10 @@ def deserializer(side: str, rules: SideRules) -> Deserializer | None:
 
 
 def head_of(rules: SideRules) -> Callable[[bytes], bytes] | None:
-    """Function that finds a value's head for :class:`~.connect.columns.HeadedDeserializer`; None if the values have no heads."""
+    """Function that finds a value's head for :class:`~.connect.columns.HeadedDeserializer`.
+
+    None if the values have no heads.
+    """
     properties = _with_defaults(rules)
     content = (
         properties.get("schema.content") and properties["schemas.enable"] == "true"

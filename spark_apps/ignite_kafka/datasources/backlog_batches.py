@@ -1,4 +1,6 @@
-"""Planner of data source `ignite-backlog`: reads the changes of each batch of Structured Streaming, and acknowledges them.
+"""Planner of data source `ignite-backlog`.
+
+Reads the changes of each batch of Structured Streaming, and acknowledges them.
 
 Spark identifies a batch by its end offset. It requests the end (:meth:`BacklogBatchPlanner.latest`), logs it, has the
 batch read, logs that it is done, and requests the next end. So a batch is read from the backlog when its end is

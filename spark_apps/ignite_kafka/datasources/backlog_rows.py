@@ -151,7 +151,9 @@ def _one(pieces: Sequence[ChangeRows]) -> ChangeRows:
 
 
 def to_change_batch(rows: ChangeRows, schema: pa.Schema, cache: CacheInfo, types: TypeSource) -> pa.RecordBatch:
-    """Rows as a batch of exactly `schema`, in their order; removed and expired keys have null in the other columns of the entry.
+    """Rows as a batch of exactly `schema`, in their order.
+
+    Removed and expired keys have null in the other columns of the entry.
 
     :raises UnsupportedType: no column of the schema fits a value.
     """

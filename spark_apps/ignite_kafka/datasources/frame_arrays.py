@@ -1,4 +1,7 @@
-"""Columns of a DataFrame brought into the form that their fields are written in: objects' fields by name and in order, numbers widened."""
+"""Columns of a DataFrame brought into the form that their fields are written in.
+
+Objects' fields by name and in order, numbers widened.
+"""
 
 from __future__ import annotations
 

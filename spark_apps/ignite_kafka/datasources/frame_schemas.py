@@ -1,4 +1,6 @@
-"""Columns of DataFrames and Kafka Connect's data model: schemas of Spark's types, and columns brought from one to the other.
+"""Columns of DataFrames and Kafka Connect's data model.
+
+Schemas of Spark's types, and columns brought from one to the other.
 
 ==================================  ============================================
 Spark                               Kafka Connect
@@ -90,7 +92,9 @@ def to_connect(array: pa.Array, schema: ConnectSchema) -> pa.Array:
 
 
 def to_frame(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
-    """A column of Connect data in the type of a DataFrame's column: fields by name, those that the target lacks are dropped.
+    """A column of Connect data in the type of a DataFrame's column.
+
+    Fields by name, those that the target lacks are dropped.
 
     :raises UnsupportedType: a value that the target does not hold exactly: names the field.
     """

@@ -1,4 +1,6 @@
-"""Ignite types of a DataFrame's columns: by the cache's query entity and the cluster's binary types, else by the columns alone.
+"""Ignite types of a DataFrame's columns.
+
+By the cache's query entity and the cluster's binary types, else by the columns alone.
 
 A column fits a field if the field holds every value of the column's type: integers and floats widen, a decimal has at
 most the declared places, and nothing is parsed or rounded. Names are compared without case, as Ignite and Spark do. The

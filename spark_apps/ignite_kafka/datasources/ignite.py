@@ -137,7 +137,9 @@ class IgniteReader(DataSourceReader):
 
     @optional_pushdown
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Turn the first condition that names keys into gets by key; Spark evaluates the others on the rows of these keys.
+        """Turn the first condition that names keys into gets by key.
+
+        Spark evaluates the others on the rows of these keys.
 
         No condition is taken if only some partitions are read, as a get finds keys of the others too; nor if the schema
         is not the cache's own, which alone has the Ignite type of the key.
@@ -201,7 +203,10 @@ def read_schema(options: ReadOptions, cluster: Cluster, info: CacheInfo) -> pa.S
 
 
 def columns(own: Callable[[], pa.Schema], given: StructType) -> pa.Schema:
-    """Columns of a schema that the user gave; if they are the cache's own, these, which have the marks of Ignite types."""
+    """Columns of a schema that the user gave.
+
+    If they are the cache's own, these, which have the marks of Ignite types.
+    """
     try:
         found = own()
     except UnsupportedType:

@@ -1,4 +1,7 @@
-"""Writer of data source `ignite`: encodes Arrow batches of a DataFrame as entries and puts them into a cache. See :mod:`.ignite`."""
+"""Writer of data source `ignite`: encodes Arrow batches of a DataFrame as entries and puts them into a cache.
+
+See :mod:`.ignite`.
+"""
 
 from __future__ import annotations
 

@@ -144,7 +144,10 @@ class KafkaTxDataSource(DataSource):
 
 
 class KafkaTxWriter(DataSourceArrowWriter):
-    """Sends the rows of Spark partitions. Made on the driver, where it claims the connector; :meth:`write` runs on executors."""
+    """Sends the rows of Spark partitions.
+
+    Made on the driver, where it claims the connector; :meth:`write` runs on executors.
+    """
 
     def __init__(self, options: WriteOptions, typed: Mapping[str, ColumnWriter] | None = None) -> None:
         self._options = options

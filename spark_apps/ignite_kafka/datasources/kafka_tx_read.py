@@ -1,4 +1,7 @@
-"""Reader of data source `kafka-tx`: committed records of a topic between offsets that the driver fixes. See :mod:`.kafka_tx`."""
+"""Reader of data source `kafka-tx`: committed records of a topic between offsets that the driver fixes.
+
+See :mod:`.kafka_tx`.
+"""
 
 from __future__ import annotations
 

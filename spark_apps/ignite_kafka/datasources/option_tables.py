@@ -1,4 +1,7 @@
-"""The options of each Spark data source: type, default and help. Unknown options are refused. docs/options.md is made of them."""
+"""The options of each Spark data source: type, default and help. Unknown options are refused.
+
+docs/options.md is made of them.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,9 @@ class OptionTable:
         return f"{self.source}, {self.use}"
 
     def read(self, given: Mapping[str, str]) -> dict[str, Any]:
-        """The value of each option: parsed if given, else its default. :func:`.options.kafka_options` reads ``kafka.…``.
+        """The value of each option: parsed if given, else its default.
+
+        :func:`.options.kafka_options` reads ``kafka.…``.
 
         :param given: options as Spark passes them: text values under names in lower case.
         :raises SettingsError: an option is unknown, missing, has a value that is not allowed, or is a secret.

@@ -1,4 +1,7 @@
-"""Reads the changes of one cache in batches, for data source `ignite-backlog`; a batch is remembered before it is acknowledged."""
+"""Reads the changes of one cache in batches, for data source `ignite-backlog`.
+
+A batch is remembered before it is acknowledged.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +82,9 @@ class PartitionReader:
         return self._states.deduplicator.high(unit)
 
     def changes(self) -> list[ChangeBatch]:
-        """The changes of open partitions that one read gives. With an end, a partition is closed once it is read up to there.
+        """The changes of open partitions that one read gives.
+
+        With an end, a partition is closed once it is read up to there.
 
         :raises CacheDestroyed: the cache was destroyed, or made again.
         """

@@ -1,4 +1,7 @@
-"""Typed columns `key` and `value` of data source `kafka-tx`: written and read by the converters that its options name."""
+"""Typed columns `key` and `value` of data source `kafka-tx`.
+
+Written and read by the converters that its options name.
+"""
 
 from __future__ import annotations
 

@@ -32,7 +32,10 @@ def is_complete(state: ConnectorState, name: str, write_id: str) -> bool:
 
 
 def topic_id(found: ConnectorState, write_id: str) -> str:
-    """Id of the write's topic when the write began; empty: another write was begun last, or its rows name several topics."""
+    """Id of the write's topic when the write began.
+
+    Empty: another write was begun last, or its rows name several topics.
+    """
     begun = found.snapshot
     return str(begun.plan.get("topic_id", "")) if begun is not None and begun.id == write_id else ""
 

@@ -1,4 +1,6 @@
-"""Addresses that nodes announce, as addresses that this host reaches: for nodes behind NAT, in containers or behind forwarded ports.
+"""Addresses that nodes announce, as addresses that this host reaches.
+
+For nodes behind NAT, in containers or behind forwarded ports.
 
 Each node announces the addresses of its own network interfaces to thin clients. A pair ``announced=reachable`` replaces
 one of them, as an ``AddressResolver`` of the node would.
@@ -49,7 +51,9 @@ class AddressMap:
         return bool(self.pairs)
 
     def reachable(self, announced: Iterable[str]) -> tuple[str, ...]:
-        """The addresses to connect to: those that are mapped replaced, the others left out; if none is mapped, all as they are.
+        """The addresses to connect to: those that are mapped replaced, the others left out.
+
+        If none is mapped, all as they are.
 
         A node with a mapped address is reached by that alone: its others belong to its own network, where here may be
         another host.
@@ -62,7 +66,10 @@ class AddressMap:
         return bool(self._mapped(announced))
 
     def report_unreached(self, node: uuid.UUID, announced: Sequence[str]) -> None:
-        """Report a node that is not in the map. A run works without it, but each request to its partitions passes through another node."""
+        """Report a node that is not in the map.
+
+        A run works without it, but each request to its partitions passes through another node.
+        """
         if self and announced and not self.knows(announced):
             reason = (
                 f"node {node} announces {', '.join(announced)}: none is in ignite_address_map, and none answers here"

@@ -51,7 +51,10 @@ def values_of(data: memoryview) -> list[bytes | None]:
 
 
 def acknowledgements(sent: bytes, most_bytes: int = REQUEST_BYTES) -> Iterator[bytes]:
-    """An acknowledgement split into requests of at most that many bytes; a unit with more changes is in several of them."""
+    """An acknowledgement split into requests of at most that many bytes.
+
+    A unit with more changes is in several of them.
+    """
     if len(sent) <= most_bytes:
         yield sent
         return

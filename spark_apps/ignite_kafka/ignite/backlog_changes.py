@@ -30,7 +30,9 @@ _WRAPPER = np.array([5, -4])  # type code and length before an object, offset of
 
 @dataclass(frozen=True)
 class Changes:
-    """Reply of :meth:`BacklogService.read`: columns of U units in the order of the request, then of N changes, unit after unit.
+    """Reply of :meth:`BacklogService.read`.
+
+    Columns of U units in the order of the request, then of N changes, unit after unit.
 
     :param topology: topology version of the reply.
     :param mark_number: U items: number of the newest mark.

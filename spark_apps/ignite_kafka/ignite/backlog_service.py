@@ -158,7 +158,10 @@ class BacklogService:
         return [service_calls.cache_of(line) for line in self._call("caches")]
 
     def stop(self, connector: str, destroy: bool) -> dict[str, Any]:
-        """End a capture and return what was removed: the connector's own service and backlog cache, never others of their names."""
+        """End a capture and return what was removed.
+
+        The connector's own service and backlog cache, never others of their names.
+        """
         return dict(self._call("stop", connector, destroy, self._secret))
 
     def force_stop(self, connector: str, destroy: bool) -> dict[str, Any]:

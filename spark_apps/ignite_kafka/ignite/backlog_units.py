@@ -19,7 +19,9 @@ MISSED = 2
 LOST = 4
 GONE = 8
 ASKED = 16
-"""Marks of a unit: changes were given up, were missed, or their backlog was lost; the incarnation is no longer captured; a user requested
+"""Marks of a unit: changes were given up, were missed, or their backlog was lost.
+
+The incarnation is no longer captured; a user requested
 a reload."""
 
 UNIT = np.dtype([("cache_id", "<i4"), ("partition", "<i4"), ("incarnation", "<i8")])

@@ -28,7 +28,10 @@ _INDEX_KINDS = {0: "SORTED", 1: "FULLTEXT", 2: "GEOSPATIAL"}
 
 @dataclass(frozen=True, kw_only=True)
 class AdvancedSettings:
-    """Properties of Java's ``CacheConfiguration`` under its names, durations in milliseconds; None leaves a property to the cluster."""
+    """Properties of Java's ``CacheConfiguration`` under its names, durations in milliseconds.
+
+    None leaves a property to the cluster.
+    """
 
     copy_on_read: bool | None = None
     eager_ttl: bool | None = None

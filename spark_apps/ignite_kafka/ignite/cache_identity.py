@@ -99,7 +99,10 @@ class CacheWatch:
             raise CacheDestroyed("the cache was destroyed while it was read", cache=self.cache.name) from error
 
     def _prove(self, pin: _Pin) -> None:
-        """Replace the pinned cursor. The new one opens first, so both are of one cache; the old one stays if none is free."""
+        """Replace the pinned cursor.
+
+        The new one opens first, so both are of one cache; the old one stays if none is free.
+        """
         room = True
         successor = None
         try:

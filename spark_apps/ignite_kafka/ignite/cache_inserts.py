@@ -58,7 +58,10 @@ def insert_head(op: int, cache_id: int, count: int) -> bytes:
 
 @dataclass
 class Streaming:
-    """Inserts by data streamers since the last flush: the affinity version before them, and the connections of the nodes that confirmed."""
+    """Inserts by data streamers since the last flush.
+
+    The affinity version before them, and the connections of the nodes that confirmed.
+    """
 
     since: tuple[int, int]
     connections: set[ThinConnection] = field(default_factory=set)

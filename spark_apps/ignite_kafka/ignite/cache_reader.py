@@ -19,7 +19,10 @@ _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 
 
 def encodable(key: object, column: pa.Field) -> bool:
-    """True if every key that the column shows as this value can be requested; False for columns of marked types (UUID, char)."""
+    """True if every key that the column shows as this value can be requested.
+
+    False for columns of marked types (UUID, char).
+    """
     kind = column.type
     if column.metadata:
         return False

@@ -53,7 +53,9 @@ _MAY_PASS_REMEDY = (
     "Check the cluster's nodes: their logs say whether one has left, or the cache's data region is out of memory"
 )
 _OF_A_COLUMN = re.compile(r"for (a )?column '")
-"""Message of a node for a value that a column does not accept: too long, out of range, null, of another type (QueryTypeDescriptorImpl).
+"""Message of a node for a value that a column does not accept.
+
+Too long, out of range, null, of another type (QueryTypeDescriptorImpl).
 The node then has stored no entry of the request."""
 _CAUSES = {
     "read-only": "Activate the cluster for writing (control.sh --set-state ACTIVE)",
@@ -180,7 +182,10 @@ class CacheWriter:
                 self._send(node, op, self._head(op, len(piece)) + data_of(piece).data)
 
     def _by_node(self, keys: pa.BinaryArray) -> Iterator[tuple[uuid.UUID | None, pa.Array | None]]:
-        """Nodes and the rows of their primary keys, in the order to send; node None is any node, rows None are all rows in their order."""
+        """Nodes and the rows of their primary keys, in the order to send.
+
+        Node None is any node, rows None are all rows in their order.
+        """
         if not len(keys):
             return
         owners = self.cluster.partitions(self.cache.cache_id)
@@ -201,7 +206,9 @@ class CacheWriter:
             yield (nodes[number] if number >= 0 else None), pa.array(rows[owner == number])
 
     def _order(self, keys: pa.BinaryArray, partitions: npt.NDArray[np.int32], hashes: Hashes) -> npt.NDArray[np.int64]:
-        """The rows in the order of a node's storage: each partition has a tree of its keys, ordered by hash code (CacheDataTree).
+        """The rows in the order of a node's storage.
+
+        Each partition has a tree of its keys, ordered by hash code (CacheDataTree).
 
         A node needs 7 µs per entry for 20,000 in this order and 10 µs in any other: neighbours find the tree's pages in
         the CPU cache. Keys of one hash in a TRANSACTIONAL cache are ordered by their bytes: writers that lock the same
@@ -331,7 +338,10 @@ def _without_keys(message: str) -> str:
 
 
 def _answered(request: _Request, wait_s: float) -> bool:
-    """True if the reply arrived. An abandoned connection never replies, though its node may still execute the request."""
+    """True if the reply arrived.
+
+    An abandoned connection never replies, though its node may still execute the request.
+    """
     try:
         return request.connection.answered(request.request_id, wait_s)
     except IgniteUnreachable:

@@ -226,7 +226,9 @@ class Cluster:
         return self._address_map.reachable(announced)
 
     def has_left(self, connection: ThinConnection, since: int) -> bool:
-        """True if another node reports that the node of a connection has left the topology; False if none can report it.
+        """True if another node reports that the node of a connection has left the topology.
+
+        False if none can report it.
 
         Uses a separate connection with short time-outs: a connection in use must not be abandoned for this request.
 
@@ -268,7 +270,10 @@ class Cluster:
         return None
 
     def _addresses(self, announced: Sequence[str]) -> list[str]:
-        """Addresses to try for a node: those it announces, listed ones first, then listed addresses that were not tried yet."""
+        """Addresses to try for a node.
+
+        Those it announces, listed ones first, then listed addresses that were not tried yet.
+        """
         said = self.reachable(announced)
         listed = [address for address in said if address in self.endpoint.addresses]
         return list(dict.fromkeys([*listed, *said, *self._untried]))
@@ -294,7 +299,10 @@ class Cluster:
         return connection
 
     def _partition_count(self, name: str, cache_id: int) -> int:
-        """Number of partitions with a primary; if the node reports no owners, the first number that it calls invalid."""
+        """Number of partitions with a primary.
+
+        If the node reports no owners, the first number that it calls invalid.
+        """
         owners = self.partitions(cache_id)
         if owners.primary:
             return len(owners.primary)
@@ -333,7 +341,10 @@ class Cluster:
         return self.ask(lambda connection: _answer(connection, op, payload, read))
 
     def ask(self, question: Callable[[ThinConnection], T]) -> T:
-        """Result of a request, repeated once on another node if the first connection is lost; so the request must be repeatable."""
+        """Result of a request, repeated once on another node if the first connection is lost.
+
+        So the request must be repeatable.
+        """
         try:
             return question(self.connection())
         except IgniteUnreachable:

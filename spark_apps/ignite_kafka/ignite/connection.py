@@ -106,7 +106,9 @@ class ThinConnection:
         return reply.body
 
     def answered(self, request_id: int, wait_s: float | None = None) -> bool:
-        """True if the reply arrived and :meth:`receive` returns at once; False leaves the connection open, and the reply may still come.
+        """True if the reply arrived and :meth:`receive` returns at once.
+
+        False leaves the connection open, and the reply may still come.
 
         :param wait_s: longest wait for each read of the socket, in seconds; None: the request time-out.
         :raises IgniteUnreachable, AnswerTooLarge: as :meth:`receive`.
@@ -303,7 +305,10 @@ def _open(host: str, port: int, timeout: float) -> socket.socket:
 
 
 def _out_of_time(error: Exception) -> bool:
-    """True if our own socket time-out ended the wait. An ETIMEDOUT of the system has an errno and means a broken connection."""
+    """True if our own socket time-out ended the wait.
+
+    An ETIMEDOUT of the system has an errno and means a broken connection.
+    """
     return isinstance(error, TimeoutError) and error.errno is None
 
 

@@ -1,4 +1,6 @@
-"""Continuous queries of the thin client protocol (op 2006): a node sends notifications (op 2007) of all changes of a cache.
+"""Continuous queries of the thin client protocol (op 2006).
+
+A node sends notifications (op 2007) of all changes of a cache.
 
 A query lives as long as its connection, and receives all changes that are made on any node after its registration;
 changes of one key keep their order. Changes on the query's node arrive at once, changes on other nodes after at most
@@ -29,7 +31,10 @@ from .types import type_codes as codes
 from .types.model import Page
 
 PAGE_ROWS = 256
-"""Number of changes that another node collects before sending them, unless the interval ends first; a frame has old and new values."""
+"""Number of changes that another node collects before sending them, unless the interval ends first.
+
+A frame has old and new values.
+"""
 _REQUEST = struct.Struct("<iBiq?B")
 _ID = struct.Struct("<q")
 _COUNT = struct.Struct("<i")

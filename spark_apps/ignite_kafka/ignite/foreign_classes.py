@@ -38,7 +38,9 @@ _REMEDY = (
 
 
 def class_hashes(payload: bytes) -> tuple[int, ...]:
-    """Hashes of the names of the classes of values that Java's optimized marshaller wrote, at most five; not those that each JVM has.
+    """Hashes of the names of the classes of values that Java's optimized marshaller wrote, at most five.
+
+    Not those that each JVM has.
 
     The bytes of other values may look like such a value, so a hash may be that of no class.
     """
@@ -68,7 +70,9 @@ class Closings:
         self._count = 0
 
     def closed(self, cache: str) -> EntriesRefused | None:
-        """Count a closing after which nodes reply to another request; returns the error if it is no failure of the network.
+        """Count a closing after which nodes reply to another request.
+
+        Returns the error if it is no failure of the network.
 
         :returns: the error has the names of the classes, as far as the cluster knows them.
         """
@@ -84,7 +88,10 @@ class Closings:
         return EntriesRefused(what, _REMEDY, cache=cache)
 
     def _is_answered(self) -> bool:
-        """True if a node replies to a request without entries, after a moment: a network that fails for so long is no refusal."""
+        """True if a node replies to a request without entries, after a moment.
+
+        A network that fails for so long is no refusal.
+        """
         if not self._known:
             time.sleep(_MOMENT_S)
         try:

@@ -46,7 +46,10 @@ class FrameReader:
 
 
 class _Buffer:
-    """Head or body of a frame as far as received; it grows as bytes arrive, so that an announced length alone takes no memory."""
+    """Head or body of a frame as far as received.
+
+    It grows as bytes arrive, so that an announced length alone takes no memory.
+    """
 
     def __init__(self, length: int) -> None:
         self._length = length

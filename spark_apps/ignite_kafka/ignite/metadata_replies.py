@@ -1,4 +1,6 @@
-"""Parses replies of the metadata operations: cache names, configurations, binary types, partition owners, node addresses.
+"""Parses replies of the metadata operations.
+
+Cache names, configurations, binary types, partition owners, node addresses.
 
 Formats: `ClientBinaryTypeGetResponse`, `ClientCachePartitionAwarenessGroup` and
 `ClientClusterGroupGetNodesEndpointsResponse` in apache/ignite; configurations of caches: :mod:`.cache_configuration`.
@@ -33,7 +35,9 @@ REQUESTS = {
 
 @dataclass(frozen=True)
 class Partitions:
-    """Owners of a cache's partitions (op 1101) at one affinity version; `primary` is empty if the node gives no mapping.
+    """Owners of a cache's partitions (op 1101) at one affinity version.
+
+    `primary` is empty if the node gives no mapping.
 
     `affinity_keys`: type id of a key to the id of the field that its partition is taken from, where it is not the whole
     key.

@@ -11,7 +11,9 @@ MIN_BATCH_ROWS = 20_000
 
 
 def batches(pages: Iterator[Page], rows: int, size: Callable[[], int]) -> Iterator[list[Page]]:
-    """Pages collected until they hold at least ``rows`` entries or ``size()`` bytes; memory is bounded by a batch and one page.
+    """Pages collected until they hold at least ``rows`` entries or ``size()`` bytes.
+
+    Memory is bounded by a batch and one page.
 
     A batch ends with a unit, or lies within one: so every unit ends some batch, where a transaction can close.
     """

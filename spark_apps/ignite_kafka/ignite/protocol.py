@@ -77,7 +77,10 @@ _KEEP_BINARY = 1
 
 
 class ThinError(Exception):
-    """A node's answer to one request: status other than 0, and its message. Callers turn it into an error of `errors.py`."""
+    """A node's answer to one request: status other than 0, and its message.
+
+    Callers turn it into an error of `errors.py`.
+    """
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(f"status {status}: {message}")
@@ -87,7 +90,10 @@ class ThinError(Exception):
 
 @dataclass(frozen=True)
 class Reply:
-    """One reply frame, header taken off. `affinity` is (topology version, minor version) if the node reports a change."""
+    """One reply frame, header taken off.
+
+    `affinity` is (topology version, minor version) if the node reports a change.
+    """
 
     request_id: int
     error: ThinError | None
@@ -239,7 +245,10 @@ def parse_reply(data: memoryview) -> Reply:
 
 
 def scan_request(cache_id: int, partition: int, rows: int, *, local: bool) -> bytes:
-    """Payload of op 2000: keep-binary, no filter; `local` reads this node's own copy and is refused where it has none."""
+    """Payload of op 2000: keep-binary, no filter.
+
+    `local` reads this node's own copy and is refused where it has none.
+    """
     return _SCAN.pack(cache_id, _KEEP_BINARY, _CODE_NULL, rows, partition, local)
 
 

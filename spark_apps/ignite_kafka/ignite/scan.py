@@ -35,7 +35,9 @@ _MOST_REFUSALS = 32
 def scan_partitions(
     cluster: Cluster, cache: CacheInfo, partitions: Sequence[int], *, page_bytes: int = 4 << 20, window: int = 8
 ) -> Generator[Page, None, None]:
-    """Every entry of the partitions; the pages of one partition come in order and together, the partitions in about the given order.
+    """Every entry of the partitions.
+
+    The pages of one partition come in order and together, the partitions in about the given order.
 
     The next page is requested before one is yielded, and so are the first pages of the next `window` partitions. Small
     pages may be four times as many, if together they hold no more than one full page. Closing the generator closes the
@@ -117,7 +119,9 @@ class Scan:
 
     @property
     def guesses(self) -> bool:
-        """Whether to try a node for a partition whose owner is not reported. A node logs each refusal with its stack trace.
+        """Whether to try a node for a partition whose owner is not reported.
+
+        A node logs each refusal with its stack trace.
 
         After the first refusal only the watch's cursor, which is of a node's own partition, is worth some more of them.
         """
@@ -203,7 +207,10 @@ class Scan:
         return before != self.owners.primary.get(scan.partition)
 
     def too_small(self, scan: _PartitionScan, page: Page) -> bool:
-        """Whether to read the partition with larger pages; the small cursor then serves the watch, which needs one with rows left."""
+        """Whether to read the partition with larger pages.
+
+        The small cursor then serves the watch, which needs one with rows left.
+        """
         if page.last or scan.rows > PROBE_ROWS or not self.size.far_above(scan.rows):
             return False
         if scan.local and not self.watch.pinned and scan.cursor is not None:
@@ -250,7 +257,10 @@ class Scan:
             scan.cursor = None
 
     def close(self) -> None:
-        """Close all cursors. Outstanding replies are received first, because they hold cursors too; a lost connection has none."""
+        """Close all cursors. Outstanding replies are received first, because they hold cursors too.
+
+        A lost connection has none.
+        """
         for scan in self.outstanding:
             if scan.connection.closed:
                 continue

@@ -111,7 +111,10 @@ def register_type(cluster: Cluster, wanted: BinaryType, *, unless_known: bool = 
 
 
 def _await_type(cluster: Cluster, wanted: BinaryType) -> None:
-    """Request the type until the reply shows what was registered: another node may reply, and learns of it a little later."""
+    """Request the type until the reply shows what was registered.
+
+    Another node may reply, and learns of it a little later.
+    """
     deadline = time.monotonic() + cluster.endpoint.request_timeout_ms / 1000
     while True:
         cluster.forget_types()
@@ -150,7 +153,9 @@ def known_type(cluster: Cluster, type_id: int) -> BinaryType | None:
 
 
 def merged_type(known: BinaryType, wanted: BinaryType) -> BinaryType:
-    """The wanted type merged with the cluster's of the same id: a field that is Object there stays so, as it holds values of any type.
+    """The wanted type merged with the cluster's of the same id.
+
+    A field that is Object there stays so, as it holds values of any type.
 
     :raises TypeClash: a field of both has another type in each, or two types have one id; one is an enum and the other
         is none, a constant has two ordinals or names, or another field than the cluster's gives the affinity key.

@@ -1,4 +1,6 @@
-"""SQL statements in the thin client protocol (ops 2004 and 2005): requests, and pages of rows as values of the row path.
+"""SQL statements in the thin client protocol (ops 2004 and 2005).
+
+Requests, and pages of rows as values of the row path.
 
 Source: `ClientCacheSqlFieldsQueryRequest`, `ClientCacheSqlFieldsQueryResponse` and `ClientCacheQueryNextPageResponse`
 in apache/ignite.

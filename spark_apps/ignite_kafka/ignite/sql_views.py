@@ -37,7 +37,10 @@ Row = Sequence[str | None]
 
 
 def with_present_tables(cluster: Cluster, configuration: CacheConfiguration) -> CacheConfiguration:
-    """The configuration with the columns and sorted indexes that its tables have now; unchanged where the cluster runs no SQL."""
+    """The configuration with the columns and sorted indexes that its tables have now.
+
+    Unchanged where the cluster runs no SQL.
+    """
     if not configuration.query_entities:
         return configuration
     try:
@@ -93,7 +96,10 @@ def _digits(text: str) -> int:
 
 
 def _index(row: Row, keys: set[str], fields: Sequence[QueryField], column_of: Mapping[str, str]) -> QueryIndex | None:
-    """A sorted index; None for those that Ignite makes itself. Ignite appends the columns of the key, which are not declared."""
+    """A sorted index; None for those that Ignite makes itself.
+
+    Ignite appends the columns of the key, which are not declared.
+    """
     name, kind, columns, inline_size = (str(one) for one in row)
     if _OWN_INDEX.fullmatch(name) or kind != _SORTED:
         return None

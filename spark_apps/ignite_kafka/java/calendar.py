@@ -1,4 +1,6 @@
-"""The calendar of java.sql.Date and java.sql.Timestamp: Julian before 1582-10-15, Gregorian from then on (java.util.GregorianCalendar).
+"""The calendar of java.sql.Date and java.sql.Timestamp.
+
+Julian before 1582-10-15, Gregorian from then on (java.util.GregorianCalendar).
 
 SQL shows these fields. Python's datetime is Gregorian throughout, so a day before has other fields there.
 Algorithm: "Julian day number", E. G. Richards, Explanatory Supplement to the Astronomical Almanac, 2013.
@@ -33,7 +35,10 @@ def date_of(day: int) -> datetime.date:
 
 
 def first_offset(zone: ZoneInfo) -> datetime.timedelta:
-    """What Java takes a zone to be ahead of UTC at all times before 1900: it knows no local mean time (sun.util.calendar.ZoneInfoFile)."""
+    """What Java takes a zone to be ahead of UTC at all times before 1900.
+
+    It knows no local mean time (sun.util.calendar.ZoneInfoFile).
+    """
     return zone.utcoffset(FIRST_OF_ZONES) or datetime.timedelta()
 
 

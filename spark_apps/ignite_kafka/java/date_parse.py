@@ -1,4 +1,6 @@
-"""Texts read as times by a format in the syntax of ``java.text.SimpleDateFormat``: leniently, from their beginning, in UTC.
+"""Texts read as times by a format in the syntax of ``java.text.SimpleDateFormat``.
+
+Leniently, from their beginning, in UTC.
 
 Not read, where Java reads it: numbers with a sign, and names of time zones but UTC and GMT.
 Source: SimpleDateFormat.parse of the JDK (17), with java.util.GregorianCalendar.

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 
 def java_hash(text: str) -> int:
-    """Java's `String.hashCode`, over UTF-16 units, as a signed int32: Ignite's id of a cache, and of a type or field in lower case."""
+    """Java's `String.hashCode`, over UTF-16 units, as a signed int32.
+
+    Ignite's id of a cache, and of a type or field in lower case.
+    """
     number = 0
     for unit in memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H"):
         number = (31 * number + unit) & 0xFFFFFFFF

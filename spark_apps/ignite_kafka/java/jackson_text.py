@@ -1,4 +1,6 @@
-"""JSON texts byte by byte as Jackson writes them: escapes have capital digits, and a character beyond U+FFFF is two escapes.
+"""JSON texts byte by byte as Jackson writes them.
+
+Escapes have capital digits, and a character beyond U+FFFF is two escapes.
 
 Source: com.fasterxml.jackson.core.json.UTF8JsonGenerator 2.21 without COMBINE_UNICODE_SURROGATES_IN_UTF8.
 """

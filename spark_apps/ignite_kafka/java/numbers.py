@@ -77,7 +77,10 @@ def nearest_float(digits: str, bits: int) -> float:
 
 
 def _sticky(digits: str) -> str:
-    """The first digits of a number, and a 1 if others than zeros follow: it rounds alike, and arithmetic on it does not take long."""
+    """The first digits of a number, and a 1 if others than zeros follow.
+
+    It rounds alike, and arithmetic on it does not take long.
+    """
     return digits[:_MOST_DIGITS] + ("1" if digits[_MOST_DIGITS:].strip("0") else "")
 
 

@@ -55,7 +55,9 @@ def matches_whole(text: str, pattern: str) -> bool:
 
 
 def groups_of(text: str, pattern: str) -> list[str | None] | None:
-    """Texts of the groups where the whole text matches, the whole text first, as after ``Matcher.matches()``; None: it does not match.
+    """Texts of the groups where the whole text matches, the whole text first, as after ``Matcher.matches()``.
+
+    None: it does not match.
 
     :raises ValueError: the pattern cannot be used, or not with a text of that length.
     """

@@ -28,7 +28,10 @@ _MONTHS = pa.array(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep
 
 
 def java_text(array: pa.Array) -> pa.StringArray:
-    """``String.valueOf`` of each value of a column of booleans, numbers, decimals, strings, dates or times; null for null."""
+    """``String.valueOf`` of each value of a column of booleans, numbers, decimals, strings, dates or times.
+
+    Null for null.
+    """
     kind = array.type
     if pa.types.is_floating(kind):
         return _floats(array)
@@ -106,7 +109,9 @@ def _milliseconds(array: pa.Array) -> Int64Array:
 
 
 def civil(days: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Year, month and day of days since 1970-01-01: Gregorian from 1582-10-15, Julian before; a year before 1 is that of its era.
+    """Year, month and day of days since 1970-01-01: Gregorian from 1582-10-15, Julian before.
+
+    A year before 1 is that of its era.
 
     Years are counted from March, so that a leap day is a year's last. Source: H. Hinnant, chrono-compatible low-level
     date algorithms.

@@ -33,7 +33,9 @@ QUICK = {  # defaults of every client
     "log_level": 2,
 }
 NO_NEW_TOPICS = {"allow.auto.create.topics": False}
-"""Overrides every producer's settings: librdkafka's producers have brokers create a missing topic, so a deleted topic would reappear
+"""Overrides every producer's settings.
+
+Librdkafka's producers have brokers create a missing topic, so a deleted topic would reappear
 without its records, or an internal one without compaction."""
 
 C = TypeVar("C")
@@ -76,7 +78,10 @@ class ErrorMemory:
 
 
 def _is_of_tls(error: KafkaError) -> bool:
-    """Whether one side refuses the other's certificate. In TLS 1.3 a broker does so after the handshake: a lost connection."""
+    """Whether one side refuses the other's certificate.
+
+    In TLS 1.3 a broker does so after the handshake: a lost connection.
+    """
     return bool(error.code() == KafkaError._SSL or _REFUSED_CERTIFICATE.search(error.str()))
 
 
@@ -120,7 +125,9 @@ def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, 
 
 
 def make_client(kind: Callable[[dict[str, Any]], C], config: Mapping[str, Any]) -> C:
-    """Create a client of librdkafka, which then checks its settings and reads the files that they name; key stores are read here.
+    """Create a client of librdkafka, which then checks its settings and reads the files that they name.
+
+    Key stores are read here.
 
     :raises SettingsError: librdkafka refuses a setting; its reason names the setting. Or a setting has a control
         character, or ``oauth_cb`` names no function.
@@ -190,7 +197,10 @@ class KafkaClients:
         return make_client(AdminClient, config), memory
 
     def reader(self, **settings: Any) -> Consumer:
-        """Create a read_committed consumer that never commits; partitions and start offsets are assigned by the caller."""
+        """Create a read_committed consumer that never commits.
+
+        Partitions and start offsets are assigned by the caller.
+        """
         return make_client(
             Consumer,
             {
@@ -212,7 +222,9 @@ class KafkaClients:
         )
 
     def writer(self, **settings: Any) -> Producer:
-        """Create a producer for single records of compacted topics: in order, acknowledged by all in-sync replicas, at least once.
+        """Create a producer for single records of compacted topics.
+
+        In order, acknowledged by all in-sync replicas, at least once.
 
         It is not idempotent: missing write permission is a fatal error of an idempotent producer, which confluent-kafka
         raises inside ``flush`` as a SystemError. This one reports such errors per record.

@@ -36,7 +36,10 @@ _EXTRA = "Install it on the worker, the driver and each executor: pip install 'a
 
 
 class TokenMaker:
-    """A function that makes tokens, and why it made none when it was called last: librdkafka only reports that there is none."""
+    """A function that makes tokens, and why it made none when it was called last.
+
+    Librdkafka only reports that there is none.
+    """
 
     def __init__(self, name: str, function: TokenFunction) -> None:
         self.name = name

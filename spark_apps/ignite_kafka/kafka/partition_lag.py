@@ -30,7 +30,9 @@ class PartitionLag:
 
 
 def partition_lags(topics: Topics, group: str, names: Iterable[str], *, stable: bool = True) -> list[PartitionLag]:
-    """Each partition of the topics that a group reads, transaction markers included; topics that do not exist are left out.
+    """Each partition of the topics that a group reads, transaction markers included.
+
+    Topics that do not exist are left out.
 
     A partition without a committed offset counts from its first record.
 

@@ -252,7 +252,10 @@ class TransactionalProducer:
         self._release()
 
     def _drain(self) -> None:
-        """Wait until the queue is empty, so that the commit only sends EndTxn; without progress the commit itself reports the cause."""
+        """Wait until the queue is empty, so that the commit only sends EndTxn.
+
+        Without progress the commit itself reports the cause.
+        """
         left = len(self._producer)
         moved_at = time.monotonic()
         while left and time.monotonic() - moved_at < _SILENCE_S:
@@ -268,7 +271,9 @@ class TransactionalProducer:
         self._release()
 
     def abort_open(self, timeout_s: float) -> None:
-        """Abort a transaction that its caller did not end, for example because of Ctrl-C; readers would wait for its timeout.
+        """Abort a transaction that its caller did not end, for example because of Ctrl-C.
+
+        Readers would wait for its timeout.
 
         If it cannot be aborted, it ends by its timeout; that error would hide the caller's own and is suppressed.
         """
@@ -335,7 +340,10 @@ class TransactionalProducer:
         return self._failed(topic) if code == KafkaError._STATE else _refused(code, records, row, topic)
 
     def _failed(self, topic: str) -> Exception:
-        """The reason for which the open transaction can only be aborted; librdkafka names it to each call that such a state forbids."""
+        """The reason for which the open transaction can only be aborted.
+
+        Librdkafka names it to each call that such a state forbids.
+        """
         try:
             self._producer.begin_transaction()
         except KafkaException as cause:
@@ -364,7 +372,9 @@ def _refused(code: int, records: Records, row: int, topic: str) -> IgniteKafkaEr
 
 
 def _message_timeout_ms(given: str | int | None, transaction_ms: int) -> str | int:
-    """Timeout of a record: at most that of its transaction, because librdkafka refuses a longer one; 0 given means no limit.
+    """Timeout of a record: at most that of its transaction, because librdkafka refuses a longer one.
+
+    0 given means no limit.
 
     Text that is not a number is left for librdkafka to refuse.
     """

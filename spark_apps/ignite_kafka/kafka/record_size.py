@@ -21,7 +21,10 @@ _CODECS = ("gzip", "snappy", "lz4", "zstd")
 
 @dataclass(frozen=True)
 class SizeLimit:
-    """Size limits of a producer: ``message.max.bytes`` applies before compression, a topic's ``max.message.bytes`` after it."""
+    """Size limits of a producer.
+
+    ``message.max.bytes`` applies before compression, a topic's ``max.message.bytes`` after it.
+    """
 
     message_bytes: int
     compression: str

@@ -19,7 +19,10 @@ MOST_BYTES = 2**31 - 1  # an Arrow binary array has int32 offsets
 
 @dataclass(frozen=True)
 class KeyType:
-    """A type of keys, with an example as in the record. Two types that share one of `shapes` can give the same bytes."""
+    """A type of keys, with an example as in the record.
+
+    Two types that share one of `shapes` can give the same bytes.
+    """
 
     name: str
     shapes: frozenset[str]
@@ -88,7 +91,9 @@ class Records:
 
 @dataclass(frozen=True)
 class Consumed:
-    """Records of one partition of a topic, in their order: row i of `keys`, `values` and `offsets` (int64) is one record.
+    """Records of one partition of a topic, in their order.
+
+    Row i of `keys`, `values` and `offsets` (int64) is one record.
 
     A null in `values` is a tombstone, a null in `keys` a record without a key; both are ``pa.binary()``. `times_ms` are
     the records' timestamps in milliseconds since 1970, -1 without one; `headers` are of type :data:`.headers.HEADERS`.

@@ -103,7 +103,9 @@ class Topics(TopicLookup):
             raise translate(cause.args[0], "reading the cluster's id", self._memory) from cause
 
     def ensure(self, specs: list[TopicSpec], have: Mapping[str, int] | None = None) -> dict[str, int]:
-        """Create missing topics and return the partition count of each topic. Nothing is created if a topic must exist and does not.
+        """Create missing topics and return the partition count of each topic.
+
+        Nothing is created if a topic must exist and does not.
 
         Event 15121 names the topics that were created.
 

@@ -1,4 +1,7 @@
-"""Differences of a cluster's caches between two polls: created, destroyed and changed caches. Pure but for :func:`poll_caches`."""
+"""Differences of a cluster's caches between two polls: created, destroyed and changed caches.
+
+Pure but for :func:`poll_caches`.
+"""
 
 from __future__ import annotations
 

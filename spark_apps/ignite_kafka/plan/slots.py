@@ -47,7 +47,9 @@ def partitions_of_slot(cache: str, partitions: int, slot: int, slots: int) -> ra
 
 @dataclass(frozen=True, slots=True)
 class UnitOffset:
-    """What is known of one unit: ``records`` were sent under ``snapshot_id``, and all update counters up to ``high``; -1: none.
+    """What is known of one unit.
+
+    ``records`` were sent under ``snapshot_id``, and all update counters up to ``high``; -1: none.
 
     :param done: false from the decision to send a unit again until it is loaded.
     :param recent: numbers and hashes of changes settled in the last seconds, packed; the backlog may hold them again
@@ -150,7 +152,10 @@ def _position(value: object) -> tuple[int, int]:
 
 
 def kinds_of_keys(offsets: Iterable[UnitOffset]) -> set[KeyKind]:
-    """Kinds of all keys sent of a cache, from the offsets of its units; with the unknown kind where a unit's were not noted."""
+    """Kinds of all keys sent of a cache, from the offsets of its units.
+
+    With the unknown kind where a unit's were not noted.
+    """
     kinds: set[KeyKind] = set()
     for offset in offsets:
         kinds.update(offset.key_kinds or ([UNKNOWN_KIND] if offset.records else []))

@@ -1,4 +1,7 @@
-"""Client of a schema registry: registers and finds schemas, keeps what it learnt, and tries again while the registry is away."""
+"""Client of a schema registry.
+
+Registers and finds schemas, keeps what it learnt, and tries again while the registry is away.
+"""
 
 from __future__ import annotations
 

@@ -27,7 +27,10 @@ _OAUTH = {  # properties of Kafka's OAuth client by those of the registry's
 }
 CA_TEXT = "ssl.ca.pem"
 CERTIFICATE_TEXT = "ssl.certificate.pem"
-"""Content of files that Confluent's client names as ssl.ca.location and ssl.certificate.location; not known to that client."""
+"""Content of files that Confluent's client names as ssl.ca.location and ssl.certificate.location.
+
+Not known to that client.
+"""
 _REMEDY = "Put it into the part registry of the secrets file, or into the Airflow connection of the registry"
 
 

@@ -23,7 +23,10 @@ V = TypeVar("V")
 _lock = threading.Lock()
 _Key = tuple[str, str]
 Learned = tuple[tuple[str, ...], tuple[KnownId, ...]]
-"""URLs of a registry, and ids that it gave. Converters of equal properties may have different registries, whose URLs the secrets have."""
+"""URLs of a registry, and ids that it gave.
+
+Converters of equal properties may have different registries, whose URLs the secrets have.
+"""
 
 _configs: dict[_Key, RegistryConfig] = {}
 _learned: dict[_Key, Learned] = {}

@@ -73,5 +73,8 @@ def slot_opener(plan: TransferPlan, clients: KafkaClients, topics: Topics, owner
 
 
 def producer_settings(plan: TransferPlan) -> dict[str, int]:
-    """What the producers of a source have besides their defaults: the size of the dead letters that their topic accepts."""
+    """What the producers of a source have besides their defaults.
+
+    The size of the dead letters that their topic accepts.
+    """
     return {"message.max.bytes": max(DEFAULT_MESSAGE_BYTES, plan.max_letter_bytes)} if plan.max_letter_bytes else {}

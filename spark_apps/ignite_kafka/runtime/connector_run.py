@@ -122,7 +122,10 @@ class ConnectorRun(ABC, Generic[S]):
         return self._status
 
     def _record_nodes(self, cluster: Cluster) -> None:
-        """Add the nodes' version of Ignite to the run's record; without it where the nodes do not report it, as a copy needs no SQL."""
+        """Add the nodes' version of Ignite to the run's record.
+
+        Without it where the nodes do not report it, as a copy needs no SQL.
+        """
         try:
             node_releases = [version.partition("#")[0] for version in node_versions(cluster)]
         except (ThinError, IgniteKafkaError) as error:
@@ -143,7 +146,10 @@ class ConnectorRun(ABC, Generic[S]):
             log.warning("old runs could not be removed from the status topic; a later run removes them: %s", error)
 
     def _settle(self, control: ConfigsWriter) -> None:
-        """Abort open transactions of failed tasks, so that readers need not wait for the timeout; unless a newer run owns the slots."""
+        """Abort open transactions of failed tasks, so that readers need not wait for the timeout.
+
+        Unless a newer run owns the slots.
+        """
         try:
             self._clients.check(BRIEF_S)
             state = read_connector(
@@ -247,7 +253,7 @@ class ConnectorRun(ABC, Generic[S]):
         return True
 
     def _continued_by_a_later_attempt(self) -> bool:
-        """Whether the connector is owned by a newer generation of this same run, whose record this attempt must not overwrite."""
+        """Whether a newer generation of this same run owns the connector; its record must not be overwritten."""
         own = self._status.generation
         if not own:
             return False

@@ -41,7 +41,10 @@ def add_counts(before: Mapping[str, CacheStatus], counts: Iterable[Counts]) -> d
 
 
 def cap_units(caches: Mapping[str, CacheStatus]) -> dict[str, CacheStatus]:
-    """Count a unit once if a stream has sent it again. A snapshot does not cap: its end reports an excess as a fault."""
+    """Count a unit once if a stream has sent it again.
+
+    A snapshot does not cap: its end reports an excess as a fault.
+    """
     return {name: replace(cache, units_done=min(cache.units, cache.units_done)) for name, cache in caches.items()}
 
 

@@ -1,4 +1,7 @@
-"""Base class of runs that consist of epochs, of a stream and of a sink: one Spark job after the other, and changes of the target state."""
+"""Base class of runs that consist of epochs, of a stream and of a sink.
+
+One Spark job after the other, and changes of the target state.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +97,10 @@ class EpochRun(ConnectorRun[S]):
         return self._retry(lambda: read_target(self._clients, self._topics, prefix, name))
 
     def _adopt_target(self) -> None:
-        """Adopt the target state requested before the run. The follower exists already, so that no later request is missed."""
+        """Adopt the target state requested before the run.
+
+        The follower exists already, so that no later request is missed.
+        """
         prefix = self._settings.internal_topic_prefix
         name = self._settings.name
         requested = self._requested_target()
@@ -152,7 +158,10 @@ class EpochRun(ConnectorRun[S]):
         return all(result.finished for result in results)
 
     def _follow(self, job: Job, running: Running, *, ends: bool) -> None:
-        """Wait until the epoch ends; end it on a new target state, changed caches or topics and, after some time, changed cores."""
+        """Wait until the epoch ends.
+
+        End it on a new target state, changed caches or topics and, after some time, changed cores.
+        """
         ending = False
         refresh = Interval(self._refresh_interval_ms / 1000)
         report = Interval(self._settings.progress_interval_ms / 1000)
@@ -176,7 +185,10 @@ class EpochRun(ConnectorRun[S]):
                 self._begin_epoch(running.epoch.number + 1)
 
     def _silence_watch(self) -> SilenceWatch:
-        """A watch over the tasks of an epoch. They report while they wait, and end themselves after this time without a sign of life."""
+        """A watch over the tasks of an epoch.
+
+        They report while they wait, and end themselves after this time without a sign of life.
+        """
         return SilenceWatch(self._settings.progress_interval_ms, longest_silence_s(self._settings))
 
     def _tasks(self, cores: int) -> tuple[tuple[int, ...], ...]:

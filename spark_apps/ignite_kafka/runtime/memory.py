@@ -36,7 +36,10 @@ _LARGE = 32 << 20  # size in bytes from which a block is mapped separately; the 
 
 
 def return_free_memory() -> None:
-    """Return memory to the kernel that earlier tasks freed in the middle of the arena, where glibc's malloc keeps it; else do nothing."""
+    """Return memory to the kernel that earlier tasks freed in the middle of the arena, where glibc's malloc keeps it.
+
+    Else do nothing.
+    """
     if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
         trim(ctypes.c_size_t(0))
 

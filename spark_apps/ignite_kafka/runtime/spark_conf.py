@@ -23,7 +23,10 @@ def require_pyspark() -> None:
 
 
 def configured(environment: Mapping[str, str], name: str) -> bool:
-    """Whether Spark's configuration has the file ``name``: in SPARK_CONF_DIR, else in SPARK_HOME, else in pip's PySpark."""
+    """Whether Spark's configuration has the file ``name``.
+
+    In SPARK_CONF_DIR, else in SPARK_HOME, else in pip's PySpark.
+    """
     folder = environment.get("SPARK_CONF_DIR")
     home = environment.get("SPARK_HOME")
     if folder:

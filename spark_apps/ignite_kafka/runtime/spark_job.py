@@ -66,7 +66,7 @@ def slot_work(
     secrets_file: SecretsSource | None,
     argument: Any,
 ) -> Work:
-    """Work in which each task runs its slots with ``run_slots(plan, secrets, slots, attempt, argument)``, on an executor.
+    """Make the work of a job: each task calls ``run_slots(plan, secrets, slots, attempt, argument)`` on an executor.
 
     Tasks receive the schema ids that this process has got from schema registries, the values that its messages hide,
     and the prefixes that it takes for those of internal topics.

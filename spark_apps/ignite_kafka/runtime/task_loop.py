@@ -47,7 +47,7 @@ class TaskServices:
 
 
 class TaskLoop(ABC):
-    """The slots of one task from the beginning of an epoch to its end, over as many attempts as the retry budget allows."""
+    """The slots of one task during an epoch, over as many attempts as the retry budget allows."""
 
     RETRIED: ClassVar[events.Event]
     """Event to emit for a retry that is caused by Ignite."""

@@ -1,4 +1,6 @@
-"""Attempts of a YARN application: YARN starts a driver again whose application master has died or failed (spark.yarn.maxAppAttempts).
+"""Attempts of a YARN application.
+
+YARN starts a driver again whose application master has died or failed (spark.yarn.maxAppAttempts).
 
 The new driver gets the request of the first one, so it is the same run, which continues after what was committed. But a
 run whose record has an end is over: whoever follows it has seen the end, and decides whether another run begins.

@@ -11,7 +11,10 @@ _PROPERTIES = ("mode", "atomicity", "expiry_policy")
 
 
 def differences(wanted: CacheConfiguration, held: CacheConfiguration) -> list[str]:
-    """Differences of a cache from the source's, as texts. Backups, memory, rebalancing and names of SQL schemas are the cluster's own."""
+    """Differences of a cache from the source's, as texts.
+
+    Backups, memory, rebalancing and names of SQL schemas are the cluster's own.
+    """
     return [*_properties(wanted, held), *_entities(wanted, held)]
 
 

@@ -24,7 +24,9 @@ Carried = Callable[[str], CacheConfiguration | None]
 
 
 def ensure_caches(plan: SinkPlan, cluster: Cluster, carried: Carried) -> list[str]:
-    """Create the missing caches of a plan. Report existing ones that differ from the source's in what decides about entries or SQL.
+    """Create the missing caches of a plan.
+
+    Report existing ones that differ from the source's in what decides about entries or SQL.
 
     Caches that acknowledge entries before their backups have them are reported, too.
 
@@ -104,7 +106,10 @@ def _template(cache: str, settings: SinkSettings, cluster: Cluster) -> CacheInfo
 def new_cache(
     name: str, settings: SinkSettings, template: CacheInfo | None, carried: CacheConfiguration | None = None
 ) -> CacheConfiguration:
-    """The configuration of a new cache: from the settings, else from the template, else the source's, else the cluster's defaults."""
+    """The configuration of a new cache.
+
+    From the settings, else from the template, else the source's, else the cluster's defaults.
+    """
     if template is not None:
         like = CacheConfiguration(
             name, template.mode, template.atomicity, template.backups, query_entities=template.query_entities

@@ -15,7 +15,9 @@ class TypesGrown(Exception):
 
 
 class CarriedTypes:
-    """The cluster's binary types; a type that it lacks, or lacks in the form of a record, is registered from the topic first.
+    """The cluster's binary types.
+
+    A type that it lacks, or lacks in the form of a record, is registered from the topic first.
 
     The topic and the cluster's types are read again at most once a batch: types are in the topic before the records
     that need them. For one thread.

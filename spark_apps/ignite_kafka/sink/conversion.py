@@ -46,7 +46,10 @@ def reads_headers(settings: SinkSettings) -> bool:
 
 
 def value_head_of(settings: SinkSettings) -> Callable[[bytes], bytes] | None:
-    """Function that finds the heads of a topic's values; None without heads, or if transforms, `select` or keys need whole values."""
+    """Function that finds the heads of a topic's values.
+
+    None without heads, or if transforms, `select` or keys need whole values.
+    """
     if settings.transforms or settings.select or settings.key_policy == VALUE:
         return None
     return head_of(inbound_rules(settings).value)

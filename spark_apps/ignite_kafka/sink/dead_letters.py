@@ -1,4 +1,7 @@
-"""Dead letters of records that could not be stored. The records are read once more, for their key, value, headers and timestamp."""
+"""Dead letters of records that could not be stored.
+
+The records are read once more, for their key, value, headers and timestamp.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,10 @@ _SHOWN = 80  # bytes of a key
 
 
 def error_of(consumed: Consumed, bad: BadRecord) -> RecordRefused:
-    """The error of a bad record, with its topic, partition and offset; where its cache refuses the entry, with the record's key too."""
+    """The error of a bad record, with its topic, partition and offset.
+
+    Where its cache refuses the entry, with the record's key too.
+    """
     key = consumed.keys[bad.row].as_py() if bad.stage == Stage.PUT else None
     return RecordRefused(
         bad.reason,

@@ -34,7 +34,10 @@ def guarded(consumed: Consumed, convert: Callable[[], T]) -> T:
 
 
 def _fault(consumed: Consumed, error: Exception) -> ProgramFault:
-    """The error that the driver and the user see. Errors travel as JSON without their cause, so its text names the cause."""
+    """The error that the driver and the user see.
+
+    Errors travel as JSON without their cause, so its text names the cause.
+    """
     at = traceback.extract_tb(error.__traceback__)[-1]
     first, last = (int(consumed.offsets[0]), int(consumed.offsets[-1])) if len(consumed) else (None, None)
     text = in_message(error)

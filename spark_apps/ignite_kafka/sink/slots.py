@@ -1,4 +1,7 @@
-"""The open slots of a sink's task: the start offsets of their partitions, and the transactions that commit offsets and dead letters."""
+"""The open slots of a sink's task.
+
+The start offsets of their partitions, and the transactions that commit offsets and dead letters.
+"""
 
 from __future__ import annotations
 

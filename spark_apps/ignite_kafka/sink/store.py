@@ -1,4 +1,7 @@
-"""Stores batches of records in caches: converts them, keeps one operation a key, sends these, awaits the nodes' acknowledgements."""
+"""Stores batches of records in caches.
+
+Converts them, keeps one operation a key, sends these, awaits the nodes' acknowledgements.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +93,9 @@ class Store:
         self._transforms: dict[str, TransformingReader | None] = {}
 
     def store(self, batch: Sequence[Consumed]) -> Stored:
-        """Convert the batch while the nodes store the one before, wait for that, and send this one; :meth:`flush` waits for it.
+        """Convert the batch while the nodes store the one before, wait for that, and send this one.
+
+        :meth:`flush` waits for it.
 
         Records of one key are of one partition, or have no order. So one operation a key and cache is kept: the last
         one, or the first where entries are not overwritten.
@@ -123,7 +128,9 @@ class Store:
         return stored
 
     def converted(self, consumed: Consumed, leave_out: Collection[str] = ()) -> tuple[list[CachePart], list[BadRecord]]:
-        """The entries that :meth:`store` would put or remove, each with the name of its cache, and the bad records; for comparisons.
+        """The entries that :meth:`store` would put or remove, each with the name of its cache, and the bad records.
+
+        For comparisons.
 
         Nothing is stored, and caches in `leave_out` are not created.
 
@@ -166,7 +173,10 @@ class Store:
 
     @property
     def head_of(self) -> HeadOf | None:
-        """Function that finds the heads of values that can be converted without them; None if no topic has such values."""
+        """Function that finds the heads of values that can be converted without them.
+
+        None if no topic has such values.
+        """
         finders = {topic: value_head_of(self._settings.of(topic)) for topic in self._plans}
         found = {topic: finder for topic, finder in finders.items() if finder is not None}
         return (lambda topic, value: found[topic](value) if topic in found else b"") if found else None
@@ -228,7 +238,10 @@ class Store:
                 self._converters[key] = self._new_converter(key, converter.cache)
 
     def _by_cache(self, parts: Sequence[Part]) -> list[CachePart]:
-        """The entries of each cache in the order of their records: a key's records may come by several topics that transforms make."""
+        """The entries of each cache in the order of their records.
+
+        A key's records may come by several topics that transforms make.
+        """
         by_cache: dict[str, list[Entries]] = defaultdict(list)
         for key, entries in parts:
             by_cache[self._converters[key].cache.name].append(entries)
@@ -280,7 +293,10 @@ class Store:
     def _put_in_order(
         self, parts: Sequence[CachePart], bad: Sequence[BadRecord]
     ) -> tuple[list[CachePart], list[BadRecord]]:
-        """Put the entries of each cache in order; returns them without the refused ones, and the bad records with these."""
+        """Put the entries of each cache in order.
+
+        Returns them without the refused ones, and the bad records with these.
+        """
         found = list(bad)
         done = []
         for cache, entries in parts:
@@ -364,7 +380,10 @@ def _write(writer: CacheWriter, entries: Entries) -> None:
 
 
 def _refusal(writer: CacheWriter, entries: Entries) -> EntriesRefused | None:
-    """The error with which a cache refuses some of these entries; None: all are stored. No request is in flight afterwards."""
+    """The error with which a cache refuses some of these entries; None: all are stored.
+
+    No request is in flight afterwards.
+    """
     try:
         _write(writer, entries)
         writer.flush()

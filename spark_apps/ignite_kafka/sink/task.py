@@ -60,7 +60,7 @@ def sink_slots(
 
 
 class SinkTask(TaskLoop):
-    """The slots of one task from the beginning of an epoch to its end, over as many attempts as the retry budget allows."""
+    """The slots of one task during an epoch, over as many attempts as the retry budget allows."""
 
     RETRIED = events.WRITE_FAILED
 

@@ -1,4 +1,7 @@
-"""Selects the entries to send by a cache's filter: the others are left out, or become tombstones where they leave the filter."""
+"""Selects the entries to send by a cache's filter.
+
+The others are left out, or become tombstones where they leave the filter.
+"""
 
 from __future__ import annotations
 

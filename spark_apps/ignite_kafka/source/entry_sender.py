@@ -1,4 +1,7 @@
-"""Converts entries of caches and queues them in the open transaction of a slot. The error policy decides about bad entries."""
+"""Converts entries of caches and queues them in the open transaction of a slot.
+
+The error policy decides about bad entries.
+"""
 
 from __future__ import annotations
 
@@ -123,7 +126,9 @@ class EntrySender:
         return Sent(records, every_bad, chosen.filtered, chosen.positions(dropped))
 
     def note_key_types(self, cache: str, types: Iterable[KeyType]) -> None:
-        """Note types of a cache's keys. Report or refuse a type that can give the same Kafka key as an earlier one of this run.
+        """Note types of a cache's keys.
+
+        Report or refuse a type that can give the same Kafka key as an earlier one of this run.
 
         :raises AmbiguousKeys: two types can give the same Kafka key, and setting `coinciding_keys` refuses that.
         """
@@ -141,7 +146,10 @@ class EntrySender:
     def _convert_batch(
         self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool
     ) -> Conversion:
-        """Convert the batch as a whole; entry by entry only if it has a bad one. The first that stops the run is raised."""
+        """Convert the batch as a whole; entry by entry only if it has a bad one.
+
+        The first that stops the run is raised.
+        """
         settings = self._settings
         if settings.always_stops:
             return Conversion(self._all_or_none(cache, info, pages, in_order=in_order))
@@ -166,7 +174,7 @@ class EntrySender:
         return conversion
 
     def _all_or_none(self, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Records:
-        """Convert the whole batch; an error that does not name its entry by the key is raised as the error of the first bad entry."""
+        """Convert the whole batch; an error without an entry's key is raised as that of the first bad entry."""
         try:
             records = self._converters.of(cache.name).convert(
                 pages, info, self._cluster, topic=cache.topic, in_order=in_order

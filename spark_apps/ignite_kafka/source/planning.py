@@ -197,7 +197,10 @@ def cache_configurations(caches: Iterable[CachePlan], cluster: Cluster) -> dict[
 
 
 def ensure_types_topic(settings: SourceSettings, topics: Topics) -> None:
-    """Create the types topic if it is missing: it describes a cache before the cache's topic exists, which a running sink sees."""
+    """Create the types topic if it is missing.
+
+    It describes a cache before the cache's topic exists, which a running sink sees.
+    """
     topics.ensure([TopicSpec(types_topic(settings.internal_topic_prefix), 1, settings.replication_factor, COMPACTED)])
 
 

@@ -83,7 +83,9 @@ def _no_date(text: str, position: int) -> Literal:
 
 
 def moment(text: str, position: int) -> Literal:
-    """A TIMESTAMP literal, which must say its zone: Spark reads others in the session's zone, which a connector does not have.
+    """A TIMESTAMP literal, which must say its zone.
+
+    Spark reads others in the session's zone, which a connector does not have.
 
     :raises Refused: it has another form, or no zone.
     """

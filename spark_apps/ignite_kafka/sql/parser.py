@@ -85,7 +85,10 @@ def _tree(make: type[And] | type[Or], items: list[Condition]) -> Condition:
 
 
 def _repeated(make: type[Not] | type[Negative], count: int, operand: Condition) -> Condition:
-    """Apply a repeated prefix operator. A pair changes no value but restricts the operand's types, so one pair stands for all pairs."""
+    """Apply a repeated prefix operator.
+
+    A pair changes no value but restricts the operand's types, so one pair stands for all pairs.
+    """
     for _ in range(count % 2 or min(count, 2)):
         operand = make(operand)
     return operand

@@ -10,7 +10,10 @@ from enum import Enum
 
 
 class Kind(Enum):
-    """Types of literals, by Spark's names. Two literals of one kind compare alike; INT stands for every integral type."""
+    """Types of literals, by Spark's names.
+
+    Two literals of one kind compare alike; INT stands for every integral type.
+    """
 
     NULL = "VOID"
     BOOLEAN = "BOOLEAN"

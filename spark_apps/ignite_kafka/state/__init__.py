@@ -1,4 +1,6 @@
-"""State of a connector in Kafka: configuration, target state, status, learned types, offsets, and the transactions of its slots.
+"""State of a connector in Kafka.
+
+Configuration, target state, status, learned types, offsets, and the transactions of its slots.
 
 Imports kafka and plan; source, sink and admin import it.
 """

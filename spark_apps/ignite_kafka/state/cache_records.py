@@ -1,4 +1,6 @@
-"""Records of the types topic that describe the cache of a data topic: its configuration, and the types of its keys and values.
+"""Records of the types topic that describe the cache of a data topic.
+
+Its configuration, and the types of its keys and values.
 
 ========================================  ===========================================================================
 key                                       value

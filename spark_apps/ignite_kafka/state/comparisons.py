@@ -94,7 +94,10 @@ def write_comparison(writer: StatusWriter, status: ComparisonStatus, wait_s: flo
 def read_comparison(
     clients: KafkaClients, prefix: str, connector: str, run_id: str
 ) -> tuple[ComparisonStatus | None, int]:
-    """Return a comparison's last readable record and its timestamp in milliseconds since 1970; (None, 0) without one."""
+    """Return a comparison's last readable record and its timestamp in milliseconds since 1970.
+
+    (None, 0) without one.
+    """
     return newest_record(clients, prefix, (KIND, connector, run_id), comparison_of)
 
 

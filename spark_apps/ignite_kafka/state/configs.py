@@ -1,4 +1,6 @@
-"""The configs topic: the run that owns a connector, and its snapshot. Only the driver writes it, under `<connector>-control`.
+"""The configs topic: the run that owns a connector, and its snapshot.
+
+Only the driver writes it, under `<connector>-control`.
 
 One compacted topic `<internal_topic_prefix>-configs` of one partition serves all connectors:
 
@@ -197,7 +199,10 @@ class ConnectorFold:
 
 
 def _built(kind: type[R], record: InternalRecord) -> R | None:
-    """The content of a record that delivery depends on; None for a tombstone; raises as :meth:`.InternalRecord.required_value`."""
+    """The content of a record that delivery depends on.
+
+    None for a tombstone; raises as :meth:`.InternalRecord.required_value`.
+    """
     value = record.required_value()
     try:
         return None if value is None else read_as(kind, value)

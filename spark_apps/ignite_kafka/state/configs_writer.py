@@ -72,7 +72,9 @@ class ConfigsWriter:
         replication_factor: int,
         seen: ConnectorState | None = None,
     ) -> ConnectorState:
-        """Fence older drivers and, on the first start, create the offsets topic. :attr:`record` is the record that :meth:`begin` writes.
+        """Fence older drivers and, on the first start, create the offsets topic.
+
+        :attr:`record` is the record that :meth:`begin` writes.
 
         :param seen: an earlier result of :func:`read_connector`; read again only if the configs topic has grown since.
         :returns: the state found.
@@ -138,7 +140,9 @@ class ConfigsWriter:
         return topic.topic_id
 
     def _check_whole(self, name: str, partitions: int) -> None:
-        """Check that no offsets were deleted by retention or ``kafka-delete-records``: compaction never moves a partition's first offset.
+        """Check that no offsets were deleted by retention or ``kafka-delete-records``.
+
+        Compaction never moves a partition's first offset.
 
         :raises OffsetsLost: a partition begins later.
         """
@@ -224,7 +228,10 @@ class ConfigsWriter:
         return [self._config(how, "snapshot", snapshot_id), *tombstones]
 
     def fence_slots(self) -> None:
-        """Abort the open transactions of all slots and fence their producers; a task that opens a slot again reads the generation."""
+        """Abort the open transactions of all slots and fence their producers.
+
+        A task that opens a slot again reads the generation.
+        """
         self._fence([slot_transactional_id(self._connector, slot) for slot in range(self.record.slots)])
 
     def _fence(self, transactional_ids: Sequence[str]) -> None:
@@ -239,7 +246,9 @@ class ConfigsWriter:
             producer.close()
 
     def ensure_capture_secret(self, state: ConnectorState) -> str:
-        """The lifelong secret of the connector's capture on the nodes; a new one is committed before any node receives it.
+        """The lifelong secret of the connector's capture on the nodes.
+
+        A new one is committed before any node receives it.
 
         :param state: the result of :meth:`take`.
         """
@@ -249,7 +258,7 @@ class ConfigsWriter:
         return self._capture_secret
 
     def write_caches(self, configurations: Mapping[str, CacheConfiguration]) -> None:
-        """Write configurations of caches to the types topic, by the caches' data topics, before the topics' first records."""
+        """Write configurations of caches, by their data topics, to the types topic before the topics' first records."""
         if configurations:
             topic = types_topic(self._prefix)
             self._write(
@@ -283,7 +292,9 @@ class ConfigsWriter:
         )
 
     def _write(self, records: Sequence[_Record]) -> Mapping[tuple[str, int], int]:
-        """Write records in one transaction and return the last offset by topic and partition. The call may be repeated after an error.
+        """Write records in one transaction and return the last offset by topic and partition.
+
+        The call may be repeated after an error.
 
         The transaction's coordinator may not know a new topic yet, although the controller and the leaders do: it is
         retried.
@@ -329,7 +340,7 @@ class ConfigsWriter:
         return read_connector(self._clients, self._topics, self._prefix, self._connector).generation
 
     def close(self) -> None:
-        """Close the producer; a transaction that an interrupt left open is aborted, because all readers of the topic wait for it."""
+        """Close the producer, and abort a transaction left open by an interrupt: all readers wait for its end."""
         if self._producer is not None:
             self._producer.abort_open(BRIEF_S)
             self._producer.close()

@@ -33,7 +33,9 @@ _reported: set[tuple[object, ...]] = set()
 
 @dataclass(frozen=True)
 class InternalRecord:
-    """A record of the configs topic or the status topic: its key is a JSON array of kind, connector's name, and texts or integers.
+    """A record of the configs topic or the status topic.
+
+    Its key is a JSON array of kind, connector's name, and texts or integers.
 
     :param where: topic, partition and offset, for messages.
     """
@@ -72,7 +74,10 @@ class InternalRecord:
         return value
 
     def optional_value(self) -> dict[str, Any] | None:
-        """The value of a record that delivery does not depend on; None for a tombstone and, with an event, for an unreadable value."""
+        """The value of a record that delivery does not depend on.
+
+        None for a tombstone and, with an event, for an unreadable value.
+        """
         if self.value is None:
             return None
         if self.format > FORMAT:
@@ -92,7 +97,10 @@ def format_of(message: Message) -> int:
 
 
 def written_ms(message: Message) -> int:
-    """Time of a record in milliseconds since 1970; 0 without one. Whoever writes a record chooses its time, so it may be out of range."""
+    """Time of a record in milliseconds since 1970; 0 without one.
+
+    Whoever writes a record chooses its time, so it may be out of range.
+    """
     try:
         return integer(message.timestamp()[1], 0, MOST_MILLISECONDS)
     except ValueError:
@@ -121,7 +129,10 @@ def refuse_newer(record_format: int, where: Mapping[str, object]) -> None:
 
 def unreadable(what: str, where: Mapping[str, object]) -> OffsetsLost:
     """The error of an unreadable record that delivery depends on."""
-    remedy = "Another program wrote to the topic: revoke its permission to write (docs/operations.md#rights), and give the connector a new name."
+    remedy = (
+        "Another program wrote to the topic: revoke its permission to write (docs/operations.md#rights), "
+        "and give the connector a new name."
+    )
     return OffsetsLost(f"{what} cannot be read", remedy, **where)
 
 

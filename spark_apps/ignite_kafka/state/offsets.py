@@ -20,7 +20,10 @@ _SLOTS_AT_ONCE = 16  # bounds the memory for an offsets topic
 
 
 def read_slot(clients: KafkaClients, topics: Topics, claim: SlotClaim) -> SlotState:
-    """Read a slot's offsets. Only the last record of a unit is parsed, because the topic may hold many before compaction."""
+    """Read a slot's offsets.
+
+    Only the last record of a unit is parsed, because the topic may hold many before compaction.
+    """
     state = SlotState(claim.slot)
     owner_key = SlotKey(claim.connector, claim.slot).to_json()
     last: dict[bytes, Message] = {}
@@ -86,7 +89,10 @@ def read_slots(clients: KafkaClients, topics: Topics, prefix: str, connector: st
 def read_key_kinds(
     clients: KafkaClients, topics: Topics, prefix: str, connector: str, slots: int, cache: str
 ) -> set[KeyKind]:
-    """Kinds of all keys that a connector has sent of a cache, whichever task sent them; raises as :func:`read_slots`."""
+    """Kinds of all keys that a connector has sent of a cache, whichever task sent them.
+
+    Raises as :func:`read_slots`.
+    """
     kinds: set[KeyKind] = set()
     for state in read_slots(clients, topics, prefix, connector, slots):
         kinds |= kinds_of_keys(state.by_cache.get(cache, {}).values())

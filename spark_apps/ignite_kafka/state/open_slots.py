@@ -72,7 +72,10 @@ class OpenSlots:
         return iter(self._writers)
 
     def each(self, step: Callable[[int], object], slots: Iterable[int]) -> None:
-        """Call a step with each slot, in several threads; returns once all are done. Raises the error of the first slot that has one."""
+        """Call a step with each slot, in several threads; returns once all are done.
+
+        Raises the error of the first slot that has one.
+        """
         list(self._pool.map(step, slots))
 
     @property

@@ -123,7 +123,10 @@ class SlotWriter:
             )
 
     def _who_fenced(self) -> IgniteKafkaError:
-        """The cause of this producer's fencing: a newer owner is final, a timeout names its setting, anything else can be retried."""
+        """The cause of this producer's fencing.
+
+        A newer owner is final, a timeout names its setting, anything else can be retried.
+        """
         transaction = self._transaction
         timed_out, open_ms = (transaction.timed_out, transaction.open_ms) if transaction else (False, 0.0)
         try:
@@ -253,7 +256,10 @@ class SlotWriter:
         )
 
     def positions(self, offsets: Mapping[TopicPartition, PartitionOffset], group_metadata: Any) -> None:
-        """Add the next offsets of topic partitions to the open transaction: for the consumer group, and their copy in the offsets topic."""
+        """Add the next offsets of topic partitions to the open transaction.
+
+        For the consumer group, and their copy in the offsets topic.
+        """
         self._guarded(self._positions, offsets, group_metadata)
 
     def _positions(self, offsets: Mapping[TopicPartition, PartitionOffset], group_metadata: Any) -> None:

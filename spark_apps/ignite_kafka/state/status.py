@@ -1,4 +1,6 @@
-"""The status topic: one record per run, per task of a stream and per comparison. Compacted, one partition, written without transactions.
+"""The status topic: one record per run, per task of a stream and per comparison.
+
+Compacted, one partition, written without transactions.
 
 ============================================= ======================================================
 key (JSON)                                    value (JSON)
@@ -245,7 +247,10 @@ def read_runs(clients: KafkaClients, prefix: str, connector: str) -> dict[str, R
 
 
 def read_progress(clients: KafkaClients, prefix: str, connector: str) -> dict[int, TaskProgress]:
-    """Read the newest progress report of each task of a stream, by the task's first slot; those of earlier runs, too."""
+    """Read the newest progress report of each task of a stream, by the task's first slot.
+
+    Those of earlier runs, too.
+    """
     topics = Topics(clients)
     tasks: dict[int, TaskProgress] = {}
     if not topics.exists(status_topic(prefix)):

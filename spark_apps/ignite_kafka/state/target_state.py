@@ -80,7 +80,9 @@ def read_stopped_generation(clients: KafkaClients, topics: Topics, prefix: str, 
 
 
 def target_of(connector: str, record: InternalRecord, generation: int = 0) -> str | None:
-    """The target state in a connector's target record; None for any other record, a tombstone, and, with an event, an unknown state.
+    """The target state in a connector's target record.
+
+    None for any other record, a tombstone, and, with an event, an unknown state.
 
     :param generation: generation of the run that follows it; requests for other runs are ignored. 0: no request is
         ignored.

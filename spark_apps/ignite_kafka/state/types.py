@@ -49,7 +49,7 @@ def write_types(writer: ControlWriter, topic: str, type_ids: Set[int], types: Ty
 
 
 def write_uses(writer: ControlWriter, types_topic: str, topic: str, records: Records, types: TypeSource) -> None:
-    """Queue the types of records, and which class or type the records' topic has where, if this writer has not sent them yet."""
+    """Queue the types of records, and where their topic has them, unless this writer has sent them."""
     named = {use.type_id for use in records.uses} - {0}
     held = {type_id for type_id in named if _is_held(types, type_id)}
     write_types(writer, types_topic, records.type_ids | held, types)
@@ -73,7 +73,10 @@ def _is_held(types: TypeSource, type_id: int) -> bool:
 
 
 def type_key(kind: BinaryType) -> bytes:
-    """Key of a form's record: ``["type",<type id>,"<digest of the form>"]``; the digest ignores the order of fields, which nodes choose."""
+    """Key of a form's record: ``["type",<type id>,"<digest of the form>"]``.
+
+    The digest ignores the order of fields, which nodes choose.
+    """
     form = asdict(kind)
     form["fields"] = sorted(form["fields"], key=lambda field: int(field["field_id"]))
     digest = hashlib.sha256(json.dumps(form, sort_keys=True).encode()).hexdigest()[:16]

@@ -39,7 +39,9 @@ from .entry_reader import EntryReader
 
 @dataclass
 class Verified(Comparison):
-    """Result of comparing a topic's last records with its cache. Keys are compared by their bytes, as in Kafka's compaction.
+    """Result of comparing a topic's last records with its cache.
+
+    Keys are compared by their bytes, as in Kafka's compaction.
 
     :param repeated: records followed by another record of the same key; several snapshots into one topic cause them
         too.
@@ -190,7 +192,10 @@ def fields_of_key(key: bytes) -> str | None:
 
 @dataclass(frozen=True)
 class _Unread:
-    """An entry that is not compared: either the copy skips it, or only the row decoder cannot read it, which is a difference."""
+    """An entry that is not compared.
+
+    Either the copy skips it, or only the row decoder cannot read it, which is a difference.
+    """
 
     error: IgniteKafkaError
     kind: Kind = "skipped"
@@ -203,7 +208,10 @@ class _Unread:
 def _batches(
     reader: EntryReader, sent: Iterable[Selection], settings: SourceSettings
 ) -> Iterator[list[tuple[bytes, Any]] | _Unread]:
-    """Keys and values of the entries that are sent; the error of an entry that cannot be, unless the error policy is to stop."""
+    """Keys and values of the entries that are sent.
+
+    The error of an entry that cannot be, unless the error policy is to stop.
+    """
     for selection in sent:
         yield from (_Unread(bad.error) for bad in selection.bad)
         yield from _of_pages(reader, selection.pages, settings)

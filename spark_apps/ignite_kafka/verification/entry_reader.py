@@ -1,4 +1,7 @@
-"""What the records of a cache's entries should be, for :mod:`.verify`: bytes, and for JSON the values of a decoder of its own."""
+"""What the records of a cache's entries should be, for :mod:`.verify`.
+
+Bytes, and for JSON the values of a decoder of its own.
+"""
 
 from __future__ import annotations
 
@@ -120,7 +123,9 @@ class EntryReader:
             return False
 
     def same_values(self, expected: Sequence[Any], found: Sequence[bytes | None]) -> list[bool]:
-        """Whether each record has the expected value. Fields that its class got after the record was written may be null.
+        """Whether each record has the expected value.
+
+        Fields that its class got after the record was written may be null.
 
         :param expected: as :meth:`entries` gives them.
         """

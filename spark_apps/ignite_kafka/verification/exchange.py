@@ -1,4 +1,6 @@
-"""A Spark job in two stages: tasks read shares of topics and caches, Spark brings together what belongs to one bucket, tasks reduce it.
+"""A Spark job in two stages.
+
+Tasks read shares of topics and caches, Spark brings together what belongs to one bucket, tasks reduce it.
 
 Blocks of numpy and Arrow columns cross the JVM, not rows: a block costs as much as a row would. Spark's shuffle keeps
 them on disk.

@@ -32,7 +32,10 @@ _HIGH = 1
 _LOW = 2
 _VALUE = 3
 PLACE_BITS = 44
-"""Number of lower bits of a record's ``order``, which hold its offset; the higher bits hold its place, the number of its partition."""
+"""Number of lower bits of a record's ``order``, which hold its offset.
+
+The higher bits hold its place, the number of its partition.
+"""
 _PROBE = (b"", b"ignite-kafka", bytes(range(256)))
 
 
@@ -52,7 +55,10 @@ def fingerprints(keys: pa.BinaryArray, values: pa.BinaryArray, order: Int64Array
 
 
 def order_of(place: int, offsets: Int64Array) -> Int64Array:
-    """Order of the records of a topic's partition. Of a key in several partitions the record of the last partition counts."""
+    """Order of the records of a topic's partition.
+
+    Of a key in several partitions the record of the last partition counts.
+    """
     return offsets + (np.int64(place) << PLACE_BITS)
 
 
@@ -73,7 +79,10 @@ def check_probe(expected: tuple[int, ...]) -> None:
 
 
 def sampled(rows: Rows, percent: float) -> Mask:
-    """True for the rows of the sample, which has about ``percent`` of all keys: the same keys of a topic and of its cache."""
+    """True for the rows of the sample, which has about ``percent`` of all keys.
+
+    The same keys of a topic and of its cache.
+    """
     if percent >= 100:
         return np.ones(len(rows), bool)
     sample: Mask = rows["high"] < np.uint64(percent / 100 * 2**64)
@@ -89,7 +98,10 @@ def within(rows: Rows, keys: Rows) -> RowIndex:
 
 
 def last_of_keys(rows: Rows, *, first: bool = False) -> RowIndex:
-    """Ascending positions of each key's last record in each place; with `first`, of its first record with a value, else its first."""
+    """Ascending positions of each key's last record in each place.
+
+    With `first`, of its first record with a value, else its first.
+    """
     order = -rows["order"] if first else rows["order"]
     counts = rows["value"] != NO_VALUE if first else np.ones(len(rows), bool)
     place = rows["order"] >> PLACE_BITS

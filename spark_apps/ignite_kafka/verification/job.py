@@ -40,7 +40,10 @@ Progress = Callable[[str, int, int], None]
 
 
 def most_judging(cores: int) -> int:
-    """Most tasks of a job that judges, and repairs, suspects: of one round, twice, because it ends with a whole bucket."""
+    """Most tasks of a job that judges, and repairs, suspects.
+
+    Of one round, twice, because it ends with a whole bucket.
+    """
     return min(MOST_PRODUCERS, max(cores, 2 * _ROUND_SUSPECTS // _JUDGED_BUCKET))
 
 
@@ -253,7 +256,10 @@ def _counts(bucket: _Bucket) -> _Bucket:
 
 
 def _rounds(suspects: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Numbers of buckets whose suspects are together at most `most`, or of one bucket; those without any are left out."""
+    """Numbers of buckets whose suspects are together at most `most`, or of one bucket.
+
+    Those without any are left out.
+    """
     group: list[int] = []
     held = 0
     for bucket, count in enumerate(suspects):

@@ -1,4 +1,7 @@
-"""Records that a cache refused when a sink put them, found by the sink's dead letters: they are known not to be stored."""
+"""Records that a cache refused when a sink put them, found by the sink's dead letters.
+
+They are known not to be stored.
+"""
 
 from __future__ import annotations
 

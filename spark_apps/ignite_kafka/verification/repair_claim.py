@@ -64,7 +64,9 @@ class RepairClaim:
 
 @dataclass(frozen=True)
 class Idle:
-    """A connector without an active run, which a repair requires: a run could write newer values before the repair's older ones.
+    """A connector without an active run, which a repair requires.
+
+    A run could write newer values before the repair's older ones.
 
     :param generation: of the newest run; 0: there was none.
     """

@@ -220,7 +220,10 @@ class SinkDirection:
 
 
 def _form(value: Any) -> str:
-    """A text that is equal for equal values; objects are equal whose fields are, whatever their order, and absent is null."""
+    """A text that is equal for equal values.
+
+    Objects are equal whose fields are, whatever their order, and absent is null.
+    """
     if isinstance(value, Document):
         fields = {name: _form(item) for name, item in sorted(value.fields.items()) if item is not None}
         return repr((value.type_id, fields))

@@ -28,7 +28,10 @@ class Share:
 
 
 def shares_of(targets: Sequence[Target], cores: int) -> list[Share]:
-    """Distribute the partitions of topics and caches over tasks; topics first, because they must be read before the caches."""
+    """Distribute the partitions of topics and caches over tasks.
+
+    Topics first, because they must be read before the caches.
+    """
     count = max(1, _SHARES_A_CORE * cores)
     shares = []
     for topic in (True, False):

@@ -50,7 +50,10 @@ def of_older_class(expected: Any, found: Any) -> Any:
 
 
 def of_first_value(expected: Any, found: Any) -> Any:
-    """The expected value without fields of objects that were not found: those that the first value of its type did not have."""
+    """The expected value without fields of objects that were not found.
+
+    Those that the first value of its type did not have.
+    """
     return _restricted(expected, found, nulls_only=False)
 
 

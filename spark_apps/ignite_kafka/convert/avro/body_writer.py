@@ -43,7 +43,10 @@ class BodyWriter:
             self.cell(column, mask)
 
     def varint(self, values: npt.NDArray[Any], mask: Mask | None = None) -> None:
-        """Append signed integers in zig-zag form with seven bits a byte; the rows outside the mask should have zeros."""
+        """Append signed integers in zig-zag form with seven bits a byte.
+
+        The rows outside the mask should have zeros.
+        """
         if not self._count:
             return
         bits = values.itemsize * 8

@@ -1,4 +1,6 @@
-"""Positions in N Avro bodies, moved field by field for all rows at once; a row whose bytes are broken is noted with the reason.
+"""Positions in N Avro bodies, moved field by field for all rows at once.
+
+A row whose bytes are broken is noted with the reason.
 
 Source: the binary encoding of the specification of Avro 1.11.
 """

@@ -1,4 +1,7 @@
-"""Columns of Avro's arrays and maps: the first item of all rows is read, then the second of those that have one, and so on."""
+"""Columns of Avro's arrays and maps.
+
+The first item of all rows is read, then the second of those that have one, and so on.
+"""
 
 from __future__ import annotations
 

@@ -185,7 +185,10 @@ def _decimal_text(data: bytes, scale: int) -> str:
 
 
 def _bytes_at(bodies: Bodies, starts: Int64Array, ends: Int64Array) -> pa.BinaryArray:
-    """The bytes of ranges that rise and do not overlap: every other value of an array whose values are the ranges and what is between."""
+    """The bytes of ranges that rise and do not overlap.
+
+    Every other value of an array whose values are the ranges and what is between.
+    """
     offsets = np.empty(2 * starts.size, np.int32)
     offsets[0::2], offsets[1::2] = starts, ends
     ranges = pa.Array.from_buffers(pa.binary(), offsets.size - 1, [None, pa.py_buffer(offsets), bodies.buffer])

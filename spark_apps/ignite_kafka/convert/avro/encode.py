@@ -47,7 +47,9 @@ def encode(
 def encode_sparse(
     data: pa.StructArray, connect: ConnectSchema, avro: AvroType, prefix: npt.NDArray[np.void]
 ) -> pa.BinaryArray:
-    """The body of each record without the fields that are null in it, after the prefix of its own schema; the errors of :func:`encode`.
+    """The body of each record without the fields that are null in it, after the prefix of its own schema.
+
+    The errors of :func:`encode`.
 
     :param data: structs, none null. :param avro: a record of all fields. :param prefix: N items of equally many bytes.
     """

@@ -231,7 +231,10 @@ def default_json(schema: ConnectSchema, value: Any, options: AvroOptions) -> Any
 
 
 def _has_entries(schema: ConnectSchema, options: AvroOptions) -> bool:
-    """True where the default has a map that is an array of records: its form is no valid default of Avro, and is left out."""
+    """True where the default has a map that is an array of records.
+
+    Its form is no valid default of Avro, and is left out.
+    """
     if schema.type is ConnectType.MAP and not is_avro_map(schema, options):
         return True
     inner = [one.schema for one in schema.fields] + [one for one in (schema.value_schema,) if one is not None]

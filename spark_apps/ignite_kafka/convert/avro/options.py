@@ -1,4 +1,7 @@
-"""Properties of the Avro converter that choose the form of schemas. Source: io.confluent.connect.avro.AvroDataConfig."""
+"""Properties of the Avro converter that choose the form of schemas.
+
+Source: io.confluent.connect.avro.AvroDataConfig.
+"""
 
 from __future__ import annotations
 

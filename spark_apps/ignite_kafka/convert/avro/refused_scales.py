@@ -26,7 +26,10 @@ class LatestSchemas(References, Protocol):
 
 
 def explained(error: RegistryError, subject: str, avro: AvroType, registry: LatestSchemas) -> RegistryError:
-    """The error with both scales and the way out if the subject's latest schema has another scale; else the error as it is."""
+    """The error with both scales and the way out if the subject's latest schema has another scale.
+
+    Else the error as it is.
+    """
     if error.where.get("status") != _INCOMPATIBLE:
         return error
     try:

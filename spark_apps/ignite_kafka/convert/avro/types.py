@@ -1,4 +1,7 @@
-"""Avro schemas as frozen values, their JSON both ways. Source: org.apache.avro.Schema of Avro 1.11, whose order of members is kept."""
+"""Avro schemas as frozen values, their JSON both ways.
+
+Source: org.apache.avro.Schema of Avro 1.11, whose order of members is kept.
+"""
 
 from __future__ import annotations
 
@@ -170,7 +173,10 @@ def parse(text: str, known: dict[str, AvroType | None] | None = None) -> AvroTyp
 
 
 def _require_bounded(schema: AvroType) -> None:
-    """Count the types of a schema as a tree, and its levels. Each type is visited once, however often it is referred to."""
+    """Count the types of a schema as a tree, and its levels.
+
+    Each type is visited once, however often it is referred to.
+    """
     sizes: dict[int, tuple[int, int]] = {}  # number of types and levels, by identity
     waiting = [schema]
     while waiting:

@@ -94,7 +94,10 @@ class Registering(Protocol):
 
 @runtime_checkable
 class SparseSerializer(Protocol):
-    """A serializer that writes rows of many schemas at once, which differ in their fields: a schema costs far less than a column."""
+    """A serializer that writes rows of many schemas at once, which differ in their fields.
+
+    A schema costs far less than a column.
+    """
 
     def serialize_sparse(self, column: SparseColumn, topic: str) -> pa.BinaryArray:
         """The bytes that :meth:`Serializer.serialize` gives for each row with its own schema; the same errors."""
@@ -129,7 +132,10 @@ class HeadedDeserializer(Protocol):
 
 @runtime_checkable
 class JoiningDeserializer(Protocol):
-    """A deserializer that reads many schemas, which differ in their fields, at once: a schema costs far less than a part."""
+    """A deserializer that reads many schemas, which differ in their fields, at once.
+
+    A schema costs far less than a part.
+    """
 
     def deserialize_joined(self, data: pa.BinaryArray, topic: str) -> Deserialized:
         """The result of :meth:`Deserializer.deserialize`, but one part for STRUCTs of one name whose schemas do not contradict each other.

@@ -78,7 +78,7 @@ def to_lists(array: pa.Array, schema: ConnectSchema) -> pa.Array:
 
 
 def to_maps(array: pa.Array, schema: ConnectSchema) -> tuple[pa.Array, Mask]:
-    """Values of a schema's :func:`listed_schema` as its values, and the rows with a null key, which are null: Arrow's maps hold none."""
+    """Turn values of a schema's :func:`listed_schema` into its values; rows with a null key become null."""
     wrong = np.zeros(len(array), bool)
     if not has_listed(schema):
         return array, wrong

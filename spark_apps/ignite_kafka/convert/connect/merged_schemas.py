@@ -37,7 +37,10 @@ class MergedSchema:
         self._strict: list[int] = []
 
     def takes(self, schema: ConnectSchema, kind: pa.DataType | None = None) -> bool:
-        """Return whether a schema fits: no field has two types, and no two names are one for Ignite, which ignores case."""
+        """Return whether a schema fits.
+
+        No field has two types, and no two names are one for Ignite, which ignores case.
+        """
         if schema.type is not self._first.type:
             return False
         if schema.type is ConnectType.STRUCT:
@@ -143,7 +146,10 @@ class MergedSchema:
 
 
 def has_fields(schema: ConnectSchema | None) -> bool:
-    """Return whether it is a STRUCT with fields; one without says nothing of its type, and keeps its values to itself."""
+    """Return whether it is a STRUCT with fields.
+
+    One without says nothing of its type, and keeps its values to itself.
+    """
     return schema is not None and schema.type is ConnectType.STRUCT and bool(schema.fields)
 
 

@@ -1,4 +1,6 @@
-"""The columns that a condition sees: those of data source ``ignite``, so that a condition can be tried on a DataFrame first.
+"""The columns that a condition sees.
+
+Those of data source ``ignite``, so that a condition can be tried on a DataFrame first.
 
 ``_key`` (``_key.id`` is a field of keys that are objects), the fields of the values by their names, ``_value`` for
 values that are no objects, and ``_type``, the name of the value's type. At a sink also ``_topic``, ``_partition``,
@@ -127,7 +129,10 @@ def _inner(array: pa.Array, name: str, outer: str) -> tuple[pa.Array, pa.Field]:
 
 
 def check_absent(setting: str, group: EntryGroup, cache: CacheInfo, types: TypeSource, name: str) -> None:
-    """Refuse a column that neither the value's type nor a declared type of the cache has: its name is wrong, and not its value null."""
+    """Refuse a column that neither the value's type nor a declared type of the cache has.
+
+    Its name is wrong, and not its value null.
+    """
     if pa.types.is_null(group.value.type):
         return
     known = declared_fields(cache, types)

@@ -46,7 +46,10 @@ def check_declared(condition: Condition, cache: CacheInfo, types: TypeSource) ->
 
 
 def _digits(operand: Column | Literal, lookup: ColumnLookup) -> tuple[int, int]:
-    """Most digits before and behind the point of a number, as Spark counts them; none for what is no whole number or decimal."""
+    """Most digits before and behind the point of a number, as Spark counts them.
+
+    None for what is no whole number or decimal.
+    """
     if isinstance(operand, Column):
         return (_LONG_DIGITS if lookup(operand).kind is Kind.INT else 0), 0
     if operand.kind is Kind.INT:

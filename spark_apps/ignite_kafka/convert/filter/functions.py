@@ -141,7 +141,10 @@ def _substring(arguments: Sequence[Operand], count: int) -> Operand:
 
 
 def _part(text: str | None, start: int | None, size: int | None) -> str | None:
-    """Part of a text. Starts 1 and 0 are the first character; a negative start counts from the end and may lie before the beginning."""
+    """Part of a text. Starts 1 and 0 are the first character.
+
+    A negative start counts from the end and may lie before the beginning.
+    """
     if text is None or start is None or size is None:
         return None
     first = start - 1 if start > 0 else len(text) + start if start < 0 else 0

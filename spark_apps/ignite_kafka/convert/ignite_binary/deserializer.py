@@ -1,4 +1,7 @@
-"""Records that hold values in Ignite's binary format: the bytes pass through once they are proved to be one value of known types."""
+"""Records that hold values in Ignite's binary format.
+
+The bytes pass through once they are proved to be one value of known types.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,10 @@ _REFUSED = {
 
 
 class BinaryReader:
-    """Reads the bytes of one side of a topic's records. The binary types must be registered first: a type that is not known is refused."""
+    """Reads the bytes of one side of a topic's records.
+
+    The binary types must be registered first: a type that is not known is refused.
+    """
 
     def __init__(self, cache: CacheInfo, types: TypeSource) -> None:
         self._cache = cache

@@ -11,7 +11,10 @@ from ...ignite.types.model import BinaryType
 
 @dataclass(frozen=True)
 class ClusterTypes:
-    """Types of a cluster: see :class:`~ignite_kafka.convert.ignite_types.entries.Types`. For the cluster's one thread."""
+    """Types of a cluster: see :class:`~ignite_kafka.convert.ignite_types.entries.Types`.
+
+    For the cluster's one thread.
+    """
 
     cluster: Cluster
 

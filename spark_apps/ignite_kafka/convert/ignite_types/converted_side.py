@@ -14,7 +14,10 @@ from ...common.arrays import Mask, RowIndex
 
 @dataclass(frozen=True)
 class ConvertedSide:
-    """Converted texts: `data[i]` (binary, null for a JSON null) belongs to row `rows[i]`, rising; `bad` has the other rows and reasons."""
+    """Converted texts: `data[i]` (binary, null for a JSON null) belongs to row `rows[i]`, rising.
+
+    `bad` has the other rows and reasons.
+    """
 
     rows: RowIndex
     data: pa.BinaryArray

@@ -25,7 +25,9 @@ def declared_form(held: BinaryType, names: tuple[str, ...]) -> tuple[str, ...] |
 
 
 def require_one_form(held: BinaryType) -> None:
-    """Raise TypeClash where a type of keys has several: two tasks have registered it at one moment, each as its first records had it.
+    """Raise TypeClash where a type of keys has several.
+
+    Two tasks have registered it at one moment, each as its first records had it.
 
     Ignite puts registrations one after the other, so only the first of them can read its schema back alone: whoever
     reads two writes no key. That one may have gone on, though, and nobody reads from the cluster which one it was.

@@ -1,4 +1,7 @@
-"""The binary types of objects that are keys, or within keys: a record adds no field to such a type, as all keys would become others."""
+"""The binary types of objects that are keys, or within keys.
+
+A record adds no field to such a type, as all keys would become others.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,10 @@ from ...java.hash_code import java_hash
 from ..rules.marked_fields import UNKNOWN, is_a
 
 MAX_DENSE_FIELDS = 256
-"""Fields of a type up to which values have them all, as objects of a Java class do; see docs/decisions/0040-fields-of-a-row.md."""
+"""Fields of a type up to which values have them all, as objects of a Java class do.
+
+See docs/decisions/0040-fields-of-a-row.md.
+"""
 
 
 @dataclass

@@ -22,7 +22,9 @@ _UNTYPED = "is of an enum that no query entity names"
 
 
 def metadata_field(binary: BinaryField, type_name: str, declared: pa.Field | None) -> pa.Field:
-    """The field of a type by its metadata. One of code Object, as Java's Object, List and Map fields are, holds anything.
+    """The field of a type by its metadata.
+
+    One of code Object, as Java's Object, List and Map fields are, holds anything.
 
     :param declared: the field as a query entity declares it, which says more where it is of the same code.
     """

@@ -1,4 +1,6 @@
-"""The binary types that records are read to: what query entities and the cluster know of them, and the fields that records add.
+"""The binary types that records are read to.
+
+What query entities and the cluster know of them, and the fields that records add.
 
 The cluster's metadata is the truth for all tasks and runs: an existing field keeps its type, whatever a record holds.
 Only a field that it lacks is learned from the first value that is not null: integers are long, other numbers double,
@@ -100,7 +102,7 @@ class ObjectTypes:
         return self._type(type_name).fields.get(name.lower())
 
     def same_id(self, type_name: str, name: str) -> str | None:
-        """Another field of the type whose id equals that of this name: Ignite identifies fields by a hash of the name."""
+        """Another field of the type with the id of this name, which is a hash of the name."""
         known = self._type(type_name)
         other = known.ids.get(java_hash(name.lower()))
         return None if other is None or other == name.lower() else str(known.fields[other].name)
@@ -138,7 +140,10 @@ class ObjectTypes:
         return made
 
     def decide(self, type_name: str, name: str, *, is_object: bool) -> pa.Field | None:
-        """Decide about a field of an unknown class by a value (:class:`~.unknown_classes.UnknownClasses`); None: it stays open."""
+        """Decide about a field of an unknown class by a value (:class:`~.unknown_classes.UnknownClasses`).
+
+        None: it stays open.
+        """
         known = self._type(type_name)
         old = known.fields[name.lower()]
         made = self._classes.by_value(old, is_object=is_object)
@@ -155,7 +160,9 @@ class ObjectTypes:
     def add_fields(
         self, type_name: str, fields: Sequence[pa.Field], *, of_key: bool = False, by_name: bool = False
     ) -> None:
-        """Add the fields that the type lacks, in their order; none to a type of keys that the cluster holds or that is declared.
+        """Add the fields that the type lacks, in their order.
+
+        None to a type of keys that the cluster holds or that is declared.
 
         A full type (:meth:`is_full`) gets none either.
 
@@ -178,7 +185,10 @@ class ObjectTypes:
                 self._note(known.learn(name, self.columns.key_field(type_name, name) or one, by_name=by_name))
 
     def _first(self, type_name: str, label: str, value: Any) -> pa.Field:
-        """The field of a first value. Of a text such as NaN it is a guess: a double, as converter `json` writes floats; in keys String."""
+        """The field of a first value.
+
+        Of a text such as NaN it is a guess: a double, as converter `json` writes floats; in keys String.
+        """
         if (of_key := self.columns.key_field(type_name, label)) is not None:
             return of_key
         if type(value) is str and value in QUOTED_FLOATS:
@@ -222,7 +232,9 @@ class ObjectTypes:
         self._type(type_name).put(one.name.lower(), one)
 
     def hint(self, type_name: str, kind: pa.Field) -> None:
-        """Note the kind of the first value met where any may be: columns are tried with it, rows hold whatever it does not fit.
+        """Note the kind of the first value met where any may be.
+
+        Columns are tried with it, rows hold whatever it does not fit.
 
         Not double, of which a column would also take integers, nor arrays, which may be nested.
         """
@@ -238,7 +250,10 @@ class ObjectTypes:
         self._note(lambda: self.lists.update({type_name: old}))
 
     def expanded(self, root: pa.Field, within: tuple[str, ...] = ()) -> pa.Field:
-        """The field with references as structs, and any kind as the kind first met; a type within itself stays a reference."""
+        """The field with references as structs, and any kind as the kind first met.
+
+        A type within itself stays a reference.
+        """
         kind = root.type
         name = (root.metadata or {}).get(TYPE_NAME, b"").decode()
         if pa.types.is_list(kind):
@@ -261,7 +276,9 @@ class ObjectTypes:
         return tuple(one for one in self.fields(type_name) if not is_open(one))
 
     def register(self) -> bool:
-        """Make the cluster hold every type as it is written here. False when it has another: read anew, records must be read again.
+        """Make the cluster hold every type as it is written here.
+
+        False when it has another: read anew, records must be read again.
 
         :raises TypeClash: a query entity declares a field otherwise than the cluster's metadata; a type of keys has
             several forms.
@@ -269,7 +286,10 @@ class ObjectTypes:
         return all(self._register(name) for name in list(self._known))
 
     def accepted(self, type_name: str, schemas: Sequence[Schema]) -> list[bool]:
-        """Whether objects of the type may have these schemas: see :class:`~ignite_kafka.ignite.binary.encode_sparse.Schemas`."""
+        """Whether objects of the type may have these schemas.
+
+        See :class:`~ignite_kafka.ignite.binary.encode_sparse.Schemas`.
+        """
         return self._schemas.accepted(type_name, schemas, limited=not self.of_key(type_name))
 
     def use(self, type_name: str, schema: Schema) -> None:

@@ -21,7 +21,9 @@ _PRIMITIVES = {"S": "short", "I": "int", "J": "long", "F": "float", "D": "double
 
 
 def entry_types(cache: CacheInfo, types: TypeSource, *, several: bool = False) -> EntryTypes:
-    """Types by the cache's query entity; without one keys and values have their own, and objects are ``<cache>.Key`` and ``<cache>.Value``.
+    """Types by the cache's query entity.
+
+    Without one keys and values have their own, and objects are ``<cache>.Key`` and ``<cache>.Value``.
 
     :param several: whether records name their types, so that several query entities are no error.
     :raises UnsupportedType: several query entities, of which records do not say one; a Java class that no JSON is
@@ -121,7 +123,9 @@ def class_field(
     *,
     unknown: Callable[[str, str], pa.Field] = reference,
 ) -> pa.Field:
-    """The field of a Java class: simple ones by the type table; any other class is a binary type of that name, or an enum.
+    """The field of a Java class: simple ones by the type table.
+
+    Any other class is a binary type of that name, or an enum.
 
     :param inner: the name of a binary type for objects of which the class says none.
     :param unknown: makes the field, of a name, for a class that the cluster does not know.

@@ -1,4 +1,6 @@
-"""Classes of columns that the cluster does not know: an object or an enum, which decides about the code that metadata has for a field.
+"""Classes of columns that the cluster does not know.
+
+An object or an enum, which decides about the code that metadata has for a field.
 
 The cluster never changes the code of a field. So nothing is registered for such a field until a value, or the
 application that registers the class, decides.
@@ -17,7 +19,10 @@ from ..rules.marked_fields import is_untyped_enum, reference, undecided_class
 
 
 class UnknownClasses:
-    """Decides about fields of unknown classes. The cluster is asked again for a class at most once in a batch. For one thread."""
+    """Decides about fields of unknown classes. The cluster is asked again for a class at most once in a batch.
+
+    For one thread.
+    """
 
     def __init__(self, types: TypeSource) -> None:
         self._types = types
@@ -38,7 +43,9 @@ class UnknownClasses:
             return field
 
     def by_value(self, field: pa.Field, *, is_object: bool) -> pa.Field | None:
-        """The field as a value decides it: an object of the class, or whatever the cluster says of the class now; None: it is still open.
+        """The field as a value decides it: an object of the class, or whatever the cluster says of the class now.
+
+        None: it is still open.
 
         :param is_object: whether the value is an object, or an array of objects.
         """

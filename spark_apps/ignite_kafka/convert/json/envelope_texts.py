@@ -17,13 +17,19 @@ BEGINS = r'^[ \t\r\n]*\{[ \t\r\n]*"(schema|payload)"[ \t\r\n]*:'
 
 
 def head_of(text: bytes) -> bytes:
-    """Return the bytes before the payload, equal in all records of one schema; empty if the record has another layout."""
+    """Return the bytes before the payload, equal in all records of one schema.
+
+    Empty if the record has another layout.
+    """
     found = split_head(text)
     return b"" if found is None else found[0]
 
 
 def split_head(text: bytes) -> tuple[bytes, str] | None:
-    """Return the bytes up to the payload, and the JSON text of the schema; None where the record is spelled otherwise."""
+    """Return the bytes up to the payload, and the JSON text of the schema.
+
+    None where the record is spelled otherwise.
+    """
     try:
         whole = text.decode()
     except UnicodeDecodeError:

@@ -1,4 +1,6 @@
-"""Envelopes of Kafka Connect's JsonConverter: ``{"schema": ..., "payload": ...}``, its default form (``schemas.enable=true``).
+"""Envelopes of Kafka Connect's JsonConverter.
+
+``{"schema": ..., "payload": ...}``, its default form (``schemas.enable=true``).
 
 It is recognized as `JsonConverter.toConnectData` of Kafka 4.3.1 does: an object of these two members and no other,
 whose schema is null or names a type. Read as a plain object it would become an entry of two fields, schema and payload.

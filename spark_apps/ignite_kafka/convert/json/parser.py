@@ -1,4 +1,6 @@
-"""Many JSON records parsed at once by Arrow, as strictly as one by one; the few on which that fails are found by halving.
+"""Many JSON records parsed at once by Arrow, as strictly as one by one.
+
+The few on which that fails are found by halving.
 
 Records are put one after the other and parsed as one block. No record can reach into the next: each begins with `{` and
 ends with `}` (all others are put into an object first, or left out), and what stands between two of them, `}` line feed
@@ -35,7 +37,9 @@ _SMALLEST = 32  # a call of the parser costs as much as ten rows one by one, and
 def parsed(
     texts: pa.BinaryArray, kind: pa.DataType, *, ignore: bool = False
 ) -> Iterator[tuple[slice, pa.Array | None]]:
-    """Runs of rows in order, each with its values as the plain JSON type `kind`; None for rows that only rows can judge.
+    """Runs of rows in order, each with its values as the plain JSON type `kind`.
+
+    None for rows that only rows can judge.
 
     :param texts: not null. A struct is parsed from objects, any other kind from whatever JSON values.
     :param ignore: pass over members of objects that the struct lacks; else they are for rows to judge.

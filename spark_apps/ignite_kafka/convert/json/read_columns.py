@@ -1,4 +1,6 @@
-"""JSON forms of the type table read back, column by column: the inverse of :mod:`~ignite_kafka.convert.json.write_columns`.
+"""JSON forms of the type table read back, column by column.
+
+The inverse of :mod:`~ignite_kafka.convert.json.write_columns`.
 
 A column is parsed as a plain JSON type (:func:`parsed_as`) and then converted to its field's type (:func:`typed`). Rows
 that do not match are returned as a mask; the row path (:mod:`.read_rows`) then finds the reason or, for the few forms
@@ -61,7 +63,9 @@ def parsed_as(field: pa.Field, form: JsonFormat) -> pa.DataType | None:
 
 
 def narrowed(field: pa.Field, texts: pa.BinaryArray) -> pa.Field:
-    """The field without the optional members of wide objects that no text has: each column costs time, also one of nulls.
+    """The field without the optional members of wide objects that no text has.
+
+    Each column costs time, also one of nulls.
 
     Members are found by their names in the texts. One that is missed, such as a name with escapes, makes its rows ones
     for the row path.
@@ -91,7 +95,10 @@ def _with_members(field: pa.Field, names: set[bytes]) -> pa.Field:
 
 
 def typed(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Mask]:
-    """A parsed column as its field's type, and the rows that hold what the form does not allow; those come out as anything."""
+    """A parsed column as its field's type, and the rows that hold what the form does not allow.
+
+    Those come out as anything.
+    """
     kind = field.type
     mark = mark_of(field)
     right = np.zeros(len(array), bool)

@@ -50,7 +50,9 @@ class Typed:
 
 
 def parse(text: bytes, *, doubled: bool = False) -> Any:
-    """The JSON value of a record: numbers as :class:`Number`; raises Refused for whatever is not exactly one JSON value.
+    """The JSON value of a record: numbers as :class:`Number`.
+
+    Raises Refused for whatever is not exactly one JSON value.
 
     Numbers may have leading zeros, as for Kafka's JsonConverter.
 
@@ -72,7 +74,10 @@ def parse(text: bytes, *, doubled: bool = False) -> Any:
 
 
 def without_leading_zeros(text: bytes) -> bytes:
-    """A JSON text whose numbers may have leading zeros, which JSON does not allow, without them: 007 is 7. Texts in quotes stay."""
+    """A JSON text whose numbers may have leading zeros, which JSON does not allow, without them: 007 is 7.
+
+    Texts in quotes stay.
+    """
     return _QUOTED_OR_ZEROS.sub(lambda found: found[0] if found[1] is None else found[1], text)
 
 
@@ -127,7 +132,10 @@ class RowReader:
         self._required = {}
 
     def value(self, item: Any, field: pa.Field) -> Any:
-        """The value for :func:`~ignite_kafka.convert.ignite_types.row_encoder.array_of`; raises Refused, which names the field."""
+        """The value for :func:`~ignite_kafka.convert.ignite_types.row_encoder.array_of`.
+
+        Raises Refused, which names the field.
+        """
         return self.reader(field)(item)
 
     def reader(self, field: pa.Field) -> Read:
@@ -166,7 +174,10 @@ class RowReader:
         return scalar_reader(kind, mark, strict=is_strict(field))
 
     def _any_list(self, type_name: str, read: Read, item: Any) -> list[Any]:
-        """A list whose elements determine their own types: NaN is a number unless other texts are met, in it or in lists before."""
+        """A list whose elements determine their own types.
+
+        NaN is a number unless other texts are met, in it or in lists before.
+        """
         if type(item) is list and any(type(one) is str for one in item):
             met = self._objects.lists.get(type_name)
             numbers = any(type(one) is Number for one in item)
@@ -228,7 +239,10 @@ class RowReader:
         return Refused(unknown_class(unknown), of_value=True) if unknown else null_error()
 
     def _names_required(self, type_name: str) -> tuple[str, ...]:
-        """Names of the fields that may not be null; kept until a type changes, as small objects may be of a type of many fields."""
+        """Names of the fields that may not be null.
+
+        Kept until a type changes, as small objects may be of a type of many fields.
+        """
         self._known(type_name)
         found = self._required.get(type_name)
         if found is None:

@@ -118,7 +118,9 @@ class JsonReader:
         return concat_sides(sides, places)
 
     def _with_floats(self, trimmed: pa.StringArray, kinds: np.ndarray, name: str) -> np.ndarray:
-        """The kinds, with those of "NaN", "Infinity" and "-Infinity" by what else was met: converter `json` writes such doubles so.
+        """The kinds, with those of "NaN", "Infinity" and "-Infinity" by what else was met.
+
+        Converter `json` writes such doubles so.
 
         What was met is kept between batches, as no metadata of the cluster has the type of a whole value. Keys become
         no double, since the same key would have two forms if its first batch had no number.

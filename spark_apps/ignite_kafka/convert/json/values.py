@@ -176,7 +176,9 @@ def bytes_of(item: Any) -> bytes:
 
 
 def constant_of(type_name: str, forms: dict[str, int], names: dict[int, str], by_name: bool, item: Any) -> Any:
-    """The name or the ordinal of an enum constant given by a form of its name, or by its ordinal; raises Refused if there is none.
+    """The name or the ordinal of an enum constant given by a form of its name, or by its ordinal.
+
+    Raises Refused if there is none.
 
     :param forms: ordinals by the forms of names. :param names: names by ordinals.
     """

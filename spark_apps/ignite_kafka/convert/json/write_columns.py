@@ -53,7 +53,9 @@ class JsonFormat:
 
 
 def text(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array:
-    """JSON of each value as ``pa.binary()``; null is the four bytes ``null``. Marks of `field` and of its inner fields count.
+    """JSON of each value as ``pa.binary()``; null is the four bytes ``null``.
+
+    Marks of `field` and of its inner fields count.
 
     :raises UnsupportedType: an Arrow type that JSON has no form for here; names the field.
     """
@@ -115,7 +117,10 @@ def objects(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> pa.Arra
 
 
 def present_members(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> pa.Array:
-    """JSON objects of rows, none null, without their null fields; nulls within fields stay. The errors of :func:`text`."""
+    """JSON objects of rows, none null, without their null fields; nulls within fields stay.
+
+    The errors of :func:`text`.
+    """
     fields = list(field.type)
     columns = [_decoded(array.field(i)) for i in range(len(fields))]
     easy = [
@@ -133,7 +138,9 @@ def _objects_without_nulls(
     form: JsonFormat,
     names: Collection[str],
 ) -> pa.Array:
-    """JSON objects without their null fields: runs of plain columns and single texts, each of which may be empty in a row.
+    """JSON objects without their null fields.
+
+    Runs of plain columns and single texts, each of which may be empty in a row.
 
     :param names: of the fields that are null somewhere, also in objects within.
     """
@@ -162,7 +169,10 @@ def _has_orders(fields: Sequence[pa.Field]) -> bool:
 
 
 def _ordered_objects(array: pa.StructArray, fields: Sequence[pa.Field], form: JsonFormat) -> pa.Array:
-    """JSON objects whose rows differ in which fields they have and in which order: members by column, then taken row by row."""
+    """JSON objects whose rows differ in which fields they have and in which order.
+
+    Members by column, then taken row by row.
+    """
     members = gather(
         [
             pc.binary_join_element_wise(
@@ -275,7 +285,10 @@ def _with_nulls(made: pa.Array, source: pa.Array) -> pa.Array:
 
 
 def _flat_list(array: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """The values of all lists (or entries of all maps, as structs) and, int32, where each list starts; a null list is empty."""
+    """The values of all lists (or entries of all maps, as structs) and, int32, where each list starts.
+
+    A null list is empty.
+    """
     if pa.types.is_map(array.type):
         entries = pa.StructArray.from_arrays([array.keys, array.items], names=["key", "value"])
         array = pa.ListArray.from_arrays(pa.array(np.array(array.offsets)), entries, mask=null_mask(array))

@@ -1,4 +1,6 @@
-"""JSON of single Python values: the plain counterpart of :mod:`.write_columns`, for checks. Nothing but the declared scales is shared.
+"""JSON of single Python values: the plain counterpart of :mod:`.write_columns`, for checks.
+
+Nothing but the declared scales is shared.
 
 Forms are those of Kafka's JsonConverter with ``schemas.enable=false`` and the reference's type table (docs/types.md).
 """
@@ -96,7 +98,10 @@ def _scalar(value: Any) -> str | int:
 
 
 def same_json(expected: Any, found: Any) -> bool:
-    """True if a parsed record equals the expected value: same fields in the same order; a float32 may have its shortest form."""
+    """True if a parsed record equals the expected value: same fields in the same order.
+
+    A float32 may have its shortest form.
+    """
     if isinstance(found, Decimal) and isinstance(expected, float):
         found = float(found)
     if isinstance(expected, Decimal) and type(found) is int:

@@ -1,4 +1,7 @@
-"""Whether a registered JSON Schema reads the documents of another one: the part of JSON Schema that Connect's schemas use."""
+"""Whether a registered JSON Schema reads the documents of another one.
+
+The part of JSON Schema that Connect's schemas use.
+"""
 
 from __future__ import annotations
 

@@ -178,7 +178,10 @@ class SchemaReader:
         return tuple(field for _place, field in sorted(found, key=lambda pair: pair[0]))
 
     def _target(self, reference: Any, root: Any) -> tuple[Any, Any]:
-        """The schema that a ``$ref`` names, and the document that it is in; each document is parsed once, each pointer followed once."""
+        """The schema that a ``$ref`` names, and the document that it is in.
+
+        Each document is parsed once, each pointer followed once.
+        """
         known = self._targets.get((str(reference), id(root)))
         if known is None:
             known = self._targets[str(reference), id(root)] = self._found(str(reference), root)

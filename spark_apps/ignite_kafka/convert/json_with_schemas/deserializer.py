@@ -266,7 +266,10 @@ class _Batch:
         return found, np.sort(np.concatenate(odd))
 
     def _merged(self, rest: RowIndex) -> RowIndex:
-        """Read STRUCTs of one name, whose schemas differ in their fields, as one schema; returns the rows that are left."""
+        """Read STRUCTs of one name, whose schemas differ in their fields, as one schema.
+
+        Returns the rows that are left.
+        """
         if rest.size < _FEW_ROWS:
             return rest
         texts = self._texts if rest.size == len(self._texts) else self._texts.take(pa.array(rest))
@@ -320,7 +323,10 @@ class _Batch:
 
     @staticmethod
     def _quoted(payloads: pa.BinaryArray, known: KnownSchema) -> Mask | None:
-        """The rows of :func:`.uncertain_decimals` if decimals are numbers; None if more of them are base64, or there are none."""
+        """The rows of :func:`.uncertain_decimals` if decimals are numbers.
+
+        None if more of them are base64, or there are none.
+        """
         if not known.decimals:
             return None
         sample = payloads.slice(0, _SAMPLE)

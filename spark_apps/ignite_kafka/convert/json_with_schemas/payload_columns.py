@@ -1,4 +1,6 @@
-"""Payloads of JSON with schemas column by column: the Arrow types that they are parsed as, and what becomes of the parsed columns.
+"""Payloads of JSON with schemas column by column.
+
+The Arrow types that they are parsed as, and what becomes of the parsed columns.
 
 Rows that do not match are returned as a mask; the row path (:mod:`.payload_rows`) finds the reason or the value.
 """
@@ -52,7 +54,10 @@ def parsed_as(schema: ConnectSchema, numeric: bool) -> pa.DataType | None:
 
 
 def decimal_members(schema: ConnectSchema) -> Iterator[tuple[str, int]]:
-    """Names of the members that are decimals or arrays of them, and their scales; the name of the whole payload is empty."""
+    """Names of the members that are decimals or arrays of them, and their scales.
+
+    The name of the whole payload is empty.
+    """
     scale = scale_of(schema)
     if scale is not None:
         yield "", scale
@@ -106,7 +111,9 @@ class PayloadColumns:
         return pieces, np.concatenate(rest)
 
     def typed(self, array: pa.Array, schema: ConnectSchema, parent: pa.Array | None = None) -> tuple[pa.Array, Mask]:
-        """A parsed column as the schema's type, and the rows that hold what the schema does not allow; those come out as anything.
+        """A parsed column as the schema's type, and the rows that hold what the schema does not allow.
+
+        Those come out as anything.
 
         :param parent: the struct array that holds the column: a value of a null struct is none.
         """

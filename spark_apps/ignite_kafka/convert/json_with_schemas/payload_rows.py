@@ -1,4 +1,6 @@
-"""Payloads of JSON with schemas one by one: for schemas that columns cannot hold, and for the reason why a record is bad.
+"""Payloads of JSON with schemas one by one.
+
+For schemas that columns cannot hold, and for the reason why a record is bad.
 
 What Kafka's JsonConverter reads as something else without a word (a text as the number 0, 1.5 as 1, 300 as the INT8 44)
 is refused. NaN and the infinities, which it writes in quotes and reads as 0, are read.
@@ -45,7 +47,9 @@ class PayloadReader:
         self._read = self._reader(schema)
 
     def value(self, item: Any) -> Any:
-        """The value for :func:`array_of`: dates and times as numbers, a decimal as Decimal, a map as pairs, a struct as dict.
+        """The value for :func:`array_of`.
+
+        Dates and times as numbers, a decimal as Decimal, a map as pairs, a struct as dict.
 
         :param item: as :func:`~.json.read_rows.parse` gives it.
         :raises Refused: it is no value of the schema; names the field.
@@ -125,7 +129,10 @@ class PayloadReader:
 
 
 def array_of(values: Sequence[Any], schema: ConnectSchema) -> pa.Array:
-    """The values as an array of :func:`~ignite_kafka.convert.connect.schema.arrow_type`; decimals as text where that cannot hold one."""
+    """The values as an array of :func:`~ignite_kafka.convert.connect.schema.arrow_type`.
+
+    Decimals as text where that cannot hold one.
+    """
     try:
         return pa.array(values, arrow_type(schema))
     except (pa.ArrowInvalid, pa.ArrowTypeError):

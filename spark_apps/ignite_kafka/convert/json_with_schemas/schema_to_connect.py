@@ -131,7 +131,10 @@ def _int32(digits: str) -> int:
 
 
 def with_default(schema: ConnectSchema, node: Any, defaults: bool = True) -> ConnectSchema:
-    """The schema with a default of a JSON value, none for null; raises Refused if it is no value of the schema, or one beyond Python's."""
+    """The schema with a default of a JSON value, none for null.
+
+    Raises Refused if it is no value of the schema, or one beyond Python's.
+    """
     value = PayloadReader(schema, defaults=defaults).value(node)
     if value is None:
         return schema

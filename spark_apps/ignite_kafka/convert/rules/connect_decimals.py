@@ -1,4 +1,6 @@
-"""Decimals as Kafka Connect's Decimal logical type has them, both ways: the unscaled integer, big-endian two's complement, shortest form.
+"""Decimals as Kafka Connect's Decimal logical type has them, both ways.
+
+The unscaled integer, big-endian two's complement, shortest form.
 
 Nothing passes through float. Source: java.math.BigInteger.toByteArray,
 org.apache.kafka.connect.data.Decimal.fromLogical.

@@ -60,7 +60,10 @@ def is_strict(field: pa.Field) -> bool:
 
 
 def doubtful(texts: pa.BinaryArray, array: pa.Array, field: pa.Field) -> Mask:
-    """Which of the JSON texts, parsed as `array`, may have a number that its strict double does not hold; few others are among them."""
+    """Which of the JSON texts, parsed as `array`, may have a number that its strict double does not hold.
+
+    Few others are among them.
+    """
     found = _large(array, field)
     if not pa.types.is_struct(field.type):  # nothing but objects keeps a number apart from that of the next text
         texts = pc.binary_join_element_wise(texts, pa.scalar(b"", pa.binary()), pa.scalar(b"\n", pa.binary()))

@@ -1,4 +1,7 @@
-"""Dates, times and timestamps as Kafka Connect's JSON integers, both ways: days, milliseconds of the day, milliseconds of the epoch."""
+"""Dates, times and timestamps as Kafka Connect's JSON integers, both ways.
+
+Days, milliseconds of the day, milliseconds of the epoch.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,10 @@ def timestamps_from_json(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, 
 
 
 def sql_times_to_json(array: pa.Array) -> pa.Array:
-    """java.sql.Time's milliseconds since 1970 to those of the UTC day; Connect's Time takes 0 to 86,400,000 and refuses the rest."""
+    """java.sql.Time's milliseconds since 1970 to those of the UTC day.
+
+    Connect's Time takes 0 to 86,400,000 and refuses the rest.
+    """
     units = np.asarray(array.fill_null(0))
     inside = (units >= 0) & (units <= DAY_MS)
     return pa.array(np.where(inside, units, units % DAY_MS), mask=np.asarray(array.is_null()))

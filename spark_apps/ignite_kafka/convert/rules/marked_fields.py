@@ -1,4 +1,6 @@
-"""Arrow fields with marks for types that Arrow lacks or that are not known yet: references to binary types, values of any type.
+"""Arrow fields with marks for types that Arrow lacks or that are not known yet.
+
+References to binary types, values of any type.
 
 They carry the null type and a mark. `object` refers to a binary type by its name, which may get new fields, or hold
 itself; `any` is a field whose values have their own types (its objects get the named type); `unknown` has had only
@@ -77,7 +79,10 @@ def is_a(field: pa.Field, mark: str) -> bool:
 
 
 def spelled(field: pa.Field, name: str) -> pa.Field:
-    """The field as JSON spells its name, where that is not Ignite's spelling: for Ignite, names that differ in case are one."""
+    """The field as JSON spells its name, where that is not Ignite's spelling.
+
+    For Ignite, names that differ in case are one.
+    """
     return field.with_metadata({**(field.metadata or {}), SPELLING: name.encode()})
 
 
@@ -108,7 +113,10 @@ def column_class(field: pa.Field) -> str:
 
 
 def guessed(field: pa.Field) -> pa.Field:
-    """The field, marked as one of which only texts were seen that stand for a float as well: NaN, Infinity, -Infinity."""
+    """The field, marked as one of which only texts were seen that stand for a float as well.
+
+    NaN, Infinity, -Infinity.
+    """
     return field.with_metadata({**(field.metadata or {}), _GUESSED: b"1"})
 
 

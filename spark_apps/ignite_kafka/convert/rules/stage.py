@@ -27,7 +27,10 @@ _OF_CONNECTOR = frozenset({Stage.POLL, Stage.PUT})
 
 
 def failed_in_filter(stage: str, where: Mapping[str, object]) -> bool:
-    """Whether the filter failed at an entry or a record; a transform, which has the same stage, is named in its error's `where`."""
+    """Whether the filter failed at an entry or a record.
+
+    A transform, which has the same stage, is named in its error's `where`.
+    """
     return stage == Stage.TRANSFORMATION and "transform_class" not in where
 
 

@@ -1,4 +1,6 @@
-"""Texts as values: ``Values.parseString`` of Kafka Connect, by which SimpleHeaderConverter reads headers. ``"12"`` is an INT8.
+"""Texts as values: ``Values.parseString`` of Kafka Connect, by which SimpleHeaderConverter reads headers.
+
+``"12"`` is an INT8.
 
 Not parsed, but text: a number of more than `MAX_HEADER_DIGITS` digits, or with an exponent of more than four, for which
 Java computes without bound, dates with signs or exponents within, which Java's lenient SimpleDateFormat accepts, and
@@ -184,7 +186,10 @@ def _map_of(keys: list[Parsed], values: list[Parsed]) -> Parsed:
 
 
 def _merged(items: list[Parsed]) -> ConnectSchema | None:
-    """The schema of all items that are not null: the widest of numbers; None if they have none in common, or all are null."""
+    """The schema of all items that are not null: the widest of numbers.
+
+    None if they have none in common, or all are null.
+    """
     common: ConnectSchema | None = None
     for schema in [item.schema for item in items if item.schema is not None]:
         if common is None or common.type is schema.type:

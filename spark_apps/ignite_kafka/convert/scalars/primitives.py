@@ -1,4 +1,6 @@
-"""Converters `bytes`, `boolean`, `short`, `integer`, `long`, `float` and `double`: each writes and reads values of one type.
+"""Converters `bytes`, `boolean`, `short`, `integer`, `long`, `float` and `double`.
+
+Each writes and reads values of one type.
 
 Numbers are big-endian, a boolean is one byte. Messages are those of Kafka 4.3.1.
 

@@ -69,7 +69,10 @@ def kind_of(schema: ConnectSchema) -> str:
 
 
 def own_field(name: str, schema: ConnectSchema) -> pa.Field:
-    """The field of a schema without content where the cluster has none: the type that the table of Kafka Connect's types gives."""
+    """The field of a schema without content where the cluster has none.
+
+    The type that the table of Kafka Connect's types gives.
+    """
     kind = kind_of(schema)
     return pa.field(name, pa.date32()) if kind == DATE else declared_field(name, _CODES[kind])
 

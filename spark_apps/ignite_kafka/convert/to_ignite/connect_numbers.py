@@ -1,4 +1,7 @@
-"""Exact casts of Connect's numbers and decimals to Ignite's: a value that its target does not hold is masked, never rounded or wrapped."""
+"""Exact casts of Connect's numbers and decimals to Ignite's.
+
+A value that its target does not hold is masked, never rounded or wrapped.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,9 @@ def none_wrong(array: pa.Array) -> Mask:
 
 
 def numbers(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """Integers or floats as another number type, and the rows whose number it does not hold. NaN and infinities are floats only.
+    """Integers or floats as another number type, and the rows whose number it does not hold.
+
+    NaN and infinities are floats only.
 
     :param kind: an Arrow integer or float type.
     """

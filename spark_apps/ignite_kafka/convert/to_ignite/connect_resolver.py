@@ -171,7 +171,7 @@ class Resolver:
         return ObjectTarget(place.name, type_name, tuple(members), tuple(unwritten))
 
     def _add(self, schema: ConnectSchema, type_name: str, place: Place) -> tuple[dict[str, int], list[Unwritten]]:
-        """Add a STRUCT's fields to a type: the places of those that it takes by their names in lower case, and the others."""
+        """Add a STRUCT's fields to a type; return places of those that it takes, by lower-case name, and the others."""
         objects = self._objects
         places: dict[str, int] = {}
         unwritten: list[Unwritten] = []
@@ -228,7 +228,10 @@ class Resolver:
 
 
 def _is_undefined(schema: ConnectSchema) -> bool:
-    """True for a STRUCT without fields, which says nothing of the type of its field: the values have been null so far."""
+    """True for a STRUCT without fields, which says nothing of the type of its field.
+
+    The values have been null so far.
+    """
     return schema.type is ConnectType.STRUCT and not schema.fields
 
 

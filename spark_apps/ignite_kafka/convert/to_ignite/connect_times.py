@@ -58,5 +58,8 @@ def times(array: pa.Array, zone: str) -> tuple[pa.Array, Mask]:
 
 
 def units(array: pa.Array) -> pa.Array:
-    """The integers that a Date, Time or Timestamp is made of: days, milliseconds of the day, milliseconds since 1970."""
+    """The integers that a Date, Time or Timestamp is made of.
+
+    Days, milliseconds of the day, milliseconds since 1970.
+    """
     return array.view(pa.int64() if pa.types.is_timestamp(array.type) else pa.int32())

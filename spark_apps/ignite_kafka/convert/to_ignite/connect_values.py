@@ -101,8 +101,9 @@ class ConnectReader:
         """Targets of all schemas, whose types the cluster then holds.
 
         Schemas give types their fields in the order of their first records. A key type is registered, and so fixed,
-        before the next schema is resolved. So the fields are those that batches of one record would give: no other
-        record of a batch decides.
+        before the next schema is resolved. So the types of fields are those that batches of one record would give: no
+        other record of a batch decides. An object whose schema has no fields is stored if any record of the batch, or
+        one before, says its type; alone and first it is a bad record.
         """
         by_record = sorted((part for part in parts if part.rows.size), key=lambda part: int(part.rows[0]))
         schemas = dict.fromkeys(part.column.schema for part in (*by_record, *parts) if part.column.schema is not None)
@@ -155,7 +156,10 @@ class ConnectReader:
         return self._schemaless.read(texts.fill_null(b"null") if texts.null_count else texts)
 
     def _choice(self, part: ConnectPart) -> tuple[ConnectPart, list[tuple[int, str]]]:
-        """The part with the chosen fields only, and the rows that lack one. Without a schema the other reader chooses."""
+        """The part with the chosen fields only, and the rows that lack one.
+
+        Without a schema the other reader chooses.
+        """
         schema = part.column.schema
         data = part.column.data
         if not self._chosen or schema is None:

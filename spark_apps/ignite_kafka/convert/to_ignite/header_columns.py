@@ -1,4 +1,7 @@
-"""Headers of a topic's records as Connect columns for transforms. A header that cannot be read is bad only where it is used."""
+"""Headers of a topic's records as Connect columns for transforms.
+
+A header that cannot be read is bad only where it is used.
+"""
 
 from __future__ import annotations
 

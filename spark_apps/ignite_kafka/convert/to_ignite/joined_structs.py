@@ -1,4 +1,7 @@
-"""Parts of STRUCTs whose schemas differ only in which fields they have, as one part: each schema costs as much as many rows."""
+"""Parts of STRUCTs whose schemas differ only in which fields they have, as one part.
+
+Each schema costs as much as many rows.
+"""
 
 from __future__ import annotations
 

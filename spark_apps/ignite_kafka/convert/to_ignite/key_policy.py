@@ -1,4 +1,6 @@
-"""Keys of entries by key policy: from the records' keys, from fields of their values, or from topic, partition and offset.
+"""Keys of entries by key policy.
+
+From the records' keys, from fields of their values, or from topic, partition and offset.
 
 Source: settings keyPolicy and keyFields of the reference. One field makes a plain key, unless the cache's key type is
 an object.

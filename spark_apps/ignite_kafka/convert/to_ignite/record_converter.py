@@ -1,4 +1,7 @@
-"""Converts records of a topic to entries of a cache: reads both sides, makes the key by its policy, separates bad records."""
+"""Converts records of a topic to entries of a cache.
+
+Reads both sides, makes the key by its policy, separates bad records.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +112,9 @@ class RecordConverter:
 
 
 def _bad(sides: RecordSides, part: str, side: str, bad: Sequence[tuple[int, str]]) -> list[BadRecord]:
-    """Return the records without a usable part, key or value, of the entry. Their stage is PUT if the side's converter can read them.
+    """Return the records without a usable part, key or value, of the entry.
+
+    Their stage is PUT if the side's converter can read them.
 
     :param side: of the record that the part is made of: key, value or header.
     """

@@ -1,4 +1,7 @@
-"""Names of fields and types as converter `avro` writes them: characters that Avro refuses are replaced (``scrub.invalid.names``)."""
+"""Names of fields and types as converter `avro` writes them.
+
+Characters that Avro refuses are replaced (``scrub.invalid.names``).
+"""
 
 from __future__ import annotations
 

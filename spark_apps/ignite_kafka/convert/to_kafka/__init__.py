@@ -1,1 +1,4 @@
-"""Ignite entries to the bytes of Kafka records, one converter a module. Imports convert.rules, ignite and kafka.records."""
+"""Ignite entries to the bytes of Kafka records, one converter a module.
+
+Imports convert.rules, ignite and kafka.records.
+"""

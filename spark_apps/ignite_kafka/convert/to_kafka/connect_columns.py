@@ -155,7 +155,10 @@ def _joined(parts: Sequence[pa.Array], schema: ConnectSchema) -> pa.Array:
 
 
 def _decimal(array: pa.Array, schema: ConnectSchema) -> pa.Array:
-    """decimal128 of the schema's scale if every value has at most 38 digits and is exact at it; else decimal256, or text."""
+    """decimal128 of the schema's scale if every value has at most 38 digits and is exact at it.
+
+    Else decimal256, or text.
+    """
     scale = scale_of(schema)
     assert scale is not None
     if pa.types.is_decimal128(array.type) and array.type.scale == scale:

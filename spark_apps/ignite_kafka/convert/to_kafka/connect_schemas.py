@@ -152,7 +152,10 @@ def _interned(ids: Ids, schemas: Sequence[ConnectSchema]) -> RowSchemas:
 
 
 def _distinct(columns: Sequence[Ids], count: int) -> tuple[Ids, npt.NDArray[np.int64]]:
-    """The number of each row's combination of values, and the combinations; columns that are constant cost next to nothing."""
+    """The number of each row's combination of values, and the combinations.
+
+    Columns that are constant cost next to nothing.
+    """
     if not count:
         return np.zeros(0, np.int64), np.zeros((0, len(columns)), np.int64)
     varying = [at for at, column in enumerate(columns) if column.strides[0] and (column != column[0]).any()]
@@ -286,7 +289,9 @@ def _unknown_content(elements: RowSchemas, element: pa.Field, rules: SchemaRules
 
 
 def _merged(schemas: Sequence[ConnectSchema], path: str) -> ConnectSchema:
-    """One schema for elements whose own differ: objects of one type that have other fields, or the fields in another order.
+    """One schema for elements whose own differ.
+
+    Objects of one type that have other fields, or the fields in another order.
 
     What a null or an empty list leaves open, in any depth, the other elements say.
     """

@@ -91,7 +91,9 @@ class ConnectSide:
         self._of_declared(context, self._serializer.check)
 
     def register(self, context: SideContext) -> None:
-        """Register the declared schemas, which are those of the records: of keys, and of values that have all their fields.
+        """Register the declared schemas, which are those of the records.
+
+        Of keys, and of values that have all their fields.
 
         :raises UnsupportedType: a schema that the serializer refuses: names the cache.
         :raises RegistryError: the registry refuses it.
@@ -125,7 +127,10 @@ class ConnectSide:
         )
 
     def columns(self, values: pa.Array, kind: TypeRef, context: SideContext) -> list[ConnectPart]:
-        """Connect columns of the values, as transforms take them; the errors of :meth:`convert`, without those of the serializer."""
+        """Connect columns of the values, as transforms take them.
+
+        The errors of :meth:`convert`, without those of the serializer.
+        """
         with naming_cache(context.cache):
             parts = self._parts(values, kind, context, sparse=False)
         return [part for part in parts if isinstance(part, ConnectPart)]
@@ -190,7 +195,10 @@ class ConnectSide:
         return found
 
     def key_types(self, group: EntryGroup, keys: pa.BinaryArray) -> set[KeyType]:
-        """Types of the keys of a group: as text, or by their Connect types: two of one, such as char and int, can give the same bytes."""
+        """Types of the keys of a group.
+
+        As text, or by their Connect types: two of one, such as char and int, can give the same bytes.
+        """
         return text_key_types_of(group, keys) if self.name == STRING else connect_key_types_of(group)
 
 

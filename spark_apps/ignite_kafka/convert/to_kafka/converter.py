@@ -1,4 +1,7 @@
-"""Interfaces of the conversion from Ignite entries to Kafka records: of whole entries, and of one side, keys or values."""
+"""Interfaces of the conversion from Ignite entries to Kafka records.
+
+Of whole entries, and of one side, keys or values.
+"""
 
 from __future__ import annotations
 

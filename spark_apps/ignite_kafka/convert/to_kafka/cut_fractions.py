@@ -1,4 +1,6 @@
-"""Timestamps below a millisecond: JSON and Kafka Connect have none, so a converter cuts them, and the run reports it (event 15163).
+"""Timestamps below a millisecond.
+
+JSON and Kafka Connect have none, so a converter cuts them, and the run reports it (event 15163).
 
 Decoded timestamps have microseconds; a fraction of nanoseconds alone is not seen.
 """

@@ -1,4 +1,6 @@
-"""Schemas of Kafka Connect by declared types alone: a field's Arrow type, a type code of binary metadata, a cache's query entities.
+"""Schemas of Kafka Connect by declared types alone.
+
+A field's Arrow type, a type code of binary metadata, a cache's query entities.
 
 Source: the reference's table of types (docs/types.md).
 """
@@ -18,7 +20,10 @@ from ..connect.schema import ConnectField, ConnectSchema, ConnectType, date, dec
 from ..rules.decimal_scales import declared_scales, is_decimal
 
 UNDEFINED = ConnectSchema(ConnectType.STRUCT, optional=True, name="o.g.k.c.s.undef")
-"""The reference's placeholder for the schema of a value that shows none: a null object, the elements of an empty collection."""
+"""The reference's placeholder for the schema of a value that shows none.
+
+A null object, the elements of an empty collection.
+"""
 
 _SIMPLE: tuple[tuple[Callable[[pa.DataType], bool], ConnectSchema], ...] = (
     (pa.types.is_int8, ConnectSchema(ConnectType.INT8, True)),
@@ -37,7 +42,10 @@ _SIMPLE: tuple[tuple[Callable[[pa.DataType], bool], ConnectSchema], ...] = (
 
 
 def simple_schema(one: pa.Field) -> ConnectSchema | None:
-    """The optional schema of a field whose Arrow type and mark decide it alone; None for decimals, containers and the null type."""
+    """The optional schema of a field whose Arrow type and mark decide it alone.
+
+    None for decimals, containers and the null type.
+    """
     if mark_of(one) == "time":
         return time(optional=True)
     if is_decimal(one):
@@ -63,7 +71,9 @@ def schema_of_code(code: int, one: pa.Field) -> ConnectSchema | None:
 
 
 def declared_schemas(cache: CacheInfo, types: TypeSource, *, key: bool) -> Iterator[ConnectSchema]:
-    """Schemas of a cache's keys, or values, as its query entities declare them: of a simple class, or of an object by its metadata.
+    """Schemas of a cache's keys, or values, as its query entities declare them.
+
+    Of a simple class, or of an object by its metadata.
 
     Classes without a schema of their own, and types of which no object was written yet, give none.
     """

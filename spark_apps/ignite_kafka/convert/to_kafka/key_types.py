@@ -1,4 +1,6 @@
-"""Types of a cache's keys that JSON does not distinguish: a byte, a short and a long 1 are all ``1``, so three entries have one Kafka key.
+"""Types of a cache's keys that JSON does not distinguish.
+
+A byte, a short and a long 1 are all ``1``, so three entries have one Kafka key.
 
 Types are compared, not keys: that costs some microseconds a batch, and a type that is met once is remembered for the
 run.
@@ -72,7 +74,10 @@ def text_key_types_of(group: EntryGroup, texts: pa.BinaryArray) -> set[KeyType]:
 
 
 def connect_key_types_of(group: EntryGroup) -> set[KeyType]:
-    """The type of the keys of a group that are written with schemas: the schema of an object has the name of its class."""
+    """The type of the keys of a group that are written with schemas.
+
+    The schema of an object has the name of its class.
+    """
     kind = group.key_type
     if pa.types.is_struct(group.key.type):
         shape = f"struct {kind.name}"
@@ -84,7 +89,10 @@ def connect_key_types_of(group: EntryGroup) -> set[KeyType]:
 
 
 def remembered(kinds: Iterable[KeyKind]) -> set[KeyType]:
-    """Types of keys that an earlier task or run has sent, as far as offsets have them: simple ones but decimals and enums."""
+    """Types of keys that an earlier task or run has sent, as far as offsets have them.
+
+    Simple ones but decimals and enums.
+    """
     simple = {kind[0] for kind in kinds} - _NOT_REMEMBERED
     return {KeyType(code_name(code), _shapes(declared_field("", code))) for code in simple}
 
@@ -98,7 +106,10 @@ class KeyTypes:
         self._lock = threading.Lock()
 
     def meet(self, types: Iterable[KeyType]) -> list[tuple[KeyType, KeyType]]:
-        """Note these types; the pairs that are new of two types that can give the same JSON. All of them are in :attr:`coinciding`."""
+        """Note these types; the pairs that are new of two types that can give the same JSON.
+
+        All of them are in :attr:`coinciding`.
+        """
         with self._lock:
             before = len(self.coinciding)
             for one in sorted(set(types) - self._met, key=_order):

@@ -1,4 +1,6 @@
-"""Values of simple types back to Ignite's binary format, for keys of records: the inverse of the forms that converters write.
+"""Values of simple types back to Ignite's binary format, for keys of records.
+
+The inverse of the forms that converters write.
 
 A value is what a converter's text or column holds: int, float, :class:`~decimal.Decimal` (also for the numbers of a
 JSON text), str, bytes, bool; timestamps, dates and times as integers.
@@ -93,12 +95,18 @@ def readings(value: Any) -> list[Any]:
 
 
 def json_integer(digits: str) -> int | Decimal:
-    """An integer of a JSON text, as a decimal if no integer type of Ignite has as many digits: Python refuses 4,300 of an int."""
+    """An integer of a JSON text, as a decimal if no integer type of Ignite has as many digits.
+
+    Python refuses 4,300 of an int.
+    """
     return int(digits) if len(digits) <= _MOST_INTEGER else Decimal(digits)
 
 
 def python_values(array: pa.Array, schema: ConnectSchema) -> list[Any]:
-    """Values of Connect columns as :func:`value_form` takes them: timestamps, dates and times as integers, decimals as Decimal."""
+    """Values of Connect columns as :func:`value_form` takes them.
+
+    Timestamps, dates and times as integers, decimals as Decimal.
+    """
     return [_with_decimals(value, schema) for value in array.cast(_plain_type(array.type)).to_pylist()]
 
 

@@ -1,4 +1,7 @@
-"""Keys of records back to Ignite keys: by the kinds of the cache's keys, and only if they convert to the same bytes again."""
+"""Keys of records back to Ignite keys.
+
+By the kinds of the cache's keys, and only if they convert to the same bytes again.
+"""
 
 from __future__ import annotations
 

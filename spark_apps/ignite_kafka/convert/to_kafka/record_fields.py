@@ -57,7 +57,10 @@ class RecordFields:
         )
 
     def has_objects(self, group: EntryGroup) -> bool:
-        """True if the keys of the records of a group hold objects of the entries' values; the errors of :meth:`record_key`."""
+        """True if the keys of the records of a group hold objects of the entries' values.
+
+        The errors of :meth:`record_key`.
+        """
         self.record_key(group)
         return any(_holds_objects(_of_value(group, name)[0].type) for name in self.key if not name.startswith(_KEY))
 

@@ -68,7 +68,9 @@ class SelectedFields:
         return tuple(found)
 
     def of_values(self, group: EntryGroup, cache: CacheInfo, types: TypeSource) -> pa.Array:
-        """The values of a group with the selected fields, in the order of their names here; one that the type lacks is left out.
+        """The values of a group with the selected fields, in the order of their names here.
+
+        One that the type lacks is left out.
 
         :raises UnsupportedType: values are no objects, or no type has a field.
         """

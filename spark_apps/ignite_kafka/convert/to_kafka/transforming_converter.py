@@ -1,4 +1,7 @@
-"""Converts entries through Kafka Connect's transforms: decoded columns, Connect columns, transforms, the converters' bytes."""
+"""Converts entries through Kafka Connect's transforms.
+
+Decoded columns, Connect columns, transforms, the converters' bytes.
+"""
 
 from __future__ import annotations
 
@@ -105,7 +108,10 @@ class TransformingConverter:
         self._plain.check_sides(self._untouched, cache, types, topic)
 
     def register(self, cache: CacheInfo, types: TypeSource, topic: str) -> None:
-        """Register the declared schemas of the sides that no transform changes; see :meth:`.converter.Converter.register`."""
+        """Register the declared schemas of the sides that no transform changes.
+
+        See :meth:`.converter.Converter.register`.
+        """
         self._plain.register_sides(self._untouched, cache, types, topic)
 
     @property
@@ -115,7 +121,9 @@ class TransformingConverter:
     def convert(
         self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = False
     ) -> Records:
-        """Records of the entries, in their order, without those that transforms drop; `refused` has those for which one throws.
+        """Records of the entries, in their order, without those that transforms drop.
+
+        `refused` has those for which one throws.
 
         :raises DecodeError: bytes that do not decode.
         :raises UnsupportedType: a value that Kafka Connect or its converter has no form for.
@@ -238,7 +246,10 @@ def failed(bad: BadRow, class_name: str, remedy: str) -> TransformFailed:
 
 
 def _written(serializer: Serializer, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-    """Bytes of a header's values. Values without a schema, JSON texts, are written as ``Values.convertToString`` does: texts unquoted."""
+    """Bytes of a header's values.
+
+    Values without a schema, JSON texts, are written as ``Values.convertToString`` does: texts unquoted.
+    """
     if column.schema is not None or serializer.name not in (SIMPLE, STRING):
         return serializer.serialize(column, topic)
     if column.data.null_count == len(column.data):
@@ -254,7 +265,10 @@ def _written(serializer: Serializer, column: ConnectColumn, topic: str) -> pa.Bi
 
 
 def _placeholders(count: int, *, there: bool = False) -> list[ConnectPart]:
-    """A column for values that no transform looks into: nulls, or texts where transforms may ask whether there is a value."""
+    """A column for values that no transform looks into.
+
+    Nulls, or texts where transforms may ask whether there is a value.
+    """
     data = pa.repeat(pa.scalar(b"0", pa.binary()), count) if there else pa.nulls(count, pa.binary())
     return [ConnectPart(np.arange(count), ConnectColumn(data, None))]
 

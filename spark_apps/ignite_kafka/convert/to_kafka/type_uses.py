@@ -17,7 +17,9 @@ OTHER = "?"
 
 
 def uses_of(side: str, values: pa.Array, kind: TypeRef, containers: Containers) -> Iterator[TypeUse]:
-    """What the values of one side of a group show. Where all are null they show nothing: metadata does not say of which enum a field is.
+    """What the values of one side of a group show.
+
+    Where all are null they show nothing: metadata does not say of which enum a field is.
 
     :param values: a column of :class:`~ignite_kafka.ignite.binary.EntryGroup`.
     :param containers: of that side, see there.

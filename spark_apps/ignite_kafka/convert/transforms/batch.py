@@ -89,7 +89,10 @@ class Transformed:
 
 
 class Transform(Protocol):
-    """A transform with its configuration (``org.apache.kafka.connect.transforms.Transformation``). A pure function of the batch."""
+    """A transform with its configuration (``org.apache.kafka.connect.transforms.Transformation``).
+
+    A pure function of the batch.
+    """
 
     def apply(self, batch: ConnectBatch) -> Transformed:
         """Transform all records of a batch. It raises nothing for a record: what Kafka Connect throws is in `bad`."""

@@ -1,4 +1,7 @@
-"""Cast: fields, or the whole key or value, as another type. Source: org.apache.kafka.connect.transforms.Cast (4.3.1)."""
+"""Cast: fields, or the whole key or value, as another type.
+
+Source: org.apache.kafka.connect.transforms.Cast (4.3.1).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A connector's transforms one after another, each with its predicate. Source: TransformationChain and TransformationStage (4.3.1)."""
+"""A connector's transforms one after another, each with its predicate.
+
+Source: TransformationChain and TransformationStage (4.3.1).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""ExtractField: a field instead of the struct or map. Source: org.apache.kafka.connect.transforms.ExtractField (4.3.1)."""
+"""ExtractField: a field instead of the struct or map.
+
+Source: org.apache.kafka.connect.transforms.ExtractField (4.3.1).
+"""
 
 from __future__ import annotations
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 
 def path_of(text: str) -> tuple[str, ...]:
-    r"""Names of the fields on the way: separated by dots; a name between backticks may have dots, and a backtick as ``\```.
+    r"""Names of the fields on the way: separated by dots.
+
+    A name between backticks may have dots, and a backtick as ``\```.
 
     :raises ValueError: a backtick has no other.
     """

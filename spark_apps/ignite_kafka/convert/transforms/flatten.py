@@ -1,4 +1,7 @@
-"""Flatten: fields of nested structs and maps beside the others. Source: org.apache.kafka.connect.transforms.Flatten (4.3.1)."""
+"""Flatten: fields of nested structs and maps beside the others.
+
+Source: org.apache.kafka.connect.transforms.Flatten (4.3.1).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""HoistField: a struct or map with the value as its only field. Source: org.apache.kafka.connect.transforms.HoistField (4.3.1)."""
+"""HoistField: a struct or map with the value as its only field.
+
+Source: org.apache.kafka.connect.transforms.HoistField (4.3.1).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""InsertField: adds topic, partition, offset, timestamp or a text. Source: org.apache.kafka.connect.transforms.InsertField (4.3.1)."""
+"""InsertField: adds topic, partition, offset, timestamp or a text.
+
+Source: org.apache.kafka.connect.transforms.InsertField (4.3.1).
+"""
 
 from __future__ import annotations
 

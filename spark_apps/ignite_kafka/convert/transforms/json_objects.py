@@ -1,4 +1,6 @@
-"""JSON objects of many records as one text column for each member: the representation between schemaless transforms of a chain.
+"""JSON objects of many records as one text column for each member.
+
+The representation between schemaless transforms of a chain.
 
 A column without a schema usually holds whole texts. Between two transforms it may be a struct of the members' texts
 instead, each text with the member's name, so that a chain splits and joins texts only once. A missing member is null in
@@ -28,7 +30,10 @@ _NOTHING, _OPEN, _CLOSE, _COMMA = (pa.scalar(one, _BINARY) for one in (b"", b"{"
 
 @dataclass(frozen=True)
 class Pairs:
-    """A member of N objects as ``"name":value``; null if the object lacks it. The value is cut out only if a transform reads it."""
+    """A member of N objects as ``"name":value``; null if the object lacks it.
+
+    The value is cut out only if a transform reads it.
+    """
 
     texts: pa.BinaryArray
 
@@ -89,7 +94,10 @@ def _without_name(name: str, pairs: pa.BinaryArray) -> pa.BinaryArray:
 
 
 def objects_of(column: ConnectColumn) -> JsonObjects | None:
-    """The objects of a column without a schema; None if a value is not an object or does not fit :func:`~.json_split.split`."""
+    """The objects of a column without a schema.
+
+    None if a value is not an object or does not fit :func:`~.json_split.split`.
+    """
     data = column.data
     if is_split(column):
         members = {one.name: Pairs(data.field(number)) for number, one in enumerate(data.type)}

@@ -1,4 +1,7 @@
-"""Columns of JSON texts, one value each, null if missing: their Java classes, and conversion of one class to Arrow values and back."""
+"""Columns of JSON texts, one value each, null if missing.
+
+Their Java classes, and conversion of one class to Arrow values and back.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""MaskField: nothing, or a replacement, instead of values. Source: org.apache.kafka.connect.transforms.MaskField (4.3.1)."""
+"""MaskField: nothing, or a replacement, instead of values.
+
+Source: org.apache.kafka.connect.transforms.MaskField (4.3.1).
+"""
 
 from __future__ import annotations
 

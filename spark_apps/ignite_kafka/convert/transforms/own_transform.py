@@ -1,4 +1,6 @@
-"""Transforms of the user's own: a function of an Arrow record batch, marked by ``transform_function``, named ``package.module:function``.
+"""Transforms of the user's own.
+
+A function of an Arrow record batch, marked by ``transform_function``, named ``package.module:function``.
 
 The function gets a ``pyarrow.RecordBatch`` of N records, and the transform's other properties as keyword arguments:
 

@@ -106,7 +106,10 @@ def members(maps: list[dict[str, Any] | None], name: str) -> list[Any]:
 
 
 def in_hash_order(names: Iterable[str]) -> list[str]:
-    """Names in the order in which a new java.util.HashMap has them: which of several failures of a record Kafka Connect throws."""
+    """Names in the order in which a new java.util.HashMap has them.
+
+    Which of several failures of a record Kafka Connect throws.
+    """
     kept = list(dict.fromkeys(names))
     size = 16
     while len(kept) > size * 3 // 4:
@@ -116,7 +119,10 @@ def in_hash_order(names: Iterable[str]) -> list[str]:
 
 
 def row_by_row(values: list[Any], change: Callable[[int, Any], Any], failures: Failures) -> list[Any]:
-    """What a function of the place and the value makes of each value; None, and a failure, for which it raises Thrown."""
+    """What a function of the place and the value makes of each value.
+
+    None, and a failure, for which it raises Thrown.
+    """
     made = [None] * len(values)
     for row, value in enumerate(values):
         try:

@@ -1,4 +1,7 @@
-"""Setting select of a sink, after the transforms: keeps only the selected fields of values, in their order, and renames them."""
+"""Setting select of a sink, after the transforms.
+
+Keeps only the selected fields of values, in their order, and renames them.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,18 @@ _SETTING = "select"
 
 @dataclass(frozen=True)
 class SelectFields:
-    """Selects and renames fields of values. Names are compared without case, as in Ignite; a field that the record lacks stays missing."""
+    """Selects and renames fields of values.
+
+    Names are compared without case, as in Ignite; a field that the record lacks stays missing.
+    """
 
     fields: tuple[SelectedField, ...]
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Select fields of values. Nulls pass; a value that is not an object, or has none of the fields, makes a bad record."""
+        """Select fields of values. Nulls pass.
+
+        A value that is not an object, or has none of the fields, makes a bad record.
+        """
         return changed_where(
             batch, present(batch.value), side_change(Side.VALUE, self._with_schema, self._without_schema)
         )

@@ -17,7 +17,10 @@ from .json_tokens import NULL
 from .thrown import Failures, Thrown
 
 Change = Callable[[ConnectBatch, Failures], ConnectBatch]
-"""Makes the batch of what a transform gives; notes the records that fail, or raises :class:`~.thrown.Thrown` if all do."""
+"""Makes the batch of what a transform gives.
+
+Notes the records that fail, or raises :class:`~.thrown.Thrown` if all do.
+"""
 
 ChangeColumn = Callable[[ConnectColumn, Failures], ConnectColumn]
 """A :data:`Change` of one column."""

@@ -1,4 +1,7 @@
-"""The chain that settings describe: made of Kafka Connect's transforms and own ones, checked, and what it needs of records."""
+"""The chain that settings describe.
+
+Made of Kafka Connect's transforms and own ones, checked, and what it needs of records.
+"""
 
 from __future__ import annotations
 
@@ -108,7 +111,9 @@ def routed_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
 
 
 def example_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
-    """Names a topic that records of a cache may have: routers are applied, without their predicates, to a record of 1970.
+    """Names a topic that records of a cache may have.
+
+    Routers are applied, without their predicates, to a record of 1970.
 
     :raises SettingsError: from :func:`make_steps`.
     """

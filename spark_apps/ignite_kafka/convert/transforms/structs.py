@@ -1,4 +1,7 @@
-"""Columns of structs as ``org.apache.kafka.connect.data.Struct`` has them: fields with defaults, and what ``put`` refuses."""
+"""Columns of structs as ``org.apache.kafka.connect.data.Struct`` has them.
+
+Fields with defaults, and what ``put`` refuses.
+"""
 
 from __future__ import annotations
 

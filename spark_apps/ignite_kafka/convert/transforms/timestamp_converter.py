@@ -194,7 +194,10 @@ class TimestampConverter:
         return written(maps)
 
     def _tokens(self, tokens: pa.BinaryArray, failures: Failures) -> pa.BinaryArray:
-        """JSON texts of the converted strings and Longs, null for null; targets Date, Time and Timestamp give milliseconds."""
+        """JSON texts of the converted strings and Longs, null for null.
+
+        Targets Date, Time and Timestamp give milliseconds.
+        """
 
         def change(kind: Kind, found: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
             if kind is Kind.LONG:

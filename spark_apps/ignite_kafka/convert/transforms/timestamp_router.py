@@ -1,4 +1,7 @@
-"""TimestampRouter: a topic named by the record's time. Source: org.apache.kafka.connect.transforms.TimestampRouter (4.3.1)."""
+"""TimestampRouter: a topic named by the record's time.
+
+Source: org.apache.kafka.connect.transforms.TimestampRouter (4.3.1).
+"""
 
 from __future__ import annotations
 

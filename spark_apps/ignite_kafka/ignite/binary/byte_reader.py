@@ -1,4 +1,7 @@
-"""Bytes read one number after the other, with bounds checks and errors that name the place: the base of the row path."""
+"""Bytes read one number after the other, with bounds checks and errors that name the place.
+
+The base of the row path.
+"""
 
 from __future__ import annotations
 

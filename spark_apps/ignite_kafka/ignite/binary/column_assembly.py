@@ -34,7 +34,10 @@ def spread(column: Column, rows: Positions, size: int) -> Column:
 
 
 def _spread_buffers(data: pa.Array, there: npt.NDArray[np.bool_]) -> pa.Array | None:
-    """The same for strings, bytes and numbers without nulls of their own, straight in Arrow's buffers; None for other types."""
+    """The same for strings, bytes and numbers without nulls of their own, straight in Arrow's buffers.
+
+    None for other types.
+    """
     kind = data.type
     if data.null_count or data.offset:
         return None
@@ -55,7 +58,10 @@ def _spread_buffers(data: pa.Array, there: npt.NDArray[np.bool_]) -> pa.Array | 
 
 
 def _one_type(columns: list[Column]) -> Column | None:
-    """The columns one after the other where they are of one type; a list or map without any element takes the others' type."""
+    """The columns one after the other where they are of one type.
+
+    A list or map without any element takes the others' type.
+    """
     arrays = [column.data for column in columns]
     kind = next((array.type for array in arrays if not _empty(array)), arrays[0].type)
     # elements of one Arrow type may have marks of their own: a java.sql.Time is stored as a long is

@@ -37,7 +37,10 @@ def element_places(wire: Wire, code: int, at: Positions, end: Positions) -> Elem
 
 
 def tree_places(wire: Wire, start: Positions, stop: Positions, each: int) -> Elements:
-    """Places of the values of java.util.TreeMap (`each` 2) or TreeSet (1) objects: raw data of comparator, int32 size, values."""
+    """Places of the values of java.util.TreeMap (`each` 2) or TreeSet (1) objects.
+
+    Raw data of comparator, int32 size, values.
+    """
     size_at = after(wire, start + codes.HEADER, stop)
     count = each * lengths(wire, size_at, stop, 4, each, "A TreeMap or TreeSet")
     return _places(wire, size_at + 4, count, stop)
@@ -54,7 +57,10 @@ def _places(wire: Wire, first: Positions, count: Positions, end: Positions) -> E
 
 
 def _first_and_count(wire: Wire, code: int, at: Positions, end: Positions) -> tuple[Positions, Positions]:
-    """Position of the first element and number of elements; each element is one byte at least, so counts are bounded."""
+    """Position of the first element and number of elements.
+
+    Each element is one byte at least, so counts are bounded.
+    """
     if code in codes.CODED_ARRAYS:
         return at + 5, lengths(wire, at, end, 5, 1, "An array")
     if code in (codes.COLLECTION, codes.MAP):

@@ -29,7 +29,10 @@ Containers = Mapping[str, Collection[int]]
 
 @dataclass(frozen=True)
 class TypeRef:
-    """Type of a group's keys or values: type code, name, the binary type id of objects, the mark of the column, the name of an enum."""
+    """Type of a group's keys or values.
+
+    Type code, name, the binary type id of objects, the mark of the column, the name of an enum.
+    """
 
     code: int
     name: str
@@ -74,7 +77,9 @@ def decode_entries(
     value_fields: Fields = None,
     date_zone: str = "UTC",
 ) -> list[EntryGroup]:
-    """All entries of `pages`, column by column. Give many small pages at once: below 20,000 rows the calls outweigh the work.
+    """All entries of `pages`, column by column.
+
+    Give many small pages at once: below 20,000 rows the calls outweigh the work.
 
     :param documents: objects by their own schemas, as documents have them: in keys those fields alone, in values those
         first; otherwise all fields of the type in one order, as tables have them.
@@ -107,7 +112,9 @@ def decode_arrays(
     value_fields: Fields = None,
     date_zone: str = "UTC",
 ) -> list[EntryGroup]:
-    """N keys and N values in Ignite's binary format, not wrapped, none null: all columns as tables have them, see :func:`decode_entries`.
+    """N keys and N values in Ignite's binary format, not wrapped, none null.
+
+    All columns as tables have them, see :func:`decode_entries`.
 
     Errors name no partition.
     """

@@ -20,7 +20,10 @@ MAX_MAGNITUDE = 16 << 10
 
 
 def decimals(wire: Wire, at: Positions, end: Positions) -> Column:
-    """decimal128(38, s) when all values have the scale s, 0 <= s <= 38, and fit 38 digits; else their text, marked decimal."""
+    """decimal128(38, s) when all values have the scale s, 0 <= s <= 38, and fit 38 digits.
+
+    Else their text, marked decimal.
+    """
     wire.require(at, at + 9, end, "A BigDecimal")
     length = lengths(wire, at + 4, end, 5, 1, "A BigDecimal")
     if (length == 0).any():

@@ -51,7 +51,10 @@ def decode_rows(pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> I
 
 
 def decode_values(data: memoryview, start: int, count: int, types: TypeSource) -> tuple[list[Any], list[int], int]:
-    """The next `count` values from `start` as Python values, the type code of each, and the position after them; raises as above."""
+    """The next `count` values from `start` as Python values, the type code of each, and the position after them.
+
+    Raises as above.
+    """
     reader = _Reader(data.cast("B"), 0, "", types=types, position=start)
     values = []
     found = []

@@ -76,7 +76,10 @@ def booleans(wire: Wire, at: Positions, end: Positions) -> Column:
 
 
 def packed(wire: Wire, at: Positions, values: npt.NDArray[np.uint8]) -> pa.Array:
-    """Bytes 0 and 1 as an Arrow boolean array; raises DecodeError for another byte, at the place `at` of the first one."""
+    """Bytes 0 and 1 as an Arrow boolean array.
+
+    Raises DecodeError for another byte, at the place `at` of the first one.
+    """
     if (values > 1).any():
         first = min(int(np.flatnonzero(values > 1)[0]), at.size - 1)
         raise wire.error(int(at[first]), "A boolean is neither 0 nor 1")
@@ -85,7 +88,10 @@ def packed(wire: Wire, at: Positions, values: npt.NDArray[np.uint8]) -> pa.Array
 
 
 def lengths(wire: Wire, at: Positions, end: Positions, header: int, width: int, what: str) -> Positions:
-    """int32 in the last 4 of `header` bytes at each value, checked: not negative, and `width` times it fits before `end`."""
+    """int32 in the last 4 of `header` bytes at each value, checked.
+
+    Not negative, and `width` times it fits before `end`.
+    """
     wire.require(at, at + header, end, what)
     count = wire.ints(at + (header - 4))
     if (count < 0).any():

@@ -1,4 +1,6 @@
-"""Arrow columns to Ignite's binary format: the inverse of decode.py, column by column, byte for byte what Java's clients write.
+"""Arrow columns to Ignite's binary format.
+
+The inverse of decode.py, column by column, byte for byte what Java's clients write.
 
 Every column becomes columns of bytes (byte_columns.py), and an object joins those of its fields, so that nothing is
 made a Python object but decimals written as text. Layout:
@@ -48,7 +50,9 @@ def encoded(
 def encode_objects(
     layout: ObjectLayout, columns: Sequence[pa.Array], date_zone: str = UTC, schemas: Schemas | None = None
 ) -> pa.BinaryArray:
-    """Whole binary objects, one a row, with all fields of the layout: header with Java's hash code, the fields, the footer.
+    """Whole binary objects, one a row, with all fields of the layout.
+
+    Header with Java's hash code, the fields, the footer.
 
     The bytes are those of Java's BinaryObjectBuilder with the fields set in the order of the layout.
 

@@ -1,4 +1,7 @@
-"""Columns of arrays, collections and maps as bytes: heads, and the elements of all rows encoded as one column. See encode.py."""
+"""Columns of arrays, collections and maps as bytes: heads, and the elements of all rows encoded as one column.
+
+See encode.py.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,9 @@ Encode = Callable[[pa.Array, pa.Field], ByteColumns]
 
 
 def container(array: pa.Array, field: pa.Field, encode: Encode) -> ByteColumns:
-    """Lists as arrays of their elements' type, marked objects as Object[], marked collection as ArrayList; maps as HashMap.
+    """Lists as arrays of their elements' type, marked objects as Object[], marked collection as ArrayList.
+
+    Maps as HashMap.
 
     :param encode: of any column; gives the pieces of the elements.
     :raises EncodeError: a null in an array of primitives, which Java has none for.
@@ -63,7 +68,10 @@ def container(array: pa.Array, field: pa.Field, encode: Encode) -> ByteColumns:
 
 
 def _element_type(code: int, element: pa.Field) -> int:
-    """The type id of an array's elements: that of an enum or binary type, the code of arrays (int[][]), or java.lang.Object's."""
+    """The type id of an array's elements.
+
+    That of an enum or binary type, the code of arrays (int[][]), or java.lang.Object's.
+    """
     if code == codes.ENUM_ARRAY or pa.types.is_struct(element.type):
         return java_hash(type_name_of(element).lower())
     inner = type_code(element)

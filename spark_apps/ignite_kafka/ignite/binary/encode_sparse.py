@@ -1,4 +1,6 @@
-"""Objects that have the fields for which they have a value: columns of bytes whose rows have different fields. See encode.py.
+"""Objects that have the fields for which they have a value: columns of bytes whose rows have different fields.
+
+See encode.py.
 
 The cost is that of the values, not that of rows times fields: each column is encoded for the rows that have it, and one
 `take` puts the values of each row next to one another. So it does not matter how many different sets of fields there

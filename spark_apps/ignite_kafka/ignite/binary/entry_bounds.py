@@ -20,7 +20,10 @@ _int = struct.Struct("<i").unpack_from
 
 @dataclass(frozen=True)
 class EntryBounds:
-    """Positions in a page's data, one of each an entry. Values (and keys) that travel wrapped (code 27) are unwrapped."""
+    """Positions in a page's data, one of each an entry.
+
+    Values (and keys) that travel wrapped (code 27) are unwrapped.
+    """
 
     key_start: Positions
     key_end: Positions
@@ -29,7 +32,10 @@ class EntryBounds:
 
 
 def entry_bounds(page: Page, cache: str = "") -> EntryBounds:
-    """Positions of all keys and values of `page`; raises DecodeError (cache, partition, position) unless they fill it exactly."""
+    """Positions of all keys and values of `page`.
+
+    Raises DecodeError (cache, partition, position) unless they fill it exactly.
+    """
     data = np.frombuffer(page.data, np.uint8)
     if page.rows == 0 and data.size == 0:
         none = np.zeros(0, np.int64)
@@ -39,7 +45,10 @@ def entry_bounds(page: Page, cache: str = "") -> EntryBounds:
 
 
 def raw_entries(page: Page, cache: str = "") -> Iterator[tuple[bytes, bytes]]:
-    """Key and value of each entry of `page` as Ignite writes them, unwrapped; raises DecodeError as :func:`entry_bounds` does."""
+    """Key and value of each entry of `page` as Ignite writes them, unwrapped.
+
+    Raises DecodeError as :func:`entry_bounds` does.
+    """
     bounds = entry_bounds(page, cache)
     columns = (bounds.key_start, bounds.key_end, bounds.value_start, bounds.value_end)
     for key_start, key_end, value_start, value_end in zip(*(column.tolist() for column in columns), strict=True):
@@ -116,7 +125,10 @@ def _plain_payload(data: Bytes, at: Positions, length: Positions) -> bool:
 
 
 def _wrapped_objects(data: Bytes, rows: int) -> EntryBounds | None:
-    """Keys of one simple code, values wrapped objects: values are found by their signature and proved by the chain of lengths."""
+    """Keys of one simple code, values wrapped objects.
+
+    Values are found by their signature and proved by the chain of lengths.
+    """
     if data.size == 0 or data[0] not in (codes.STRING, *codes.FIXED_SIZE) or data[0] in codes.NAMED:
         return None
     at, length = _wrapped_candidates(data)
@@ -194,7 +206,9 @@ def _one_by_one(page: Page, cache: str) -> EntryBounds:
 
 
 def entry_cuts(page: Page, cache: str = "") -> list[int]:
-    """Where each key and each value of `page` begins, as it travels (wrapped or not), and where the last one ends: 2 * rows + 1 positions.
+    """Where each key and each value of `page` begins, as it travels (wrapped or not), and where the last one ends.
+
+    2 * rows + 1 positions.
 
     :raises DecodeError: they do not fill the page exactly: cache, partition, position.
     """

@@ -200,7 +200,10 @@ def _joined_key(first: pa.Field, second: pa.Field, cache: CacheInfo) -> pa.Field
 
 
 def _add(columns: dict[str, pa.Field], field: pa.Field, type_name: str, moved: dict[str, str]) -> None:
-    """Put a field into its column: the one of its name, or one of its type's own, noted in `moved` (field to column)."""
+    """Put a field into its column.
+
+    The one of its name, or one of its type's own, noted in `moved` (field to column).
+    """
     column = moved.get(field.name, field.name)
     before = columns.get(column.lower())
     taken = column.lower() in _OURS and field.name != VALUE

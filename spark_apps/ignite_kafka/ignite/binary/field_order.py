@@ -1,4 +1,7 @@
-"""The order of an object's fields, which no node, task or run decides: it comes from the schema that the object's footer names."""
+"""The order of an object's fields, which no node, task or run decides.
+
+It comes from the schema that the object's footer names.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ from .object_headers import FieldPlaces
 from .page_buffer import Positions
 
 ORDER = "order"
-"""Mark of a struct's last child that names, for each row, the children that its object has: their indexes, in the object's order."""
+"""Mark of a struct's last child that names, for each row, the children that its object has.
+
+Their indexes, in the object's order.
+"""
 
 
 class FieldOrder(Enum):
@@ -56,6 +62,9 @@ def order_column(orders: Sequence[Sequence[int]], order_of: Positions, shown: Se
 
 
 def orders_of(column: pa.DictionaryArray) -> tuple[list[list[int]], npt.NDArray[np.int64]]:
-    """The inverse of :func:`order_column`: distinct orders as indexes of children, and each row's number; 0 where the row is null."""
+    """The inverse of :func:`order_column`: distinct orders as indexes of children, and each row's number.
+
+    0 where the row is null.
+    """
     orders = [[int(at) for at in text.split()] for text in column.dictionary.to_pylist()]
     return orders, np.asarray(column.indices.fill_null(0)).astype(np.int64)

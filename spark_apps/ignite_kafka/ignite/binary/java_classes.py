@@ -28,7 +28,10 @@ _NAMES = (
 
 TREE_MAP = java_hash("binarytreemap")
 TREE_SET = java_hash("org.apache.ignite.internal.binary.binarytreeset")
-"""Type ids under which Ignite writes java.util.TreeMap and TreeSet: objects with raw data: comparator, int32 size, values."""
+"""Type ids under which Ignite writes java.util.TreeMap and TreeSet.
+
+Objects with raw data: comparator, int32 size, values.
+"""
 
 _AFFINITY_KEY = BinaryType(
     java_hash("affinitykey"),
@@ -37,7 +40,10 @@ _AFFINITY_KEY = BinaryType(
     tuple(BinaryField(name, codes.OBJECT, java_hash(name.lower())) for name in ("key", "affKey")),
 )
 SYSTEM_TYPES = frozenset({TREE_MAP, TREE_SET, _AFFINITY_KEY.type_id})
-"""Types that are part of Ignite itself: the cluster holds no metadata of them, and needs none; of TREE_SET it needs the class name."""
+"""Types that are part of Ignite itself: the cluster holds no metadata of them, and needs none.
+
+Of TREE_SET it needs the class name.
+"""
 
 
 def class_name(types: TypeSource, type_id: int) -> str:

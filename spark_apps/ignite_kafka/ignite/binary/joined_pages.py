@@ -65,7 +65,9 @@ class JoinedPages(Sequence[Page]):
 
 
 def _starts(wire: Wire, bounds: EntryBounds) -> Positions | None:
-    """Where each entry begins, with its wrapping, and where the last one ends; None if only reading one entry after the other can find out.
+    """Where each entry begins, with its wrapping, and where the last one ends.
+
+    None if only reading one entry after the other can find out.
 
     Bounds are those of unwrapped keys and values. Between a value and the next key there can be the tail of a wrapped
     value and the head of a wrapped key.

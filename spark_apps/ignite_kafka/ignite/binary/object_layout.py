@@ -22,7 +22,10 @@ _OPTIONAL = b"ignite.optional"
 
 
 def optional(field: pa.Field) -> pa.Field:
-    """The field, marked as one that only those objects have that have a value for it; objects have all other fields of their type."""
+    """The field, marked as one that only those objects have that have a value for it.
+
+    Objects have all other fields of their type.
+    """
     return field.with_metadata({**(field.metadata or {}), _OPTIONAL: b"1"})
 
 

@@ -1,4 +1,6 @@
-"""java.sql.Date and java.time, which Java's side writes with its optimized marshaller (code 254); other classes: transcode.py.
+"""java.sql.Date and java.time, which Java's side writes with its optimized marshaller (code 254).
+
+Other classes: transcode.py.
 
 Layout: 254, int32 length, then 101 (Externalizable) or 102 (Serializable), int32 hash of the class name, int16
 checksum, the class's own data, little-endian. Source: `OptimizedObjectOutputStream` of Ignite 2.17, `java.time.Ser` and
@@ -87,7 +89,10 @@ def _local_date(data: memoryview) -> LocalDate:
 
 
 def _local_time(data: memoryview) -> LocalTime:
-    """Hour, minute, second, nanosecond; the last one that is not zero ends the data, then written as its complement (~x)."""
+    """Hour, minute, second, nanosecond.
+
+    The last one that is not zero ends the data, then written as its complement (~x).
+    """
     parts: list[int] = []
     form = "bbbi"
     while len(parts) < len(form):

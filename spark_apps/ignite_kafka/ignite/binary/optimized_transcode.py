@@ -48,7 +48,10 @@ def transcoded(payload: memoryview) -> bytes:
 
 
 def classes_of(payload: memoryview) -> set[int]:
-    """Hashes of the names of the classes in one payload, as far as it is read: not of those within objects of other classes."""
+    """Hashes of the names of the classes in one payload, as far as it is read.
+
+    Not of those within objects of other classes.
+    """
     reader = _Transcoder(payload)
     with suppress(NotReadable, ValueError):  # broken values are for the nodes to refuse
         reader.value()

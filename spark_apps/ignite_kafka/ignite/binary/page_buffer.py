@@ -1,4 +1,7 @@
-"""Bytes of some pages as one numpy buffer: gathers at many positions at once, bounds checks, and errors that name the place."""
+"""Bytes of some pages as one numpy buffer.
+
+Gathers at many positions at once, bounds checks, and errors that name the place.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,10 @@ class Wire:
         return Wire(data, cache.name, types, starts, tuple(page.partition for page in pages), budget)
 
     def error(self, position: int, what: str, type_id: int | None = None) -> DecodeError:
-        """A DecodeError at a position of the buffer: names cache, partition, type id and position within the page's data."""
+        """A DecodeError at a position of the buffer.
+
+        Names cache, partition, type id and position within the page's data.
+        """
         return DecodeError(
             what, "The bytes are broken or of an unknown format; nothing was skipped", **self._place(position, type_id)
         )
@@ -98,7 +104,9 @@ class Wire:
             raise self.error(int(start[where]), f"{what} ends outside its page or object")
 
     def ragged(self, start: Positions, length: Positions) -> tuple[npt.NDArray[np.int32], Bytes]:
-        """Copy slices [start, start + length) side by side: (int32 offsets of n + 1, bytes). Slices must have been checked.
+        """Copy slices [start, start + length) side by side: (int32 offsets of n + 1, bytes).
+
+        Slices must have been checked.
 
         Slices are copied in power-of-two pieces, one from the front and one that ends at the end, so that the number of
         numpy calls grows with the logarithm of the longest slice only.

@@ -27,7 +27,10 @@ class Timestamp:
 
 @dataclass(frozen=True)
 class Time:
-    """java.sql.Time: milliseconds since 1970-01-01T00:00Z as written; a writer's zone can make them negative or more than a day."""
+    """java.sql.Time: milliseconds since 1970-01-01T00:00Z as written.
+
+    A writer's zone can make them negative or more than a day.
+    """
 
     millis: int
 

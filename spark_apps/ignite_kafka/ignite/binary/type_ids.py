@@ -97,7 +97,10 @@ class _Walker:
                 self._objects(type_id, headers.of(np.flatnonzero(headers.type_id == type_id)), depth)
 
     def _not_visited(self, at: Positions, depth: int) -> Mask:
-        """True for objects that were not visited; they count as visited from now on. Whole keys and values share nothing."""
+        """True for objects that were not visited; they count as visited from now on.
+
+        Whole keys and values share nothing.
+        """
         if not depth:
             return np.ones(at.size, bool)
         if self.visited is None:

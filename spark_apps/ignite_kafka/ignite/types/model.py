@@ -1,4 +1,7 @@
-"""Data that the thin client reads from a cluster, as frozen values: pages of entries, caches, query entities, binary types."""
+"""Data that the thin client reads from a cluster, as frozen values.
+
+Pages of entries, caches, query entities, binary types.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +103,10 @@ _CLASS_IDS = 1 << 32
 
 
 def class_id(name_hash: int) -> int:
-    """Id of a Java class that has no binary type, by ``String.hashCode`` of its name; beyond the 32 bits of binary types' ids."""
+    """Id of a Java class that has no binary type, by ``String.hashCode`` of its name.
+
+    Beyond the 32 bits of binary types' ids.
+    """
     return _CLASS_IDS | (name_hash & (_CLASS_IDS - 1))
 
 

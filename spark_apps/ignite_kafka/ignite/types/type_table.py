@@ -51,7 +51,10 @@ ENUM_VALUES = b"ignite.values"
 
 @dataclass(frozen=True)
 class IgniteType:
-    """One row of the table. `arrow` is None where it depends on metadata or values; `element` is the code of an array's elements."""
+    """One row of the table. `arrow` is None where it depends on metadata or values.
+
+    `element` is the code of an array's elements.
+    """
 
     code: int
     name: str
@@ -264,7 +267,10 @@ _CONTAINER_CLASSES = {
 
 
 def container_class(code: int) -> str:
-    """The Java class of an array, or what a collection or map is at least; of arrays of objects or enums it has no element's class."""
+    """The Java class of an array, or what a collection or map is at least.
+
+    Of arrays of objects or enums it has no element's class.
+    """
     return _CONTAINER_CLASSES.get(code) or f"[L{_JAVA_CLASSES[BY_CODE[code].element or codes.OBJECT]};"
 
 
@@ -272,7 +278,9 @@ _SPARK = {_UTC_MS: _UTC_US}
 
 
 def spark_field(field: pa.Field) -> pa.Field:
-    """The same field as Spark takes it: timestamps in microseconds, strings for the null type and for times of day, unions refused.
+    """The same field as Spark takes it.
+
+    Timestamps in microseconds, strings for the null type and for times of day, unions refused.
 
     :raises UnsupportedType: for a union (values of several kinds in one column), naming the field.
     """

@@ -1,1 +1,4 @@
-"""A continuous stream: the initial load, then every change that the backlog service captured. Imports source and runtime."""
+"""A continuous stream: the initial load, then every change that the backlog service captured.
+
+Imports source and runtime.
+"""

@@ -65,7 +65,10 @@ class BacklogClient:
         return frozenset(self._ask(lambda service: service.status(self._connector))["servers"])
 
     def look_up(self, cache: str, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Value of each key on its primary node, None for a key that the cache does not have. Keys and values are not wrapped."""
+        """Value of each key on its primary node, None for a key that the cache does not have.
+
+        Keys and values are not wrapped.
+        """
         parts = [keys[at : at + _KEYS_AT_ONCE] for at in range(0, len(keys), _KEYS_AT_ONCE)]
         return [value for part in parts for value in self._look_up(cache, part)]
 

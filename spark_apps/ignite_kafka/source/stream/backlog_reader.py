@@ -82,7 +82,10 @@ class BacklogReader:
         self._reconciler = Reconciler(client, infos, states, lookup, clients, topics, read_kinds, most_held)
 
     def restore(self, offsets: Iterable[tuple[int, UnitOffset | None, bool]]) -> None:
-        """Restore the units from offset records: unit, record, and whether the topic may hold keys of it older than this capture."""
+        """Restore the units from offset records.
+
+        Unit, record, and whether the topic may hold keys of it older than this capture.
+        """
         for unit, offset, sent_before in offsets:
             self.states.restore(unit, offset, sent_before)
 
@@ -130,7 +133,7 @@ class BacklogReader:
         return self._reconciler.more or bool(self.states.to_load.size) or self._changes.more
 
     def caught_up(self, until: Mapping[Unit, int]) -> bool:
-        """True once loading and reconciliation are done and every change that was in the backlog at the start has been committed.
+        """True once loading, reconciliation and every change of the backlog at the start are committed.
 
         :param until: the highest update number of each unit at the start.
         """

@@ -1,4 +1,4 @@
-"""One batch of a stream: classified changes, looked-up states, loaded units, and the content of their offset records."""
+"""One batch of a stream: changes, looked-up states, loaded units, and what their offset records hold."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from ...ignite.types.model import Page
 from .dedup import Classification
 
 MOST_OF_UNIT = 50_000
-"""Limit of changes of a unit in one batch: its offset record has some 11 bytes of each, and brokers accept a megabyte."""
+"""Limit of changes of a unit in one batch.
+
+Its offset record has some 11 bytes of each, and brokers accept a megabyte.
+"""
 
 LocatedKey = tuple[int, bytes]
 """A unit's position in the unit table, and a key in Ignite's binary form, not wrapped."""
@@ -88,7 +91,10 @@ class ChangeBatch:
 
     @property
     def active(self) -> Int64Array:
-        """Positions of the units with changes, states or entries in the batch, ascending: most units have no change in a poll."""
+        """Positions of the units with changes, states or entries in the batch, ascending.
+
+        Most units have no change in a poll.
+        """
         is_active = self.changes.count > 0
         others = [*self.scanned, *self.unloaded, *self.reconciled, *(unit for unit, _ in self.states)]
         if others:

@@ -30,7 +30,10 @@ log = logging.getLogger(__name__)
 _PATIENCE_S = 60.0
 
 Deployments = Mapping[str, str]
-"""Cache to its deployment id, which changes when the cache is made again; of captured caches `<deployment id>/<incarnation>`."""
+"""Cache to its deployment id, which changes when the cache is made again.
+
+Of captured caches `<deployment id>/<incarnation>`.
+"""
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,10 @@ class Captured:
     incarnations: Mapping[str, str]
 
     def seen(self, deployments: Deployments) -> Deployments:
-        """The captured ones of some caches, with their incarnations: a cache that was emptied keeps its deployment id."""
+        """The captured ones of some caches, with their incarnations.
+
+        A cache that was emptied keeps its deployment id.
+        """
         return {
             name: f"{deployments[name]}/{number}" for name, number in self.incarnations.items() if name in deployments
         }
@@ -75,7 +81,10 @@ def deployment_of(seen: str) -> str:
 
 
 def owner_of(topics: Topics, prefix: str) -> str:
-    """The owner of a capture, which differs between connectors of one name: Kafka cluster and prefix of the topics with the offsets."""
+    """The owner of a capture, which differs between connectors of one name.
+
+    Kafka cluster and prefix of the topics with the offsets.
+    """
     return f"{topics.cluster_id()}/{prefix}"
 
 
@@ -196,7 +205,7 @@ class Capture:
         """Note an error about a destroyed cache. Does nothing, because the service tracks its caches."""
 
     def highest_numbers(self) -> dict[Unit, int]:
-        """Cache id and partition to the highest update number in the backlog, once everything captured so far is in it."""
+        """Highest update number in the backlog by cache id and partition, once all that was captured is in it."""
         name = self._settings.name
         self._retry(lambda service: service.barrier(name))
         units = self._retry(lambda service: service.units(name))
@@ -209,7 +218,10 @@ class Capture:
         return service.status(name) if name in service.connectors() else None
 
     def _retry(self, question: Callable[[BacklogService], T]) -> T:
-        """Repeat a call until the service answers: it cannot while nodes come and go, and every call may be repeated."""
+        """Repeat a call until the service answers.
+
+        It cannot while nodes come and go, and every call may be repeated.
+        """
         return retry(
             lambda: self._ask(question),
             min(_PATIENCE_S, self._settings.retry_timeout_ms / 1000),

@@ -1,4 +1,7 @@
-"""Reads the changes of loaded units; only of units that the nodes report as changed (docs/decisions/0013-changed-units.md)."""
+"""Reads the changes of loaded units.
+
+Only of units that the nodes report as changed (docs/decisions/0013-changed-units.md).
+"""
 
 from __future__ import annotations
 

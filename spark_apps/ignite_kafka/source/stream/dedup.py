@@ -36,7 +36,7 @@ RECENT_S = 10.0  # stored for the next task: a node that was suspended for secon
 MOST_RECENT = 256  # a unit: its offset record is written with each batch that has changes of it
 
 SETTLED = np.dtype([("number", "<i8"), ("hash", "<i8"), ("sent", "?"), ("time_s", "<f8")])
-"""A settled change: update number, hash, whether its content was sent then, and when (seconds on the clock, not stored).
+"""A settled change: update number, hash, whether its content was sent, and when (clock seconds, not stored).
 
 A looked-up state has the number -1. The content was not sent where the key was looked up instead, or where a failed
 task had sent it before."""
@@ -108,7 +108,10 @@ def unpack_settled(text: str, now_s: float) -> npt.NDArray[np.void]:
         sent = np.frombuffer(steps, "u1", count, 8 * count) != 0
         return settled_rows(numbers, np.frombuffer(data, "<i8", count, _SIZES.size + size), sent, now_s)
     except (ValueError, struct.error, zlib.error) as error:
-        remedy = "Another program wrote to the offsets topic: `ignite-kafka offsets reset` for the cache forgets its offsets."
+        remedy = (
+            "Another program wrote to the offsets topic: "
+            "`ignite-kafka offsets reset` for the cache forgets its offsets."
+        )
         raise OffsetsLost(f"the recent changes in the offset of a unit cannot be read: {error}", remedy) from error
 
 

@@ -22,7 +22,9 @@ _NEEDS_SERVICE = ("partition", "update_counter")
 
 
 def capture_of(settings: SourceSettings, cluster: Cluster, owner: str) -> Capture:
-    """The capture of a connector; a :class:`QueryCapture` without the backlog service, if the failover policy allows lost changes.
+    """The capture of a connector.
+
+    A :class:`QueryCapture` without the backlog service, if the failover policy allows lost changes.
 
     :param owner: see :func:`.capture.owner_of`.
     """
@@ -68,8 +70,14 @@ class QueryCapture(Capture):
         self._cluster.ask(check_supported)
         unsupported = [name for name in self._settings.provenance_headers if name in _NEEDS_SERVICE]
         if unsupported:
-            reason = f"no node has the backlog service, and a continuous query of the thin client does not tell {' and '.join(unsupported)}"
-            remedy = "Leave them out, or put the jar of the backlog service on the class path of every server node (docs/deploy.md)"
+            headers = " and ".join(unsupported)
+            reason = (
+                f"no node has the backlog service, and a continuous query of the thin client does not tell {headers}"
+            )
+            remedy = (
+                "Leave them out, or put the jar of the backlog service on the class path of every server node "
+                "(docs/deploy.md)"
+            )
             raise self._settings.wrong("provenance_headers", reason, remedy)
 
     def present(self) -> Captured | None:

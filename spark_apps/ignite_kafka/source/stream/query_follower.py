@@ -1,4 +1,6 @@
-"""Follows the caches of a task with continuous queries: begins them, scans, keeps entries and changes in order, and handles gaps.
+"""Follows the caches of a task with continuous queries.
+
+Begins them, scans, keeps entries and changes in order, and handles gaps.
 
 The queries begin before the first scan, so every change that a scan may miss arrives. While partitions are read,
 changes wait and are sent after these partitions' entries, so an entry is never sent after a newer change of its key.
@@ -28,7 +30,10 @@ from .query_sender import QuerySender
 from .rate_limit import RateLimiter
 
 BeginQueries = Callable[[Cluster, Sequence[str], int, bool], ContinuousQueries]
-"""Begins the queries of caches; the last arguments are the interval in milliseconds and whether expired entries are notified."""
+"""Begins the queries of caches.
+
+The last arguments are the interval in milliseconds and whether expired entries are notified.
+"""
 Scan = Callable[..., Generator[Page, None, None]]
 
 _WAIT_S = 0.5  # longest wait for a change before the end of the epoch is checked
@@ -143,7 +148,10 @@ class QueryFollower:
         self._load(cluster, sender)
 
     def _read(self, wait_s: float) -> None:
-        """Read changes until a batch is full, an interval has passed, or none is left; wait at most `wait_s` seconds for the first."""
+        """Read changes until a batch is full, an interval has passed, or none is left.
+
+        Wait at most `wait_s` seconds for the first.
+        """
         assert self._queries is not None
         due = self._after(wait_s)
         over = self._after(self._wait_s)
@@ -230,7 +238,7 @@ class QueryFollower:
         self._drained = self._queries.ended
 
     def report_unsent(self) -> None:
-        """Report the caches if the epoch is over and changes that the nodes had collected are not sent, or a gap is not reported yet.
+        """At the epoch's end, report caches with unsent collected changes, or with a gap not reported yet.
 
         With policy FULL_SNAPSHOT the next start sends the caches again.
         """

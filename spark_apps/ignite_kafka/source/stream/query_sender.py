@@ -1,4 +1,7 @@
-"""Sends the changes of continuous queries and scanned entries: a cache has one slot, so that they are sent in one order."""
+"""Sends the changes of continuous queries and scanned entries.
+
+A cache has one slot, so that they are sent in one order.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The Spark task of a stream without the backlog service: follows whole caches with continuous queries until its epoch ends."""
+"""The Spark task of a stream without the backlog service.
+
+Follows whole caches with continuous queries until its epoch ends.
+"""
 
 from __future__ import annotations
 

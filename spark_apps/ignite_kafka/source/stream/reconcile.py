@@ -76,7 +76,9 @@ class Reconciler:
         return self._scan is not None and not self._scan.idle
 
     def step(self, *, ends: bool = False) -> Iterator[ChangeBatch]:
-        """Read the next records of a cache's topic; at its end, give batches of tombstones for keys that the cache no longer has.
+        """Read the next records of a cache's topic.
+
+        At its end, give batches of tombstones for keys that the cache no longer has.
 
         Each batch is committed before the next one is made.
 
@@ -155,7 +157,10 @@ class Reconciler:
         return SentKeys(self._client, cache, self._infos.of(cache), self._filters.of(cache.name))
 
     def _kinds(self, cache: CachePlan, info: CacheInfo) -> set[KeyKind]:
-        """Return the kinds of the keys sent of a cache by any task; if none is known, the kinds declared by the cache."""
+        """Return the kinds of the keys sent of a cache by any task.
+
+        If none is known, the kinds declared by the cache.
+        """
         if self._converters.of(cache.name).key_name == IGNITE_BINARY:
             return set()
         kinds = self._read_kinds(cache.name)

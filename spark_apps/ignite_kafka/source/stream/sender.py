@@ -76,7 +76,7 @@ class SlotsSender(CountedSlots):
                 self._send(batch, units, states)
 
     def _send(self, batch: ChangeBatch, units: Int64Array, states: Mapping[int, Sequence[State]]) -> None:
-        """Queue the entries, changes, looked-up states and offset records of a batch for units of one slot and one cache."""
+        """Queue entries, changes, looked-up states and offset records of one slot's units of one cache."""
         cache = self._table.cache_of(int(units[0]))
         self._send_entries(batch, units, cache)
         self._send_changes(batch, units, cache)
@@ -131,7 +131,8 @@ class SlotsSender(CountedSlots):
     ) -> int:
         """Queue the N entries of pages; returns the number of entries left out by the filter.
 
-        :param units: N units, all of one slot; `pages`, `removed` and `changes` as in :class:`.entry_sender.EntryBatch`.
+        :param units: N units, all of one slot.
+        :param pages, removed, changes: as in :class:`.entry_sender.EntryBatch`.
         """
         slot = int(self._table.slot[units[0]])
         partitions = self._table.units["partition"][units]

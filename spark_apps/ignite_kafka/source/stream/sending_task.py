@@ -23,7 +23,7 @@ from .rate_limit import RateLimiter
 
 
 class SendingTask(TaskLoop):
-    """The slots of one task from the beginning of an epoch to its end, over as many attempts as the retry budget allows.
+    """The slots of one task during an epoch, over as many attempts as the retry budget allows.
 
     :param all_slots: number of slots that share the rate limit.
     """

@@ -1,4 +1,7 @@
-"""Start policy of a stream: its snapshot id, and the caches that it loads. Pure functions of the state before and of the settings."""
+"""Start policy of a stream: its snapshot id, and the caches that it loads.
+
+Pure functions of the state before and of the settings.
+"""
 
 from __future__ import annotations
 

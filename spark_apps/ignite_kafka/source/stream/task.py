@@ -1,4 +1,6 @@
-"""The Spark task of a stream: sends batch after batch of its slots until its epoch ends, and reports its progress to the driver.
+"""The Spark task of a stream.
+
+Sends batch after batch of its slots until its epoch ends, and reports its progress to the driver.
 
 A cycle: read changes, send them in one transaction a slot, acknowledge them; then load a few units from the cache in
 the same way. So the initial load delays a change, or a stop, by at most ``batch_bytes`` of entries.
@@ -43,7 +45,7 @@ def stream_slots(
 
 
 class BatchRunner:
-    """Moves batches one way: the reader makes a batch, the sender commits it, then the reader remembers and acknowledges it."""
+    """Moves batches one way: the reader makes one, the sender commits it, the reader acknowledges it."""
 
     def __init__(self, reader: BacklogReader, sender: SlotsSender, limiter: RateLimiter) -> None:
         self._reader = reader

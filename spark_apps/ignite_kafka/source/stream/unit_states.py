@@ -1,4 +1,7 @@
-"""The states of a task's units: loaded, marked, gone, to be reconciled; and the content of their next offset records."""
+"""The states of a task's units: loaded, marked, gone, to be reconciled.
+
+And the content of their next offset records.
+"""
 
 from __future__ import annotations
 
