@@ -136,7 +136,8 @@ class EntrySender:
         new = key_types.meet(types)
         if key_types.coinciding and self._settings.of(cache).coinciding_keys == REFUSE:
             first, second = key_types.coinciding[0]
-            what = f"keys are of {first.name} (such as {first.example or '?'}) and of {second.name} (such as {second.example or '?'})"
+            examples = [f"{key_type.name} (such as {key_type.example or '?'})" for key_type in (first, second)]
+            what = f"keys are of {' and of '.join(examples)}"
             remedy = "Use the ignite-binary converter or keys of one type, or set coinciding_keys to EVENT."
             raise AmbiguousKeys(f"{what}, which can give the same Kafka key", remedy, cache=cache)
         for first, second in new:
