@@ -65,14 +65,18 @@ def trusted(path: str | Path, password: str, setting: str) -> str:
     :param setting: the setting that names the store, for errors.
     :raises SettingsError: the file is no store, the password is wrong, or no certificate in it is valid today.
     """
-    found = _opened(str(path), password, "", _stamp(path, setting), setting, False)[0]
+    certificates = _opened(str(path), password, "", _stamp(path, setting), setting, False)[0]
     now = datetime.datetime.now(datetime.timezone.utc)
-    if not any(one.not_valid_after_utc >= now for one in found):
-        what = "the trust store has no certificate" if not found else "every certificate of the trust store has expired"
+    if not any(certificate.not_valid_after_utc >= now for certificate in certificates):
+        what = (
+            "the trust store has no certificate"
+            if not certificates
+            else "every certificate of the trust store has expired"
+        )
         raise SettingsError(
             what, "Check that it is the right file: keytool -list -v -keystore FILE", setting=setting, file=path
         )
-    return _pem(found)
+    return _pem(certificates)
 
 
 def key_pair(path: str | Path, password: str, key_password: str, setting: str) -> KeyPair:
@@ -139,15 +143,15 @@ def _read_jks(data: bytes, password: str, key_password: str, key: bool) -> tuple
     if not entry.chain:
         raise ValueError("its private key has no certificate")
     try:
-        found = load_der_private_key(jks.private_key(protected, key_password), None)
+        private_key = load_der_private_key(jks.private_key(protected, key_password), None)
     except (UnsupportedAlgorithm, TypeError) as error:
         raise ValueError(f"its private key is of a form that is not supported: {error}") from None
-    return [_certificate(one) for one in entry.chain], _key_text(found)
+    return [_certificate(certificate) for certificate in entry.chain], _key_text(private_key)
 
 
 def _read_pkcs12(data: bytes, password: str, key_password: str, key: bool) -> tuple[list[x509.Certificate], str]:
-    found = pkcs12.read(data, password, key_password, key=key)
-    return [_certificate(one) for one in found.certificates], found.key
+    content = pkcs12.read(data, password, key_password, key=key)
+    return [_certificate(certificate) for certificate in content.certificates], content.key
 
 
 def _certificate(data: bytes) -> x509.Certificate:
@@ -159,7 +163,7 @@ def _certificate(data: bytes) -> x509.Certificate:
 def _pem(certificates: Sequence[x509.Certificate]) -> str:
     from cryptography.hazmat.primitives.serialization import Encoding
 
-    return "".join(one.public_bytes(Encoding.PEM).decode() for one in certificates)
+    return "".join(certificate.public_bytes(Encoding.PEM).decode() for certificate in certificates)
 
 
 def _key_text(key: Any) -> str:
@@ -177,12 +181,12 @@ def _is_pfx(data: bytes) -> bool:
 def _stamp(path: str | Path, setting: str) -> tuple[int, int, int]:
     """State of a file, so that a store that was replaced is read again."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError as error:
         raise SettingsError(
             f"the key store cannot be read: {error.strerror}", "Check its path", setting=setting, file=path
         ) from error
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _head(path: str | Path, size: int = 64) -> bytes:

@@ -37,10 +37,10 @@ def disk_errors(folder: str | Path | None = None, remedy: str = TEMPORARY_REMEDY
     try:
         yield
     except OSError as error:
-        found = _of_error(error, None if folder is None else str(folder), remedy)
-        if found is None:
+        disk_error = _of_error(error, None if folder is None else str(folder), remedy)
+        if disk_error is None:
             raise
-        raise found from error
+        raise disk_error from error
 
 
 def disk_error_in(text: str, folder: str, *, remedy: str = SPARK_REMEDY) -> LocalDiskFull | None:
@@ -51,13 +51,13 @@ def disk_error_in(text: str, folder: str, *, remedy: str = SPARK_REMEDY) -> Loca
     """
     if missing := _NO_FOLDER.search(text):
         return _full(missing[1], "cannot be written", remedy)
-    found = _IN_TEXT.search(text)
-    if found is None:
+    match = _IN_TEXT.search(text)
+    if match is None:
         return None
-    line_start = text.rfind("\n", 0, found.start()) + 1
-    line = text[line_start : found.end() + 1_100].partition("\n")[0]
+    line_start = text.rfind("\n", 0, match.start()) + 1
+    line = text[line_start : match.end() + 1_100].partition("\n")[0]
     path = _OF_PYTHON.search(line) or _OF_JAVA.search(line)
-    number = int(str(found.lastgroup)[1:])
+    number = int(str(match.lastgroup)[1:])
     return _full(path[1] if path else folder, _REASONS[number], remedy)
 
 

@@ -156,10 +156,10 @@ class NamePattern:
             mark = self._steps[state[0]].mark
             if mark is not None:
                 marks.setdefault(mark, state[1])
-        found: list[str | None] = [text]
+        groups: list[str | None] = [text]
         for group in range(2, 2 * self.group_count + 2, 2):
-            found.append(text[marks[group] : marks[group + 1]] if group in marks else None)
-        return found
+            groups.append(text[marks[group] : marks[group + 1]] if group in marks else None)
+        return groups
 
     def _behind(self, match: _Match, number: int, position: int) -> int:
         """The position behind a step, or -1 if it does not match there."""
@@ -261,7 +261,7 @@ class NamePattern:
             behind = self._sequence(items, behind, flags)
         return behind
 
-    def _look(self, wanted: bool, direction: int, items: Any, flags: int) -> _Test:
+    def _look(self, expected: bool, direction: int, items: Any, flags: int) -> _Test:
         """Test of a lookahead or lookbehind."""
         entry = self._sequence(items, 0, flags)
         width = items.getwidth()[0] if direction < 0 else 0
@@ -270,7 +270,7 @@ class NamePattern:
         def test(match: _Match, position: int) -> bool:
             if (number, position) not in match.looks:
                 ends = self._ends(match, entry, position - width) if position >= width else set()
-                match.looks[number, position] = (position in ends if direction < 0 else bool(ends)) is wanted
+                match.looks[number, position] = (position in ends if direction < 0 else bool(ends)) is expected
             return match.looks[number, position]
 
         return test

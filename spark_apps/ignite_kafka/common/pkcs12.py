@@ -88,7 +88,7 @@ def read(data: bytes, password: str, key_password: str, *, key: bool) -> Content
         ) from None
     if "error" in answer:
         raise _raised(answer["error"], answer["text"])
-    return Content([base64.b64decode(one) for one in answer["certificates"]], answer["key"])
+    return Content([base64.b64decode(certificate) for certificate in answer["certificates"]], answer["key"])
 
 
 def _raised(name: str, text: str) -> Exception:
@@ -109,8 +109,11 @@ def main() -> None:
     try:
         data = base64.b64decode(request["data"])
         keys = checked_keys(data, request["iterations"])
-        found = open_store(data, *request["passwords"], key=request["key"], keys=keys)
-        answer = {"certificates": [base64.b64encode(one).decode() for one in found.certificates], "key": found.key}
+        content = open_store(data, *request["passwords"], key=request["key"], keys=keys)
+        answer = {
+            "certificates": [base64.b64encode(certificate).decode() for certificate in content.certificates],
+            "key": content.key,
+        }
     except ModuleNotFoundError as error:
         answer = {"error": ModuleNotFoundError.__name__, "text": error.name or "cryptography"}
     except (ValueError, MemoryError) as error:
@@ -127,19 +130,19 @@ def open_store(data: bytes, password: str, key_password: str, *, key: bool, keys
 
     if key:
         one_key([""] * keys)
-    found = _load(data, password)
-    others = [one.certificate for one in found.additional_certs]
-    own = [] if found.cert is None else [found.cert.certificate]
+    store = _load(data, password)
+    others = [certificate.certificate for certificate in store.additional_certs]
+    own = [] if store.cert is None else [store.cert.certificate]
     if not key:
-        if found.key is not None:
+        if store.key is not None:
             raise NotOneKey("the trust store has a private key, so which of its certificates are trusted is not clear")
-        return Content([one.public_bytes(Encoding.DER) for one in own + others], "")
-    if found.key is None or not own:
+        return Content([certificate.public_bytes(Encoding.DER) for certificate in own + others], "")
+    if store.key is None or not own:
         raise ValueError("its private key has no certificate")
     if key_password != password:
         raise ValueError("a private key in PKCS#12 has the password of the store, and another one is given for it")
-    text = found.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
-    return Content([one.public_bytes(Encoding.DER) for one in _chain(own[0], others)], text)
+    text = store.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    return Content([certificate.public_bytes(Encoding.DER) for certificate in _chain(own[0], others)], text)
 
 
 def one_key(aliases: Sequence[str]) -> None:
@@ -196,7 +199,7 @@ def _chain(own: x509.Certificate, others: Sequence[x509.Certificate]) -> list[x5
     chain = [own]
     left = list(others)
     while chain[-1].issuer != chain[-1].subject:
-        issuer = next((one for one in left if one.subject == chain[-1].issuer), None)
+        issuer = next((certificate for certificate in left if certificate.subject == chain[-1].issuer), None)
         if issuer is None:
             break
         left.remove(issuer)

@@ -167,8 +167,8 @@ def read_as(kind: type[T], value: object) -> T:
     """
     form: Any = kind
     reader: Reader = _reader(form)
-    found: T = reader(value)
-    return found
+    result: T = reader(value)
+    return result
 
 
 def _number(value: object, bounds: Range) -> float:
@@ -210,7 +210,7 @@ def _reader(form: Any) -> Reader:
             else (lambda value: _number(value, bounds))
         )
     if origin in (Union, UnionType):
-        return _union_reader([_reader(one) for one in of])
+        return _union_reader([_reader(kind_of_union) for kind_of_union in of])
     if origin is tuple:
         return _tuple_reader(of)
     if origin is not None and issubclass(origin, Mapping):
@@ -220,22 +220,22 @@ def _reader(form: Any) -> Reader:
 
 def _dataclass_reader(kind: Any) -> Reader:
     hints = get_type_hints(kind, include_extras=True)
-    readers = {one.name: _reader(hints[one.name]) for one in fields(kind)}
-    required = [one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING]
+    readers = {field.name: _reader(hints[field.name]) for field in fields(kind)}
+    required = [field.name for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING]
 
     def read(value: object) -> Any:
-        given = json_object(value)
-        found = {}
+        members = json_object(value)
+        arguments = {}
         for name, reader in readers.items():
-            if name in given:
+            if name in members:
                 try:
-                    found[name] = reader(given[name])
+                    arguments[name] = reader(members[name])
                 except ValueError as error:
                     raise ValueError(f"{name}: {error}") from None
-        missing = [name for name in required if name not in found]
+        missing = [name for name in required if name not in arguments]
         if missing:
             raise ValueError(f"{missing[0]} is missing")
-        return kind(**found)
+        return kind(**arguments)
 
     return read
 
@@ -257,7 +257,7 @@ def _tuple_reader(of: tuple[Any, ...]) -> Reader:
     if of[-1] is Ellipsis:
         item = _reader(of[0])
         return lambda value: tuple(map(item, array(value)))
-    readers = [_reader(one) for one in of]
+    readers = [_reader(kind_of_item) for kind_of_item in of]
 
     def read(value: object) -> Any:
         items = array(value)

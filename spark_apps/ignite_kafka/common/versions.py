@@ -12,8 +12,8 @@ _PACKAGES = ("pyspark", "confluent-kafka", "numpy", "pyarrow", "polars", "apache
 
 def installed_versions() -> dict[str, str]:
     """Return the versions of what is installed here, by package, without importing it; absent packages are left out."""
-    found = {"ignite-kafka": _version(_OWN) or "not installed as a package", "Python": python_version()}
-    return found | {package: known for package in _PACKAGES if (known := _version(package))}
+    versions = {"ignite-kafka": _version(_OWN) or "not installed as a package", "Python": python_version()}
+    return versions | {package: version for package in _PACKAGES if (version := _version(package))}
 
 
 def _version(package: str) -> str:
@@ -25,4 +25,4 @@ def _version(package: str) -> str:
 
 def versions_text(versions: Mapping[str, str]) -> str:
     """Return versions as one line: ``Python 3.11.7, pyarrow 26.0.1``."""
-    return ", ".join(f"{package} {known}" for package, known in versions.items())
+    return ", ".join(f"{package} {version}" for package, version in versions.items())

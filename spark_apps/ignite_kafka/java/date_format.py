@@ -59,18 +59,18 @@ def parts_of(pattern: str) -> tuple[Part, ...]:
     :raises ValueError: a letter is unknown or not supported, or a quote has no other.
     """
     parts: list[Part] = []
-    for found in _TOKEN.finditer(pattern):
-        if found["open"]:
+    for token in _TOKEN.finditer(pattern):
+        if token["open"]:
             raise ValueError("a quote has no other")
-        if found["letters"]:
-            letter = found["letters"][0]
+        if token["letters"]:
+            letter = token["letters"][0]
             if letter not in LETTERS:
                 raise ValueError(f"the letter {letter} is not supported, those are: {' '.join(LETTERS)}")
-            if letter == "X" and len(found["letters"]) > 3:
+            if letter == "X" and len(token["letters"]) > 3:
                 raise ValueError("X is given more than three times")
-            parts.append(Part(letter, found["letters"]))
+            parts.append(Part(letter, token["letters"]))
         else:
-            text = found["other"] if found["quoted"] is None else found["quoted"].replace("''", "'") or "'"
+            text = token["other"] if token["quoted"] is None else token["quoted"].replace("''", "'") or "'"
             parts.append(Part("", text))
     return tuple(parts)
 
@@ -149,9 +149,9 @@ def _day_of_year(days: Int64Array, year: Int64Array, month: Int64Array, day: Int
     true_year = np.where(days >= _FIRST_AD, year, 1 - year)
     gregorian = days >= -141_427
     leap = (true_year % 4 == 0) & (~gregorian | (true_year % 100 != 0) | (true_year % 400 == 0))
-    found = before + day + (leap & (month > 2))
-    made: Int64Array = np.where(gregorian & (true_year == 1582), found - 10, found)
-    return made
+    number = before + day + (leap & (month > 2))
+    in_both_calendars: Int64Array = np.where(gregorian & (true_year == 1582), number - 10, number)
+    return in_both_calendars
 
 
 def _names(names: list[str], places: Int64Array) -> pa.StringArray:

@@ -47,17 +47,17 @@ class TimeParser:
 
     def parse(self, texts: pa.StringArray) -> tuple[Int64Array, pa.BooleanArray]:
         """N times in milliseconds since 1970, and which texts were read; a null is not."""
-        found = pc.extract_regex(texts, pattern=self.expression)
+        matches = pc.extract_regex(texts, pattern=self.expression)
         fields: dict[str, Int64Array] = {}
         offset = np.zeros(len(texts), np.int64)
         for number, part in enumerate(self.groups):
-            values = pc.fill_null(pc.struct_field(found, [number]), "")
+            values = pc.fill_null(pc.struct_field(matches, [number]), "")
             if part.letter in "zZX":
                 offset = _offsets(values)
             elif part.letter != "E":
                 fields[part.letter.replace("L", "M")] = self._numbers(part, values)
         of_day = _of_day(fields) - offset
-        return self._in_century(fields) * _DAY_MS + of_day, found.is_valid()
+        return self._in_century(fields) * _DAY_MS + of_day, matches.is_valid()
 
     def _in_century(self, fields: dict[str, Int64Array]) -> Int64Array | int:
         """Days since 1970-01-01; of the year in which the century begins, those before it are a hundred years later."""
@@ -123,10 +123,10 @@ def _piece(part: Part, following: Part | None) -> str:
     """
     name = f"f{part.letter}"
     if part.letter in "ML" and len(part.text) > 2:
-        names = sorted([*MONTHS, *(one[:3] for one in MONTHS)], key=len, reverse=True)
+        names = sorted([*MONTHS, *(full[:3] for full in MONTHS)], key=len, reverse=True)
         return f"(?P<{name}>(?i:{'|'.join(names)}))"
     if part.letter == "E":
-        names = sorted([*DAYS, *(one[:3] for one in DAYS)], key=len, reverse=True)
+        names = sorted([*DAYS, *(full[:3] for full in DAYS)], key=len, reverse=True)
         return f"(?P<{name}>(?i:{'|'.join(names)}))"
     if part.letter == "a":
         return f"(?P<{name}>(?i:AM|PM))"
@@ -141,11 +141,13 @@ def _piece(part: Part, following: Part | None) -> str:
 
 def _offsets(values: pa.StringArray) -> Int64Array:
     """Milliseconds ahead of UTC."""
-    found = pc.extract_regex(values, pattern=r"(?P<sign>[+-])(?P<hours>[0-9]{1,2}):?(?P<minutes>[0-9]{2})?$")
-    sign, hours, minutes = (pc.fill_null(pc.struct_field(found, [number]), "") for number in range(3))
-    hours, minutes = (np.asarray(pc.if_else(pc.equal(one, ""), "0", one).cast(pa.int64())) for one in (hours, minutes))
-    made: Int64Array = np.where(np.asarray(pc.equal(sign, "-")), -1, 1) * (hours * 60 + minutes) * 60_000
-    return made
+    matches = pc.extract_regex(values, pattern=r"(?P<sign>[+-])(?P<hours>[0-9]{1,2}):?(?P<minutes>[0-9]{2})?$")
+    sign, hours, minutes = (pc.fill_null(pc.struct_field(matches, [number]), "") for number in range(3))
+    hours, minutes = (
+        np.asarray(pc.if_else(pc.equal(digits, ""), "0", digits).cast(pa.int64())) for digits in (hours, minutes)
+    )
+    offsets_ms: Int64Array = np.where(np.asarray(pc.equal(sign, "-")), -1, 1) * (hours * 60 + minutes) * 60_000
+    return offsets_ms
 
 
 def _of_day(fields: dict[str, Int64Array]) -> Int64Array | int:

@@ -45,8 +45,8 @@ def escape(text: bytes) -> bytes:
 
 
 def _escape(match: re.Match[bytes]) -> bytes:
-    found = match.group()
-    if found[:1] == b"\\":
-        return b"\\u00" + match.group(1).upper() if match.group(1) else found
-    units = found.decode("utf-8", "surrogatepass").encode("utf-16-be", "surrogatepass").hex().upper()
+    text = match.group()
+    if text[:1] == b"\\":
+        return b"\\u00" + match.group(1).upper() if match.group(1) else text
+    units = text.decode("utf-8", "surrogatepass").encode("utf-16-be", "surrogatepass").hex().upper()
     return b"".join(b"\\u" + units[at : at + 4].encode() for at in range(0, len(units), 4))

@@ -51,14 +51,14 @@ def parsed_integer(text: str, bits: int) -> int | None:
 def parsed_float(text: str, bits: int) -> float | None:
     """``Float.parseFloat`` or ``Double.parseDouble``; None: a NumberFormatException."""
     text = text.strip(_BLANKS)
-    if found := _DECIMAL.fullmatch(text):
-        sign, word, digits = found.groups()
+    if match := _DECIMAL.fullmatch(text):
+        sign, word, digits = match.groups()
         value = float(word) if word else nearest_float(digits, bits)
-    elif (found := _HEXADECIMAL.fullmatch(text)) and (found[2] or found[3]):
-        sign = found[1]
-        digits = (found[2] + found[3]).lstrip("0")
+    elif (match := _HEXADECIMAL.fullmatch(text)) and (match[2] or match[3]):
+        sign = match[1]
+        digits = (match[2] + match[3]).lstrip("0")
         kept = _sticky(digits)
-        exponent = _bounded(found[4], _MOST_PLACES) - 4 * len(found[3]) + 4 * (len(digits) - len(kept))
+        exponent = _bounded(match[4], _MOST_PLACES) - 4 * len(match[3]) + 4 * (len(digits) - len(kept))
         exponent = max(-_MOST_EXPONENT, min(_MOST_EXPONENT, exponent))
         value = rounded(Fraction(int(kept or "0", 16)) * (Fraction(2) ** exponent), bits)
     else:
@@ -104,7 +104,7 @@ def rounded(exact: Fraction, bits: int) -> float:
     if not np.isfinite(near):
         return float(near)
     around = [np.nextafter(near, np.float32(-np.inf)), near, np.nextafter(near, np.float32(np.inf))]
-    finite = [float(one) for one in around if np.isfinite(one)]
-    best = min(abs(Fraction(one) - exact) for one in finite)
-    ties = [one for one in finite if abs(Fraction(one) - exact) == best]
+    finite = [float(neighbour) for neighbour in around if np.isfinite(neighbour)]
+    best = min(abs(Fraction(neighbour) - exact) for neighbour in finite)
+    ties = [neighbour for neighbour in finite if abs(Fraction(neighbour) - exact) == best]
     return ties[0] if len(ties) == 1 else float(near)

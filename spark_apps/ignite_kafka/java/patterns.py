@@ -48,10 +48,10 @@ def matches_whole(text: str, pattern: str) -> bool:
 
     :raises ValueError: the pattern cannot be used, or not with a text of that length.
     """
-    found = _matches(pattern, text)
-    if isinstance(found, str):
-        raise ValueError(found)
-    return found
+    matches = _matches(pattern, text)
+    if isinstance(matches, str):
+        raise ValueError(matches)
+    return matches
 
 
 def groups_of(text: str, pattern: str) -> list[str | None] | None:
@@ -61,10 +61,10 @@ def groups_of(text: str, pattern: str) -> list[str | None] | None:
 
     :raises ValueError: the pattern cannot be used, or not with a text of that length.
     """
-    found = _groups(pattern, text)
-    if isinstance(found, str):
-        raise ValueError(found)
-    return None if found is None else list(found)
+    groups = _groups(pattern, text)
+    if isinstance(groups, str):
+        raise ValueError(groups)
+    return None if groups is None else list(groups)
 
 
 def compiled(pattern: str) -> NamePattern:
@@ -97,10 +97,10 @@ def _groups(pattern: str, name: str) -> tuple[str | None, ...] | str | None:
     """As :func:`groups_of`; a text: why the groups cannot be found out."""
     expression = _compiled(pattern)
     try:
-        found = expression.groups(name)
+        groups = expression.groups(name)
     except ValueError as error:
         return str(error)
-    return None if found is None else tuple(found)
+    return None if groups is None else tuple(groups)
 
 
 @lru_cache(maxsize=1024)

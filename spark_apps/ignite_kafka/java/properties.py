@@ -103,6 +103,13 @@ def _escaped(text: str, also: str = "") -> str:
     units = text.encode("utf-16-be", "surrogatepass")
     characters = [chr(int.from_bytes(units[at : at + 2], "big")) for at in range(0, len(units), 2)]
     return "".join(
-        _WRITTEN.get(one) or (f"\\{one}" if one in also else one if " " <= one <= "~" else f"\\u{ord(one):04x}")
-        for one in characters
+        _WRITTEN.get(character)
+        or (
+            f"\\{character}"
+            if character in also
+            else character
+            if " " <= character <= "~"
+            else f"\\u{ord(character):04x}"
+        )
+        for character in characters
     )

@@ -121,10 +121,12 @@ class NativeQueue:
         assert message is None or message.error() is not None, "a record in the consumer's own queue"
         signals = [] if message is None else [signal_of(message)]
         pointers = np.zeros(count, np.uint64)
-        got = _library().rd_kafka_consume_batch_queue(self._queue, int(timeout_s * 1000), pointers.ctypes.data, count)
-        if got <= 0:
+        count_read = _library().rd_kafka_consume_batch_queue(
+            self._queue, int(timeout_s * 1000), pointers.ctypes.data, count
+        )
+        if count_read <= 0:
             return [], signals
-        pointers = pointers[:got]
+        pointers = pointers[:count_read]
         try:
             fetched, more = _read(pointers, self._timed, self._headers)
             return fetched, signals + more
@@ -179,15 +181,15 @@ def _headers(pointers: Addresses) -> pa.ListArray:
     name = ctypes.c_char_p()
     value = ctypes.c_void_p()
     size = ctypes.c_size_t()
-    found = ctypes.byref(headers)
-    places = [ctypes.byref(one) for one in (name, value, size)]
+    references = ctypes.byref(headers)
+    places = [ctypes.byref(field) for field in (name, value, size)]
     counts = []
     names = []
     addresses = []
     lengths = []
     for pointer in pointers.tolist():
         count = 0
-        if not of_message(pointer, found):
+        if not of_message(pointer, references):
             while not of_header(headers, count, *places):
                 names.append(name.value)
                 addresses.append(value.value or 0)
@@ -230,9 +232,9 @@ def binary_at(addresses: Addresses, lengths: Addresses) -> pa.BinaryArray:
     views = np.zeros(len(addresses), _VIEW)
     views["length"] = lengths
     absent = addresses == 0
-    there = np.flatnonzero(~absent & (lengths > 0))
-    short = there[lengths[there] <= _INLINE]
-    long = there[lengths[there] > _INLINE]
+    filled = np.flatnonzero(~absent & (lengths > 0))
+    short = filled[lengths[filled] <= _INLINE]
+    long = filled[lengths[filled] > _INLINE]
     buffers: list[pa.Buffer] = []
     if short.size:
         views["inline"][short] = _inline(addresses[short], lengths[short].astype(np.int64))

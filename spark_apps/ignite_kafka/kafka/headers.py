@@ -64,10 +64,10 @@ def pairs(headers: pa.ListArray) -> list[list[Header]]:
 
 def from_messages(messages: Sequence[Message]) -> pa.ListArray:
     """Headers of messages of confluent-kafka."""
-    found = [list(message.headers() or ()) for message in messages]
-    keys = pa.array([key for row in found for key, _ in row], pa.string())
-    values = pa.array([value for row in found for _, value in row], pa.binary())
-    return headers_of(np.array([len(row) for row in found], np.int64), keys, values)
+    rows = [list(message.headers() or ()) for message in messages]
+    keys = pa.array([key for row in rows for key, _ in row], pa.string())
+    values = pa.array([value for row in rows for _, value in row], pa.binary())
+    return headers_of(np.array([len(row) for row in rows], np.int64), keys, values)
 
 
 def header_bytes(headers: pa.ListArray) -> Int64Array:
@@ -78,8 +78,10 @@ def header_bytes(headers: pa.ListArray) -> Int64Array:
     ).astype(np.int64)
     ends = np.cumsum(list_sizes(headers))
     total = np.concatenate(([0], np.cumsum(sizes)))
-    found: Int64Array = total[ends] - total[np.concatenate(([0], ends[:-1]))] if len(headers) else np.zeros(0, np.int64)
-    return found
+    of_records: Int64Array = (
+        total[ends] - total[np.concatenate(([0], ends[:-1]))] if len(headers) else np.zeros(0, np.int64)
+    )
+    return of_records
 
 
 def last_values(headers: pa.ListArray, name: str) -> tuple[pa.BinaryArray, np.ndarray]:
@@ -89,7 +91,7 @@ def last_values(headers: pa.ListArray, name: str) -> tuple[pa.BinaryArray, np.nd
     at = np.flatnonzero(np.asarray(pc.equal(flat.field(0), name)))
     place = np.full(len(headers), -1, np.int64)
     place[of_row[at]] = at  # a later one of the record overwrites
-    there = place >= 0
-    return flat.field(1).take(pa.array(np.where(there, place, 0), mask=~there)) if at.size else pa.nulls(
+    present = place >= 0
+    return flat.field(1).take(pa.array(np.where(present, place, 0), mask=~present)) if at.size else pa.nulls(
         len(headers), pa.binary()
-    ), there
+    ), present

@@ -78,21 +78,21 @@ def token_function(name: str, servers: str) -> TokenFunction:
         return _google_function()
     module, _, function = name.rpartition(".")
     try:
-        found = getattr(importlib.import_module(module), function)
+        candidate = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
         what = f"{OAUTH_CALLBACK} names {name}, which cannot be imported here: {error}"
         raise SettingsError(
             what, "Install its module on the worker, the driver and each executor", setting=OAUTH_CALLBACK
         ) from error
-    if not callable(found):
+    if not callable(candidate):
         raise SettingsError(f"{OAUTH_CALLBACK} names {name}, which is no function", "Name one", setting=OAUTH_CALLBACK)
-    made: TokenFunction = found
-    return made
+    checked: TokenFunction = candidate
+    return checked
 
 
 def _region_of(servers: str) -> str:
-    found = _MSK_REGION.search(servers)
-    region = found[1].lower() if found else os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    match = _MSK_REGION.search(servers)
+    region = match[1].lower() if match else os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
     if not region:
         what = "the AWS region of the Kafka cluster is not known: neither bootstrap.servers nor AWS_REGION names it"
         raise SettingsError(what, f"Write it as {AWS_MSK_IAM}:eu-west-1", setting=OAUTH_CALLBACK)
@@ -103,8 +103,8 @@ def _msk_function(region: str) -> TokenFunction:
     signer = _imported("aws_msk_iam_sasl_signer.MSKAuthTokenProvider", "msk")
 
     def token(_: str) -> Token:
-        made, expiry_ms = signer.generate_auth_token(region)
-        return str(made), expiry_ms / 1000
+        signed, expiry_ms = signer.generate_auth_token(region)
+        return str(signed), expiry_ms / 1000
 
     return token
 

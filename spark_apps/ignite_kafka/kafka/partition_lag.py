@@ -46,12 +46,12 @@ def partition_lags(topics: Topics, group: str, names: Iterable[str], *, stable: 
     starts = topics.offsets(places, OffsetSpec.earliest())
     committed = topics.group_offsets(group, places, stable=stable)
     positions = {place: max(committed[place][0] if place in committed else 0, starts[place]) for place in places}
-    found = []
+    lags = []
     for place in places:
         position = positions[place]
         visible = committed_ends[place]
         end = ends[place]
-        found.append(
+        lags.append(
             PartitionLag(*place, position, end, max(0, visible - position), max(0, end - max(visible, position)))
         )
-    return found
+    return lags

@@ -96,8 +96,8 @@ class TransactionalProducer:
         self.outcome_unknown = False
         self._open = self._stuck = False
         self.written: dict[tuple[str, int], int] = {}
-        given = {**DEFAULTS, **(settings or {}), **clients.common, **clients.producer}
-        config = canonical(given)
+        properties = {**DEFAULTS, **(settings or {}), **clients.common, **clients.producer}
+        config = canonical(properties)
         config |= {
             "transactional.id": transactional_id,
             "transaction.timeout.ms": timeout_ms,
@@ -191,9 +191,9 @@ class TransactionalProducer:
             times,
             strict=False,
         )
-        for row, key, value, mine, time_ms in columns:
+        for row, key, value, headers_of_row, time_ms in columns:
             try:
-                self._producer.produce(topic, value, key, headers=mine, timestamp=time_ms)
+                self._producer.produce(topic, value, key, headers=headers_of_row, timestamp=time_ms)
             except KafkaException as cause:
                 raise self._refused(cause.args[0].code(), records, row, topic) from cause
 
@@ -371,22 +371,22 @@ def _refused(code: int, records: Records, row: int, topic: str) -> IgniteKafkaEr
     )
 
 
-def _message_timeout_ms(given: str | int | None, transaction_ms: int) -> str | int:
+def _message_timeout_ms(value: str | int | None, transaction_ms: int) -> str | int:
     """Timeout of a record: at most that of its transaction, because librdkafka refuses a longer one.
 
     0 given means no limit.
 
     Text that is not a number is left for librdkafka to refuse.
     """
-    text = str(_MESSAGE_TIMEOUT_MS if given is None else given)
+    text = str(_MESSAGE_TIMEOUT_MS if value is None else value)
     return min(int(text) or transaction_ms, transaction_ms) if text.isdecimal() else text
 
 
-def fenced_by_newer(connector: str, slot: int | None, mine: int, theirs: int) -> Fenced:
+def fenced_by_newer(connector: str, slot: int | None, own: int, theirs: int) -> Fenced:
     """The error of a run that found a newer generation of its connector."""
-    newer = f"generation {theirs}" if theirs > mine else "a run that is starting, or a repair,"
+    newer = f"generation {theirs}" if theirs > own else "a run that is starting, or a repair,"
     return Fenced(
-        f"{newer} of connector {connector!r} has taken over from generation {mine}",
+        f"{newer} of connector {connector!r} has taken over from generation {own}",
         "This run ends; the newer one continues. Run a connector once at a time.",
         connector=connector,
         slot=slot,

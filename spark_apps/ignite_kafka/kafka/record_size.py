@@ -47,20 +47,20 @@ class SizeLimit:
         :returns: error by row.
         """
         sizes = record_sizes(records) + RECORD_OVERHEAD
-        found = {}
+        refusals = {}
         smallest = self.message_bytes if topic_bytes is None else min(self.message_bytes, topic_bytes)
         for row in np.flatnonzero(sizes > smallest).tolist():
             size = int(sizes[row])
             if size > self.message_bytes:
-                found[row] = too_large(
+                refusals[row] = too_large(
                     f"a record of {size} bytes is larger than the producer's message.max.bytes", topic
                 )
             elif topic_bytes is not None and (sent := self._compressed(records, row)) > topic_bytes:
                 compressed = f" ({sent} compressed)" if sent < size else ""
-                found[row] = too_large(
+                refusals[row] = too_large(
                     f"a record of {size} bytes{compressed} is larger than the topic's max.message.bytes", topic
                 )
-        return found
+        return refusals
 
     def _compressed(self, records: Records, row: int) -> int:
         plain = (records.keys[row].as_py() or b"") + (records.values[row].as_py() or b"")

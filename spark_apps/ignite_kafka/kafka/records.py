@@ -166,7 +166,7 @@ def concat_records(parts: Sequence[Records]) -> Records:
         _concat_times(parts),
         frozenset[TypeUse]().union(*(part.uses for part in parts)),
         _concat_numbers([part.rows for part in parts]),
-        tuple(one for part in parts for one in part.refused),
+        tuple(refusal for part in parts for refusal in part.refused),
         concat_present([part.topics for part in parts]),
     )
 

@@ -47,17 +47,17 @@ class TopicLookup:
 
     def _describe(self, names: list[str], permissions: bool) -> dict[str, TopicDescription]:
         admin = self._admin
-        wanted = TopicCollection(names)
+        collection = TopicCollection(names)
         answers = admin.describe_topics(
-            wanted, include_authorized_operations=permissions, request_timeout=self._timeout_s
+            collection, include_authorized_operations=permissions, request_timeout=self._timeout_s
         )
-        found = self._answers(answers, admin, "describing a topic")
-        for name, topic in found.items():
+        descriptions = self._answers(answers, admin, "describing a topic")
+        for name, topic in descriptions.items():
             if not topic.partitions:
                 raise not_known_yet(
                     name, "describing a topic", KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE))
                 )
-        return found
+        return descriptions
 
     def _configs(self, names: list[str]) -> dict[str, dict[str, str]]:
         """Settings by topic; empty without permission to describe them. A topic deleted meanwhile is left out."""
@@ -66,8 +66,8 @@ class TopicLookup:
         admin = self._admin
         doing = "describing a topic's settings"
         resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
-        wanted = admin.describe_configs(resources, request_timeout=self._timeout_s)
-        answers = {resource.name: future for resource, future in wanted.items()}
+        futures = admin.describe_configs(resources, request_timeout=self._timeout_s)
+        answers = {resource.name: future for resource, future in futures.items()}
         for name in names:
             await_answer(answers[name], admin, self._timeout_s, doing, topic=name)
         hidden = {name for name in names if code_of(answers[name]) in NOT_ALLOWED}
@@ -81,17 +81,17 @@ class TopicLookup:
 
         :raises KafkaUnavailable: among others, if a topic exists but the broker does not know it yet.
         """
-        found = {}
+        by_name = {}
         for name, future in answers.items():
             try:
-                found[name] = answer_of(future, admin, self._timeout_s, doing, topic=name)
+                by_name[name] = answer_of(future, admin, self._timeout_s, doing, topic=name)
                 self._unknown_since.pop(name, None)
             except KafkaException as cause:
                 if cause.args[0].code() not in UNKNOWN_TOPIC:
                     raise translate(cause.args[0], doing, self._memory, topic=name) from cause
                 if self._is_there(name):
                     raise not_known_yet(name, doing, cause) from cause
-        return found
+        return by_name
 
     def _is_there(self, name: str) -> bool:
         """Whether a topic that a broker does not know exists.

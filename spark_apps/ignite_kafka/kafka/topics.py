@@ -119,14 +119,16 @@ class Topics(TopicLookup):
             raise TopicError(
                 "the topic does not exist, and create_topics is false", "Create it, or set create_topics.", topic=absent
             )
-        made = [
+        new_topics = [
             NewTopic(spec.name, spec.partitions, spec.replication_factor, config=dict(spec.config))
             for spec in missing
             if spec.create
         ]
         admin = self._admin  # it must live until its answers have arrived
         created: list[str] = []
-        for name, future in (admin.create_topics(made, request_timeout=self._timeout_s) if made else {}).items():
+        for name, future in (
+            admin.create_topics(new_topics, request_timeout=self._timeout_s) if new_topics else {}
+        ).items():
             try:
                 answer_of(future, admin, self._timeout_s, "creating a topic", topic=name)
             except KafkaException as cause:
@@ -149,17 +151,17 @@ class Topics(TopicLookup):
 
         :raises TopicError: the topic does not exist.
         """
-        found = self.counts([topic])
-        if topic not in found:
+        counts = self.counts([topic])
+        if topic not in counts:
             raise TopicError("the topic does not exist", "Run the snapshot first.", topic=topic)
-        return found[topic]
+        return counts[topic]
 
     def describe(self, names: list[str]) -> dict[str, TopicState]:
         """Describe topics; topics that do not exist are left out. Raises as :meth:`counts`."""
-        found = self._descriptions(names, permissions=True)
-        configs = self._known_by_all(lambda: self._configs(list(found)))
+        descriptions = self._descriptions(names, permissions=True)
+        configs = self._known_by_all(lambda: self._configs(list(descriptions)))
         states = {}
-        for name, topic in found.items():
+        for name, topic in descriptions.items():
             settings = configs.get(name)
             if settings is not None:
                 largest = _whole(settings, "max.message.bytes")
@@ -211,22 +213,22 @@ class Topics(TopicLookup):
         :param committed: whether an end is the last stable offset, which lies before every open transaction.
         :raises TopicError: a topic does not exist.
         """
-        wanted = {TopicPartitionOffset(*place): spec for place in places}
+        specs = {TopicPartitionOffset(*place): spec for place in places}
         isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         # a request keeps to the leader that it began with, dead or not, for its whole time; the next one, by a new
         # client, finds another
         times = (min(_FIRST_TRY_S * 2**tried, self._timeout_s) for tried in count())
-        return self._known_by_all(lambda: self._offsets(wanted, isolation, next(times))) if wanted else {}
+        return self._known_by_all(lambda: self._offsets(specs, isolation, next(times))) if specs else {}
 
     def _offsets(
-        self, wanted: dict[TopicPartitionOffset, OffsetSpec], isolation: IsolationLevel, timeout_s: float
+        self, specs: dict[TopicPartitionOffset, OffsetSpec], isolation: IsolationLevel, timeout_s: float
     ) -> dict[TopicPartition, int]:
-        found = {}
+        offsets = {}
         doing = "reading offsets"
         admin = self._admin
-        for place, future in admin.list_offsets(wanted, isolation_level=isolation, request_timeout=timeout_s).items():
+        for place, future in admin.list_offsets(specs, isolation_level=isolation, request_timeout=timeout_s).items():
             try:
-                found[place.topic, place.partition] = _offset_of(
+                offsets[place.topic, place.partition] = _offset_of(
                     answer_of(future, admin, timeout_s, doing, topic=place.topic)
                 )
                 self._unknown_since.pop(place.topic, None)
@@ -239,7 +241,7 @@ class Topics(TopicLookup):
                 raise translate(
                     cause.args[0], doing, self._memory, topic=place.topic, partition=place.partition
                 ) from cause
-        return found
+        return offsets
 
     def group_offsets(
         self, group: str, places: Iterable[TopicPartition], *, stable: bool = True
@@ -249,24 +251,26 @@ class Topics(TopicLookup):
         :param stable: whether to wait until no transaction has offsets of these partitions that are not committed; that
             of a producer which was killed ends when its transactional id is taken over, or times out.
         """
-        wanted = [TopicPartitionOffset(*place) for place in places]
-        if not wanted:
+        requested = [TopicPartitionOffset(*place) for place in places]
+        if not requested:
             return {}
         # the admin client's list_consumer_group_offsets does not wait while the group's coordinator loads
         isolation = {} if stable else {"isolation.level": "read_uncommitted"}
         consumer = self._clients.reader(**{"group.id": group, **isolation})
         try:
-            found = bounded(lambda: consumer.committed(wanted, self._timeout_s), self._timeout_s)
+            committed = bounded(lambda: consumer.committed(requested, self._timeout_s), self._timeout_s)
         except CallStuck as cause:
             raise stuck("reading a group's offsets", cause, group=group) from cause
         except KafkaException as cause:
             raise translate(cause.args[0], "reading a group's offsets", self._memory, group=group) from cause
         finally:
             close_consumer(consumer)
-        for place in found:
+        for place in committed:
             if place.error is not None:
                 raise translate(place.error, "reading a group's offsets", self._memory, group=group, topic=place.topic)
-        return {(place.topic, place.partition): (place.offset, place.metadata) for place in found if place.offset >= 0}
+        return {
+            (place.topic, place.partition): (place.offset, place.metadata) for place in committed if place.offset >= 0
+        }
 
 
 def _offset_of(answer: ListOffsetsResultInfo) -> int:

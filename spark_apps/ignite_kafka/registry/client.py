@@ -83,9 +83,9 @@ class Registry:
         kept = self._ids.get((subject, schema))
         if kept is not None and self._clock() < kept[1]:
             return kept[0]
-        found, lives_s = self._find(subject, schema)
-        self._keep(subject, schema, found, self._clock() + lives_s)
-        return found
+        registered, lives_s = self._find(subject, schema)
+        self._keep(subject, schema, registered, self._clock() + lives_s)
+        return registered
 
     def check(self) -> None:
         """Ask for the registry's compatibility rule, to see that it answers and accepts the login.
@@ -95,18 +95,18 @@ class Registry:
         """
         self._call("reading the registry's configuration", lambda client: client.get_compatibility())
 
-    def known(self) -> tuple[KnownId, ...]:
+    def permanent_ids(self) -> tuple[KnownId, ...]:
         """The schema ids that :meth:`registered` keeps while the process lives."""
-        return tuple(KnownId(*key, found) for key, (found, until) in self._ids.items() if until == _FOR_EVER)
+        return tuple(KnownId(*key, registered) for key, (registered, until) in self._ids.items() if until == _FOR_EVER)
 
-    def learn(self, known: Iterable[KnownId]) -> None:
+    def learn(self, ids: Iterable[KnownId]) -> None:
         """Store schema ids that another process has received from the same registry, so that they are not requested again."""
-        for one in known:
-            self._keep(one.subject, one.schema, one.registered, _FOR_EVER)
+        for known_id in ids:
+            self._keep(known_id.subject, known_id.schema, known_id.registered, _FOR_EVER)
 
-    def _keep(self, subject: str, schema: RegistrySchema, found: Registered, until: float) -> None:
-        self._ids.put((subject, schema), (found, until))
-        self._schemas.put(found.id, found.schema)
+    def _keep(self, subject: str, schema: RegistrySchema, registered: Registered, until: float) -> None:
+        self._ids.put((subject, schema), (registered, until))
+        self._schemas.put(registered.id, registered.schema)
 
     def schema(self, id: int, subject: str | None = None) -> RegistrySchema:
         """The schema of an id, kept for the life of the process.
@@ -132,10 +132,10 @@ class Registry:
         subject = reference.subject
         version = reference.version
         doing = "reading a referenced schema"
-        found: RegistrySchema = self._call(
+        referenced: RegistrySchema = self._call(
             doing, lambda client: _ours(client.get_version(subject, version).schema), subject=subject
         )
-        return found
+        return referenced
 
     def _find(self, subject: str, schema: RegistrySchema) -> tuple[Registered, float]:
         """The registered schema to write with, and the seconds for which it may be kept."""
@@ -145,14 +145,16 @@ class Registry:
             doing = "registering a schema"
             id = self._call(
                 doing,
-                _in_either_form(lambda client, one: client.register_schema(subject, one, normalize), schema),
+                _in_either_form(lambda client, form: client.register_schema(subject, form, normalize), schema),
                 subject=subject,
             )
             return Registered(self._checked(id, subject), schema), _FOR_EVER
         ttl = properties["latest.cache.ttl.sec"]
         lives_s = _FOR_EVER if ttl < 0 else float(ttl)
-        if (given := properties["use.schema.id"]) >= 0:
-            return Registered(given, self.schema(given, subject), properties["id.compatibility.strict"]), _FOR_EVER
+        if (schema_id := properties["use.schema.id"]) >= 0:
+            return Registered(
+                schema_id, self.schema(schema_id, subject), properties["id.compatibility.strict"]
+            ), _FOR_EVER
         strict = properties["latest.compatibility.strict"]
         if metadata := dict(properties["use.latest.with.metadata"]):
             doing = "reading the latest schema with the metadata"
@@ -166,7 +168,7 @@ class Registry:
         doing = "looking a schema up"
         id = self._call(
             doing,
-            _in_either_form(lambda client, one: client.lookup_schema(subject, one, normalize).schema_id, schema),
+            _in_either_form(lambda client, form: client.lookup_schema(subject, form, normalize).schema_id, schema),
             subject=subject,
         )
         return Registered(self._checked(id, subject), schema), _FOR_EVER
@@ -175,8 +177,8 @@ class Registry:
         self, doing: str, subject: str, ask: Callable[[SchemaRegistryClient], RegisteredSchema], strict: bool
     ) -> Registered:
         def read(client: SchemaRegistryClient) -> tuple[Any, RegistrySchema]:
-            found = ask(client)
-            return found.schema_id, _ours(found.schema)
+            latest = ask(client)
+            return latest.schema_id, _ours(latest.schema)
 
         id, schema = self._call(doing, read, subject=subject)
         return Registered(self._checked(id, subject), schema, strict)
@@ -280,7 +282,9 @@ def _in_either_form(
 def _theirs(schema: RegistrySchema) -> Schema:
     from confluent_kafka.schema_registry import Schema, SchemaReference
 
-    references = [SchemaReference(one.name, one.subject, one.version) for one in schema.references]
+    references = [
+        SchemaReference(reference.name, reference.subject, reference.version) for reference in schema.references
+    ]
     return Schema(schema.text, schema.type, references)
 
 
@@ -289,10 +293,10 @@ def _ours(schema: Schema | None) -> RegistrySchema:
     if schema is None or schema.schema_str is None:
         raise ValueError("no schema")
     references = []
-    for one in schema.references or ():
-        if one.name is None or one.subject is None or one.version is None:
+    for reference in schema.references or ():
+        if reference.name is None or reference.subject is None or reference.version is None:
             raise ValueError("a reference without name, subject or version")
-        references.append(Reference(one.name, one.subject, one.version))
+        references.append(Reference(reference.name, reference.subject, reference.version))
     return RegistrySchema(schema.schema_str, schema.schema_type or AVRO, tuple(references))
 
 

@@ -109,19 +109,26 @@ def config_of(
     refuse_addresses(properties, secrets, setting, set_in)
     own = dict(secrets)
     url_info = ""
-    known = {name: properties[name] for name in names.PROPERTIES}
+    properties_by_name = {name: properties[name] for name in names.PROPERTIES}
     if names.URL in own:
         own[names.URL], url_info = _without_credentials(own[names.URL])
     for name in own.keys() & names.PROPERTIES.keys() - {names.KEY_TEXT}:
-        known[name] = parse_property(f"secrets.registry.{name}", names.PROPERTIES[name], own[name])
-    if not known[names.URL]:
+        properties_by_name[name] = parse_property(f"secrets.registry.{name}", names.PROPERTIES[name], own[name])
+    if not properties_by_name[names.URL]:
         remedy = "Set it, or put it into the part registry of the secrets file"
         raise SettingsError(f"the {side} converter has no schema registry", remedy, setting=f"{setting}.{names.URL}")
-    login = _login(known, own, url_info, kafka, setting)
-    check(registry_weaknesses(known, bool(login)), False, insecure)
-    client = {"url": ",".join(known[names.URL]), **login, **_tls(known, own), **_network(known)}
-    subjects = SubjectNames(known[f"{side}.subject.name.strategy"], side)
-    return RegistryConfig(known[names.URL], MappingProxyType(known), subjects, client, retry_s)
+    login = _login(properties_by_name, own, url_info, kafka, setting)
+    check(registry_weaknesses(properties_by_name, bool(login)), False, insecure)
+    client = {
+        "url": ",".join(properties_by_name[names.URL]),
+        **login,
+        **_tls(properties_by_name, own),
+        **_network(properties_by_name),
+    }
+    subjects = SubjectNames(properties_by_name[f"{side}.subject.name.strategy"], side)
+    return RegistryConfig(
+        properties_by_name[names.URL], MappingProxyType(properties_by_name), subjects, client, retry_s
+    )
 
 
 def _without_credentials(text: str) -> tuple[str, str]:
@@ -133,12 +140,12 @@ def _without_credentials(text: str) -> tuple[str, str]:
 
 
 def _login(
-    known: Mapping[str, Any], own: Mapping[str, str], url_info: str, kafka: Mapping[str, Any], setting: str
+    properties: Mapping[str, Any], own: Mapping[str, str], url_info: str, kafka: Mapping[str, Any], setting: str
 ) -> dict[str, Any]:
-    source = known[names.USER_INFO_SOURCE]
-    token_source = known[names.TOKEN_SOURCE]
+    source = properties[names.USER_INFO_SOURCE]
+    token_source = properties[names.TOKEN_SOURCE]
     if token_source:
-        return _bearer(known, own, kafka, setting)
+        return _bearer(properties, own, kafka, setting)
     if source == "USER_INFO":
         info = _needed(own, names.USER_INFO, setting)
     elif source == "SASL_INHERIT":
@@ -158,80 +165,82 @@ def _login(
     return {names.USER_INFO: info}
 
 
-def _bearer(known: Mapping[str, Any], own: Mapping[str, str], kafka: Mapping[str, Any], setting: str) -> dict[str, Any]:
-    common: dict[str, Any] = {"bearer.auth.logical.cluster": known["bearer.auth.logical.cluster"]}
-    if pool := known["bearer.auth.identity.pool.id"]:
+def _bearer(
+    properties: Mapping[str, Any], own: Mapping[str, str], kafka: Mapping[str, Any], setting: str
+) -> dict[str, Any]:
+    common: dict[str, Any] = {"bearer.auth.logical.cluster": properties["bearer.auth.logical.cluster"]}
+    if pool := properties["bearer.auth.identity.pool.id"]:
         common["bearer.auth.identity.pool.id"] = pool
-    if known[names.TOKEN_SOURCE] == "STATIC_TOKEN":
+    if properties[names.TOKEN_SOURCE] == "STATIC_TOKEN":
         return {**common, names.TOKEN_SOURCE: "STATIC_TOKEN", names.TOKEN: _needed(own, names.TOKEN, setting)}
-    if known[names.TOKEN_SOURCE] == "SASL_OAUTHBEARER_INHERIT":
+    if properties[names.TOKEN_SOURCE] == "SASL_OAUTHBEARER_INHERIT":
         issuer = {name: str(kafka.get(theirs, "")) for name, theirs in _OAUTH.items()}
     else:
-        issuer = {name: own.get(name, "") or known.get(name, "") for name in _OAUTH}
+        issuer = {name: own.get(name, "") or properties.get(name, "") for name in _OAUTH}
     for name in (names.ISSUER_URL, "bearer.auth.client.id", names.CLIENT_SECRET):
         _needed(issuer, name, setting)
     return {**common, names.TOKEN_SOURCE: "OAUTHBEARER", **issuer}
 
 
-def _needed(given: Mapping[str, str], name: str, setting: str) -> str:
-    if not given.get(name):
+def _needed(properties: Mapping[str, str], name: str, setting: str) -> str:
+    if not properties.get(name):
         raise SettingsError(
             "it is missing, and the registry's credentials need it", _REMEDY, setting=f"{setting}.{name}"
         )
-    return given[name]
+    return properties[name]
 
 
-def _tls(known: Mapping[str, Any], own: Mapping[str, str]) -> dict[str, Any]:
+def _tls(properties: Mapping[str, Any], own: Mapping[str, str]) -> dict[str, Any]:
     """Files of the client, or their content as text under ``CA_TEXT`` and ``CERTIFICATE_TEXT``."""
-    found: dict[str, Any] = {}
-    path, text = _one_of(known, "truststore.location", "truststore.certificates")
-    if path and _is_store(known, "truststore", path):
+    config: dict[str, Any] = {}
+    path, text = _one_of(properties, "truststore.location", "truststore.certificates")
+    if path and _is_store(properties, "truststore", path):
         text = key_stores.trusted(path, own.get(names.TRUST_PASSWORD, ""), f"{names.PREFIX}ssl.truststore.location")
     if text:
-        found[CA_TEXT] = text
+        config[CA_TEXT] = text
     elif path:
-        found["ssl.ca.location"] = path
-    path, text = _one_of(known, "keystore.location", "keystore.certificate.chain")
+        config["ssl.ca.location"] = path
+    path, text = _one_of(properties, "keystore.location", "keystore.certificate.chain")
     key_password = own.get(names.KEY_PASSWORD, "")
     store_password = own.get(names.STORE_PASSWORD, "")
-    if path and _is_store(known, "keystore", path):
+    if path and _is_store(properties, "keystore", path):
         pair = key_stores.key_pair(
             path, store_password or key_password, key_password, f"{names.PREFIX}ssl.keystore.location"
         )
-        return {**found, CERTIFICATE_TEXT: pair.certificates + pair.key}
+        return {**config, CERTIFICATE_TEXT: pair.certificates + pair.key}
     if text:
-        found[CERTIFICATE_TEXT] = f"{text}\n{own.get(names.KEY_TEXT, '')}"
+        config[CERTIFICATE_TEXT] = f"{text}\n{own.get(names.KEY_TEXT, '')}"
     elif path:
-        found["ssl.certificate.location"] = path
+        config["ssl.certificate.location"] = path
     if (text or path) and (key_password or store_password):
-        found["ssl.key.password"] = key_password or store_password
-    return found
+        config["ssl.key.password"] = key_password or store_password
+    return config
 
 
-def _one_of(known: Mapping[str, Any], file: str, text: str) -> tuple[str, str]:
+def _one_of(properties: Mapping[str, Any], file: str, text: str) -> tuple[str, str]:
     """Return path and text; at most one of them is set."""
     file = f"{names.PREFIX}ssl.{file}"
     text = f"{names.PREFIX}ssl.{text}"
-    if known[file] and known[text]:
+    if properties[file] and properties[text]:
         raise SettingsError(
             f"{file} and {text} are both set, and a client uses only one of them", "Leave one out", setting=file
         )
-    return known[file], known[text]
+    return properties[file], properties[text]
 
 
-def _is_store(known: Mapping[str, Any], kind: str, path: str) -> bool:
-    form = known[f"{names.PREFIX}ssl.{kind}.type"]
+def _is_store(properties: Mapping[str, Any], kind: str, path: str) -> bool:
+    form = properties[f"{names.PREFIX}ssl.{kind}.type"]
     return form in ("JKS", "PKCS12") or (not form and key_stores.is_store(path))
 
 
-def _network(known: Mapping[str, Any]) -> dict[str, Any]:
-    connect_s = known["http.connect.timeout.ms"] / 1000
-    read_s = known["http.read.timeout.ms"] / 1000
-    found: dict[str, Any] = {
+def _network(properties: Mapping[str, Any]) -> dict[str, Any]:
+    connect_s = properties["http.connect.timeout.ms"] / 1000
+    read_s = properties["http.read.timeout.ms"] / 1000
+    config: dict[str, Any] = {
         "timeout": (connect_s, read_s, read_s, read_s),
         "max.retries": 0,
         "cache.latest.ttl.sec": 0,
     }
-    if known["proxy.host"]:
-        found["proxy"] = f"http://{known['proxy.host']}:{known['proxy.port']}"
-    return found
+    if properties["proxy.host"]:
+        config["proxy"] = f"http://{properties['proxy.host']}:{properties['proxy.port']}"
+    return config

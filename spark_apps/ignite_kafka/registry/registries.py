@@ -43,8 +43,8 @@ def provide(settings: ConnectorSettings, secrets: Secrets) -> None:
 
     :raises SettingsError: a URL or a credential is missing, or a connection is not protected.
     """
-    for one, side in _sides(settings):
-        keep(side, one.converter_properties(side), registry_config(one, secrets, side))
+    for variant, side in _sides(settings):
+        keep(side, variant.converter_properties(side), registry_config(variant, secrets, side))
 
 
 def registry_configs(settings: ConnectorSettings, secrets: Secrets) -> tuple[RegistryConfig, ...]:
@@ -52,16 +52,16 @@ def registry_configs(settings: ConnectorSettings, secrets: Secrets) -> tuple[Reg
 
     :raises SettingsError: as :func:`provide`.
     """
-    found = [registry_config(one, secrets, side) for one, side in _sides(settings)]
-    return tuple({(config.urls, repr(sorted(config.client.items()))): config for config in found}.values())
+    configs = [registry_config(variant, secrets, side) for variant, side in _sides(settings)]
+    return tuple({(config.urls, repr(sorted(config.client.items()))): config for config in configs}.values())
 
 
 def known_ids(settings: ConnectorSettings) -> Ids:
     """The schema ids that this process has received for the connector, so that its tasks need not request them."""
-    keys = {_key(side, one.converter_properties(side)) for one, side in _sides(settings)}
+    keys = {_key(side, variant.converter_properties(side)) for variant, side in _sides(settings)}
     with _lock:
         configs = {key: _configs[key] for key in keys if key in _configs}
-    return {key: (config.urls, known) for key, config in configs.items() if (known := registry(config).known())}
+    return {key: (config.urls, ids) for key, config in configs.items() if (ids := registry(config).permanent_ids())}
 
 
 def learn_ids(ids: Ids) -> None:
@@ -73,10 +73,10 @@ def learn_ids(ids: Ids) -> None:
 
 def _sides(settings: ConnectorSettings) -> Iterator[tuple[ConnectorSettings, str]]:
     """Settings and side of each converter that uses a registry."""
-    for one in settings.variants:
+    for variant in settings.variants:
         for side in ("key", "value"):
-            if uses_registry(getattr(one, f"{side}_converter")):
-                yield one, side
+            if uses_registry(getattr(variant, f"{side}_converter")):
+                yield variant, side
 
 
 def keep(side: str, properties: Mapping[str, Any], config: RegistryConfig) -> None:
@@ -106,10 +106,10 @@ def registry_of(side: str, properties: Mapping[str, Any]) -> Registry:
         raise SettingsError(
             what, "Use the converter in a connector or in data source kafka-tx", setting=f"{side}_converter"
         )
-    found = registry(config)
+    client = registry(config)
     if urls == config.urls:  # an id of another registry names another schema
-        found.learn(learned)
-    return found
+        client.learn(learned)
+    return client
 
 
 def _key(side: str, properties: Mapping[str, Any]) -> _Key:

@@ -26,19 +26,19 @@ def number(text: str, position: int, *, negative: bool = False) -> Literal:
 
     :raises Refused: it has another suffix, or more digits than Spark's types.
     """
-    found = _NUMBER.fullmatch(text)
-    if found is None:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
         raise Refused(f"{text} is no number", position, "Write names that begin with a digit in backticks")
-    suffix = (found["suffix"] or "").upper()
-    if suffix not in ("", "L", "D", "BD") or (suffix == "L" and ("." in text or found["exponent"])):
+    suffix = (match["suffix"] or "").upper()
+    if suffix not in ("", "L", "D", "BD") or (suffix == "L" and ("." in text or match["exponent"])):
         raise Refused(f"the number {text} has a suffix that is not supported", position, "Use L, D, BD or none")
-    digits = ("-" if negative else "") + found["digits"] + (found["exponent"] or "")
-    if suffix == "D" or (found["exponent"] and not suffix):
+    digits = ("-" if negative else "") + match["digits"] + (match["exponent"] or "")
+    if suffix == "D" or (match["exponent"] and not suffix):
         return _double(digits, position)
     value = Decimal(digits)
     if suffix != "BD" and "." not in text:
         return _integer(int(digits), suffix, position)
-    if found["exponent"] or len(value.as_tuple().digits) > _MOST_DIGITS or _scale(value) > _MOST_DIGITS:
+    if match["exponent"] or len(value.as_tuple().digits) > _MOST_DIGITS or _scale(value) > _MOST_DIGITS:
         raise Refused(
             f"the number {text} is no DECIMAL of at most {_MOST_DIGITS} digits",
             position,
@@ -71,9 +71,9 @@ def _scale(value: Decimal) -> int:
 
 def day(text: str, position: int) -> Literal:
     """A DATE literal; raises Refused."""
-    found = _DATE.fullmatch(text)
+    match = _DATE.fullmatch(text)
     try:
-        return Literal(Kind.DATE, date(*map(int, found.groups()))) if found else _no_date(text, position)
+        return Literal(Kind.DATE, date(*map(int, match.groups()))) if match else _no_date(text, position)
     except ValueError:
         return _no_date(text, position)
 
@@ -89,24 +89,24 @@ def moment(text: str, position: int) -> Literal:
 
     :raises Refused: it has another form, or no zone.
     """
-    found = _TIMESTAMP.fullmatch(text)
+    match = _TIMESTAMP.fullmatch(text)
     remedy = "Write it as TIMESTAMP '2024-01-31 12:00:00Z', or with +02:00 for Z"
-    if found is None:
+    if match is None:
         raise Refused(f"{text!r} is no timestamp", position, remedy)
-    if not found["utc"] and not found["sign"]:
+    if not match["utc"] and not match["sign"]:
         raise Refused(
             f"the timestamp {text!r} has no zone, so that Spark would read it in its session's", position, remedy
         )
-    shift = timedelta(hours=int(found["hours"] or 0), minutes=int(found["minutes"] or 0))
-    if shift > timedelta(hours=18) or int(found["minutes"] or 0) > 59:
+    shift = timedelta(hours=int(match["hours"] or 0), minutes=int(match["minutes"] or 0))
+    if shift > timedelta(hours=18) or int(match["minutes"] or 0) > 59:
         raise Refused(f"the zone of the timestamp {text!r} is out of range", position, remedy)
     try:
-        at = datetime.fromisoformat(f"{found[1]}T{found[2]}:{found[3]}:{found[4]}")
+        at = datetime.fromisoformat(f"{match[1]}T{match[2]}:{match[3]}:{match[4]}")
     except ValueError:
         raise Refused(f"{text!r} is no timestamp", position, remedy) from None
-    zone = timezone(-shift if found["sign"] == "-" else shift)
+    zone = timezone(-shift if match["sign"] == "-" else shift)
     micros = (at.replace(tzinfo=UTC) - zone.utcoffset(None) - _EPOCH) // timedelta(microseconds=1)
-    return Literal(Kind.TIMESTAMP, micros + int((found[5] or "").ljust(6, "0")))
+    return Literal(Kind.TIMESTAMP, micros + int((match[5] or "").ljust(6, "0")))
 
 
 def like_parts(pattern: str, escape: str, position: int) -> tuple[tuple[str, str], ...]:

@@ -47,11 +47,11 @@ def parse_condition(text: str) -> Condition:
     :raises Refused: it is no condition, or has something whose result is not proved equal to Spark's.
     """
     parser = _Parser(text)
-    found = parser.either()
+    condition = parser.parse_or()
     parser.end()
-    if isinstance(found, Literal) and found.kind not in (Kind.BOOLEAN, Kind.NULL):
+    if isinstance(condition, Literal) and condition.kind not in (Kind.BOOLEAN, Kind.NULL):
         raise Refused("the text is a constant and no condition", 0, "Write a comparison")
-    return found
+    return condition
 
 
 def parse_columns(text: str) -> tuple[SelectedField, ...]:
@@ -60,19 +60,19 @@ def parse_columns(text: str) -> tuple[SelectedField, ...]:
     :raises Refused: it contains something other than names, or two columns whose names are equal without case.
     """
     parser = _Parser(text)
-    fields = [parser.field()]
+    fields = [parser.parse_field()]
     while parser.take(","):
-        fields.append(parser.field())
+        fields.append(parser.parse_field())
     parser.end()
-    met: set[str] = set()
+    names: set[str] = set()
     for field in fields:
-        if field.alias.lower() in met:
+        if field.alias.lower() in names:
             raise Refused(
                 f"two columns are named {field.alias}, without case",
                 None,
                 "Name it once, or give one another name: a AS b",
             )
-        met.add(field.alias.lower())
+        names.add(field.alias.lower())
     return tuple(fields)
 
 
@@ -142,65 +142,65 @@ class _Parser:
             what = f"operator {token.text}" if token.kind == "operator" else f"{token.text}"
             raise Refused(f"{what} is not supported here", token.position)
 
-    def either(self) -> Condition:
+    def parse_or(self) -> Condition:
         """Conditions with OR between them."""
         self._depth += 1
         if self._depth > _MOST_DEPTH:
             raise Refused(f"the condition is nested deeper than {_MOST_DEPTH} levels", self._next.position)
-        items = [self._both()]
+        items = [self._parse_and()]
         while self._keyword("OR"):
-            items.append(self._both())
+            items.append(self._parse_and())
         self._depth -= 1
         return _tree(Or, items)
 
-    def _both(self) -> Condition:
-        items = [self._opposite()]
+    def _parse_and(self) -> Condition:
+        items = [self._parse_not()]
         while self._keyword("AND"):
-            items.append(self._opposite())
+            items.append(self._parse_not())
         return _tree(And, items)
 
-    def _opposite(self) -> Condition:
+    def _parse_not(self) -> Condition:
         count = 0
         while self._keyword("NOT"):
             count += 1
-        return _repeated(Not, count, self._predicate())
+        return _repeated(Not, count, self._parse_predicate())
 
-    def _predicate(self) -> Condition:
-        found = self._comparison()
+    def _parse_predicate(self) -> Condition:
+        operand = self._parse_comparison()
         if self._keyword("IS", "NULL"):
-            return IsNull(found)
+            return IsNull(operand)
         if self._keyword("IS", "NOT", "NULL"):
-            return Not(IsNull(found))
+            return Not(IsNull(operand))
         opposite = self._next.word == "NOT"
         at = self._at
         self._at = self._at + opposite
-        for word, read in (("IN", self._in), ("BETWEEN", self._between), ("LIKE", self._like)):
+        for word, read in (("IN", self._parse_in), ("BETWEEN", self._parse_between), ("LIKE", self._parse_like)):
             if self._keyword(word):
-                predicate = read(found)
+                predicate = read(operand)
                 return Not(predicate) if opposite else predicate
         self._at = at
-        return found
+        return operand
 
-    def _comparison(self) -> Condition:
-        left = self._sum()
+    def _parse_comparison(self) -> Condition:
+        left = self._parse_additive()
         operator = self._one_of(*_COMPARISONS)
         if not operator:
             return left
-        found = Compare(_COMPARISONS[operator], left, self._sum())
+        comparison = Compare(_COMPARISONS[operator], left, self._parse_additive())
         behind = self._next
         if self._one_of(*_COMPARISONS):
             raise Refused(
                 "two comparisons follow one another", behind.position, "Put parentheses around one, or AND between"
             )
-        return found
+        return comparison
 
-    def _in(self, operand: Condition) -> Condition:
+    def _parse_in(self, operand: Condition) -> Condition:
         opening = self._next
         if not self.take("("):
             raise Refused("IN needs a list in parentheses", opening.position, "Write it as x IN (1, 2)")
-        items = [self._literal()]
+        items = [self._parse_literal()]
         while self.take(","):
-            items.append(self._literal())
+            items.append(self._parse_literal())
         self._close()
         kinds = {item.kind for item in items} - {Kind.NULL}
         if len(kinds) > 1:
@@ -210,13 +210,13 @@ class _Parser:
             )
         return In(operand, tuple(items))
 
-    def _between(self, operand: Condition) -> Condition:
-        low = self._sum()
+    def _parse_between(self, operand: Condition) -> Condition:
+        low = self._parse_additive()
         if not self._keyword("AND"):
             raise Refused("BETWEEN has no AND", self._next.position, "Write it as x BETWEEN 1 AND 2")
-        return And(Compare(">=", operand, low), Compare("<=", operand, self._sum()))
+        return And(Compare(">=", operand, low), Compare("<=", operand, self._parse_additive()))
 
-    def _like(self, operand: Condition) -> Condition:
+    def _parse_like(self, operand: Condition) -> Condition:
         pattern = self._advance()
         escape = "\\"
         if pattern.kind != "string":
@@ -230,28 +230,28 @@ class _Parser:
             escape = token.text
         return Like(operand, literals.like_parts(pattern.text, escape, pattern.position))
 
-    def _sum(self) -> Condition:
+    def _parse_additive(self) -> Condition:
         """Operands with ``+``, ``-`` or ``||`` between them."""
-        found = self._product()
+        left = self._parse_multiplicative()
         while operator := self._one_of("+", "-", "||"):
-            right = self._product()
-            found = Call("concat", (found, right)) if operator == "||" else Arithmetic(operator, found, right)
+            right = self._parse_multiplicative()
+            left = Call("concat", (left, right)) if operator == "||" else Arithmetic(operator, left, right)
             self._count_operator()
-        return found
+        return left
 
-    def _product(self) -> Condition:
-        found = self._signed()
+    def _parse_multiplicative(self) -> Condition:
+        left = self._parse_signed()
         while operator := self._one_of("*", "/", "%"):
-            found = Arithmetic(operator, found, self._signed())
+            left = Arithmetic(operator, left, self._parse_signed())
             self._count_operator()
-        return found
+        return left
 
     def _count_operator(self) -> None:
         self._operators += 1
         if self._operators > _MOST_OPERATORS:
             raise Refused(f"there are more than {_MOST_OPERATORS} operators of arithmetic", self._next.position)
 
-    def _signed(self) -> Condition:
+    def _parse_signed(self) -> Condition:
         signs = 0
         while (
             self._next.text in ("+", "-")
@@ -259,18 +259,18 @@ class _Parser:
             and self._tokens[self._at + 1].kind != "number"
         ):
             signs += self._advance().text == "-"
-        return _repeated(Negative, signs, self._operand())
+        return _repeated(Negative, signs, self._parse_operand())
 
     def _one_of(self, *operators: str) -> str:
         """Read one of the operators if it is next; empty if none is."""
         return next((operator for operator in operators if self.take(operator)), "")
 
-    def _operand(self) -> Condition:
+    def _parse_operand(self) -> Condition:
         """A column, a constant, a function, or a condition in parentheses."""
         if self.take("("):
-            found = self.either()
+            inner = self.parse_or()
             self._close()
-            return found
+            return inner
         token = self._next
         if (
             token.kind == "name"
@@ -278,49 +278,49 @@ class _Parser:
             and self._tokens[self._at + 1].kind == "operator"
         ):
             if token.word in ("CAST", "TRY_CAST"):
-                return self._cast()
+                return self._parse_cast()
             if token.word not in _KEYWORDS:
-                return self._call()
+                return self._parse_call()
         if token.kind == "quoted" or (token.kind == "name" and not self._is_literal() and token.word not in _KEYWORDS):
-            return self._column()
-        return self._literal()
+            return self._parse_column()
+        return self._parse_literal()
 
-    def _cast(self) -> Cast:
+    def _parse_cast(self) -> Cast:
         tries = self._advance().word == "TRY_CAST"
         self.take("(")
-        found = self.either()
+        operand = self.parse_or()
         if not self._keyword("AS"):
             raise Refused(_expected("AS", self._next), self._next.position, "Write it as CAST(a AS INT)")
         token = self._advance()
         target = CAST_TARGETS.get(token.word)
         if target is None:
-            known = ", ".join(dict.fromkeys(CAST_TARGETS.values()))
+            supported = ", ".join(dict.fromkeys(CAST_TARGETS.values()))
             raise Refused(
-                f"CAST to {token.text or 'the end'} is not supported", token.position, f"Supported are {known}"
+                f"CAST to {token.text or 'the end'} is not supported", token.position, f"Supported are {supported}"
             )
         self._close()
-        return Cast(found, target, tries)
+        return Cast(operand, target, tries)
 
-    def _call(self) -> Call:
+    def _parse_call(self) -> Call:
         token = self._advance()
         name = token.text.lower()
-        known = next((names for names in FUNCTIONS if name in names), None)
-        if known is None:
+        function = next((names for names in FUNCTIONS if name in names), None)
+        if function is None:
             raise Refused(f"function {token.text} is not supported", token.position)
         self.take("(")
-        arguments = [] if self.take(")") else [self.either()]
+        arguments = [] if self.take(")") else [self.parse_or()]
         while arguments and self.take(","):
-            arguments.append(self.either())
+            arguments.append(self.parse_or())
         if arguments:
             self._close()
-        least, most = FUNCTIONS[known]
+        least, most = FUNCTIONS[function]
         if not least <= len(arguments) <= most:
             raise Refused(
                 f"function {token.text} has {len(arguments)} arguments",
                 token.position,
                 f"Give it {least} or, at most, {most}",
             )
-        return Call(known[0], tuple(arguments))
+        return Call(function[0], tuple(arguments))
 
     def _close(self) -> None:
         if not self.take(")"):
@@ -332,7 +332,7 @@ class _Parser:
             token.word in _TYPED and self._tokens[self._at + 1].kind == "string"
         )
 
-    def _column(self) -> Column:
+    def _parse_column(self) -> Column:
         path = [self._advance()]
         while self.take("."):
             if self._next.kind not in ("name", "quoted"):
@@ -343,10 +343,10 @@ class _Parser:
             raise Refused(f"{what} is not supported", path[0].position)
         return Column(tuple(token.text for token in path))
 
-    def field(self) -> SelectedField:
+    def parse_field(self) -> SelectedField:
         """A column, possibly renamed; raises Refused."""
-        name = self._name()
-        alias = self._name() if self._keyword("AS") else name
+        name = self._parse_name()
+        alias = self._parse_name() if self._keyword("AS") else name
         if self._next.kind in ("name", "quoted"):
             raise Refused(
                 f"{self._next.text} follows column {alias.text}", self._next.position, "Write a comma, or AS, between"
@@ -359,7 +359,7 @@ class _Parser:
             )
         return SelectedField(name.text, alias.text)
 
-    def _name(self) -> Token:
+    def _parse_name(self) -> Token:
         token = self._advance()
         if token.kind != "quoted" and (token.kind != "name" or token.word in _KEYWORDS):
             raise Refused(_expected("a column's name", token), token.position, "Name columns, with commas between")
@@ -367,7 +367,7 @@ class _Parser:
             raise Refused("a column's name is empty", token.position, "Name columns, with commas between")
         return token
 
-    def _literal(self) -> Literal:
+    def _parse_literal(self) -> Literal:
         token = self._advance()
         if token.kind == "operator" and token.text in "+-" and self._next.kind == "number":
             return literals.number(self._next.text, self._advance().position, negative=token.text == "-")
@@ -391,5 +391,5 @@ class _Parser:
         )
 
 
-def _expected(what: str, found: Token) -> str:
-    return f"{what} is expected, and {found.text or 'the end'} was found"
+def _expected(what: str, token: Token) -> str:
+    return f"{what} is expected, and {token.text or 'the end'} was found"

@@ -76,7 +76,7 @@ def tokens(text: str) -> list[Token]:
             None,
             "Write less, or name a function by setting filter",
         )
-    found: list[Token] = []
+    result: list[Token] = []
     at = 0
     while at < len(text):
         match = _PATTERN.match(text, at)
@@ -91,9 +91,9 @@ def tokens(text: str) -> list[Token]:
         if kind != "space":
             if text[at : at + 2] in ("--", "/*"):
                 raise Refused("comments are not read", at, "Leave the comment out")
-            found.append(Token(kind, content, at))
+            result.append(Token(kind, content, at))
         at = match.end()
-    return [*found, Token("end", "", len(text))]
+    return [*result, Token("end", "", len(text))]
 
 
 def _unreadable(text: str, at: int) -> Refused:
@@ -119,7 +119,7 @@ def _unreadable(text: str, at: int) -> Refused:
 
 
 def _unescaped(content: str, at: int) -> str:
-    def one(match: re.Match[str]) -> str:
+    def character(match: re.Match[str]) -> str:
         letter = match[1]
         if letter is None:
             return "'"
@@ -127,4 +127,4 @@ def _unescaped(content: str, at: int) -> str:
             raise Refused(f"the escape \\{letter} of a text is not supported", at, "Write the character itself")
         return _ESCAPES[letter]
 
-    return _ESCAPED.sub(one, content)
+    return _ESCAPED.sub(character, content)

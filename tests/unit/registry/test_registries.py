@@ -52,7 +52,7 @@ def test_ids_of_another_registry_are_not_used_although_the_settings_are_equal() 
     assert registry_of("value", properties).registered(subject, schema).id == 7
     assert known_ids(made)["value", repr(sorted(properties.items()))][0] == (URL,)
     provide(made, Secrets(registry={"schema.registry.url": "http://127.0.0.1:8084"}))
-    assert registry_of("value", properties).known() == ()
+    assert registry_of("value", properties).permanent_ids() == ()
     assert known_ids(made) == {}
 
 
