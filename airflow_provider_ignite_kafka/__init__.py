@@ -18,8 +18,8 @@ _LOGO = "/docs/integration-logos/ignite-kafka.svg"
 MONITORED_CLUSTERS = '[{"kafka_conn_id": "kafka_default", "ignite_conn_id": "ignite_default"}]'
 """Default of option `monitored_clusters`, which a server process of Airflow 3.0 and 3.1 does not read from the provider info."""
 _TLS_FILE = (
-    "Path of a PEM file, which must be at this path on the worker, the Spark driver and the executors; or of a JKS or PKCS#12 store, which "
-    "the worker reads."
+    "Path of a PEM file, which must be at this path on the worker, the Spark driver and the executors; or of a JKS or "
+    "PKCS#12 store, which the worker reads."
 )
 
 
@@ -33,7 +33,8 @@ def get_provider_info() -> dict[str, Any]:
     return {
         "package-name": "airflow-provider-ignite-kafka",
         "name": "Apache Ignite and Kafka",
-        "description": "Copies `Apache Ignite <https://ignite.apache.org/>`__ caches to Kafka topics, and topics to caches, on Spark.",
+        "description": "Copies `Apache Ignite <https://ignite.apache.org/>`__ caches to Kafka topics, and topics to "
+        "caches, on Spark.",
         "integrations": [
             {**_integration(_INTEGRATION, _THIN_CLIENTS), "how-to-guide": _GUIDES, "logo": _LOGO},
             _integration(_IGNITE, "https://ignite.apache.org/"),
@@ -114,14 +115,16 @@ def _asset_uris() -> dict[str, Any]:
 def _options() -> dict[str, Any]:
     return {
         "monitored_clusters": _option(
-            "Clusters whose connectors the page Browse > Ignite and Kafka connectors shows: a JSON list of objects with kafka_conn_id and, "
-            "if needed, internal_topic_prefix, ignite_conn_id (lag of sources, resend) and secrets_file (a path on the API server).",
+            "Clusters whose connectors the page Browse > Ignite and Kafka connectors shows: a JSON list of objects "
+            "with kafka_conn_id and, if needed, internal_topic_prefix, ignite_conn_id (lag of sources, resend) and "
+            "secrets_file (a path on the API server).",
             '[{"kafka_conn_id": "kafka_eu", "internal_topic_prefix": "copies", "ignite_conn_id": "ignite_eu"}]',
             MONITORED_CLUSTERS,
         ),
         "page_roles": _option(
-            "Roles of Airflow whose users see the page Browse > Ignite and Kafka connectors: a JSON list; empty: everybody who may see "
-            "plugins. Users of an auth manager without roles do not see it if the list names any.",
+            "Roles of Airflow whose users see the page Browse > Ignite and Kafka connectors: a JSON list; empty: "
+            "everybody who may see plugins. Users of an auth manager without roles do not see it if the list names "
+            "any.",
             '["Admin", "Op"]',
             "[]",
         ),
@@ -141,27 +144,29 @@ def _options_of_trust() -> dict[str, Any]:
     """Options for what neither settings nor connections decide."""
     return {
         "allowed_kafka_options": _option(
-            "Allowed Kafka client properties that load native code, run a command, or send or write files of the host: a JSON list, each "
-            "item `name=value`. Only these may be in a Kafka connection or a secrets file.",
+            "Allowed Kafka client properties that load native code, run a command, or send or write files of the "
+            "host: a JSON list, each item `name=value`. Only these may be in a Kafka connection or a secrets file.",
             '["ssl.providers=default,legacy"]',
             "[]",
         ),
         "config_providers": _option(
-            "What the config providers that a settings file declares may read on workers: a JSON list, each item a class of Kafka and its "
-            "limit: FileConfigProvider= or DirectoryConfigProvider= and paths, EnvVarConfigProvider= and an expression of variables. "
-            "Variables that begin with AIRFLOW_ are never given.",
+            "What the config providers that a settings file declares may read on workers: a JSON list, each item a "
+            "class of Kafka and its limit: FileConfigProvider= or DirectoryConfigProvider= and paths, "
+            "EnvVarConfigProvider= and an expression of variables. Variables that begin with AIRFLOW_ are never given.",
             '["FileConfigProvider=/run/secrets", "EnvVarConfigProvider=CONNECT_.*"]',
             "[]",
         ),
         "internal_topic_prefixes": _option(
-            "Prefixes of internal topics, of all teams: a JSON list. No connector, whatever its own internal_topic_prefix, reads or writes "
-            "such a topic as data. Its own prefix and ignite-kafka need not be listed.",
+            "Prefixes of internal topics, of all teams: a JSON list. No connector, whatever its own "
+            "internal_topic_prefix, reads or writes such a topic as data. Its own prefix and ignite-kafka need not be "
+            "listed.",
             '["team-a", "team-b"]',
             "[]",
         ),
         "allow_insecure_connections": _option(
-            "Allow connections of sensors, triggers and all connectors to other hosts that send credentials without TLS or do not verify "
-            "the TLS certificate. A connector's setting of the same name does so for connections without credentials only.",
+            "Allow connections of sensors, triggers and all connectors to other hosts that send credentials without "
+            "TLS or do not verify the TLS certificate. A connector's setting of the same name does so for connections "
+            "without credentials only.",
             "True",
             "False",
             kind="boolean",

@@ -59,7 +59,8 @@ def progress_lines(status: RunStatus, lag: Mapping[str, int]) -> tuple[str, ...]
     return (
         f"connector {status.connector} {status.state}: {records:,} records{behind}",
         *(
-            f"progress {name} -> {cache.topic}: {cache.units_done} of {cache.units} partitions, {cache.records:,} records"
+            f"progress {name} -> {cache.topic}: {cache.units_done} of {cache.units} partitions, {cache.records:,} "
+            "records"
             + (f", {cache.bad:,} skipped" if cache.bad else "")
             + (f", {cache.filtered:,} filtered out" if cache.filtered else "")
             for name, cache in status.caches.items()

@@ -23,8 +23,10 @@ _LAST = _LAST_OF_ZONES - _MIDNIGHT  # a day before the end of datetime, in every
 _OTHER = "OTHER"
 _NAMES = {
     codes.BYTE: "TINYINT", codes.SHORT: "SMALLINT", codes.INT: "INTEGER", codes.LONG: "BIGINT", codes.FLOAT: "REAL",
-    codes.DOUBLE: "DOUBLE", codes.DECIMAL: "DECIMAL", codes.BOOL: "BOOLEAN", codes.CHAR: "CHAR", codes.STRING: "VARCHAR",
-    codes.UUID: "UUID", codes.DATE: "TIMESTAMP", codes.TIMESTAMP: "TIMESTAMP", codes.TIME: "TIME", codes.BYTE_ARRAY: "BINARY",
+    codes.DOUBLE: "DOUBLE", codes.DECIMAL: "DECIMAL", codes.BOOL: "BOOLEAN", codes.CHAR: "CHAR",
+    codes.STRING: "VARCHAR",
+    codes.UUID: "UUID", codes.DATE: "TIMESTAMP", codes.TIMESTAMP: "TIMESTAMP", codes.TIME: "TIME",
+    codes.BYTE_ARRAY: "BINARY",
 }  # fmt: skip
 _NAMES_OF_CLASSES = {
     rows.SqlDate: "DATE",
@@ -110,7 +112,8 @@ def _sql_date(value: rows.SqlDate, zone: ZoneInfo) -> datetime.date:
     # a day begins later than midnight where daylight saving time begins then
     if found.time() != datetime.time() and _instant(0, (value.millis - 1) * 1000, zone).date() == found.date():
         raise DataError(
-            f"A DATE is not midnight in time zone {zone.key}: the nodes have another one. Set time_zone in the Ignite connection."
+            f"A DATE is not midnight in time zone {zone.key}: the nodes have another one. Set time_zone in the Ignite "
+            "connection."
         )
     return found.date()
 

@@ -265,9 +265,9 @@ def _check_pyspark(binary: str) -> None:
         both = " and ".join(f"{name} {version}" for name, version in versions.items())
         raise SettingsError(
             f"{both} have overwritten each other's files in {sys.prefix}",
-            "Install both again in a version that both have, such as `pip install --force-reinstall --no-deps pyspark==4.2.0 "
-            "pyspark-client==4.2.0`. With PySpark 3.5, install apache-airflow-providers-apache-spark below 6, uninstall "
-            "pyspark-client and install pyspark again.",
+            "Install both again in a version that both have, such as `pip install --force-reinstall --no-deps "
+            "pyspark==4.2.0 pyspark-client==4.2.0`. With PySpark 3.5, install apache-airflow-providers-apache-spark "
+            "below 6, uninstall pyspark-client and install pyspark again.",
         )
 
 

@@ -67,7 +67,8 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
 
     app_name = "verify_connector.py"
     template_fields: Sequence[str] = (
-        "settings", "direction", "sample", "repair", "ignite_conn_id", "kafka_conn_id", "registry_conn_id", "conn_id", "secrets_file",
+        "settings", "direction", "sample", "repair", "ignite_conn_id", "kafka_conn_id", "registry_conn_id", "conn_id",
+        "secrets_file",
         "conf", "application", "spark_submit",
     )  # fmt: skip
     template_fields_renderers = {"settings": "json", "conf": "json", "spark_submit": "json"}

@@ -164,7 +164,8 @@ def _check_folders(folder: str, cluster_folder: str | None) -> None:
     if "@" in folder.partition("://")[2].partition("/")[0]:
         raise SettingsError(
             "folder has a part before @, which Airflow takes for a connection",
-            "Name the connection in object_conn_id; write abfs://container/apps, and abfss://container@account/apps in cluster_folder.",
+            "Name the connection in object_conn_id; write abfs://container/apps, and abfss://container@account/apps in "
+            "cluster_folder.",
             setting="folder",
         )
 
@@ -206,6 +207,6 @@ def _store(files: Iterable[Path], folder: str, conn_id: str | None) -> None:
     except Exception as error:  # each object storage has errors of its own
         where = f"{folder}, connection {conn_id}" if conn_id else folder
         raise AirflowException(
-            f"The Spark app could not be written to {where}: {type(error).__name__}: {error}. Check the folder, the rights of the worker "
-            "and the package of the storage (such as s3fs, gcsfs or adlfs)."
+            f"The Spark app could not be written to {where}: {type(error).__name__}: {error}. Check the folder, the "
+            "rights of the worker and the package of the storage (such as s3fs, gcsfs or adlfs)."
         ) from error

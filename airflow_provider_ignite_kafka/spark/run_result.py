@@ -53,7 +53,8 @@ def to_exception(status: RunStatus | None, ended: AppExit) -> AirflowException:
     """
     if status is not None and status.state == FENCED and not status.generation:
         return AirflowException(
-            "Another run of the connector took over before this one began; this one has sent nothing. A retry starts it."
+            "Another run of the connector took over before this one began; this one has sent nothing. A retry starts "
+            "it."
         )
     if status is not None and status.state in (FAILED, FENCED, UNKNOWN) and status.error:
         return _of_error(errors.IgniteKafkaError.from_dict(dict(status.error)), status.state)
@@ -63,7 +64,8 @@ def to_exception(status: RunStatus | None, ended: AppExit) -> AirflowException:
         return _by_last_line(ended)
     if ended.exit_code == 0:
         return AirflowException(
-            "The app ended without an error, but the status topic holds no end of this run. A retry finds what was committed."
+            "The app ended without an error, but the status topic holds no end of this run. A retry finds what was "
+            "committed."
         )
     return _kind(ended.exit_code)(
         f"The Spark app ended with exit code {ended.exit_code} and without an error message.{_shown(ended)}"
@@ -82,12 +84,12 @@ def lost_exception(status: RunStatus | None, reason: str | None, log_command: st
         return type(error)(f"{error}\nSee {driver_log}")
     if reason == NOT_STARTED:
         return AirflowException(
-            "The app wrote no record to the status topic in time (start_timeout_ms), or its cluster reports that it has ended. "
-            f"It was stopped. A retry submits it again. See {driver_log}"
+            "The app wrote no record to the status topic in time (start_timeout_ms), or its cluster reports that it "
+            f"has ended. It was stopped. A retry submits it again. See {driver_log}"
         )
     return AirflowException(
-        "The run reports no progress any more, or its cluster reports that its app has ended, and was stopped. A retry resumes it. "
-        f"See {driver_log}"
+        "The run reports no progress any more, or its cluster reports that its app has ended, and was stopped. A "
+        f"retry resumes it. See {driver_log}"
     )
 
 
@@ -99,8 +101,8 @@ def killed_exception() -> AirflowException:
 def superseded_exception(other: RunStatus) -> AirflowException:
     """The exception for a retry that would end a newer run of its connector."""
     return AirflowException(
-        f"The run {other.run_id} has taken the connector {other.connector} since this task's last try and has not ended. "
-        "A retry starts once it has ended; if it is dead, clear its task, or run the connector once more."
+        f"The run {other.run_id} has taken the connector {other.connector} since this task's last try and has not "
+        "ended. A retry starts once it has ended; if it is dead, clear its task, or run the connector once more."
     )
 
 

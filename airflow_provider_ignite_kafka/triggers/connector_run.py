@@ -128,7 +128,8 @@ class ConnectorRunTrigger(BaseTrigger):
             deferred = self._still_deferred()
         except _TRANSIENT as error:
             self.log.error(
-                "The run of connector %s goes on: it is not known whether its task is still deferred. If no task follows it, stop it with: "
+                "The run of connector %s goes on: it is not known whether its task is still deferred. If no task "
+                "follows it, stop it with: "
                 "ignite-kafka stop %s. %s", connector, connector, error,
             )  # fmt: skip
             return

@@ -239,8 +239,8 @@ def _check_shipping(spark: SparkSession, unprotected: bool) -> None:
                 "Spark would send the secrets to any client that reaches the driver's port, because it does not "
                 "authenticate",
                 "Put the secrets file under the same path on driver and executors and name it in secrets_file "
-                "(--mounted-secrets), or set "
-                "spark.authenticate, or accept it with ship_secrets_unprotected (--ship-secrets-unprotected)",
+                "(--mounted-secrets), or set spark.authenticate, or accept it with ship_secrets_unprotected "
+                "(--ship-secrets-unprotected)",
                 master=master,
             )
         events.emit(

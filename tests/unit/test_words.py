@@ -13,9 +13,11 @@ SAY_NOTHING = {
     "one", "ones", "found", "made", "there", "given", "known", "taken", "met", "mine", "told", "wanted", "said", "got",
 }  # fmt: skip
 """Words that are no names alone: which field, what result, whose row?"""
-READ = (
-    "spark_apps/ignite_kafka/migration/", "spark_apps/ignite_kafka/plan/", "spark_apps/ignite_kafka/runtime/",
-    "spark_apps/ignite_kafka/settings/", "spark_apps/ignite_kafka/source/", "spark_apps/ignite_kafka/state/",
+READ = tuple(
+    f"spark_apps/ignite_kafka/{folder}/"
+    for folder in (
+        "common", "java", "kafka", "migration", "plan", "registry", "runtime", "settings", "source", "sql", "state",
+    )
 )  # fmt: skip
 """Folders that have been read for their words; the others are to follow."""
 _RELATIVE = re.compile(r"\b(that|which|whose|what|who|those)\b")

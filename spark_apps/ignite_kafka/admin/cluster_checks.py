@@ -99,9 +99,10 @@ def _check_node(cluster: Cluster, node: uuid.UUID, addresses: tuple[str, ...], f
     found.add(
         subject,
         WARNING,
-        f"announces {', '.join(addresses) or 'no address'}{mapped}, and none answers here: its partitions are read by other nodes, "
-        "more slowly",
-        "Open the port of its client connector, or name in ignite_address_map the address at which this machine reaches it.",
+        f"announces {', '.join(addresses) or 'no address'}{mapped}, and none answers here: its partitions are read by "
+        "other nodes, more slowly",
+        "Open the port of its client connector, or name in ignite_address_map the address at which this machine "
+        "reaches it.",
     )
 
 

@@ -228,8 +228,8 @@ def _other_direction(connector: str, sink: bool) -> SettingsError:
         )
     return SettingsError(
         "the connector is a sink: its offsets are those of its consumer group",
-        f"Give the next position: ignite-kafka offsets reset {connector} --to earliest, latest, a time or an offset, with --topic and "
-        "--partition for less than all.",
+        f"Give the next position: ignite-kafka offsets reset {connector} --to earliest, latest, a time or an offset, "
+        "with --topic and --partition for less than all.",
         connector=connector,
     )
 

@@ -45,7 +45,10 @@ def of_folder(arguments: argparse.Namespace, command: str) -> Command | None:
     path = Path(getattr(arguments, "file", None) or "-")
     if path.is_dir():
         if command not in OF_FOLDERS:
-            remedy = f"Give one settings file. Folders are for {', '.join(OF_FOLDERS)}; in Airflow, connector_dags makes a Dag of each file"
+            remedy = (
+                f"Give one settings file. Folders are for {', '.join(OF_FOLDERS)}; in Airflow, connector_dags makes a "
+                "Dag of each file"
+            )
             raise SettingsError(f"{command} takes no folder", remedy, folder=path)
         return OF_FOLDERS[command]
     if command == "validate" and path.suffix in SUFFIXES and not arguments.connectors:

@@ -37,7 +37,8 @@ def add_name_instead_of_file(added: argparse.ArgumentParser) -> None:
     """Add the arguments of a command that takes FILE, or else the name of a connector that has run."""
     added.add_argument(
         "--name", metavar="NAME",
-        help="instead of FILE: the connector's name. Its newest run gives the settings; --kafka and --ignite the addresses",
+        help="instead of FILE: the connector's name. Its newest run gives the settings; --kafka and --ignite the "
+             "addresses",
     )  # fmt: skip
     added.add_argument(
         "--settings", metavar="FILE", help="with --name: settings file, if a connection needs more than an address"

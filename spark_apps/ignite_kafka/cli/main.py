@@ -130,7 +130,8 @@ def _add_run(commands: Any) -> None:
     run_parser.add_argument(
         "--ship-secrets-unprotected",
         action="store_true",
-        help="send --secrets to executors although Spark does not authenticate: anyone who reaches the driver's port can read them",
+        help="send --secrets to executors although Spark does not authenticate: anyone who reaches the driver's port "
+        "can read them",
     )
 
 
@@ -144,7 +145,10 @@ def _add_offsets(offsets: Any) -> None:
     alter.add_argument(
         "--sent", required=True, type=whole, metavar="NUMBER", help="highest update number that counts as sent"
     )
-    text = "remove the offsets of a source, or set the offsets of a sink, for all, one cache or topic, or one partition; only while stopped"
+    text = (
+        "remove the offsets of a source, or set the offsets of a sink, for all, one cache or topic, or one partition; "
+        "only while stopped"
+    )
     reset = _add_name(offsets, "reset", reset_offsets, text)
     reset.add_argument("--cache", metavar="CACHE", help="of a source")
     reset.add_argument("--topic", metavar="TOPIC", help="of a sink")
@@ -232,7 +236,8 @@ def _add_common(
     )  # fmt: skip
     added.add_argument(
         "--allow-insecure-connections", action="store_true",
-        help="send the credentials of the secrets file also over connections without TLS, or with TLS that does not verify the other side",
+        help="send the credentials of the secrets file also over connections without TLS, or with TLS that does not "
+             "verify the other side",
     )  # fmt: skip
     add_allowed_providers(added)
     added.set_defaults(command=command)

@@ -37,12 +37,16 @@ _THIS = (sys.executable, "-m", "ignite_kafka.cli")
 
 def add_migrate(commands: Any) -> None:
     """Add the command's arguments."""
-    text = "convert files of Kafka Connect: write a settings file, and a secrets file if there are passwords, for each connector"
+    text = (
+        "convert files of Kafka Connect: write a settings file, and a secrets file if there are passwords, for each "
+        "connector"
+    )
     added: Parser = commands.add_parser("migrate", help=text, description=text)
     added.add_argument(
         "file",
         metavar="WORKER",
-        help="a worker's .properties file, or a .yaml file of Strimzi; or the first connector's, if there is no worker's",
+        help="a worker's .properties file, or a .yaml file of Strimzi; or the first connector's, if there is no "
+        "worker's",
     )
     added.add_argument(
         "connectors",

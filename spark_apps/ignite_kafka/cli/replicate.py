@@ -56,7 +56,10 @@ def add_replicate(commands: Any) -> None:
     added.add_argument(
         "--sink-secrets", metavar="FILE", help="JSON file with secrets of the sink (default: those of the source)"
     )
-    insecure = "send the credentials of both also over connections without TLS, or with TLS that does not verify the other side"
+    insecure = (
+        "send the credentials of both also over connections without TLS, or with TLS that does not verify the other "
+        "side"
+    )
     added.add_argument("--allow-insecure-connections", action="store_true", help=insecure)
     add_allowed_providers(added)
     added.set_defaults(command=replicate)

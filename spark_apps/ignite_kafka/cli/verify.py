@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 DIFFERS = 5
 """Exit code if the comparison found differences that are not repaired. No error has it."""
 _EXIT_CODES = (
-    f"exit codes: 0: compared, and all is equal or repaired; {DIFFERS}: compared, and something differs (counts are on stdout); others: "
-    "no result (1: the comparison failed, 2: a setting is wrong, 3: a run began during the repair, 4: a repair got no reply)"
+    f"exit codes: 0: compared, and all is equal or repaired; {DIFFERS}: compared, and something differs (counts are "
+    "on stdout); others: no result (1: the comparison failed, 2: a setting is wrong, 3: a run began during the "
+    "repair, 4: a repair got no reply)"
 )
 
 log = logging.getLogger(__name__)
@@ -136,6 +137,7 @@ def _notes(one: Judged, *, repair: bool) -> list[str]:
         notes.append(f"{result.cache}: {result.skipped} skipped by error_handling_policy")
     if repair and result.skipped and result.unexpected and not one.equal:
         notes.append(
-            f"{result.cache}: no tombstones were sent, because a key without an entry may be one of those that were skipped"
+            f"{result.cache}: no tombstones were sent, because a key without an entry may be one of those that were "
+            "skipped"
         )
     return notes

@@ -44,7 +44,7 @@ def _head(data: bytes, start: int, end: int) -> tuple[int, int, int]:
 
 
 def walk(data: bytes) -> Iterator[list[tuple[int, int, int]]]:
-    """Each group of elements side by side, also of those inside octet strings that hold DER.
+    """Yield each group of elements side by side, also those inside octet strings of DER.
 
     Time is linear in size and depth.
 

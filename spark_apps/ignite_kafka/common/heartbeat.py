@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 SLACK_S = 120.0
-"""Longest work between two signs of life that no timeout bounds, such as the conversion of a batch on a busy machine, in seconds."""
+"""Seconds of the longest work between two signs of life without a timeout, such as converting a batch."""
 
 _SPARK_READS = "PYTHON_FAULTHANDLER_DIR"  # Spark reads the file there that has the worker's process id as its name
 _EVERY_S = 1.0

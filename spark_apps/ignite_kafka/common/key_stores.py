@@ -91,7 +91,10 @@ def key_pair(path: str | Path, password: str, key_password: str, setting: str) -
     now = datetime.datetime.now(datetime.timezone.utc)
     if not own.not_valid_before_utc <= now <= own.not_valid_after_utc:
         state = "has expired" if now > own.not_valid_after_utc else "is not valid yet"
-        what = f"the certificate of the key store {state}: it is valid from {own.not_valid_before_utc:%F} to {own.not_valid_after_utc:%F}"
+        what = (
+            f"the certificate of the key store {state}: it is valid from {own.not_valid_before_utc:%F} to "
+            f"{own.not_valid_after_utc:%F}"
+        )
         raise SettingsError(what, "Have a new one issued, and put it into the store", setting=setting, file=path)
     return KeyPair(_pem(chain), key)
 
@@ -114,7 +117,10 @@ def _opened(
             )
         return read(data, password, key_password, key)
     except jks.WrongPassword as error:
-        remedy = "Check the password of the store; keytool -list -keystore FILE asks for it, and -importkeystore also for that of a key"
+        remedy = (
+            "Check the password of the store; keytool -list -keystore FILE asks for it, and -importkeystore also for "
+            "that of a key"
+        )
         raise SettingsError(f"the key store cannot be opened: {error}", remedy, setting=setting, file=path) from None
     except pkcs12.NotOneKey as error:
         raise SettingsError(str(error), _ONE_KEY if key else _ONLY_TRUSTED, setting=setting, file=path) from None
@@ -123,7 +129,8 @@ def _opened(
     except ModuleNotFoundError as error:
         raise SettingsError(
             f"a key store cannot be read here: the package {error.name} is missing",
-            "Install the extra keystores here: pip install 'airflow-provider-ignite-kafka[keystores]'; or convert the store to PEM",
+            "Install the extra keystores here: pip install 'airflow-provider-ignite-kafka[keystores]'; or convert the "
+            "store to PEM",
             setting=setting,
             file=path,
         ) from error
@@ -179,7 +186,7 @@ def _is_pfx(data: bytes) -> bool:
 
 
 def _stamp(path: str | Path, setting: str) -> tuple[int, int, int]:
-    """State of a file, so that a store that was replaced is read again."""
+    """Return a file's state; a replaced store has another, and is read again."""
     try:
         status = os.stat(path)
     except OSError as error:

@@ -25,7 +25,10 @@ _NO_FOLDER = re.compile(
 )
 _TEMPORARY = "TMPDIR"
 TEMPORARY_REMEDY = f"Free space there, or set the environment variable {_TEMPORARY} to a folder with space."
-SPARK_REMEDY = "Free space there on each host of Spark, or set spark.local.dir (on YARN and Kubernetes: their own folders) to one with space."
+SPARK_REMEDY = (
+    "Free space there on each host of Spark, or set spark.local.dir (on YARN and Kubernetes: their own folders) to one "
+    "with space."
+)
 
 
 @contextmanager

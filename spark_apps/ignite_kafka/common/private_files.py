@@ -14,7 +14,7 @@ from pathlib import Path
 
 @contextmanager
 def private_file(text: str) -> Iterator[str]:
-    """Path of a file with this text, which only this user can read and which is gone afterwards.
+    """Write a text to a file for this user alone, and remove it afterwards.
 
     On Linux the file is anonymous memory and never on a disk. Elsewhere it has mode 0600 in a temporary folder of mode
     0700.

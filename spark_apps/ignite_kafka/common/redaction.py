@@ -37,7 +37,7 @@ def hide_value(value: str) -> None:
 
 
 def hidden_values() -> tuple[str, ...]:
-    """The values that this process hides, for a process that it starts."""
+    """The values hidden by this process, for a process started by it."""
     return tuple(sorted(_hidden))
 
 

@@ -1,4 +1,4 @@
-"""Midnights and times of day in a time zone, which java.sql.Date and java.sql.Time have as milliseconds since 1970-01-01T00:00Z.
+"""Midnights and times of day in a time zone, as java.sql.Date and java.sql.Time hold them in milliseconds since 1970.
 
 Offsets are those of Python's zoneinfo, for each day once. Arrow's own functions know no daylight saving time after
 2037.
@@ -55,7 +55,7 @@ def days_of(millis: Int64Array, zone: str) -> tuple[Int64Array, npt.NDArray[np.b
 
 
 def epoch_offset_ms(zone: str) -> int:
-    """What a zone was ahead of UTC on 1970-01-01, in milliseconds: that of a java.sql.Time, whose day this is."""
+    """Milliseconds by which a zone was ahead of UTC on 1970-01-01, the day of a java.sql.Time."""
     return _offset_ms(0, ZoneInfo(zone))
 
 

@@ -190,8 +190,8 @@ class BacklogBatchPlanner:
         if changes.more.any() and (not changes.number.size or int(changes.number.max()) < high):
             raise IgniteKafkaError(
                 "a batch that is to be read again is larger than a node answers at once",
-                "Give the nodes more heap (an answer has at most a sixteenth of it, and 64 MiB); or begin with a new checkpoint and read "
-                "the cache with source ignite.",
+                "Give the nodes more heap (an answer has at most a sixteenth of it, and 64 MiB); or begin with a new "
+                "checkpoint and read the cache with source ignite.",
                 connector=self._target.settings.name,
                 cache=self._target.cache.name,
                 partition=unit,

@@ -88,7 +88,8 @@ class BacklogTarget:
         shown = ", ".join(map(str, partitions[:_SHOWN_PARTITIONS])) + (f" and {more} more" if more > 0 else "")
         return ChangesLost(
             f"changes were {why}",
-            "Continue with the option on_loss = reload: the present entries of these partitions come with _change 'loaded'.",
+            "Continue with the option on_loss = reload: the present entries of these partitions come with _change "
+            "'loaded'.",
             connector=self.settings.name,
             cache=self.cache.name,
             partitions=shown,

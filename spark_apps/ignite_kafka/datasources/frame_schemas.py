@@ -27,7 +27,8 @@ from ..errors import UnsupportedType
 from ..ignite.binary.unify_types import cast_exactly
 
 _SIMPLE = {
-    pa.int8(): ConnectType.INT8, pa.int16(): ConnectType.INT16, pa.int32(): ConnectType.INT32, pa.int64(): ConnectType.INT64,
+    pa.int8(): ConnectType.INT8, pa.int16(): ConnectType.INT16, pa.int32(): ConnectType.INT32,
+    pa.int64(): ConnectType.INT64,
     pa.float32(): ConnectType.FLOAT32, pa.float64(): ConnectType.FLOAT64, pa.bool_(): ConnectType.BOOLEAN,
     pa.string(): ConnectType.STRING, pa.binary(): ConnectType.BYTES,
 }  # fmt: skip

@@ -134,7 +134,10 @@ class _FrameTypes:
             name = "" if names[0].lower() == whole else names[0]
             return Part(self._field(known, columns[0], _type_name(known), role).with_name(name), names, whole=True)
         if not is_object and not is_a(known, ANY):
-            what = f"the {role}s of the cache are {_shown(known)}, and columns {', '.join(names)} would be fields of an object"
+            what = (
+                f"the {role}s of the cache are {_shown(known)}, and columns {', '.join(names)} would be fields of an "
+                "object"
+            )
             raise UnsupportedType(what, f"Give the {role} as one column {whole}.", cache=self._cache)
         return Part(self._object("", _type_name(known), columns, role), names, whole=False)
 
@@ -207,7 +210,10 @@ class _FrameTypes:
         is_key = type_name in self._keys
         more = [column.name for column in columns if column.name.lower() not in fields]
         if more and (type_name in self._declared or (is_key and fields)):
-            what = f"Column {more[0]} is no field of {type_name}, the type of the cache's {'key' if is_key else 'value'}s, which has "
+            what = (
+                f"Column {more[0]} is no field of {type_name}, the type of the cache's "
+                f"{'key' if is_key else 'value'}s, which has "
+            )
             what += ", ".join(one.name for one in fields.values())
             raise UnsupportedType(what, "Leave it out, or rename it.", cache=self._cache, field=more[0])
         lacking = [one.name for label, one in fields.items() if label not in found and (is_key or not one.nullable)]

@@ -316,9 +316,8 @@ def _check_schema(schema: StructType, options: WriteOptions) -> None:
     if "value" not in types or wrong:
         raise SettingsError(
             f"the columns are {types}" + (f": {', '.join(wrong)}" if wrong else ""),
-            "Give a column value, and a column key if records have one, each string or binary unless the options name its converter; "
-            "headers, if given, is "
-            "array<struct<key:string,value:binary>>, and timestamp a timestamp.",
+            "Give a column value, and a column key if records have one, each string or binary unless the options name "
+            "its converter; headers, if given, is array<struct<key:string,value:binary>>, and timestamp a timestamp.",
         )
     if options.topic is None and types.get("topic") != "string":
         raise SettingsError("no topic is given", "Give the option topic or a string column topic.", option="topic")

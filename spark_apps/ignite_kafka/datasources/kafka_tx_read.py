@@ -188,7 +188,10 @@ def parse_offsets(text: str) -> dict[int, int]:
     if not isinstance(given, dict) or not all(
         part.isdecimal() and type(offset) is int and offset >= 0 for part, offset in given.items()
     ):
-        remedy = 'Give earliest, or offsets by partition as {"0": 120, "3": 0}; other partitions begin at their first record.'
+        remedy = (
+            'Give earliest, or offsets by partition as {"0": 120, "3": 0}; other partitions begin at their first '
+            "record."
+        )
         raise SettingsError(f"option 'starting_offsets' is {text!r}", remedy, option="starting_offsets")
     return {int(part): offset for part, offset in given.items()}
 

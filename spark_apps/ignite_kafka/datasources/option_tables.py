@@ -120,8 +120,9 @@ _NAMES = text_like(r".+", "a name")
 _SECRETS_FILE = Option(LINE, "Secrets file under this path on the driver and on every executor; none: no credentials")
 _INSECURE = Option(
     BOOLEAN,
-    "Connect to other hosts also where credentials travel without TLS or TLS does not verify the other side; event 15185 reports each such "
-    "connection. Off by default, because anyone on the network path could read the credentials or impersonate the cluster",
+    "Connect to other hosts also where credentials travel without TLS or TLS does not verify the other side; event "
+    "15185 reports each such connection. Off by default, because anyone on the network path could read the "
+    "credentials or impersonate the cluster",
     False,
 )
 _IGNITE: Mapping[str, Option] = {
@@ -153,8 +154,8 @@ _KAFKA: Mapping[str, Option] = {
 _CONVERTERS: Mapping[str, Option] = {
     f"{side}.converter": Option(
         CONVERTER,
-        f"Converter of column `{side}`, by our name or Kafka Connect's class: the column is typed. None: binary, or text that is written "
-        f"as it is. Its properties are options, too, such as `{side}.converter.schemas.enable`",
+        f"Converter of column `{side}`, by our name or Kafka Connect's class: the column is typed. None: binary, or "
+        f"text that is written as it is. Its properties are options, too, such as `{side}.converter.schemas.enable`",
     )
     for side in ("key", "value")
 }
@@ -194,18 +195,20 @@ IGNITE_WRITE = OptionTable(
         "overwrite": Option(BOOLEAN, "Replace existing entries; false: keep them", True),
         "create": Option(
             BOOLEAN,
-            "Create a missing cache, with a query entity from the DataFrame's schema; its table has the name of the value type without "
-            "package, else that of the cache",
+            "Create a missing cache, with a query entity from the DataFrame's schema; its table has the name of the "
+            "value type without package, else that of the cache",
             False,
         ),
         "backups": Option(whole_number(0, 1_000), "Backups of a cache that is created; none: the cluster's default"),
         "key_type": Option(
             LINE,
-            "Binary type of the keys of a cache without query entity; with several query entities, chooses one; none: `<cache>.Key`",
+            "Binary type of the keys of a cache without query entity; with several query entities, chooses one; none: "
+            "`<cache>.Key`",
         ),
         "value_type": Option(
             LINE,
-            "Binary type of the values of a cache without query entity; with several query entities, chooses one; none: `<cache>.Value`",
+            "Binary type of the values of a cache without query entity; with several query entities, chooses one; "
+            "none: `<cache>.Value`",
         ),
         **_IGNITE,
     },
@@ -217,12 +220,14 @@ KAFKA_READ = OptionTable(
         "topic": Option(_NAMES, "Topic to read", required=True),
         "starting_offsets": Option(
             LINE,
-            'First offset by partition as JSON, such as `{"0": 120}`; other partitions, or with earliest all, begin at their first record',
+            'First offset by partition as JSON, such as `{"0": 120}`; other partitions, or with earliest all, begin at '
+            "their first record",
             "earliest",
         ),
         "include_headers": Option(
             BOOLEAN,
-            "Read headers, as column `headers`: array<struct<key: string, value: binary>>, null for a record without any",
+            "Read headers, as column `headers`: array<struct<key: string, value: binary>>, null for a record without "
+            "any",
             False,
         ),
         "num_partitions": Option(
@@ -249,9 +254,9 @@ KAFKA_WRITE = OptionTable(
         ),
         "write_id": Option(
             LINE,
-            "A write that is repeated under its id sends nothing twice, also over driver restarts, if the DataFrame and its partitions are "
-            "the same. It is refused if it was unfinished when another write of the name began, or if its `topic` was deleted. The last "
-            "1,000 ids are remembered. None: each call is another write",
+            "A write that is repeated under its id sends nothing twice, also over driver restarts, if the DataFrame "
+            "and its partitions are the same. It is refused if it was unfinished when another write of the name "
+            "began, or if its `topic` was deleted. The last 1,000 ids are remembered. None: each call is another write",
         ),
         "slots": Option(whole_number(1, 10_000), "Transactional ids; the DataFrame may not have more partitions", 16),
         "internal_topic_prefix": Option(LINE, "Prefix of the internal topics' names", DEFAULT_PREFIX),
@@ -285,8 +290,9 @@ BACKLOG = OptionTable(
         ),
         "on_loss": Option(
             choice("fail", "reload"),
-            "What to do where changes of partitions were lost: fail ends the query with an error that names the partitions; reload gives "
-            "their present entries with `_change` loaded, and does not report keys that were removed meanwhile",
+            "What to do where changes of partitions were lost: fail ends the query with an error that names the "
+            "partitions; reload gives their present entries with `_change` loaded, and does not report keys that were "
+            "removed meanwhile",
             "fail",
         ),
         "max_bytes": Option(whole_number(1 << 10, 256 << 20), "Target size of a batch's changes in bytes", 8 << 20),

@@ -32,7 +32,8 @@ from .options import KafkaOptions
 
 SIDES = ("key", "value")
 _PLAIN = {
-    converters.STRING: pa.string(), converters.BYTES: pa.binary(), "boolean": pa.bool_(), "short": pa.int16(), "integer": pa.int32(),
+    converters.STRING: pa.string(), converters.BYTES: pa.binary(), "boolean": pa.bool_(), "short": pa.int16(),
+    "integer": pa.int32(),
     "long": pa.int64(), "float": pa.float32(), "double": pa.float64(),
 }  # fmt: skip
 """Types that the values of a converter always have."""

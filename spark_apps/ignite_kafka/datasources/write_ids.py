@@ -23,8 +23,10 @@ def is_complete(state: ConnectorState, name: str, write_id: str) -> bool:
     ended = state.ended.get(write_id)
     if ended and ended["superseded_by"]:
         raise SnapshotConflict(
-            f"write {ended['superseded_by']!r} was begun before this one was complete, and which records this one sent is no longer known",
-            "Give another write_id; partitions of the DataFrame that this one has committed are then in the topic twice.",
+            f"write {ended['superseded_by']!r} was begun before this one was complete, and which records this one sent "
+            "is no longer known",
+            "Give another write_id; partitions of the DataFrame that this one has committed are then in the topic "
+            "twice.",
             connector=name,
             write_id=write_id,
         )

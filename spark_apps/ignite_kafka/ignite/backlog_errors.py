@@ -14,34 +14,38 @@ IGNITE_RANGE = "2.9 to 2.17"
 
 REMEDIES = {  # by code of a refusal
     "BEYOND_LIMIT": (
-        "Choose a value within the limit, or let the administrator of the Ignite nodes set the option in brackets on all of them "
-        "(docs/deploy.md) and restart them"
+        "Choose a value within the limit, or let the administrator of the Ignite nodes set the option in brackets on "
+        "all of them (docs/deploy.md) and restart them"
     ),
     "FOREIGN_CACHE": (
-        "Set backlog_cache_name so that no cache has that name and the connector's after it; the other cache is not touched. What version "
-        "0.1.0 left of an ended capture may be destroyed by hand"
+        "Set backlog_cache_name so that no cache has that name and the connector's after it; the other cache is not "
+        "touched. What version 0.1.0 left of an ended capture may be destroyed by hand"
     ),
     "FOREIGN_SERVICE": (
-        "Set backlog_service_name so that no service has that name and the connector's after it; the other service is not touched"
+        "Set backlog_service_name so that no service has that name and the connector's after it; the other service is "
+        "not touched"
     ),
     "FORBIDDEN": (
-        "The secret of a connector's capture is in the topic <internal_topic_prefix>-configs of its Kafka cluster, that of a data source "
-        "in its secrets file; where it is lost, an administrator ends the capture by `ignite-kafka backlog cleanup --force`. A capture "
-        "that runs without a secret gets none: end it by `ignite-kafka backlog cleanup`, then start the connector. A user of "
-        "Ignite needs SERVICE_INVOKE, CACHE_READ of the captured caches, and to begin a capture CACHE_CREATE of its backlog cache and "
-        "SERVICE_DEPLOY of its service"
+        "The secret of a connector's capture is in the topic <internal_topic_prefix>-configs of its Kafka cluster, "
+        "that of a data source in its secrets file; where it is lost, an administrator ends the capture by "
+        "`ignite-kafka backlog cleanup --force`. A capture that runs without a secret gets none: end it by "
+        "`ignite-kafka backlog cleanup`, then start the connector. A user of Ignite needs SERVICE_INVOKE, CACHE_READ "
+        "of the captured caches, and to begin a capture CACHE_CREATE of its backlog cache and SERVICE_DEPLOY of its "
+        "service"
     ),
-    "OLDER_JAR": "Put the jar of this version on the class path of every server node, then start connectors of this version",
+    "OLDER_JAR": "Put the jar of this version on the class path of every server node, then start connectors of this "
+    "version",
     "UNSUPPORTED_VERSION": (
-        f"Use nodes of Ignite {IGNITE_RANGE}, or a release of this project whose jar runs on theirs. Continuous queries need no jar: take "
-        "it from the nodes and set failover_policy FULL_SNAPSHOT or NONE (docs/queries.md)"
+        f"Use nodes of Ignite {IGNITE_RANGE}, or a release of this project whose jar runs on theirs. Continuous "
+        "queries need no jar: take it from the nodes and set failover_policy FULL_SNAPSHOT or NONE (docs/queries.md)"
     ),
     "OTHER_SETTINGS": (
-        "Set them as they were. Or end the capture by `ignite-kafka backlog cleanup` once the connector is stopped: its next start "
-        "captures with the new ones, and sends again what the caches hold"
+        "Set them as they were. Or end the capture by `ignite-kafka backlog cleanup` once the connector is stopped: "
+        "its next start captures with the new ones, and sends again what the caches hold"
     ),
     "OTHER_OWNER": (
-        "Give one of the two connectors another name. If the other is no more, end its capture by `ignite-kafka backlog cleanup --force`"
+        "Give one of the two connectors another name. If the other is no more, end its capture by `ignite-kafka "
+        "backlog cleanup --force`"
     ),
 }
 

@@ -250,9 +250,10 @@ class ThinConnection:
         self.closed = True
         self._socket.close()
         return AnswerTooLarge(
-            f"an Ignite node announced an answer of {length:,} bytes; at most {self._endpoint.max_frame_bytes:,} are taken",
-            "Lower page_bytes or batch_bytes; where single entries are that large, raise ignite_max_frame_bytes (in a data source "
-            "max_frame_bytes)",
+            f"an Ignite node announced an answer of {length:,} bytes; at most {self._endpoint.max_frame_bytes:,} are "
+            "taken",
+            "Lower page_bytes or batch_bytes; where single entries are that large, raise ignite_max_frame_bytes (in a "
+            "data source max_frame_bytes)",
             address=self.address,
             node=self.node_id,
         )

@@ -276,11 +276,17 @@ def _refused(cache: str, error: ThinError, connection: ThinConnection) -> Ignite
         return IgniteKafkaError(what, "Give the user the right to read it", **where)
     if error.status == protocol.TOO_MANY_CURSORS:
         what = "the node allows one connection no more continuous queries; each cache of a task takes two cursors"
-        remedy = "Raise ClientConnectorConfiguration.maxOpenCursorsPerConnection of the nodes, or tasks_max, or name fewer caches"
+        remedy = (
+            "Raise ClientConnectorConfiguration.maxOpenCursorsPerConnection of the nodes, or tasks_max, or name fewer "
+            "caches"
+        )
         return IgniteKafkaError(what, remedy, **where)
     if error.status == protocol.INVALID_OPERATION:
         what = f"the node's Ignite has no continuous queries for thin clients: {error.message}"
-        remedy = "Use Ignite 2.10 or newer; or on Ignite 2.9 the backlog service (docs/deploy.md) and failover_policy BACKLOG"
+        remedy = (
+            "Use Ignite 2.10 or newer; or on Ignite 2.9 the backlog service (docs/deploy.md) and failover_policy "
+            "BACKLOG"
+        )
         return IgniteKafkaError(what, remedy, **where)
     return ScanFailed(
         f"a node could not begin a continuous query: {error.message}", "The node's log says more", **where

@@ -32,8 +32,8 @@ _MOMENT_S = 1.0
 assert (codes.OPTIMIZED, EXTERNALIZABLE, SERIALIZABLE) == (0xFE, 0x65, 0x66)
 
 _REMEDY = (
-    "Put the jar with the class on the class path of every node of this cluster and restart them, or leave out such entries: with "
-    "error_handling_policy DEAD_LETTER or LOG_ONLY they are bad records"
+    "Put the jar with the class on the class path of every node of this cluster and restart them, or leave out such "
+    "entries: with error_handling_policy DEAD_LETTER or LOG_ONLY they are bad records"
 )
 
 

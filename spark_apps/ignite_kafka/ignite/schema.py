@@ -138,7 +138,10 @@ def _check_form(cluster: Cluster) -> None:
             f"Ignite does not tell its binary configuration: {error.message}", "The node's log says more"
         ) from error
     if not compact or names != _FULL_NAMES:
-        what = "The cluster's binaryConfiguration is not the default one: footers that are not compact, or another name mapper"
+        what = (
+            "The cluster's binaryConfiguration is not the default one: footers that are not compact, or another name "
+            "mapper"
+        )
         raise UnsupportedType(
             what, "Objects can be written to clusters with compactFooter true and BinaryBasicNameMapper of full names"
         )
@@ -187,7 +190,8 @@ def _check_same_kind(known: BinaryType, wanted: BinaryType) -> None:
     if wanted.affinity_field not in (None, known.affinity_field):
         _clash(
             wanted,
-            f"has the affinity key field {known.affinity_field} in the cluster, and {wanted.affinity_field} is to be written",
+            f"has the affinity key field {known.affinity_field} in the cluster, and {wanted.affinity_field} is to be "
+            "written",
         )
     for ordinal, label in wanted.enum_values.items():
         held = known.enum_values.get(ordinal, label)

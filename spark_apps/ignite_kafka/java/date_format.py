@@ -19,7 +19,8 @@ from .text import civil
 
 LETTERS = "yMLdDEuaHkKhmsSzZXG"
 MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
 )  # fmt: skip
 DAYS = ("Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday")
 """From the weekday of 1970-01-01."""
@@ -91,7 +92,7 @@ def formatted(times_ms: Int64Array, parts: tuple[Part, ...]) -> pa.StringArray:
 
 
 def _groups(parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
-    """Format parts in order, grouped so that a group's text depends only on the day, or only on one unit of the clock."""
+    """Format parts in order, in groups whose text depends on the day alone, or on one unit of the clock."""
     groups: list[tuple[Part, ...]] = []
     for part in parts:
         fixed = not part.letter or part.letter in "zZX"
@@ -134,7 +135,8 @@ def _text(part: Part, days: Int64Array, of_day: Int64Array) -> pa.StringArray:
     hour = of_day // 3_600_000
     numbers = {
         "y": year, "M": month, "L": month, "d": day, "H": hour, "k": np.where(hour == 0, 24, hour), "K": hour % 12,
-        "h": np.where(hour % 12 == 0, 12, hour % 12), "m": of_day // 60_000 % 60, "s": of_day // 1000 % 60, "S": of_day % 1000,
+        "h": np.where(hour % 12 == 0, 12, hour % 12), "m": of_day // 60_000 % 60, "s": of_day // 1000 % 60,
+        "S": of_day % 1000,
         "u": np.mod(days + 3, 7) + 1,
     }  # fmt: skip
     return _digits(numbers[letter] if letter != "D" else _day_of_year(days, year, month, day), count)

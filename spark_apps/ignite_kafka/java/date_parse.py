@@ -27,7 +27,8 @@ _HOURS = "(?:[01][0-9]|2[0-3])"
 _MINUTES = "[0-5][0-9]"
 _GMT = f"GMT(?:[+-](?:[0-9]|{_HOURS}):{_MINUTES})?"
 _ZONES = {
-    "z": f"(?i:Coordinated Universal Time|UTC|{_GMT})|[+-]{_HOURS}{_MINUTES}", "X": f"Z|[+-]{_HOURS}", "XX": f"Z|[+-]{_HOURS}{_MINUTES}",
+    "z": f"(?i:Coordinated Universal Time|UTC|{_GMT})|[+-]{_HOURS}{_MINUTES}", "X": f"Z|[+-]{_HOURS}",
+    "XX": f"Z|[+-]{_HOURS}{_MINUTES}",
     "XXX": f"Z|[+-]{_HOURS}:{_MINUTES}",
 }  # fmt: skip
 
@@ -60,7 +61,7 @@ class TimeParser:
         return self._in_century(fields) * _DAY_MS + of_day, matches.is_valid()
 
     def _in_century(self, fields: dict[str, Int64Array]) -> Int64Array | int:
-        """Days since 1970-01-01; of the year in which the century begins, those before it are a hundred years later."""
+        """Return days since 1970; dates before the century's begin, in its first year, are a hundred years later."""
         days = _days(fields)
         short = [part for part in self.groups if part.letter == "y" and len(part.text) <= 2]
         if not short:

@@ -84,7 +84,7 @@ def pattern_remedy(pattern: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def _matches(pattern: str, name: str) -> bool | str:
-    """Whether it matches; a text: why that cannot be found out, which takes a second and is remembered, too."""
+    """Return whether it matches, or, as text, why this cannot be decided; both are remembered."""
     expression = _compiled(pattern)
     try:
         return expression.fullmatch(name)

@@ -120,7 +120,7 @@ def _refresh(admin: AdminClient) -> None:
 
 
 def close_consumer(consumer: Consumer) -> None:
-    """Close a consumer. One that does not close stays open: its caller has what it read, and commits nothing by it."""
+    """Close a consumer. If it does not close in time it stays open: nothing is committed by it."""
     try:
         bounded(consumer.close, _CLOSE_S)
     except (CallStuck, CallsStuck) as cause:

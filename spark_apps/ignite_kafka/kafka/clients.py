@@ -43,9 +43,9 @@ _AUTHENTICATION = {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FA
 # RFC 8446, 6.2: bad_certificate to access_denied, certificate_required
 _REFUSED_CERTIFICATE = re.compile(r"SSL alert number (?:4[2-9]|116)\b")
 _CHECK_TLS = (
-    "Check that ssl.ca.location or ssl.ca.pem of the Kafka connection has the authority of the broker's certificate (or its "
-    "ssl.truststore.location), that this certificate names the host in bootstrap_servers, and that the broker accepts the client's "
-    "certificate, if it wants one."
+    "Check that ssl.ca.location or ssl.ca.pem of the Kafka connection has the authority of the broker's certificate "
+    "(or its ssl.truststore.location), that this certificate names the host in bootstrap_servers, and that the broker "
+    "accepts the client's certificate, if it wants one."
 )
 _CORRECT = "Correct the named setting, in kafka_config, an override, the Kafka connection or the secrets file."
 _FORBIDDEN = {
@@ -109,23 +109,25 @@ def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, 
         return TopicError(text, "A topic's name has letters, digits, '.', '_' and '-', at most 249 of them.", **where)
     if code == KafkaError.INVALID_TIMESTAMP:
         remedy = (
-            "The topic takes records of times around the broker's clock alone: raise its message.timestamp.after.max.ms, which is an hour "
-            "unless it is set, or message.timestamp.before.max.ms; or name another record_timestamp_field."
+            "The topic takes records of times around the broker's clock alone: raise its "
+            "message.timestamp.after.max.ms, which is an hour unless it is set, or message.timestamp.before.max.ms; "
+            "or name another record_timestamp_field."
         )
         return TopicError(text, remedy, **where)
     if code == KafkaError.INVALID_RECORD:
         return TopicError(text, "The broker refuses such records: a compacted topic takes none without a key.", **where)
     if code in _TOO_LARGE:
         remedy = (
-            "Raise max.message.bytes of the topic and message.max.bytes in producer_override. The topic's limit is that of a batch after "
-            "compression: a batch of many records is kept below it by batch.size in producer_override."
+            "Raise max.message.bytes of the topic and message.max.bytes in producer_override. The topic's limit is "
+            "that of a batch after compression: a batch of many records is kept below it by batch.size in "
+            "producer_override."
         )
         return RecordTooLarge(text, remedy, **where)
     return KafkaUnavailable(text, "Check bootstrap_servers and that the brokers are up.", **where)
 
 
 def make_client(kind: Callable[[dict[str, Any]], C], config: Mapping[str, Any]) -> C:
-    """Create a client of librdkafka, which then checks its settings and reads the files that they name.
+    """Create a client of librdkafka, which checks its settings and reads the files named in them.
 
     Key stores are read here.
 

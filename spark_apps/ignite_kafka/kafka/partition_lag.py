@@ -1,4 +1,4 @@
-"""Lag by partition: of the topics that a consumer group reads, or of the caches whose changes a stream sends."""
+"""Lag by partition: of the topics of a consumer group, or of the caches of a stream."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .topics import Topics
 
 @dataclass(frozen=True)
 class PartitionLag:
-    """A partition: of a topic that a sink reads, or of a cache whose changes a stream sends.
+    """A partition of a sink's topic, or of a stream's cache.
 
     :param position: everything up to it is copied: next offset of a topic, highest update number sent of a cache.
     :param end: the position at which nothing is left.

@@ -105,9 +105,7 @@ class Topics(TopicLookup):
     def ensure(self, specs: list[TopicSpec], have: Mapping[str, int] | None = None) -> dict[str, int]:
         """Create missing topics and return the partition count of each topic.
 
-        Nothing is created if a topic must exist and does not.
-
-        Event 15121 names the topics that were created.
+        Nothing is created if a topic must exist and does not. Event 15121 names the topics that were created.
 
         :param have: an earlier result of :meth:`existing`; a topic created meanwhile is used as it is.
         :raises TopicError: the user may not create a topic, its settings are refused, or a topic that must exist does
@@ -126,9 +124,8 @@ class Topics(TopicLookup):
         ]
         admin = self._admin  # it must live until its answers have arrived
         created: list[str] = []
-        for name, future in (
-            admin.create_topics(new_topics, request_timeout=self._timeout_s) if new_topics else {}
-        ).items():
+        answers = admin.create_topics(new_topics, request_timeout=self._timeout_s) if new_topics else {}
+        for name, future in answers.items():
             try:
                 answer_of(future, admin, self._timeout_s, "creating a topic", topic=name)
             except KafkaException as cause:
@@ -352,7 +349,8 @@ def _check_progress(deadline: float, topic: str, partitions: set[int]) -> None:
     if time.monotonic() > deadline:
         raise KafkaUnavailable(
             "the committed position of a topic does not reach its end",
-            "A transaction of another or a dead program is open on it: see 'a transaction that hangs' in docs/operations.md.",
+            "A transaction of another or a dead program is open on it: see 'a transaction that hangs' in "
+            "docs/operations.md.",
             topic=topic,
             partitions=sorted(partitions)[:20],
         )

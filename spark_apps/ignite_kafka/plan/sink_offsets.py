@@ -92,11 +92,10 @@ def check_group(group: str, offsets_topic: str, committed: Mapping[tuple[str, in
         if other not in ("", offsets_topic):
             raise SettingsError(
                 f"another connector commits the offsets of consumer group {group}: its offsets topic is {other}, and "
-                f"this one's is "
-                f"{offsets_topic}",
+                f"this one's is {offsets_topic}",
                 "Give this connector another name or consumer_group. If it replaces the other one, stop that for "
-                "good, and set the offsets "
-                f"anew: kafka-consumer-groups --group {group} --reset-offsets --to-current --all-topics --execute.",
+                f"good, and set the offsets anew: kafka-consumer-groups --group {group} --reset-offsets --to-current "
+                "--all-topics --execute.",
                 group=group,
                 topic=topic,
                 partition=partition,

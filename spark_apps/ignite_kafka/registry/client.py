@@ -100,7 +100,7 @@ class Registry:
         return tuple(KnownId(*key, registered) for key, (registered, until) in self._ids.items() if until == _FOR_EVER)
 
     def learn(self, ids: Iterable[KnownId]) -> None:
-        """Store schema ids that another process has received from the same registry, so that they are not requested again."""
+        """Store schema ids received by another process from the same registry, to save their requests."""
         for known_id in ids:
             self._keep(known_id.subject, known_id.schema, known_id.registered, _FOR_EVER)
 
@@ -235,7 +235,8 @@ def _make_client(config: RegistryConfig) -> SchemaRegistryClient:
     except ModuleNotFoundError as error:
         raise SettingsError(
             f"the packages of a schema registry's client are not installed: {error.name} is missing",
-            "Install the extra registry here and where the tasks run: pip install 'airflow-provider-ignite-kafka[registry]'",
+            "Install the extra registry here and where the tasks run: pip install "
+            "'airflow-provider-ignite-kafka[registry]'",
         ) from error
     client = dict(config.client)
     try:
@@ -301,7 +302,7 @@ def _ours(schema: Schema | None) -> RegistrySchema:
 
 
 class _Kept(Generic[K, V]):
-    """A bounded mapping for several threads, which drops what was not used for longest."""
+    """A bounded mapping for several threads; it drops the entry unused for longest."""
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -57,7 +57,7 @@ def registry_configs(settings: ConnectorSettings, secrets: Secrets) -> tuple[Reg
 
 
 def known_ids(settings: ConnectorSettings) -> Ids:
-    """The schema ids that this process has received for the connector, so that its tasks need not request them."""
+    """The connector's schema ids received by this process; its tasks need not request them."""
     keys = {_key(side, variant.converter_properties(side)) for variant, side in _sides(settings)}
     with _lock:
         configs = {key: _configs[key] for key in keys if key in _configs}

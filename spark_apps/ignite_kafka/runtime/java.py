@@ -14,8 +14,8 @@ from .spark_versions import VERSION
 
 _OLDEST = 17 if VERSION >= (4, 0) else 11  # Spark 3.5 takes 8, too, which was never run
 _INSTALL = (
-    f"Install Java {_OLDEST} or newer (Debian: openjdk-17-jre-headless), "
-    "or set JAVA_HOME to the folder that has its bin/java"
+    f"Install Java {_OLDEST} or newer (Debian: openjdk-17-jre-headless), or set JAVA_HOME to the folder that has its "
+    "bin/java"
 )
 _VERSION = re.compile(r'^JAVA_VERSION="(?:1\.)?(\d+)', re.MULTILINE)
 

@@ -69,6 +69,5 @@ class SilenceWatch:
             raise TaskFailed(
                 f"{silent} of {running} Spark tasks have neither reported nor ended for {now - self._since:.0f} s",
                 "Look at the executors' threads and logs: a Python worker may be frozen, or its host out of reach. "
-                "The next run continues "
-                "after what was committed.",
+                "The next run continues after what was committed.",
             )

@@ -54,7 +54,10 @@ class CarriedTypes:
                 return self._types.binary_type(type_id)
             name = self._topic.name
             what = f"{unknown.what}, and topic {name} has none either"
-            remedy = "Set types_topic to the types topic of the source, or register the type: put an object of it through any client"
+            remedy = (
+                "Set types_topic to the types topic of the source, or register the type: put an object of it through "
+                "any client"
+            )
             raise UnknownBinaryType(what, remedy, type_id=type_id, types_topic=name) from unknown
 
     def register(self, kind: BinaryType, *, unless_known: bool = False) -> BinaryType:

@@ -113,7 +113,10 @@ def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]
         other, before = taken.setdefault(cache.name, (topic, cache))
         if other != topic:
             what = f"topics {other} (by {before.rule}) and {topic} (by {cache.rule}) go to one cache"
-            remedy = "Give them caches of their own (cache_names, cache_prefix), or leave one of them out: a key's records have an order in "
+            remedy = (
+                "Give them caches of their own (cache_names, cache_prefix), or leave one of them out: a key's records "
+                "have an order in "
+            )
             raise SettingsError(what, f"{remedy}one topic only.", cache=cache.name, topic=topic)
         caches[topic] = cache.name
     return caches

@@ -41,8 +41,14 @@ def _fault(consumed: Consumed, error: Exception) -> ProgramFault:
     at = traceback.extract_tb(error.__traceback__)[-1]
     first, last = (int(consumed.offsets[0]), int(consumed.offsets[-1])) if len(consumed) else (None, None)
     text = in_message(error)
-    what = f"a fault of this program: converting records failed with {type(error).__name__}: {text} ({Path(at.filename).name}:{at.lineno})"
-    remedy = "Report it, with the traceback in the log of the executor and, if you can, these records; no error policy skips them."
+    what = (
+        f"a fault of this program: converting records failed with {type(error).__name__}: {text} "
+        f"({Path(at.filename).name}:{at.lineno})"
+    )
+    remedy = (
+        "Report it, with the traceback in the log of the executor and, if you can, these records; no error policy "
+        "skips them."
+    )
     lines = "".join(traceback.format_tb(error.__traceback__))
     log.error(
         "converting records of %s-%s, offsets %s to %s\n%s%s",

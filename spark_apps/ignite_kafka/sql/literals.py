@@ -14,7 +14,8 @@ _MOST_DIGITS = 38
 _NUMBER = re.compile(r"(?P<digits>[0-9]*(?:\.[0-9]*)?)(?P<exponent>[eE][+-]?[0-9]+)?(?P<suffix>[A-Za-z_]\w*)?")
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _TIMESTAMP = re.compile(
-    r"(\d{4}-\d\d-\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?(?: ?(?P<utc>Z|UTC)|(?P<sign>[+-])(?P<hours>\d\d):(?P<minutes>\d\d))?"
+    r"(\d{4}-\d\d-\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?(?: "
+    r"?(?P<utc>Z|UTC)|(?P<sign>[+-])(?P<hours>\d\d):(?P<minutes>\d\d))?"
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LEAST_LONG = -(2**63)

@@ -34,8 +34,10 @@ _MOST_OPERATORS = 100
 _MOST_TOKENS = 10_000
 _COMPARISONS = {"=": "=", "==": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
 _KEYWORDS = {
-    "AND", "OR", "NOT", "IS", "NULL", "IN", "BETWEEN", "LIKE", "ESCAPE", "TRUE", "FALSE", "DATE", "TIMESTAMP", "RLIKE", "REGEXP", "ILIKE",
-    "CASE", "WHEN", "THEN", "ELSE", "END", "CAST", "EXISTS", "SELECT", "FROM", "WHERE", "INTERVAL", "DISTINCT", "DIV", "AS", "ANY", "ALL",
+    "AND", "OR", "NOT", "IS", "NULL", "IN", "BETWEEN", "LIKE", "ESCAPE", "TRUE", "FALSE", "DATE", "TIMESTAMP", "RLIKE",
+    "REGEXP", "ILIKE",
+    "CASE", "WHEN", "THEN", "ELSE", "END", "CAST", "EXISTS", "SELECT", "FROM", "WHERE", "INTERVAL", "DISTINCT", "DIV",
+    "AS", "ANY", "ALL",
     "SOME", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "CURRENT_DATE", "CURRENT_TIMESTAMP",
 }  # fmt: skip
 _TYPED = ("DATE", "TIMESTAMP")

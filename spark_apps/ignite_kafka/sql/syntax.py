@@ -46,7 +46,7 @@ class SelectedField:
     alias: str
 
     def renamed(self, own: str) -> str:
-        """The name in the result of the field whose own name is this, which is kept, with its case, where the list gives none."""
+        """Return the name in the result: the alias, or `own` with its case without one."""
         return own if self.alias == self.name else self.alias
 
 
@@ -162,8 +162,10 @@ class Call:
 Condition = Column | Literal | Compare | And | Or | Not | IsNull | In | Like | Arithmetic | Negative | Cast | Call
 
 CAST_TARGETS = {
-    "TINYINT": "TINYINT", "BYTE": "TINYINT", "SMALLINT": "SMALLINT", "SHORT": "SMALLINT", "INT": "INT", "INTEGER": "INT",
-    "BIGINT": "BIGINT", "LONG": "BIGINT", "FLOAT": "FLOAT", "REAL": "FLOAT", "DOUBLE": "DOUBLE", "BOOLEAN": "BOOLEAN", "STRING": "STRING",
+    "TINYINT": "TINYINT", "BYTE": "TINYINT", "SMALLINT": "SMALLINT", "SHORT": "SMALLINT", "INT": "INT",
+    "INTEGER": "INT",
+    "BIGINT": "BIGINT", "LONG": "BIGINT", "FLOAT": "FLOAT", "REAL": "FLOAT", "DOUBLE": "DOUBLE", "BOOLEAN": "BOOLEAN",
+    "STRING": "STRING",
 }  # fmt: skip
 """Types of ``CAST``, by every accepted name."""
 

@@ -11,7 +11,7 @@ INSTEAD = "Write it without, or name a function by setting filter"
 
 
 class Refused(ValueError):
-    """A condition that is wrong, or whose result is not proved equal to Spark's; the message says what and where."""
+    """A wrong condition, or one without proof of Spark's result; the message says what and where."""
 
     def __init__(self, what: str, position: int | None = None, remedy: str = INSTEAD) -> None:
         super().__init__(what if position is None else f"{what}, at character {position + 1}")

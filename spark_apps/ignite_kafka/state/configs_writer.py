@@ -131,8 +131,7 @@ class ConfigsWriter:
         if topic.partitions != slots or (connector is not None and connector.slots != slots):
             raise TopicError(
                 f"the offsets topic has {topic.partitions} partitions and the connector "
-                f"{connector.slots if connector else slots} slots, "
-                f"but the setting slots is {slots}",
+                f"{connector.slots if connector else slots} slots, but the setting slots is {slots}",
                 "The number of slots is fixed for a connector's life: set slots back, or give the connector a new "
                 "name.",
                 topic=name,

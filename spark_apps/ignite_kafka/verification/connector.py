@@ -249,7 +249,10 @@ def _sink_plan(settings: SinkSettings, clients: KafkaClients, cluster: Cluster, 
     missing = sorted(topic.cache for topic in plan.topics if not topic.routed and topic.cache not in caches)
     if missing and not options.repair:
         what = f"{len(missing)} of {len(plan.topics)} caches of the connector do not exist"
-        remedy = "Run the connector, which creates them. If it has stored their records before: --repair creates and fills them."
+        remedy = (
+            "Run the connector, which creates them. If it has stored their records before: --repair creates and fills "
+            "them."
+        )
         raise CacheNotFound(what, remedy, cache=_shown(missing))
     return plan
 

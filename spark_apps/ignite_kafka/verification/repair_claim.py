@@ -86,7 +86,8 @@ class Idle:
         if not newest.unknown and not newest.ended and not force:
             raise NotStopped(
                 "a repair needs a connector without an active run, and its newest run has not ended",
-                f"Stop it: ignite-kafka stop {settings.name}. If its driver is dead and will write nothing more: --force.",
+                f"Stop it: ignite-kafka stop {settings.name}. If its driver is dead and will write nothing more: "
+                "--force.",
                 connector=settings.name,
                 run_id=newest.run_id,
                 state=newest.state,

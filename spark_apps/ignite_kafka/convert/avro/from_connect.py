@@ -17,8 +17,10 @@ from .options import AvroOptions
 from .types import NO_DEFAULT, NULL, AvroField, AvroType
 
 _KINDS = {
-    ConnectType.INT8: "int", ConnectType.INT16: "int", ConnectType.INT32: "int", ConnectType.INT64: "long", ConnectType.FLOAT32: "float",
-    ConnectType.FLOAT64: "double", ConnectType.BOOLEAN: "boolean", ConnectType.STRING: "string", ConnectType.BYTES: "bytes",
+    ConnectType.INT8: "int", ConnectType.INT16: "int", ConnectType.INT32: "int", ConnectType.INT64: "long",
+    ConnectType.FLOAT32: "float",
+    ConnectType.FLOAT64: "double", ConnectType.BOOLEAN: "boolean", ConnectType.STRING: "string",
+    ConnectType.BYTES: "bytes",
 }  # fmt: skip
 _LOGICAL = {DECIMAL: names.DECIMAL_TYPE, DATE: "date", TIME: "time-millis", TIMESTAMP: "timestamp-millis"}
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=UTC)

@@ -41,10 +41,14 @@ def explained(error: RegistryError, subject: str, avro: AvroType, registry: Late
         return error
     path, before, now = found
     place = f"field {path}" if path else "the value itself"
-    what = f"{error.what}: a decimal ({place}) has scale {now} here and scale {before} in the latest schema of subject {subject}"
+    what = (
+        f"{error.what}: a decimal ({place}) has scale {now} here and scale {before} in the latest schema of subject "
+        f"{subject}"
+    )
     remedy = (
-        f"Declare the scale in the cache's query entity, so that all its decimals are written with it, set the compatibility of {subject} "
-        "to NONE, or use a converter without a registry, such as string for keys that are decimals."
+        "Declare the scale in the cache's query entity, so that all its decimals are written with it, set the "
+        f"compatibility of {subject} to NONE, or use a converter without a registry, such as string for keys that are "
+        "decimals."
     )
     return RegistryError(what, remedy, **error.where)
 

@@ -124,7 +124,10 @@ class AvroSerializer:
         except RegistryError as error:
             raise explained(error, subject, avro, self._registry) from error
         if found.schema.text != text and not _same_body(parse_with_references(found.schema, self._registry), avro):
-            what = f"the registry has schema {found.id} for these values, whose fields or types differ from those of the entries"
+            what = (
+                f"the registry has schema {found.id} for these values, whose fields or types differ from those of the "
+                "entries"
+            )
             remedy = "Set auto.register.schemas=true, or register the entries' schema under the subject."
             raise UnsupportedType(what, remedy, subject=subject, topic=topic)
         return _Form(registry_header(found.id), avro)

@@ -74,7 +74,8 @@ class _Mapping:
         if schema.kind == "union":
             return self._union(schema, optional, field)
         makers: dict[str, Callable[[AvroType], dict[str, Any]]] = {
-            "bytes": self._bytes, "fixed": self._bytes, "array": self._array, "record": self._record, "enum": self._enum,
+            "bytes": self._bytes, "fixed": self._bytes, "array": self._array, "record": self._record,
+            "enum": self._enum,
             "map": self._map,
         }  # fmt: skip
         found = makers.get(schema.kind, self._simple)(schema)

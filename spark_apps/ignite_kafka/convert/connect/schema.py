@@ -140,7 +140,8 @@ def scale_of(schema: ConnectSchema) -> int | None:
 
 
 _SIMPLE = {
-    ConnectType.INT8: pa.int8(), ConnectType.INT16: pa.int16(), ConnectType.INT32: pa.int32(), ConnectType.INT64: pa.int64(),
+    ConnectType.INT8: pa.int8(), ConnectType.INT16: pa.int16(), ConnectType.INT32: pa.int32(),
+    ConnectType.INT64: pa.int64(),
     ConnectType.FLOAT32: pa.float32(), ConnectType.FLOAT64: pa.float64(), ConnectType.BOOLEAN: pa.bool_(),
     ConnectType.STRING: pa.string(), ConnectType.BYTES: pa.binary(),
 }  # fmt: skip

@@ -17,7 +17,8 @@ from .operands import REMEDY, Operand
 
 Numbers = npt.NDArray[Any]
 TYPES = {
-    "TINYINT": pa.int8(), "SMALLINT": pa.int16(), "INT": pa.int32(), "BIGINT": pa.int64(), "FLOAT": pa.float32(), "DOUBLE": pa.float64(),
+    "TINYINT": pa.int8(), "SMALLINT": pa.int16(), "INT": pa.int32(), "BIGINT": pa.int64(), "FLOAT": pa.float32(),
+    "DOUBLE": pa.float64(),
 }  # fmt: skip
 """Types of numbers by Spark's names."""
 _NAMES = {kind: name for name, kind in TYPES.items()}

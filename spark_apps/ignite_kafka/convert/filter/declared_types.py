@@ -40,8 +40,14 @@ def check_declared(condition: Condition, cache: CacheInfo, types: TypeSource) ->
         whole, scale = _digits(other, lookup)
         if scale > declared.scale or whole > _MOST_DIGITS - declared.scale:
             shown = other.value if isinstance(other, Literal) else other
-            what = f"{shown} has {whole} digits and {scale} behind the point; column {column} has {_MOST_DIGITS - declared.scale} and"
-            remedy = "Spark would round one of them: write no more digits than the column has, or name a function by setting filter."
+            what = (
+                f"{shown} has {whole} digits and {scale} behind the point; column {column} has "
+                f"{_MOST_DIGITS - declared.scale} and"
+            )
+            remedy = (
+                "Spark would round one of them: write no more digits than the column has, or name a function by "
+                "setting filter."
+            )
             raise UnsupportedType(f"{what} {declared.scale}", remedy, field=str(column))
 
 

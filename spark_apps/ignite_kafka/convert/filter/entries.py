@@ -96,7 +96,8 @@ class EntryFilter:
         errors = dict[int, IgniteKafkaError]()
         if self._condition is not None:
             groups = decode_entries(
-                pages, cache, types, keys=needed.keys, values=needed.values, key_fields=needed.key, value_fields=needed.value,
+                pages, cache, types, keys=needed.keys, values=needed.values, key_fields=needed.key,
+                value_fields=needed.value,
                 date_zone=self._date_zone,
             )  # fmt: skip
             kept, errors = self._where(groups, cache, types, count)

@@ -216,7 +216,8 @@ def _wide(operand: Operand) -> pa.Array | pa.Scalar:
 
 
 _PYTHON = {
-    "=": lambda order: order == 0, "<>": lambda order: order != 0, "<": lambda order: order < 0, "<=": lambda order: order <= 0,
+    "=": lambda order: order == 0, "<>": lambda order: order != 0, "<": lambda order: order < 0,
+    "<=": lambda order: order <= 0,
     ">": lambda order: order > 0, ">=": lambda order: order >= 0,
 }  # fmt: skip
 

@@ -38,6 +38,12 @@ def require_one_form(held: BinaryType) -> None:
     forms = "; ".join(
         ", ".join(names.get(number, str(number)) for number in schema) for schema in sorted(held.schemas.values())
     )
-    what = f"The cluster holds {len(held.schemas)} forms of {held.name}, which makes keys ({forms}), and a key is found by one form only"
-    remedy = "Sink into a new cache; name what makes its key in key_fields, or declare the key type, under a name that the cluster lacks."
+    what = (
+        f"The cluster holds {len(held.schemas)} forms of {held.name}, which makes keys ({forms}), and a key is found "
+        "by one form only"
+    )
+    remedy = (
+        "Sink into a new cache; name what makes its key in key_fields, or declare the key type, under a name that the "
+        "cluster lacks."
+    )
     raise TypeClash(what, remedy, key_type=held.name)

@@ -34,8 +34,14 @@ def entry_types(cache: CacheInfo, types: TypeSource, *, several: bool = False) -
     if not entities:
         return EntryTypes(any_kind("", names[0]), any_kind("", names[1]), key_objects=frozenset(names[:1]))
     if len(entities) > 1 and not several:
-        what = f"the cache has {len(entities)} query entities, and records without schemas do not say which of them they are of"
-        remedy = "Use a converter with schemas, whose structs are named by their types, ignite-binary, or a cache for each type."
+        what = (
+            f"the cache has {len(entities)} query entities, and records without schemas do not say which of them they "
+            "are of"
+        )
+        remedy = (
+            "Use a converter with schemas, whose structs are named by their types, ignite-binary, or a cache for each "
+            "type."
+        )
         raise UnsupportedType(what, remedy, cache=cache.name)
     found = [_of_entity(cache, types, entity) for entity in entities]
     if len(found) == 1:

@@ -52,7 +52,8 @@ class JsonConverter:
             for field in binary.fields:
                 if field.type_code not in _HOLDS:
                     raise UnsupportedType(
-                        f"field {field.name} of type {binary.name} has type code {field.type_code}, which JSON cannot hold",
+                        f"field {field.name} of type {binary.name} has type code {field.type_code}, which JSON cannot "
+                        "hold",
                         "Copy this cache with the ignite-binary converter.",
                         cache=context.cache.name,
                         type_id=binary.type_id,

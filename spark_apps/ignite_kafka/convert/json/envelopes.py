@@ -32,8 +32,9 @@ def envelopes(texts: pa.BinaryArray) -> RowIndex:
 def refusal(side: str) -> str:
     """Why a record whose `side`, key or value, is an envelope is bad."""
     return (
-        "an object of schema and payload, as Kafka Connect's JsonConverter writes by default: set schemas.enable to true, or to auto where "
-        f"other records are plain, in {side}_converter_config ({side}.converter.schemas.enable in a file of Kafka Connect)"
+        "an object of schema and payload, as Kafka Connect's JsonConverter writes by default: set schemas.enable to "
+        f"true, or to auto where other records are plain, in {side}_converter_config ({side}.converter.schemas.enable "
+        "in a file of Kafka Connect)"
     )
 
 

@@ -285,8 +285,8 @@ def _settle(array: pa.Array, one: pa.Field, objects: ObjectTypes) -> None:
 
 _UNCLEAR = "?"
 _UNCLEAR_REASON = (
-    "it is a text that is a String or a double that is not finite, and the records before do not decide: declare java.lang.Double or"
-    " java.lang.String as the class of the whole key or value in the cache's query entity"
+    "it is a text that is a String or a double that is not finite, and the records before do not decide: declare "
+    "java.lang.Double or java.lang.String as the class of the whole key or value in the cache's query entity"
 )
 _EXAMPLES = {"{": {}, "[": [], "t": True, "1": Number("1"), ".": Number("1.0"), '"': ""}
 _FIRST = np.full(256, '"')

@@ -28,7 +28,10 @@ Read = Callable[[Any], Any]
 _INTEGRAL = re.compile(r"-?[0-9]{1,19}\Z")
 _UUID = re.compile(UUID_FORM.replace("$", r"\Z"))
 _MARKED_RANGES = {"char": (0, 0xFFFF), "time": (0, DAY_MS), "date": (-(2**63), 2**63 - 1)}
-_DECLARE_NUMBER = "declare the field (java.math.BigDecimal, or java.lang.Double where it may be rounded), or use converter ignite-binary"
+_DECLARE_NUMBER = (
+    "declare the field (java.math.BigDecimal, or java.lang.Double where it may be rounded), or use converter "
+    "ignite-binary"
+)
 _EXACT = Context(prec=100_000, Emax=MAX_EMAX, Emin=MIN_EMIN)
 MOST_DIGITS = 40_000  # of MAX_MAGNITUDE; a number like 1E+999999999 is a few bytes here and a gigabyte in Ignite
 

@@ -90,8 +90,14 @@ def _unscaled(text: str, scale: int | None, name: str) -> int:
 
 def _inexact(text: str, exponent: int, scale: int | None, name: str) -> UnsupportedType:
     value = text if len(text) <= 40 else f"{text[:37]}..."
-    what = f"field {name} holds {in_message(value)}, of scale {-exponent}, which has no exact form at the declared scale {scale}"
-    remedy = "Correct the entry, or use decimal_format NUMERIC or converter ignite-binary, which keep each decimal's own scale."
+    what = (
+        f"field {name} holds {in_message(value)}, of scale {-exponent}, which has no exact form at the declared scale "
+        f"{scale}"
+    )
+    remedy = (
+        "Correct the entry, or use decimal_format NUMERIC or converter ignite-binary, which keep each decimal's own "
+        "scale."
+    )
     return UnsupportedType(what, remedy, field=name)
 
 

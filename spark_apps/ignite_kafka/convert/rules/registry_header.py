@@ -42,7 +42,8 @@ def schema_ids(data: pa.BinaryArray) -> tuple[Int64Array, dict[int, str]]:
     for row in np.flatnonzero(~right).tolist():
         if not long_enough[row]:
             reasons[row] = (
-                f"{offsets[row + 1] - offsets[row]} bytes, and a value of a schema registry has {HEADER_BYTES} before its body"
+                f"{offsets[row + 1] - offsets[row]} bytes, and a value of a schema registry has {HEADER_BYTES} before "
+                "its body"
             )
         elif first[row] != _MAGIC:
             reasons[row] = f"the first byte is {first[row]}, and a value of a schema registry begins with {_MAGIC}"

@@ -39,7 +39,8 @@ from .connect_times import days, days_at, instants, midnight_millis, times, unit
 DECIMAL = "decimal"
 _INTEGERS = frozenset({ConnectType.INT8, ConnectType.INT16, ConnectType.INT32, ConnectType.INT64})
 _CODES = {
-    ConnectType.INT8: codes.BYTE, ConnectType.INT16: codes.SHORT, ConnectType.INT32: codes.INT, ConnectType.INT64: codes.LONG,
+    ConnectType.INT8: codes.BYTE, ConnectType.INT16: codes.SHORT, ConnectType.INT32: codes.INT,
+    ConnectType.INT64: codes.LONG,
     ConnectType.FLOAT32: codes.FLOAT, ConnectType.FLOAT64: codes.DOUBLE, ConnectType.BOOLEAN: codes.BOOL,
     ConnectType.STRING: codes.STRING, ConnectType.BYTES: codes.BYTE_ARRAY,
     DECIMAL: codes.DECIMAL, TIME: codes.TIME, TIMESTAMP: codes.TIMESTAMP,

@@ -141,7 +141,10 @@ class Resolver:
         """The target of a STRUCT: fields that the type lacks are added first."""
         other = self._objects.names.other(type_name)
         if other is not None:
-            why = f"is an object of {type_name}, which Ignite does not tell from {other}: name the struct {other}, as SetSchemaMetadata does"
+            why = (
+                f"is an object of {type_name}, which Ignite does not tell from {other}: name the struct {other}, as "
+                "SetSchemaMetadata does"
+            )
             return RefusingTarget(place.name, why)
         places, unwritten = self._add(schema, type_name, place)
         members: list[Member] = []

@@ -162,14 +162,20 @@ def keys_by_policy(policy: str, names: tuple[str, ...], readers: Readers) -> Key
 def _kafka_keys(names: tuple[str, ...], root: pa.Field, objects: ObjectTypes) -> Keys:
     name = (root.metadata or {}).get(TYPE_NAME, b"").decode()
     if not name:
-        what = f"key_policy is 'kafka', and the cache's keys are of {root.type}, which cannot hold a topic, a partition and an offset"
+        what = (
+            f"key_policy is 'kafka', and the cache's keys are of {root.type}, which cannot hold a topic, a partition "
+            "and an offset"
+        )
         raise SettingsError(what, "Use another key_policy, or a cache whose keys are objects.", setting="key_policy")
     if not objects.fields(name):
         for label, kind in zip(names, _KAFKA_TYPES, strict=True):
             objects.declare(name, pa.field(label, kind))
     fields = objects.fields(name)
     if _wrong_places(names, fields):
-        what = f"key_policy is 'kafka', and {name}, the type of the cache's keys, has fields {', '.join(one.name for one in fields)}"
+        what = (
+            f"key_policy is 'kafka', and {name}, the type of the cache's keys, has fields "
+            f"{', '.join(one.name for one in fields)}"
+        )
         remedy = f"It must have {', '.join(names)} (String, Integer, Long) and no other; name them in key_fields."
         raise SettingsError(what, remedy, setting="key_fields")
     return KafkaKeys(name, names, objects)
@@ -191,7 +197,10 @@ def _same_names(names: tuple[str, ...], root: pa.Field, objects: ObjectTypes) ->
     type_name = str(root.metadata[TYPE_NAME], "utf-8")
     fields = {one.name.lower(): one.name for one in objects.fields(type_name)}
     if fields and {name.lower() for name in names} != set(fields):
-        what = f"key_fields are {', '.join(names)}, and {type_name}, the type of the cache's keys, has fields {', '.join(fields.values())}"
+        what = (
+            f"key_fields are {', '.join(names)}, and {type_name}, the type of the cache's keys, has fields "
+            f"{', '.join(fields.values())}"
+        )
         raise SettingsError(what, "Name all of them and no other.", setting="key_fields")
 
 

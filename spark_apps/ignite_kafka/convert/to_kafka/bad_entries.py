@@ -78,7 +78,8 @@ def raise_stopping(settings: ConnectorSettings, bad: Iterable[BadEntry]) -> None
 
 
 def bad_entry(
-    converter: Converter, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, topic: str, row: int, error: IgniteKafkaError,
+    converter: Converter, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, topic: str, row: int,
+    error: IgniteKafkaError,
     stage: Stage,
 ) -> BadEntry:  # fmt: skip
     """The bad entry at a row of some pages that fails before it is converted."""

@@ -184,7 +184,13 @@ def _times_of_day(array: pa.Array, zone: str, path: str) -> pa.Array:
     values = np.asarray(local.fill_null(0))
     wrong = np.flatnonzero((values < 0) | (values >= DAY_MS))
     if wrong.size:
-        what = f"field {path or '(whole)'} holds a java.sql.Time of {int(values[wrong[0]])} ms in time zone {zone}, which is no time of a day"
-        remedy = "Set date_time_zone to the zone of the program that wrote it, or use converter json without schemas, or ignite-binary."
+        what = (
+            f"field {path or '(whole)'} holds a java.sql.Time of {int(values[wrong[0]])} ms in time zone {zone}, which "
+            "is no time of a day"
+        )
+        remedy = (
+            "Set date_time_zone to the zone of the program that wrote it, or use converter json without schemas, or "
+            "ignite-binary."
+        )
         raise UnsupportedType(what, remedy, field=path or None)
     return local.cast(pa.int32()).view(pa.time32("ms"))

@@ -308,7 +308,10 @@ def _merged(schemas: Sequence[ConnectSchema], path: str) -> ConnectSchema:
         inner += [_merged(keys, f"{path}{{key}}").as_optional(False)] if keys else []
         return replace(first, value_schema=inner[0], key_schema=inner[1] if keys else None)
     shown = " and ".join(dict.fromkeys(f"{one.name or one.type.upper()}{dict(one.parameters) or ''}" for one in known))
-    what = f"field {path.rstrip('[]{}') or '(whole)'} holds elements of {shown}, and an array or map of Kafka Connect has one schema"
+    what = (
+        f"field {path.rstrip('[]{}') or '(whole)'} holds elements of {shown}, and an array or map of Kafka Connect has "
+        "one schema"
+    )
     raise UnsupportedType(what, "Use converter json without schemas, or ignite-binary.", field=path)
 
 

@@ -124,7 +124,8 @@ class EntryConverter:
         selected = self._selected
         with_values = self._value is not None or bool(self._fields.key)
         decode = functools.partial(
-            decode_entries, pages, cache, types, enums=self._enums, documents=True, keys=self._key is not None, values=with_values,
+            decode_entries, pages, cache, types, enums=self._enums, documents=True, keys=self._key is not None,
+            values=with_values,
             value_fields=None if selected is None else selected.needed(fields.of_values), date_zone=self._date_zone,
         )  # fmt: skip
         groups = decode()

@@ -90,7 +90,10 @@ def _differences(first: ConnectSchema, schema: ConnectSchema, type_name: str, pa
         ):
             found += _differences(known.schema, one.schema, type_name, name)
         elif known.schema != one.schema:
-            what = f"field {name} of {type_name} has schema {one.schema.name or one.schema.type}, and the type's first value has"
+            what = (
+                f"field {name} of {type_name} has schema {one.schema.name or one.schema.type}, and the type's first "
+                "value has"
+            )
             remedy = "Set is_schema_dynamic to true, so that each value has its own schema."
             raise UnsupportedType(f"{what} {known.schema.name or known.schema.type}", remedy, field=name)
     return found

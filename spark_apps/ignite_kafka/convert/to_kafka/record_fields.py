@@ -74,10 +74,16 @@ class RecordFields:
         array, field = _of_value(group, self.timestamp)
         times = _milliseconds(array, field)
         if times is None:
-            what = f"field {self.timestamp}, which is to be the record's time (record_timestamp_field), is of type {array.type}"
+            what = (
+                f"field {self.timestamp}, which is to be the record's time (record_timestamp_field), is of type "
+                f"{array.type}"
+            )
             raise UnsupportedType(what, "Name a date, a timestamp or a long of milliseconds.", field=self.timestamp)
         if times.null_count or pc.any(pc.less_equal(times, 0)).as_py():
-            what = f"field {self.timestamp}, which is to be the record's time (record_timestamp_field), is null or not after 1970-01-01"
+            what = (
+                f"field {self.timestamp}, which is to be the record's time (record_timestamp_field), is null or not "
+                "after 1970-01-01"
+            )
             raise UnsupportedType(what, _REMEDY, field=self.timestamp)
         return np.asarray(times)
 

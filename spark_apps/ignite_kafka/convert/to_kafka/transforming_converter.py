@@ -222,7 +222,10 @@ class TransformingConverter:
     def _check_topics(self, batch: ConnectBatch, topic: str) -> None:
         other = batch.topics.filter(pc.not_equal(batch.topics, topic))
         if len(other):
-            what = f"a transform gives a record topic {other[0].as_py()!r}, and all records of a cache go to one topic, {topic!r}"
+            what = (
+                f"a transform gives a record topic {other[0].as_py()!r}, and all records of a cache go to one topic, "
+                f"{topic!r}"
+            )
             raise SettingsError(
                 what, "Route at the sink, or name topics by RegexRouter, topic_names or overrides", setting="transforms"
             )

@@ -28,7 +28,8 @@ from .thrown import SCHEMA_BUILDER_EXCEPTION, Failures, Thrown, is_logical
 _PURPOSE = "cast types"
 _NAMES = {one.name: one for one in TARGETS}
 _VALUES: Mapping[Kind, tuple[Callable[[pa.BinaryArray], pa.Array], ConnectType]] = {
-    Kind.LONG: (longs, ConnectType.INT64), Kind.DOUBLE: (doubles, ConnectType.FLOAT64), Kind.STRING: (texts, ConnectType.STRING),
+    Kind.LONG: (longs, ConnectType.INT64), Kind.DOUBLE: (doubles, ConnectType.FLOAT64), Kind.STRING: (texts,
+    ConnectType.STRING),
     Kind.BOOLEAN: (booleans, ConnectType.BOOLEAN),
 }  # fmt: skip
 _CONTAINERS = {Kind.LIST: "ARRAY", Kind.MAP: "MAP"}

@@ -33,7 +33,8 @@ STATIC_VALUE = "static.value"
 _PLACES = (TOPIC, PARTITION, OFFSET, TIMESTAMP, STATIC)
 PROPERTIES: Properties = {name: Property(default=None) for name in (*_PLACES, STATIC_VALUE)} | {**REPLACE_NULL}
 _SCHEMAS = {
-    TOPIC: ConnectSchema(ConnectType.STRING), PARTITION: ConnectSchema(ConnectType.INT32), OFFSET: ConnectSchema(ConnectType.INT64),
+    TOPIC: ConnectSchema(ConnectType.STRING), PARTITION: ConnectSchema(ConnectType.INT32),
+    OFFSET: ConnectSchema(ConnectType.INT64),
     TIMESTAMP: timestamp(), STATIC: ConnectSchema(ConnectType.STRING),
 }  # fmt: skip
 

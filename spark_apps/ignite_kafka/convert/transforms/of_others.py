@@ -9,11 +9,12 @@ _CONFLUENT = "io.confluent.connect.transforms."
 _DEBEZIUM = "io.debezium.transforms."
 _WAYS: Mapping[str, str] = {
     f"{_CONFLUENT}Filter": "Set where, a condition in SQL, or filter, a Python function; both keep entries",
-    f"{_CONFLUENT}ExtractTopic": "Topics and caches are named by rules: topic_names of a source, cache_names of a sink, docs/routing.md",
+    f"{_CONFLUENT}ExtractTopic": "Topics and caches are named by rules: topic_names of a source, cache_names of a "
+    "sink, docs/routing.md",
     f"{_CONFLUENT}TopicRegexRouter": "Use Kafka's RegexRouter",
     f"{_CONFLUENT}MessageTimestampRouter": "Set record_timestamp_field of a source, and use Kafka's TimestampRouter",
-    f"{_DEBEZIUM}ExtractNewRecordState": "Leave it out at a source: entries of Ignite have no envelope. At a sink of Debezium's records, "
-    "Kafka's ExtractField$Value with field=after takes the new state",
+    f"{_DEBEZIUM}ExtractNewRecordState": "Leave it out at a source: entries of Ignite have no envelope. At a sink of "
+    "Debezium's records, Kafka's ExtractField$Value with field=after takes the new state",
     f"{_DEBEZIUM}ByLogicalTableRouter": "Use Kafka's RegexRouter, or the rules of docs/routing.md",
     f"{_DEBEZIUM}Filter": "Set where, a condition in SQL, or filter, a Python function; both keep entries",
     f"{_DEBEZIUM}ContentBasedRouter": "Make a connector for each topic, with where and topic_names, docs/routing.md",

@@ -50,7 +50,8 @@ TIMESTAMP = "timestamp"
 HEADERS = "headers"
 _COLUMNS = (ROW, KEY, VALUE, TOPIC, TIMESTAMP, HEADERS)
 _PLAIN = {
-    pa.int8(): ConnectType.INT8, pa.int16(): ConnectType.INT16, pa.int32(): ConnectType.INT32, pa.int64(): ConnectType.INT64,
+    pa.int8(): ConnectType.INT8, pa.int16(): ConnectType.INT16, pa.int32(): ConnectType.INT32,
+    pa.int64(): ConnectType.INT64,
     pa.float32(): ConnectType.FLOAT32, pa.float64(): ConnectType.FLOAT64, pa.bool_(): ConnectType.BOOLEAN,
     pa.string(): ConnectType.STRING, pa.large_string(): ConnectType.STRING,
     pa.binary(): ConnectType.BYTES, pa.large_binary(): ConnectType.BYTES,
@@ -134,7 +135,8 @@ def _result(batch: ConnectBatch, found: Any) -> ConnectBatch:
     rows = np.asarray(columns[ROW].cast(pa.int64())) if ROW in columns else batch.rows
     if len(rows) != found.num_rows:
         raise ValueError(
-            f"the function returned {found.num_rows} of {len(batch)} records without column {ROW}, which says which they are"
+            f"the function returned {found.num_rows} of {len(batch)} records without column {ROW}, which says which "
+            "they are"
         )
     places = np.searchsorted(batch.rows, rows).clip(0, len(batch) - 1)
     if len(np.unique(rows)) != len(rows) or not np.array_equal(batch.rows[places], rows):

@@ -22,7 +22,8 @@ from .json_objects import joined
 from .thrown import Failures, Thrown
 
 _CLASSES = {
-    bool: "java.lang.Boolean", int: "java.lang.Long", float: "java.lang.Double", str: "java.lang.String", list: "java.util.ArrayList",
+    bool: "java.lang.Boolean", int: "java.lang.Long", float: "java.lang.Double", str: "java.lang.String",
+    list: "java.util.ArrayList",
     dict: "java.util.HashMap", type(None): "null",
 }  # fmt: skip
 

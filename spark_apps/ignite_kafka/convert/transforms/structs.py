@@ -95,7 +95,10 @@ def put_other(name: str, schema: ConnectSchema, values: pa.Array, other: Connect
         reason = "Struct schemas do not match."
     else:
         named = f' "{schema.name}"' if schema.name else ""
-        reason = f'Invalid Java object for schema{named} with type {schema.type.name}: class {java_class(other)} for field: "{name}"'
+        reason = (
+            f"Invalid Java object for schema{named} with type {schema.type.name}: class {java_class(other)} for field: "
+            f'"{name}"'
+        )
     failures.add(values.is_valid(), reason)
     return pa.nulls(len(values), arrow_type(schema))
 

@@ -26,7 +26,8 @@ _LOGICAL = {
 }
 _CLASSES = {
     ConnectType.INT8: "java.lang.Byte", ConnectType.INT16: "java.lang.Short", ConnectType.INT32: "java.lang.Integer",
-    ConnectType.INT64: "java.lang.Long", ConnectType.FLOAT32: "java.lang.Float", ConnectType.FLOAT64: "java.lang.Double",
+    ConnectType.INT64: "java.lang.Long", ConnectType.FLOAT32: "java.lang.Float",
+    ConnectType.FLOAT64: "java.lang.Double",
     ConnectType.BOOLEAN: "java.lang.Boolean", ConnectType.STRING: "java.lang.String", ConnectType.BYTES: "[B",
     ConnectType.ARRAY: "java.util.ArrayList", ConnectType.MAP: "java.util.HashMap",
     ConnectType.STRUCT: "org.apache.kafka.connect.data.Struct",

@@ -48,7 +48,8 @@ PROPERTIES: Properties = {
     **REPLACE_NULL,
 }
 _SCHEMAS = {
-    _TEXT: ConnectSchema(ConnectType.STRING), _UNIX: ConnectSchema(ConnectType.INT64), _DATE: connect.date(), _TIME: connect.time(),
+    _TEXT: ConnectSchema(ConnectType.STRING), _UNIX: ConnectSchema(ConnectType.INT64), _DATE: connect.date(),
+    _TIME: connect.time(),
     _TIMESTAMP: connect.timestamp(),
 }  # fmt: skip
 _DAY_MS = 86_400_000

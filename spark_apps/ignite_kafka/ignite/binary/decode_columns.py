@@ -32,8 +32,10 @@ _MOST_HOPS = 8
 _COST_OF_COLUMN = 1024
 _MOST_KINDS = 126  # a union has 128 at most; one is for null
 _SIMPLE: dict[int, Callable[[Wire, Positions, Positions], Column]] = {
-    codes.CHAR: scalars.chars, codes.BOOL: scalars.booleans, codes.STRING: scalars.strings, codes.BYTE_ARRAY: scalars.binaries,
-    codes.UUID: scalars.uuids, codes.TIMESTAMP: scalars.timestamps, codes.DECIMAL: decimals, codes.CLASS: scalars.classes,
+    codes.CHAR: scalars.chars, codes.BOOL: scalars.booleans, codes.STRING: scalars.strings,
+    codes.BYTE_ARRAY: scalars.binaries,
+    codes.UUID: scalars.uuids, codes.TIMESTAMP: scalars.timestamps, codes.DECIMAL: decimals,
+    codes.CLASS: scalars.classes,
 }  # fmt: skip
 
 

@@ -28,7 +28,8 @@ _NUMBERS = {
     codes.CHAR: "<H",
 }
 _ARRAYS = {
-    codes.SHORT_ARRAY: "h", codes.INT_ARRAY: "i", codes.LONG_ARRAY: "q", codes.FLOAT_ARRAY: "f", codes.DOUBLE_ARRAY: "d",
+    codes.SHORT_ARRAY: "h", codes.INT_ARRAY: "i", codes.LONG_ARRAY: "q", codes.FLOAT_ARRAY: "f",
+    codes.DOUBLE_ARRAY: "d",
     codes.CHAR_ARRAY: "H",
 }  # fmt: skip
 
@@ -294,13 +295,16 @@ class _Reader(ScalarReader):
 
 
 _READERS: dict[int, Callable[[_Reader], Any]] = {
-    codes.BOOL: _Reader.boolean, codes.STRING: _Reader.string, codes.UUID: _Reader.uuid, codes.TIMESTAMP: _Reader.timestamp,
+    codes.BOOL: _Reader.boolean, codes.STRING: _Reader.string, codes.UUID: _Reader.uuid,
+    codes.TIMESTAMP: _Reader.timestamp,
     codes.DATE: lambda reader: Date(reader.number("<q")), codes.TIME: lambda reader: Time(reader.number("<q")),
     codes.DECIMAL: _Reader.decimal, codes.BYTE_ARRAY: lambda reader: bytes(reader.take(reader.number("<i"))),
-    codes.BOOL_ARRAY: _Reader.booleans, codes.CLASS: _Reader.class_name, codes.ENUM: _Reader.enum, codes.BINARY_ENUM: _Reader.enum,
+    codes.BOOL_ARRAY: _Reader.booleans, codes.CLASS: _Reader.class_name, codes.ENUM: _Reader.enum,
+    codes.BINARY_ENUM: _Reader.enum,
     codes.NULL: lambda reader: None, codes.HANDLE: _Reader.handle, codes.OPTIMIZED: _Reader.optimized,
 }  # fmt: skip
 _NESTED: dict[int, Callable[[_Reader], Any]] = {
     **dict.fromkeys(codes.CODED_ARRAYS, _Reader.coded_array), **dict.fromkeys(codes.TYPED_ARRAYS, _Reader.typed_array),
-    codes.COLLECTION: _Reader.collection, codes.MAP: _Reader.map, codes.OBJECT: _Reader.document, codes.WRAPPED: _Reader.wrapped,
+    codes.COLLECTION: _Reader.collection, codes.MAP: _Reader.map, codes.OBJECT: _Reader.document,
+    codes.WRAPPED: _Reader.wrapped,
 }  # fmt: skip

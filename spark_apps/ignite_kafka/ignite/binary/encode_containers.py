@@ -24,7 +24,8 @@ _ARRAY_LIST = 1
 _HASH_MAP = 1
 _ANY_OBJECT = -1
 _PRIMITIVES = {
-    codes.BYTE_ARRAY: "<i1", codes.SHORT_ARRAY: "<i2", codes.INT_ARRAY: "<i4", codes.LONG_ARRAY: "<i8", codes.FLOAT_ARRAY: "<f4",
+    codes.BYTE_ARRAY: "<i1", codes.SHORT_ARRAY: "<i2", codes.INT_ARRAY: "<i4", codes.LONG_ARRAY: "<i8",
+    codes.FLOAT_ARRAY: "<f4",
     codes.DOUBLE_ARRAY: "<f8", codes.CHAR_ARRAY: "<u2", codes.BOOL_ARRAY: "u1",
 }  # fmt: skip
 Encode = Callable[[pa.Array, pa.Field], ByteColumns]

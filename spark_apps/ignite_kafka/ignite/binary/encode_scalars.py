@@ -229,7 +229,8 @@ def as_they_are(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 Encoder = Callable[[pa.Array, pa.Field], ByteColumns]
 _BY_CODE: dict[int, Encoder] = {
-    **dict.fromkeys(NUMPY, fixed), codes.BOOL: booleans, codes.CHAR: chars, codes.STRING: strings, codes.BYTE_ARRAY: binaries,
+    **dict.fromkeys(NUMPY, fixed), codes.BOOL: booleans, codes.CHAR: chars, codes.STRING: strings,
+    codes.BYTE_ARRAY: binaries,
     codes.UUID: uuids, codes.TIMESTAMP: timestamps, codes.DECIMAL: decimals, codes.ENUM: enums, codes.CLASS: classes,
 }  # fmt: skip
 

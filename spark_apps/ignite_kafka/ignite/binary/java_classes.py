@@ -7,14 +7,21 @@ from ..types import type_codes as codes
 from ..types.model import BinaryField, BinaryType, TypeSource
 
 _BY_CODE = {
-    codes.OBJECT: "java.lang.Object", codes.BYTE: "java.lang.Byte", codes.BOOL: "java.lang.Boolean", codes.SHORT: "java.lang.Short",
-    codes.CHAR: "java.lang.Character", codes.INT: "java.lang.Integer", codes.LONG: "java.lang.Long", codes.FLOAT: "java.lang.Float",
+    codes.OBJECT: "java.lang.Object", codes.BYTE: "java.lang.Byte", codes.BOOL: "java.lang.Boolean",
+    codes.SHORT: "java.lang.Short",
+    codes.CHAR: "java.lang.Character", codes.INT: "java.lang.Integer", codes.LONG: "java.lang.Long",
+    codes.FLOAT: "java.lang.Float",
     codes.DOUBLE: "java.lang.Double", codes.STRING: "java.lang.String", codes.DECIMAL: "java.math.BigDecimal",
-    codes.DATE: "java.util.Date", codes.TIMESTAMP: "java.sql.Timestamp", codes.TIME: "java.sql.Time", codes.UUID: "java.util.UUID",
-    codes.BYTE_ARRAY: "[B", codes.SHORT_ARRAY: "[S", codes.INT_ARRAY: "[I", codes.LONG_ARRAY: "[J", codes.FLOAT_ARRAY: "[F",
-    codes.DOUBLE_ARRAY: "[D", codes.CHAR_ARRAY: "[C", codes.BOOL_ARRAY: "[Z", codes.DECIMAL_ARRAY: "[Ljava.math.BigDecimal;",
-    codes.STRING_ARRAY: "[Ljava.lang.String;", codes.UUID_ARRAY: "[Ljava.util.UUID;", codes.DATE_ARRAY: "[Ljava.util.Date;",
-    codes.TIMESTAMP_ARRAY: "[Ljava.sql.Timestamp;", codes.TIME_ARRAY: "[Ljava.sql.Time;", codes.OBJECT_ARRAY: "[Ljava.lang.Object;",
+    codes.DATE: "java.util.Date", codes.TIMESTAMP: "java.sql.Timestamp", codes.TIME: "java.sql.Time",
+    codes.UUID: "java.util.UUID",
+    codes.BYTE_ARRAY: "[B", codes.SHORT_ARRAY: "[S", codes.INT_ARRAY: "[I", codes.LONG_ARRAY: "[J",
+    codes.FLOAT_ARRAY: "[F",
+    codes.DOUBLE_ARRAY: "[D", codes.CHAR_ARRAY: "[C", codes.BOOL_ARRAY: "[Z",
+    codes.DECIMAL_ARRAY: "[Ljava.math.BigDecimal;",
+    codes.STRING_ARRAY: "[Ljava.lang.String;", codes.UUID_ARRAY: "[Ljava.util.UUID;",
+    codes.DATE_ARRAY: "[Ljava.util.Date;",
+    codes.TIMESTAMP_ARRAY: "[Ljava.sql.Timestamp;", codes.TIME_ARRAY: "[Ljava.sql.Time;",
+    codes.OBJECT_ARRAY: "[Ljava.lang.Object;",
 }  # fmt: skip
 
 

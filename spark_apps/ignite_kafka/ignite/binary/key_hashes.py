@@ -182,7 +182,8 @@ def _object(keys: pa.BinaryArray) -> Hashes:
 
 
 _HASHED: dict[int, Callable[[pa.BinaryArray], Hashes]] = {
-    codes.BYTE: _small("<i1"), codes.SHORT: _small("<i2"), codes.INT: _small("<i4"), codes.CHAR: _small("<u2"), codes.LONG: _long,
+    codes.BYTE: _small("<i1"), codes.SHORT: _small("<i2"), codes.INT: _small("<i4"), codes.CHAR: _small("<u2"),
+    codes.LONG: _long,
     codes.FLOAT: _float, codes.DOUBLE: _double, codes.BOOL: _boolean, codes.UUID: _uuid, codes.DATE: _long,
     codes.TIME: _long, codes.TIMESTAMP: _long, codes.OBJECT: _object,
 }  # fmt: skip

@@ -34,7 +34,8 @@ class Headers:
     def of(self, rows: Positions) -> Headers:
         """The headers of some of the objects."""
         return Headers(
-            self.start[rows], self.type_id[rows], self.schema_id[rows], self.flags[rows], self.footer[rows], self.stop[rows]
+            self.start[rows], self.type_id[rows], self.schema_id[rows], self.flags[rows], self.footer[rows],
+            self.stop[rows]
         )  # fmt: skip
 
 

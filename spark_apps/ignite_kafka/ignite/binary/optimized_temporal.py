@@ -39,7 +39,10 @@ def _days(value: SqlDate, zone: ZoneInfo) -> int:
         offset = timedelta()
     days, rest = divmod(value.millis + offset // timedelta(milliseconds=1), _DAY_MS)
     if rest:
-        what = f"A java.sql.Date is not midnight in time zone {zone.key}: its writer's time zone, which the bytes do not name, is another"
+        what = (
+            f"A java.sql.Date is not midnight in time zone {zone.key}: its writer's time zone, which the bytes do not "
+            "name, is another"
+        )
         raise ValueError(f"{what} (setting date_time_zone)")
     return days
 

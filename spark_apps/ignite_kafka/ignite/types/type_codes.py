@@ -28,7 +28,8 @@ FLAG_OFFSET_2 = 0x10
 FLAG_COMPACT = 0x20
 
 FIXED_SIZE: dict[int, int] = {
-    BYTE: 2, SHORT: 3, INT: 5, LONG: 9, FLOAT: 5, DOUBLE: 9, CHAR: 3, BOOL: 2, UUID: 17, DATE: 9, TIMESTAMP: 13, TIME: 9,
+    BYTE: 2, SHORT: 3, INT: 5, LONG: 9, FLOAT: 5, DOUBLE: 9, CHAR: 3, BOOL: 2, UUID: 17, DATE: 9, TIMESTAMP: 13,
+    TIME: 9,
     ENUM: 9, BINARY_ENUM: 9, CLASS: 5, NULL: 1, HANDLE: 5,
 }  # fmt: skip
 """Code to whole size in bytes, code included.
@@ -37,7 +38,8 @@ ENUM, BINARY_ENUM and CLASS with type id 0 carry a name and are longer.
 """
 
 ELEMENT_WIDTH: dict[int, int] = {
-    BYTE_ARRAY: 1, SHORT_ARRAY: 2, INT_ARRAY: 4, LONG_ARRAY: 8, FLOAT_ARRAY: 4, DOUBLE_ARRAY: 8, CHAR_ARRAY: 2, BOOL_ARRAY: 1,
+    BYTE_ARRAY: 1, SHORT_ARRAY: 2, INT_ARRAY: 4, LONG_ARRAY: 8, FLOAT_ARRAY: 4, DOUBLE_ARRAY: 8, CHAR_ARRAY: 2,
+    BOOL_ARRAY: 1,
 }  # fmt: skip
 """Arrays of primitives: code, int32 count, then elements without codes."""
 

@@ -204,11 +204,15 @@ def declared_field(name: str, code: int, *, ordinals: bool = False) -> pa.Field:
 
 
 _JAVA_NAMES = {
-    "java.lang.Byte": codes.BYTE, "java.lang.Short": codes.SHORT, "java.lang.Integer": codes.INT, "java.lang.Long": codes.LONG,
+    "java.lang.Byte": codes.BYTE, "java.lang.Short": codes.SHORT, "java.lang.Integer": codes.INT,
+    "java.lang.Long": codes.LONG,
     "java.lang.Float": codes.FLOAT, "java.lang.Double": codes.DOUBLE, "java.lang.Character": codes.CHAR,
-    "java.lang.Boolean": codes.BOOL, "java.lang.String": codes.STRING, "java.util.UUID": codes.UUID, "java.util.Date": codes.DATE,
-    "java.sql.Timestamp": codes.TIMESTAMP, "java.sql.Time": codes.TIME, "java.math.BigDecimal": codes.DECIMAL, "[B": codes.BYTE_ARRAY,
-    "byte": codes.BYTE, "short": codes.SHORT, "int": codes.INT, "long": codes.LONG, "float": codes.FLOAT, "double": codes.DOUBLE,
+    "java.lang.Boolean": codes.BOOL, "java.lang.String": codes.STRING, "java.util.UUID": codes.UUID,
+    "java.util.Date": codes.DATE,
+    "java.sql.Timestamp": codes.TIMESTAMP, "java.sql.Time": codes.TIME, "java.math.BigDecimal": codes.DECIMAL,
+    "[B": codes.BYTE_ARRAY,
+    "byte": codes.BYTE, "short": codes.SHORT, "int": codes.INT, "long": codes.LONG, "float": codes.FLOAT,
+    "double": codes.DOUBLE,
     "char": codes.CHAR, "boolean": codes.BOOL,
 }  # fmt: skip
 
@@ -260,8 +264,10 @@ MAP_CLASS = "java.util.Map"
 OBJECTS_CLASS = "[Ljava.lang.Object;"
 ENUMS_CLASS = "[Ljava.lang.Enum;"
 _CONTAINER_CLASSES = {
-    codes.COLLECTION: COLLECTION_CLASS, codes.MAP: MAP_CLASS, codes.OBJECT_ARRAY: OBJECTS_CLASS, codes.ENUM_ARRAY: ENUMS_CLASS,
-    codes.BYTE_ARRAY: "[B", codes.SHORT_ARRAY: "[S", codes.INT_ARRAY: "[I", codes.LONG_ARRAY: "[J", codes.FLOAT_ARRAY: "[F",
+    codes.COLLECTION: COLLECTION_CLASS, codes.MAP: MAP_CLASS, codes.OBJECT_ARRAY: OBJECTS_CLASS,
+    codes.ENUM_ARRAY: ENUMS_CLASS,
+    codes.BYTE_ARRAY: "[B", codes.SHORT_ARRAY: "[S", codes.INT_ARRAY: "[I", codes.LONG_ARRAY: "[J",
+    codes.FLOAT_ARRAY: "[F",
     codes.DOUBLE_ARRAY: "[D", codes.CHAR_ARRAY: "[C", codes.BOOL_ARRAY: "[Z",
 }  # fmt: skip
 

@@ -147,10 +147,9 @@ class Capture:
         """
         if not self._cluster.ask(has_service):
             remedy = (
-                f"Put its jar on the class path of every server node (docs/deploy.md); it runs on Ignite "
-                f"{IGNITE_RANGE}. Without it "
-                "run_mode continuous has failover_policy FULL_SNAPSHOT or NONE (docs/queries.md), on Ignite 2.10 and "
-                "newer"
+                "Put its jar on the class path of every server node (docs/deploy.md); it runs on Ignite "
+                f"{IGNITE_RANGE}. Without it run_mode continuous has failover_policy FULL_SNAPSHOT or NONE "
+                "(docs/queries.md), on Ignite 2.10 and newer"
             )
             raise BacklogMissing("no node of the cluster has the backlog service", remedy)
         self._retry(lambda service: service.version())

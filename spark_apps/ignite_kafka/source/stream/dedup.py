@@ -109,8 +109,8 @@ def unpack_settled(text: str, now_s: float) -> npt.NDArray[np.void]:
         return settled_rows(numbers, np.frombuffer(data, "<i8", count, _SIZES.size + size), sent, now_s)
     except (ValueError, struct.error, zlib.error) as error:
         remedy = (
-            "Another program wrote to the offsets topic: "
-            "`ignite-kafka offsets reset` for the cache forgets its offsets."
+            "Another program wrote to the offsets topic: `ignite-kafka offsets reset` for the cache forgets its "
+            "offsets."
         )
         raise OffsetsLost(f"the recent changes in the offset of a unit cannot be read: {error}", remedy) from error
 
