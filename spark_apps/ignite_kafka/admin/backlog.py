@@ -119,28 +119,28 @@ def status(settings: ConnectorSettings, secrets: Secrets) -> BacklogView:
 
 def status_of(cluster: Cluster, connector: str) -> BacklogView:
     """Read a connector's backlog through a cluster; raises as :func:`status`."""
-    known = _call(cluster, lambda service: service.status(connector))
+    answer = _call(cluster, lambda service: service.status(connector))
     units = _call(cluster, lambda service: service.units(connector))
     caches = tuple(
-        CacheCapture(name, known.get(f"incarnation.{name}"), known.get(f"partitions.{name}", 0))
-        for name in known["caches"]
+        CacheCapture(name, answer.get(f"incarnation.{name}"), answer.get(f"partitions.{name}", 0))
+        for name in answer["caches"]
     )
     names = {protocol.cache_id(cache.cache): cache.cache for cache in caches}
     return BacklogView(
-        connector, known["captureId"], known["registered"], caches, tuple(known["nodes"]), _units(units, names)
+        connector, answer["captureId"], answer["registered"], caches, tuple(answer["nodes"]), _units(units, names)
     )
 
 
 def _units(states: UnitStates, names: Mapping[int, str]) -> tuple[UnitBacklog, ...]:
     columns = (states.unit.tolist(), states.count.tolist(), states.stored_bytes.tolist())
     numbers = (states.low.tolist(), states.high.tolist(), states.marks.tolist())
-    found = (
+    units = (
         UnitBacklog(
             names.get(cache_id, f"cache id {cache_id}"), partition, incarnation, count, size, low, high, _marks(marks)
         )
         for (cache_id, partition, incarnation), count, size, low, high, marks in zip(*columns, *numbers, strict=True)
     )
-    return tuple(sorted(found, key=lambda unit: (unit.cache, unit.partition, unit.incarnation)))
+    return tuple(sorted(units, key=lambda unit: (unit.cache, unit.partition, unit.incarnation)))
 
 
 def _marks(bits: int) -> tuple[str, ...]:
@@ -157,21 +157,21 @@ def resend(settings: ConnectorSettings, secrets: Secrets, cache: str, partition:
         cluster did not answer.
     """
     with ignite_cluster(settings, secrets) as cluster:
-        known = _call(cluster, lambda service: service.status(settings.name))
-        units = _units_to_resend(settings.name, known, cache, partition)
+        answer = _call(cluster, lambda service: service.status(settings.name))
+        units = _units_to_resend(settings.name, answer, cache, partition)
         secret = _secret(settings, secrets)
         _call(cluster, lambda service: service.mark(settings.name, units), secret)
     return Resend(settings.name, cache, tuple(units["partition"].tolist()))
 
 
 def _units_to_resend(
-    connector: str, known: Mapping[str, Any], cache: str, partition: int | None
+    connector: str, answer: Mapping[str, Any], cache: str, partition: int | None
 ) -> np.ndarray[Any, np.dtype[np.void]]:
     """The units to mark, with dtype UNIT."""
-    incarnation = known.get(f"incarnation.{cache}")
-    count = known.get(f"partitions.{cache}", 0)
+    incarnation = answer.get(f"incarnation.{cache}")
+    count = answer.get(f"partitions.{cache}", 0)
     if incarnation is None:
-        captured = [name for name in known["caches"] if f"incarnation.{name}" in known]
+        captured = [name for name in answer["caches"] if f"incarnation.{name}" in answer]
         shown = f"It captures {', '.join(captured[:20]) or 'none'}."
         hint = did_you_mean(cache, captured)
         raise SettingsError(

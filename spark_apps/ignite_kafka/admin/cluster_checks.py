@@ -29,41 +29,41 @@ from .findings import FAILED, OK, WARNING, Diagnosis, Place
 from .reachability import CONNECT_S, problem_of
 
 
-def check_ignite(settings: ConnectorSettings, secrets: Secrets, found: Diagnosis) -> None:
+def check_ignite(settings: ConnectorSettings, secrets: Secrets, diagnosis: Diagnosis) -> None:
     """Connect and log in to each address of the settings and to each node that the cluster names."""
-    with found.failures_of("Ignite"), ignite_cluster(settings, secrets) as cluster:
-        answered = _check_addresses(settings.ignite_endpoint, secrets, found)
+    with diagnosis.failures_of("Ignite"), ignite_cluster(settings, secrets) as cluster:
+        answered = _check_addresses(settings.ignite_endpoint, secrets, diagnosis)
         if not cluster.active():
-            found.add("Ignite", FAILED, "the cluster is not active", "Activate it: control.sh --set-state ACTIVE.")
+            diagnosis.add("Ignite", FAILED, "the cluster is not active", "Activate it: control.sh --set-state ACTIVE.")
             return
         try:
             nodes = cluster.endpoints()
         except ThinError as error:
             raise IgniteKafkaError(f"Ignite does not name its nodes: {error.message}") from error
         for node, addresses in sorted(nodes.items()):
-            _check_node(cluster, node, addresses, found)
+            _check_node(cluster, node, addresses, diagnosis)
         if not nodes:
-            found.add(
+            diagnosis.add(
                 "Ignite nodes", WARNING, "they are too old to name each other", "List every node in ignite_addresses."
             )
-            found.places += [Place(f"Ignite {address}", (_with_port(address),)) for address in answered]
-        _check_versions(cluster, found)
-        found.add("Ignite caches", OK, f"{len(cluster.cache_names())} are visible")
+            diagnosis.places += [Place(f"Ignite {address}", (_with_port(address),)) for address in answered]
+        _check_versions(cluster, diagnosis)
+        diagnosis.add("Ignite caches", OK, f"{len(cluster.cache_names())} are visible")
 
 
-def check_capture(settings: ConnectorSettings, secrets: Secrets, clients: KafkaClients, found: Diagnosis) -> None:
+def check_capture(settings: ConnectorSettings, secrets: Secrets, clients: KafkaClients, diagnosis: Diagnosis) -> None:
     """Make the check with which a stream begins.
 
     The nodes can capture changes, or tell them to clients, for this connector.
     """
     if not isinstance(settings, SourceSettings) or not settings.streams:
         return
-    with found.failures_of("Changes"), ignite_cluster(settings, secrets) as cluster:
+    with diagnosis.failures_of("Changes"), ignite_cluster(settings, secrets) as cluster:
         capture_of(settings, cluster, owner_of(Topics(clients), settings.internal_topic_prefix)).check()
-        found.add("Changes", OK, f"the nodes can follow them for failover_policy {settings.failover_policy}")
+        diagnosis.add("Changes", OK, f"the nodes can follow them for failover_policy {settings.failover_policy}")
 
 
-def _check_addresses(endpoint: IgniteEndpoint, secrets: Secrets, found: Diagnosis) -> list[str]:
+def _check_addresses(endpoint: IgniteEndpoint, secrets: Secrets, diagnosis: Diagnosis) -> list[str]:
     """Return the addresses that answered."""
     answered = []
     errors: dict[str, IgniteKafkaError] = {}
@@ -72,31 +72,31 @@ def _check_addresses(endpoint: IgniteEndpoint, secrets: Secrets, found: Diagnosi
         try:
             with ThinConnection(quick, secrets.ignite, address) as connection:
                 protocol = ".".join(map(str, connection.version))
-            found.add(f"Ignite address {address}", OK, f"accepts the login; thin protocol {protocol}")
+            diagnosis.add(f"Ignite address {address}", OK, f"accepts the login; thin protocol {protocol}")
             answered.append(address)
         except IgniteKafkaError as error:
             errors[address] = error
     for address, cause in errors.items():
         unreachable = isinstance(cause, IgniteUnreachable) and answered  # then the others are used
-        found.add(f"Ignite address {address}", WARNING if unreachable else FAILED, cause.what, cause.advice)
+        diagnosis.add(f"Ignite address {address}", WARNING if unreachable else FAILED, cause.what, cause.advice)
     return answered
 
 
-def _check_node(cluster: Cluster, node: uuid.UUID, addresses: tuple[str, ...], found: Diagnosis) -> None:
+def _check_node(cluster: Cluster, node: uuid.UUID, addresses: tuple[str, ...], diagnosis: Diagnosis) -> None:
     subject = f"Ignite node {str(node)[:8]}"
     # a node behind an address translation is reached by the addresses of the settings
-    found.places.append(
+    diagnosis.places.append(
         Place(
             subject, tuple(dict.fromkeys(map(_with_port, (*cluster.reachable(addresses), *cluster.endpoint.addresses))))
         )
     )
     connection = cluster.connection(node)
     if connection.node_id == node:
-        found.add(subject, OK, f"answers at {connection.address}")
+        diagnosis.add(subject, OK, f"answers at {connection.address}")
         return
     tried = cluster.reachable(addresses)
     mapped = f", which ignite_address_map makes {', '.join(tried)}" if tried != addresses else ""
-    found.add(
+    diagnosis.add(
         subject,
         WARNING,
         f"announces {', '.join(addresses) or 'no address'}{mapped}, and none answers here: its partitions are read by "
@@ -106,15 +106,17 @@ def _check_node(cluster: Cluster, node: uuid.UUID, addresses: tuple[str, ...], f
     )
 
 
-def _check_versions(cluster: Cluster, found: Diagnosis) -> None:
+def _check_versions(cluster: Cluster, diagnosis: Diagnosis) -> None:
     try:
         versions = node_versions(cluster)
     except ThinError as error:
         remedy = "The nodes need ignite-indexing, and the user the right to read SYS.NODES."
-        found.add("Ignite version", WARNING, f"unknown, without it a copy works: {error.message}", remedy)
+        diagnosis.add("Ignite version", WARNING, f"unknown, without it a copy works: {error.message}", remedy)
         return
     state = OK if len(versions) == 1 else WARNING
-    found.add("Ignite version", state, ", ".join(versions), "" if state == OK else "All nodes must have one version.")
+    diagnosis.add(
+        "Ignite version", state, ", ".join(versions), "" if state == OK else "All nodes must have one version."
+    )
 
 
 def _with_port(address: str) -> str:
@@ -122,9 +124,9 @@ def _with_port(address: str) -> str:
     return f"{host}:{port}"
 
 
-def check_kafka(clients: KafkaClients, found: Diagnosis) -> None:
+def check_kafka(clients: KafkaClients, diagnosis: Diagnosis) -> None:
     """Log in to Kafka, and connect to each broker that the cluster names."""
-    with found.failures_of("Kafka"):
+    with diagnosis.failures_of("Kafka"):
         clients.check()
         admin, memory = clients.admin()
         try:
@@ -135,28 +137,28 @@ def check_kafka(clients: KafkaClients, found: Diagnosis) -> None:
             raise translate(
                 cause.args[0], "reading the list of brokers", memory, bootstrap_servers=clients.bootstrap
             ) from cause
-        found.add(
+        diagnosis.add(
             "Kafka login", OK, f"accepted; cluster {metadata.cluster_id}, {len(metadata.topics)} topics are visible"
         )
         for broker in sorted(metadata.brokers.values(), key=lambda broker: broker.id):
             address = f"{broker.host}:{broker.port}"
             place = Place(f"Kafka broker {broker.id}", (address,))
-            found.places.append(place)
+            diagnosis.places.append(place)
             problem = problem_of(place.addresses)
             remedy = "Check the broker, advertised.listeners and the network between this machine and it."
-            found.add(
+            diagnosis.add(
                 place.subject, FAILED if problem else OK, problem or f"answers at {address}", remedy if problem else ""
             )
 
 
-def check_registries(settings: ConnectorSettings, secrets: Secrets, found: Diagnosis) -> None:
+def check_registries(settings: ConnectorSettings, secrets: Secrets, diagnosis: Diagnosis) -> None:
     """Log in to the schema registries of the connector's converters."""
     for config in registry_configs(settings, secrets):
         subject = f"Registry {', '.join(config.urls)}"
-        with found.failures_of(subject):
+        with diagnosis.failures_of(subject):
             registry(replace(config, retry_s=0.0)).check()
-            found.add(subject, OK, "answers and accepts the login")
-        found.places.append(Place(subject, tuple(map(_of_url, config.urls))))
+            diagnosis.add(subject, OK, "answers and accepts the login")
+        diagnosis.places.append(Place(subject, tuple(map(_of_url, config.urls))))
 
 
 def _of_url(url: str) -> str:

@@ -55,11 +55,11 @@ class ConnectorLag:
 
         Those that are not behind are left out.
         """
-        return _positive(summed((one.name, one.count) for one in self.behind))
+        return _positive(summed((partition.name, partition.count) for partition in self.behind))
 
     def open_counts(self) -> dict[str, int]:
         """Records behind transactions that are open, by topic of a sink; topics without any are left out."""
-        return _positive(summed((one.name, one.open) for one in self.behind))
+        return _positive(summed((partition.name, partition.open) for partition in self.behind))
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form: ``connector``, ``state``, ``loaded``, ``lag`` by cache or topic, ``total``, ``open`` by topic."""
@@ -96,12 +96,12 @@ def read_lag(clients: KafkaClients, prefix: str, connector: str, connect: Callab
         view = backlog.status_of(cluster, connector)
     loaded = loaded and not any(unit.sent_again for unit in view.units)
     return ConnectorLag(
-        connector, state, loaded, _behind(source_partitions(view)), caches.union(one.cache for one in view.caches)
+        connector, state, loaded, _behind(source_partitions(view)), caches.union(cache.cache for cache in view.caches)
     )
 
 
 def _behind(partitions: Iterable[PartitionLag]) -> tuple[PartitionLag, ...]:
-    return tuple(one for one in partitions if one.count or one.open)
+    return tuple(partition for partition in partitions if partition.count or partition.open)
 
 
 def _positive(counts: Mapping[str, int]) -> dict[str, int]:
@@ -127,10 +127,10 @@ def topics_read(settings: SinkSettings, topics: Topics) -> list[str]:
 
 def marks_of(lag: ConnectorLag) -> dict[str, int]:
     """The ends of the partitions that are behind, by ``name/partition``: see :func:`ahead_of`."""
-    return {f"{one.name}/{one.partition}": one.end for one in lag.behind}
+    return {f"{partition.name}/{partition.partition}": partition.end for partition in lag.behind}
 
 
 def ahead_of(lag: ConnectorLag, marks: Mapping[str, int]) -> dict[str, int]:
     """The marks that are still ahead of the connector."""
-    behind = {f"{one.name}/{one.partition}": one.position for one in lag.behind}
+    behind = {f"{partition.name}/{partition.partition}": partition.position for partition in lag.behind}
     return {place: end for place, end in marks.items() if behind.get(place, end) < end}

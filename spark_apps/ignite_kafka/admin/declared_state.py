@@ -81,21 +81,21 @@ class Difference:
         }
 
 
-def differences(declared: DeclaredConnector, settings: ConnectorSettings, found: FoundConnector) -> list[Difference]:
+def differences(declared: DeclaredConnector, settings: ConnectorSettings, existing: FoundConnector) -> list[Difference]:
     """Compare a file with its connector."""
     place = f"{declared.file}, line {declared.line}"
-    if not found.started:
+    if not existing.started:
         note = "its Dag or `ignite-kafka run` starts it" + ("; apply again then" if declared.state == "paused" else "")
         return [Difference(declared.name, NOT_STARTED, declared=declared.state, note=note, file=place)]
     rows = []
-    if declared.state != found.target:
-        rows.append(Difference(declared.name, STATE, declared=declared.state, found=found.target, file=place))
+    if declared.state != existing.target:
+        rows.append(Difference(declared.name, STATE, declared=declared.state, found=existing.target, file=place))
     for name, value in settings.to_dict().items():
-        if not name.startswith(_OF_CONNECTIONS) and name in found.settings and found.settings[name] != value:
-            note = "by its next run" if found.ended else "when it is started again"
-            rows.append(Difference(declared.name, SETTINGS, name, value, found.settings[name], note, place))
+        if not name.startswith(_OF_CONNECTIONS) and name in existing.settings and existing.settings[name] != value:
+            note = "by its next run" if existing.ended else "when it is started again"
+            rows.append(Difference(declared.name, SETTINGS, name, value, existing.settings[name], note, place))
     for offset in declared.offsets:
-        now = found.offsets.get((offset.name, offset.partition))
+        now = existing.offsets.get((offset.name, offset.partition))
         if now != offset.position:
             note = (
                 "only while stopped, with --alter-offsets" if declared.state == "stopped" else "state has to be stopped"
@@ -121,9 +121,10 @@ def plan(folder: ConnectorFolder, values: Mapping[str, Any], secrets: Secrets) -
     :raises KafkaUnavailable: brokers do not answer.
     """
     rows = [
-        Difference(one.name, BROKEN, note=str(one.error), file=f"{one.file}, line {one.line}") for one in folder.broken
+        Difference(connector.name, BROKEN, note=str(connector.error), file=f"{connector.file}, line {connector.line}")
+        for connector in folder.broken
     ]
-    names = {one.name for one in folder.connectors} | {one.name for one in folder.broken}
+    names = {connector.name for connector in folder.connectors} | {connector.name for connector in folder.broken}
     others: dict[tuple[str, str], list[str]] = {}
     for declared in folder.connectors:
         settings = declared.settings(values)
@@ -136,8 +137,8 @@ def plan(folder: ConnectorFolder, values: Mapping[str, Any], secrets: Secrets) -
             ]
     rows += [
         Difference(name, NO_FILE, found="known to Kafka", note="left alone")
-        for known in others.values()
-        for name in known
+        for names_of_topic in others.values()
+        for name in names_of_topic
     ]
     return rows
 
@@ -164,25 +165,25 @@ def apply(
     """
     settings = declared.settings(values)
     clients, topics = _reach(settings, secrets)
-    found = _found(declared, settings, clients, topics)
+    existing = _found(declared, settings, clients, topics)
     done: list[Applied] = []
-    for one in differences(declared, settings, found):
-        if one.what == STATE:
+    for difference in differences(declared, settings, existing):
+        if difference.what == STATE:
             change = request_target_state(
                 settings, secrets, declared.state.upper(), wait_ms if declared.state == "stopped" else 0
             )
             waited = change.after is None or change.after.ended
-            done.append(Applied(declared.name, f"target state {declared.state}, was {one.found}", done=waited))
-    wanted = [
-        one
-        for one in declared.offsets
-        if found.started and found.offsets.get((one.name, one.partition)) != one.position
+            done.append(Applied(declared.name, f"target state {declared.state}, was {difference.found}", done=waited))
+    to_alter = [
+        difference
+        for difference in declared.offsets
+        if existing.started and existing.offsets.get((difference.name, difference.partition)) != difference.position
     ]
-    if wanted and (not alter_offsets or declared.state != "stopped"):
+    if to_alter and (not alter_offsets or declared.state != "stopped"):
         why = "--alter-offsets is not given" if declared.state == "stopped" else f"its state is {declared.state}"
-        done.append(Applied(declared.name, f"{len(wanted)} offsets left as they are: {why}", done=False))
-    elif wanted:
-        done += _alter(declared, settings, secrets, wanted)
+        done.append(Applied(declared.name, f"{len(to_alter)} offsets left as they are: {why}", done=False))
+    elif to_alter:
+        done += _alter(declared, settings, secrets, to_alter)
     return done
 
 
@@ -190,22 +191,25 @@ def _alter(
     declared: DeclaredConnector,
     settings: ConnectorSettings,
     secrets: Secrets,
-    wanted: Iterable[DeclaredOffset],
+    offsets: Iterable[DeclaredOffset],
 ) -> list[Applied]:
     try:
         if isinstance(settings, SinkSettings):
             # a sink's offset has a position
-            set_offsets(settings, secrets, {(one.name, one.partition): one.position or 0 for one in wanted})
+            set_offsets(
+                settings, secrets, {(offset.name, offset.partition): offset.position or 0 for offset in offsets}
+            )
         else:
-            for one in wanted:
-                if one.position is None:
-                    reset(settings, secrets, one.name, one.partition)
+            for offset in offsets:
+                if offset.position is None:
+                    reset(settings, secrets, offset.name, offset.partition)
                 else:
-                    alter(settings, secrets, one.name, one.partition, one.position)
+                    alter(settings, secrets, offset.name, offset.partition, offset.position)
     except (NotStopped, SettingsError, TopicError) as error:
         return [Applied(declared.name, f"offsets: {error}", done=False)]
     return [
-        Applied(declared.name, f"offset of {one.name}, partition {one.partition}: {one.position}") for one in wanted
+        Applied(declared.name, f"offset of {offset.name}, partition {offset.partition}: {offset.position}")
+        for offset in offsets
     ]
 
 
@@ -224,7 +228,7 @@ def _found(
         return FoundConnector()
     newest = newest_run(clients, topics, prefix, settings.name)
     offsets: dict[tuple[str, int], int | None] = {}
-    places = [(one.name, one.partition) for one in declared.offsets]
+    places = [(declared_offset.name, declared_offset.partition) for declared_offset in declared.offsets]
     if isinstance(settings, SinkSettings):
         offsets = {place: offset for place, (offset, _) in topics.group_offsets(settings.group_id, places).items()}
     elif places:

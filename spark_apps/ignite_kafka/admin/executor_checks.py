@@ -24,22 +24,24 @@ _MOST_SKEW_S = 5.0  # beyond it, times of runs in `status` and events of several
 _JOB_S = 300.0  # Spark waits without limit for executors that nobody grants
 
 
-def check_executors(spark: SparkSession, found: Diagnosis) -> None:
-    """Run a task on each core that Spark has now, and add what the executors see of the servers in ``found.places``.
+def check_executors(spark: SparkSession, diagnosis: Diagnosis) -> None:
+    """Run a task on each core that Spark has now, and add what the executors see of the servers in ``diagnosis.places``.
 
     :raises TaskFailed: the job failed, or did not end in five minutes.
     """
     context = spark.sparkContext
-    places = {place.subject: place.addresses for place in found.places}
+    places = {place.subject: place.addresses for place in diagnosis.places}
     cores = max(context.defaultParallelism, 1)
     by_host = merged(_on_each_core(context, cores, partial(look, places)))
     asked_s = time.time()  # its processes run and have their modules now: a short job
     clocks = dict(_on_each_core(context, cores, clock))
     answered_s = time.time()
-    found.add("Spark", OK, f"{spark.version} at {context.master}: {cores} cores in {len(by_host)} executors answered")
+    diagnosis.add(
+        "Spark", OK, f"{spark.version} at {context.master}: {cores} cores in {len(by_host)} executors answered"
+    )
     for host, seen in by_host.items():
         skew = skew_s(clocks[host], asked_s, answered_s) if host in clocks else 0.0
-        _check(f"Executor {host}", seen, skew, found)
+        _check(f"Executor {host}", seen, skew, diagnosis)
 
 
 def _on_each_core(context: SparkContext, cores: int, work: Callable[[Iterable[int]], Iterator[T]]) -> list[T]:
@@ -55,21 +57,21 @@ def _on_each_core(context: SparkContext, cores: int, work: Callable[[Iterable[in
             raise task_failed(str(error), local_folder(context)) from error
 
 
-def _check(subject: str, seen: Seen, skew: float, found: Diagnosis) -> None:
+def _check(subject: str, seen: Seen, skew: float, diagnosis: Diagnosis) -> None:
     for package, reason in seen.missing.items():
-        found.add(
+        diagnosis.add(
             subject,
             FAILED,
             f"cannot import {package}: {reason}",
             "Install the library's requirements for the executors' Python.",
         )
     for server, reason in seen.unreachable.items():
-        found.add(
+        diagnosis.add(
             subject, FAILED, f"does not reach {server}: {reason}", "Check the network and firewalls between the two."
         )
     if abs(skew) > _MOST_SKEW_S:
         what = f"its clock is at least {abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} this one"
-        found.add(subject, WARNING, what, "Synchronize the clocks (NTP).")
+        diagnosis.add(subject, WARNING, what, "Synchronize the clocks (NTP).")
     if not (seen.missing or seen.unreachable):
-        reached = "reaches every server" if found.places else "no server was asked, see above"
-        found.add(subject, OK, f"{reached}; {versions_text(seen.versions)}")
+        reached = "reaches every server" if diagnosis.places else "no server was asked, see above"
+        diagnosis.add(subject, OK, f"{reached}; {versions_text(seen.versions)}")

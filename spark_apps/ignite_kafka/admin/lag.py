@@ -14,7 +14,7 @@ from .backlog import BacklogView
 
 def sink_lag(topics: Topics, group: str, names: Iterable[str]) -> dict[str, int]:
     """Records that a sink has not stored yet, by topic; see :func:`.partition_lags`."""
-    return summed((one.name, one.count) for one in partition_lags(topics, group, names))
+    return summed((partition.name, partition.count) for partition in partition_lags(topics, group, names))
 
 
 def source_partitions(backlog: BacklogView) -> list[PartitionLag]:
@@ -30,7 +30,7 @@ def source_lag(backlog: BacklogView) -> dict[str, int]:
     """Changes that a source has not sent yet, by cache."""
     return {
         **{cache.cache: 0 for cache in backlog.caches},
-        **summed((one.name, one.count) for one in source_partitions(backlog)),
+        **summed((partition.name, partition.count) for partition in source_partitions(backlog)),
     }
 
 

@@ -98,11 +98,11 @@ def reset(
     """
     hold = Hold.take(settings, secrets, force)
     counts: dict[str, int] = {}
-    known: set[str] = set()
+    caches: set[str] = set()
     slots = range(hold.slots) if cache is None or partition is None else (slot_of(cache, partition, hold.slots),)
     for slot in slots:
         with hold.opened(slot) as (producer, state):
-            known |= state.by_cache.keys()
+            caches |= state.by_cache.keys()
             units = [
                 unit
                 for unit in {**state.units, **dict.fromkeys(state.unreadable)}
@@ -115,14 +115,14 @@ def reset(
             for name, _ in units:
                 counts[name] = counts.get(name, 0) + 1
     if cache is not None and cache not in counts:
-        remedy = did_you_mean(cache, known) or "See ignite-kafka offsets show."
+        remedy = did_you_mean(cache, caches) or "See ignite-kafka offsets show."
         raise SettingsError("the connector has no offsets of that cache", remedy, connector=settings.name, cache=cache)
     return Reset(counts)
 
 
 @dataclass(frozen=True)
 class Hold:
-    """A connector whose newest run has ended, with that run's record."""
+    """A connector without an active run, with its newest run's record."""
 
     clients: KafkaClients
     topics: Topics
@@ -175,8 +175,8 @@ class Hold:
                 raise fenced_by_newer(self.connector, slot, self.generation, state.owner.generation)
             yield producer, state
         except ProducerFenced as cause:
-            found = read_connector(self.clients, self.topics, self.prefix, self.connector).connector
-            raise fenced_by_newer(self.connector, slot, self.generation, found.generation if found else 0) from cause
+            record = read_connector(self.clients, self.topics, self.prefix, self.connector).connector
+            raise fenced_by_newer(self.connector, slot, self.generation, record.generation if record else 0) from cause
         finally:
             producer.abort_open(BRIEF_S)
             producer.close()
@@ -235,10 +235,10 @@ def _other_direction(connector: str, sink: bool) -> SettingsError:
 
 
 def _no_offset(hold: Hold, state: SlotState, cache: str, partition: int) -> SettingsError:
-    known = did_you_mean(cache, state.by_cache) if cache not in state.by_cache else ""
+    hint = did_you_mean(cache, state.by_cache) if cache not in state.by_cache else ""
     return SettingsError(
         "the connector has no offset of that partition: nothing of it was ever sent, or it was reset",
-        known or "See ignite-kafka offsets show --json.",
+        hint or "See ignite-kafka offsets show --json.",
         connector=hold.connector,
         cache=cache,
         partition=partition,

@@ -58,11 +58,11 @@ def clock(_partition: Iterable[object] = ()) -> Iterator[tuple[str, float]]:
 def merged(seen: Iterable[Seen]) -> dict[str, Seen]:
     """Return what each host sees: what one of its processes lacks, it lacks."""
     by_host: dict[str, Seen] = {}
-    for one in seen:
-        known = by_host.setdefault(one.host, one)
-        missing = {**known.missing, **one.missing}
-        unreachable = {**known.unreachable, **one.unreachable}
-        by_host[one.host] = Seen(one.host, {**known.versions, **one.versions}, missing, unreachable)
+    for host in seen:
+        before = by_host.setdefault(host.host, host)
+        missing = {**before.missing, **host.missing}
+        unreachable = {**before.unreachable, **host.unreachable}
+        by_host[host.host] = Seen(host.host, {**before.versions, **host.versions}, missing, unreachable)
     return by_host
 
 

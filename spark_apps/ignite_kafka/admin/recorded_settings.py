@@ -1,4 +1,4 @@
-"""The settings that a connector's newest run wrote into its record, for commands that are given its name and no file."""
+"""The settings recorded by a connector's newest run, for commands with its name and no file."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ _ORIGIN = "the connector's record"
 
 
 def recorded_settings(direction: type[S], record: ConnectorRecord) -> S:
-    """The settings that the newest run recorded; those of a newer version are left out."""
-    known = direction.definitions()
-    return direction.from_dict({name: value for name, value in record.settings.items() if name in known}, _ORIGIN)
+    """Return the settings recorded by the newest run, without those of a newer version."""
+    definitions = direction.definitions()
+    return direction.from_dict({name: value for name, value in record.settings.items() if name in definitions}, _ORIGIN)
 
 
-def settings_of_newest_run(given: ConnectorSettings, secrets: Secrets) -> ConnectorSettings:
-    """The settings that the newest run of a connector recorded, with the connections that are given.
+def settings_of_newest_run(connection: ConnectorSettings, secrets: Secrets) -> ConnectorSettings:
+    """Return the settings recorded by a connector's newest run, with the connections of `connection`.
 
     The record names no address here: who may write to the configs topic must not choose where the secrets are sent.
 
-    :param given: name and prefix of the connector, and the settings of both connections.
+    :param connection: name and prefix of the connector, and the settings of both connections.
     :raises SettingsError: no connector of that name was ever started, or its settings are not valid here.
     :raises IgniteKafkaError: Kafka did not answer, or the record cannot be read.
     """
-    clients = kafka_clients(given, secrets)
+    clients = kafka_clients(connection, secrets)
     topics = Topics(clients)
-    record = read_connector(clients, topics, given.internal_topic_prefix, given.name).connector
+    record = read_connector(clients, topics, connection.internal_topic_prefix, connection.name).connector
     if record is None:
-        raise unknown_connector(given, known_connectors(clients, topics, given.internal_topic_prefix))
-    return connected_by(given, record)
+        raise unknown_connector(connection, known_connectors(clients, topics, connection.internal_topic_prefix))
+    return connected_by(connection, record)
 
 
-def connected_by(given: ConnectorSettings, record: ConnectorRecord) -> ConnectorSettings:
+def connected_by(connection: ConnectorSettings, record: ConnectorRecord) -> ConnectorSettings:
     """The settings of a record, with name, prefix and connections of the given ones.
 
     Raises as :func:`settings_of_newest_run`.
@@ -50,7 +50,7 @@ def connected_by(given: ConnectorSettings, record: ConnectorRecord) -> Connector
     direction: type[ConnectorSettings] = SourceSettings if record.is_source else SinkSettings
     own = {
         name: value
-        for name, value in given.to_dict().items()
+        for name, value in connection.to_dict().items()
         if TRUST.get(name) == ADDRESS or name in ("name", "internal_topic_prefix")
     }
     recorded = {
@@ -58,4 +58,4 @@ def connected_by(given: ConnectorSettings, record: ConnectorRecord) -> Connector
         for name, value in record.settings.items()
         if name in direction.definitions() and TRUST.get(name) != ADDRESS
     }
-    return direction.from_dict({**recorded, **own}, {**dict.fromkeys(recorded, _ORIGIN), **given.origin})
+    return direction.from_dict({**recorded, **own}, {**dict.fromkeys(recorded, _ORIGIN), **connection.origin})

@@ -73,13 +73,15 @@ def move(
     :raises TopicError: a topic does not exist.
     :raises Fenced: a newer run has taken over the connector meanwhile.
     """
-    wanted = parse_position(to)
-    if isinstance(wanted, int) and partition is None:
-        raise SettingsError(f"offset {wanted} is given without its partition", "Choose topic and partition too.", to=to)
+    position = parse_position(to)
+    if isinstance(position, int) and partition is None:
+        raise SettingsError(
+            f"offset {position} is given without its partition", "Choose topic and partition too.", to=to
+        )
     if topic is None and partition is not None:
         raise SettingsError("a partition is given without its topic", "Choose the topic too.", partition=partition)
     hold = Hold.take(settings, secrets, force, sink=True)
-    return _write(hold, _offsets(hold.topics, _places(hold, topic, partition), wanted))
+    return _write(hold, _offsets(hold.topics, _places(hold, topic, partition), position))
 
 
 def set_offsets(settings: SinkSettings, secrets: Secrets, offsets: Mapping[TopicPartition, int]) -> Moved:
@@ -113,7 +115,7 @@ def parse_position(text: str) -> int | OffsetSpec:
 
 
 def _places(hold: Hold, topic: str | None, partition: int | None) -> list[TopicPartition]:
-    """The partitions that the newest run read: all, those of one topic, or one.
+    """Return partitions read by the newest run: all, of one topic, or one.
 
     :raises SettingsError: the run did not read that topic or partition.
     """
@@ -139,8 +141,8 @@ def _offsets(topics: Topics, places: Collection[TopicPartition], to: int | Offse
     """
     ends = topics.offsets(places, OffsetSpec.latest(), committed=True)
     if not isinstance(to, int):
-        found = ends if to is _SPECS[LATEST] else topics.offsets(places, to)
-        return {place: offset if offset >= 0 else ends[place] for place, offset in found.items()}
+        offsets = ends if to is _SPECS[LATEST] else topics.offsets(places, to)
+        return {place: offset if offset >= 0 else ends[place] for place, offset in offsets.items()}
     starts = topics.offsets(places, OffsetSpec.earliest())
     for topic, partition in places:
         first = starts[topic, partition]
@@ -165,9 +167,9 @@ def _write(hold: Hold, offsets: Mapping[TopicPartition, int]) -> Moved:
     try:
         for slot, of_slot in sorted(by_slot.items()):
             with hold.opened(slot) as (producer, state):
-                known = hold.topics.group_offsets(hold.group, of_slot)
+                group_offsets = hold.topics.group_offsets(hold.group, of_slot)
                 before |= {
-                    place: known[place][0] if place in known else _copied(state.by_topic.get(place))
+                    place: group_offsets[place][0] if place in group_offsets else _copied(state.by_topic.get(place))
                     for place in of_slot
                 }
                 producer.begin()
@@ -196,8 +198,8 @@ def _check(hold: Hold, offsets: Mapping[TopicPartition, int]) -> None:
 
     :raises IgniteKafkaError: another program has set them meanwhile.
     """
-    found = {place: offset for place, (offset, _) in hold.topics.group_offsets(hold.group, offsets).items()}
-    if found != dict(offsets):
+    committed = {place: offset for place, (offset, _) in hold.topics.group_offsets(hold.group, offsets).items()}
+    if committed != dict(offsets):
         raise IgniteKafkaError(
             "offsets of the group differ from those just committed: another program committed some meanwhile",
             "Make sure that no run of the connector is active, then see ignite-kafka offsets show.",

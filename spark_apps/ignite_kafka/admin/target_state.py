@@ -95,10 +95,10 @@ def known_connectors(clients: KafkaClients, topics: Topics, prefix: str) -> list
     return sorted({record.name for record in records if record.kind == "connector" and record.value is not None})
 
 
-def unknown_connector(settings: ConnectorSettings, known: list[str]) -> SettingsError:
+def unknown_connector(settings: ConnectorSettings, connectors: list[str]) -> SettingsError:
     """The error of a connector that was never started."""
-    names = f"Known are {', '.join(known[:_SHOWN_NAMES])}" if known else "None is known there"
-    hint = did_you_mean(settings.name, known)
+    names = f"Known are {', '.join(connectors[:_SHOWN_NAMES])}" if connectors else "None is known there"
+    hint = did_you_mean(settings.name, connectors)
     return SettingsError(
         "no connector of that name was ever started",
         f"{hint + ' ' if hint else ''}{names}; check the name, --kafka and --internal-topic-prefix.",
@@ -128,14 +128,14 @@ class TargetStateChange:
 
     def to_dict(self) -> dict[str, object]:
         """JSON-ready form."""
-        found = self.after or self.before
-        run = None if found.run is None else asdict(found.run)
+        state = self.after or self.before
+        run = None if state.run is None else asdict(state.run)
         return {
             "connector": self.name,
             "target": self.target,
             "run": run,
-            "ended": found.ended,
-            "graceful": found.graceful,
+            "ended": state.ended,
+            "graceful": state.graceful,
         }
 
 

@@ -39,8 +39,8 @@ def timeline(connector: ConnectorOverview, most: int) -> list[TimedEvent]:
 
     :param most: maximum number of events.
     """
-    found = sorted(_events(connector), key=lambda one: one.at_ms, reverse=True)
-    return found[:most]
+    newest_first = sorted(_events(connector), key=lambda event: event.at_ms, reverse=True)
+    return newest_first[:most]
 
 
 def _events(connector: ConnectorOverview) -> Iterator[TimedEvent]:

@@ -85,7 +85,7 @@ def header_bytes(headers: pa.ListArray) -> Int64Array:
 
 
 def last_values(headers: pa.ListArray, name: str) -> tuple[pa.BinaryArray, np.ndarray]:
-    """Values of each record's last header of a name (Connect's ``Headers.lastWithName``), and a mask of records with one."""
+    """Values of each record's last header of a name, and a mask of records with one (``Headers.lastWithName``)."""
     flat = headers.flatten()
     of_row = np.repeat(np.arange(len(headers)), list_sizes(headers))
     at = np.flatnonzero(np.asarray(pc.equal(flat.field(0), name)))

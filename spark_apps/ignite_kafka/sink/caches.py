@@ -37,13 +37,15 @@ def ensure_caches(plan: SinkPlan, cluster: Cluster, carried: Carried) -> list[st
     existing = set(cluster.cache_names())
     topics = {topic.cache: topic.name for topic in plan.topics if not topic.routed}
     settings = {name: plan.settings.of(topic) for name, topic in topics.items()}
-    wanted = {name: carried(topic) if settings[name].cache_as_source else None for name, topic in topics.items()}
+    configurations = {
+        name: carried(topic) if settings[name].cache_as_source else None for name, topic in topics.items()
+    }
     for name in topics:
         if name in existing:
-            _report(name, cluster, wanted[name])
+            _report(name, cluster, configurations[name])
     templates = missing_caches(topics, existing, plan.settings, cluster)
     for name, template in templates.items():
-        _report_backups(get_or_create_cache(cluster, new_cache(name, settings[name], template, wanted[name])))
+        _report_backups(get_or_create_cache(cluster, new_cache(name, settings[name], template, configurations[name])))
     if templates:
         events.emit(events.CACHES_MADE, caches=", ".join(templates))
     return list(templates)
@@ -58,9 +60,9 @@ def routed_cache(cluster: Cluster, name: str, settings: SinkSettings) -> CacheIn
     """
     with suppress(CacheNotFound):
         return cluster.cache(name)
-    made = get_or_create_cache(cluster, new_cache(name, settings, _template(name, settings, cluster)))
+    cache = get_or_create_cache(cluster, new_cache(name, settings, _template(name, settings, cluster)))
     events.emit(events.CACHES_MADE, caches=name)
-    return made
+    return cache
 
 
 def missing_caches(
@@ -76,13 +78,13 @@ def missing_caches(
     }
 
 
-def _report(name: str, cluster: Cluster, wanted: CacheConfiguration | None) -> None:
+def _report(name: str, cluster: Cluster, source: CacheConfiguration | None) -> None:
     _report_backups(cluster.cache(name))
-    if wanted is None:
+    if source is None:
         return
     held = with_present_tables(cluster, cluster.configuration(name))
-    if found := differences(wanted, held):
-        events.emit(events.CACHE_DIFFERS, cache=name, source=wanted.name, differences="; ".join(found))
+    if texts := differences(source, held):
+        events.emit(events.CACHE_DIFFERS, cache=name, source=source.name, differences="; ".join(texts))
 
 
 def _report_backups(cache: CacheInfo) -> None:

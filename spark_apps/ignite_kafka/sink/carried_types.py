@@ -61,7 +61,7 @@ class CarriedTypes:
             raise UnknownBinaryType(what, remedy, type_id=type_id, types_topic=name) from unknown
 
     def register(self, kind: BinaryType, *, unless_known: bool = False) -> BinaryType:
-        """Add what the cluster lacks of a type that records were converted to.
+        """Add to the cluster the fields and schemas it lacks of a type.
 
         :raises TypesGrown: the types topic has the type in a form that was not read before.
         :raises TypeClash, WriteFailed: as :meth:`ClusterTypes.register`.
@@ -115,6 +115,6 @@ def described(kind: BinaryType) -> str:
         constants = ", ".join(f"{name} = {ordinal}" for ordinal, name in sorted(kind.enum_values.items()))
         return f"{kind.name} as an enum ({constants})"
     fields = ", ".join(
-        f"{one.name} {code_name(one.type_code)}" for one in sorted(kind.fields, key=lambda one: one.name)
+        f"{field.name} {code_name(field.type_code)}" for field in sorted(kind.fields, key=lambda field: field.name)
     )
     return f"{kind.name} ({fields}{f'; affinity key field {kind.affinity_field}' if kind.affinity_field else ''})"

@@ -74,23 +74,23 @@ def dead_letters(
     :raises RecordsOvertaken: retention or compaction has removed such a record. The next attempt reads from the
         committed offset on and does not meet it.
     """
-    wanted = {int(consumed.offsets[record.row]): record for record in bad}
-    found = []
-    for offset, message in _messages(clients, consumed.topic, consumed.partition, sorted(wanted)):
-        headers = [*(message.headers() or ()), *record_headers(connector, task, error_of(consumed, wanted[offset]))]
+    record_of = {int(consumed.offsets[record.row]): record for record in bad}
+    letters = []
+    for offset, message in _messages(clients, consumed.topic, consumed.partition, sorted(record_of)):
+        headers = [*(message.headers() or ()), *record_headers(connector, task, error_of(consumed, record_of[offset]))]
         kind, timestamp_ms = message.timestamp()
-        found.append(
+        letters.append(
             DeadLetter(
                 topic, message.key(), message.value(), headers, 0 if kind == TIMESTAMP_NOT_AVAILABLE else timestamp_ms
             )
         )
-    return found
+    return letters
 
 
 def _messages(clients: KafkaClients, topic: str, partition: int, offsets: Sequence[int]) -> list[tuple[int, Message]]:
     """Records of these offsets, by one pass from the first to the last of them."""
-    wanted = set(offsets)
-    found = {}
+    missing = set(offsets)
+    messages = {}
     position = offsets[0]
     deadline = Deadline.after(clients.patience_s)
     consumer = clients.reader()
@@ -105,8 +105,8 @@ def _messages(clients: KafkaClients, topic: str, partition: int, offsets: Sequen
                 if error is not None and error.code() != KafkaError._PARTITION_EOF:
                     raise translate(error, "reading bad records again", topic=topic, partition=partition)
                 position = max(position, offset + (error is None))
-                if error is None and offset in wanted:
-                    found[offset] = message
+                if error is None and offset in missing:
+                    messages[offset] = message
             if deadline.expired:
                 raise KafkaUnavailable(
                     "bad records could not be read again", topic=topic, partition=partition, offset=position
@@ -114,8 +114,8 @@ def _messages(clients: KafkaClients, topic: str, partition: int, offsets: Sequen
     finally:
         close_consumer(consumer)
     for offset in offsets:
-        if offset not in found:
+        if offset not in messages:
             what = "a record that cannot be stored is not in the topic any more"
             remedy = "Raise the topic's retention, or the time until it is compacted"
             raise RecordsOvertaken(what, remedy, topic=topic, partition=partition, offset=offset)
-    return sorted(found.items())
+    return sorted(messages.items())

@@ -19,21 +19,21 @@ from ..kafka.records import Consumed
 def kept_entries(
     entries: Entries, consumed: Consumed, entry_filter: EntryFilter, cache: CacheInfo, types: TypeSource
 ) -> Entries:
-    """The entries that the filter keeps, and removals. A record for which the filter fails is a bad record.
+    """Keep the entries chosen by the filter, and removals; a record is bad if the filter fails for it.
 
     :param consumed: the records that the entries were made of.
     :param types: the types of the values.
     """
     put = np.asarray(entries.values.is_valid())
-    there = pa.array(put)
-    keys = entries.keys.filter(there)
-    values = entries.values.filter(there)
+    is_put = pa.array(put)
+    keys = entries.keys.filter(is_put)
+    values = entries.values.filter(is_put)
     rows = entries.rows[put]
     records = _columns(consumed, rows)
 
     def part(first: int, last: int) -> Decided:
-        mine = {name: column[first:last] for name, column in records.items()}
-        return entry_filter.of_arrays(keys[first:last], values[first:last], cache, types, mine)
+        columns = {name: column[first:last] for name, column in records.items()}
+        return entry_filter.of_arrays(keys[first:last], values[first:last], cache, types, columns)
 
     kept, errors = each_row(len(keys), part)
     bad = [BadRecord(int(rows[row]), Stage.TRANSFORMATION, error.what) for row, error in sorted(errors.items())]

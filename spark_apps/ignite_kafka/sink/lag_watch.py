@@ -21,7 +21,7 @@ STANDS_S = 120.0
 class _Position:
     offset: int
     since_s: float
-    told: bool = False
+    reported: bool = False
 
 
 class LagWatch:
@@ -36,18 +36,18 @@ class LagWatch:
         self._positions: dict[TopicPartition, _Position] = {}
 
     def standing(self, partitions: Iterable[PartitionLag]) -> list[PartitionLag]:
-        """The partitions that have stood for that long now; each is returned once, until its position moves.
+        """Return partitions without progress for `stands_s`, each once until its position moves.
 
         Records behind an open transaction do not wait for the sink.
         """
-        found = []
+        standing = []
         now = self._clock()
         for lag in partitions:
             place = lag.name, lag.partition
             before = self._positions.get(place)
             if before is None or before.offset != lag.position or not lag.count:
                 self._positions[place] = _Position(lag.position, now)
-            elif now - before.since_s >= self.stands_s and not before.told:
-                before.told = True
-                found.append(lag)
-        return found
+            elif now - before.since_s >= self.stands_s and not before.reported:
+                before.reported = True
+                standing.append(lag)
+        return standing

@@ -56,9 +56,9 @@ def make_plan(settings: SinkSettings, topics: Topics, slots: int) -> SinkPlan:
 
 
 def known_topics(settings: SinkSettings, topics: Topics) -> Iterable[str]:
-    """Names of the topics that a broker lists, and of those in the settings that it does not list yet."""
-    known = topics.existing().keys()
-    return known | topics.counts(set(settings.topics) - known).keys()
+    """Return names of all listed topics, and of topics in the settings not listed yet."""
+    names = topics.existing().keys()
+    return names | topics.counts(set(settings.topics) - names).keys()
 
 
 def chosen_topics(settings: SinkSettings, existing: Iterable[str]) -> list[str]:
@@ -68,30 +68,30 @@ def chosen_topics(settings: SinkSettings, existing: Iterable[str]) -> list[str]:
 
     :raises TopicError: see :func:`make_plan`.
     """
-    known = set(existing)
-    missing = [topic for topic in settings.topics if topic not in known]
+    names = set(existing)
+    missing = [topic for topic in settings.topics if topic not in names]
     if missing and not settings.streams:
-        hints = dict.fromkeys(hint for topic in missing if (hint := did_you_mean(topic, known)))
-        one = len(missing) == 1
+        hints = dict.fromkeys(hint for topic in missing if (hint := did_you_mean(topic, names)))
+        single = len(missing) == 1
         what = (
             "a topic that is to be read does not exist"
-            if one
+            if single
             else f"{len(missing)} topics that are to be read do not exist"
         )
         raise TopicError(what, " ".join([*hints, "Create it, or leave it out of topics."]), topic=", ".join(missing))
     if settings.topics:
         return sorted(set(settings.topics) - set(missing))
-    found = [
+    chosen = [
         topic
-        for topic in sorted(known)
+        for topic in sorted(names)
         if matches_whole(topic, settings.topics_regex)
         and not is_internal_topic(topic, settings.internal_topic_prefix)
         and topic not in (settings.dead_letter_topic, settings.types_topic)
     ]
-    if not found and not settings.streams:
-        shown = ", ".join(sorted(known)[:_SHOWN_TOPICS]) or "none"
+    if not chosen and not settings.streams:
+        shown = ", ".join(sorted(names)[:_SHOWN_TOPICS]) or "none"
         raise TopicError(f"no topic matches topics_regex {settings.topics_regex!r}", f"The brokers have: {shown}.")
-    return found
+    return chosen
 
 
 def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]:
@@ -100,7 +100,7 @@ def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]
     :raises SettingsError: two topics go to one cache, or the name of a cache is empty.
     """
     caches: dict[str, str] = {}
-    taken: dict[str, tuple[str, NamedBy]] = {}
+    topic_of_cache: dict[str, tuple[str, NamedBy]] = {}
     for topic in topics:
         cache = cache_of(topic, settings)
         if not cache.name:
@@ -110,7 +110,7 @@ def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]
                 else "Correct the replacement"
             )
             raise SettingsError("a topic's name leaves none for its cache", remedy, topic=topic, named_by=cache.rule)
-        other, before = taken.setdefault(cache.name, (topic, cache))
+        other, before = topic_of_cache.setdefault(cache.name, (topic, cache))
         if other != topic:
             what = f"topics {other} (by {before.rule}) and {topic} (by {cache.rule}) go to one cache"
             remedy = (
@@ -123,7 +123,7 @@ def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]
 
 
 def cache_of(topic: str, settings: SinkSettings) -> NamedBy:
-    """The cache of a topic's records: that of the topic that RegexRouters make of it."""
+    """Return the cache for a topic, after its RegexRouters are applied."""
     own = settings.of(topic)
     if not own.transforms:
         return settings.cache_of(topic)
@@ -147,7 +147,7 @@ def partitions_of(plans: Iterable[TopicPlan]) -> list[TopicPartition]:
 
 
 def with_begins(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> SinkPlan:
-    """The plan with the topics' ends as begins, if the connector starts for the first time and ``auto_offset_reset`` is latest.
+    """Set the topics' ends as begins at a connector's first start with ``auto_offset_reset`` latest.
 
     If the connector has any offset, partitions without one are new, and read from their first record.
     """
@@ -171,8 +171,8 @@ def _has_offsets(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> bool:
 
 def with_batch_bytes(plan: SinkPlan, states: Mapping[str, TopicState]) -> SinkPlan:
     """The plan with the batch limit that the dead-letter topic accepts, if it is known."""
-    known = [state.max_message_bytes for state in states.values() if state.max_message_bytes is not None]
-    return replace(plan, max_batch_bytes=min(known, default=plan.max_batch_bytes))
+    limits = [state.max_message_bytes for state in states.values() if state.max_message_bytes is not None]
+    return replace(plan, max_batch_bytes=min(limits, default=plan.max_batch_bytes))
 
 
 def _with_ends(plans: tuple[TopicPlan, ...], topics: Topics) -> tuple[TopicPlan, ...]:

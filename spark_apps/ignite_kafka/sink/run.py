@@ -72,8 +72,8 @@ class SinkRun(EpochRun[SinkSettings]):
         # before anything is claimed, so that a killed run's transaction may be open still
         committed = self._retry(lambda: own_group_offsets(places, settings, self._topics, stable=False))
         self._carried = TypesTopic(self._clients, settings.carried_types_topic)
-        made = self._ensure_caches(chosen)
-        _report_lacking(chosen, made, {topic for (topic, _), (offset, _) in committed.items() if offset > 0})
+        created = self._ensure_caches(chosen)
+        _report_lacking(chosen, created, {topic for (topic, _), (offset, _) in committed.items() if offset > 0})
         plan = self._retry(lambda: self._with_dead_letter_topic(chosen))
         self._control = self._configs_writer()
         self._claim(self._control, slots, state)
@@ -121,18 +121,18 @@ class SinkRun(EpochRun[SinkSettings]):
             return
         if standing:
             places = ", ".join(
-                f"{one.name} {one.partition} at offset {one.position} ({one.count:,} wait)" for one in standing
+                f"{lag.name} {lag.partition} at offset {lag.position} ({lag.count:,} wait)" for lag in standing
             )
             seconds = int(self._lag_watch.stands_s)
             events.emit(events.LAG_STANDS, connector=self._settings.name, seconds=seconds, partitions=places)
 
     def _ensure_caches(self, plan: SinkPlan) -> list[str]:
         self._retry(self._carried.read)
-        made = ensure_caches(plan, self._cluster, self._carried.cache)
+        created = ensure_caches(plan, self._cluster, self._carried.cache)
         types = CarriedTypes(ClusterTypes(self._cluster), self._carried)
         for topic in plan.topics:
             types.register_used(topic.name)
-        return made
+        return created
 
     def _with_dead_letter_topic(self, plan: SinkPlan) -> SinkPlan:
         """The plan with the batch limit of the dead-letter topic, which is created if missing.
@@ -173,7 +173,7 @@ class SinkRun(EpochRun[SinkSettings]):
 
     def _on_progress(self, tasks: Sequence[TaskProgress], of: int) -> None:
         self._watch_lag()
-        self._add([counts_of(one) for one in tasks], planned(self._plan))
+        self._add([counts_of(task) for task in tasks], planned(self._plan))
         self._publish_progress()
 
     # new topics and partitions
@@ -225,14 +225,14 @@ def planned(plan: SinkPlan) -> dict[str, CacheStatus]:
     return {topic.cache: CacheStatus(topic.name, units=topic.partitions) for topic in plan.topics}
 
 
-def _report_lacking(plan: SinkPlan, made: Collection[str], read: Collection[str]) -> None:
-    """Report new caches that lack what an earlier run stored, because their topics are read on from the group's offsets.
+def _report_lacking(plan: SinkPlan, created: Collection[str], read: Collection[str]) -> None:
+    """Report new caches without what an earlier run stored: their topics are read on from the group's offsets.
 
-    :param made: names of the created caches.
+    :param created: names of the created caches.
     :param read: topics of which the group has read something.
     """
     for topic in plan.topics:
-        if topic.cache in made and topic.name in read:
+        if topic.cache in created and topic.name in read:
             events.emit(events.CACHE_LACKS_RECORDS, cache=topic.cache, topic=topic.name, group=plan.settings.group_id)
 
 

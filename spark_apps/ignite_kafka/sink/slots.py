@@ -64,23 +64,23 @@ class SinkSlots:
         """
         self.check_topics()
         copies = {place: copy for slot in self._writers for place, copy in self._writers[slot].state.by_topic.items()}
-        found = resolve_starts(self._plans, self._settings, self._topics, copies)
-        for (topic, partition), start in found.reset.items():
+        starts = resolve_starts(self._plans, self._settings, self._topics, copies)
+        for (topic, partition), start in starts.reset.items():
             reason = f"auto_offset_reset is {self._settings.auto_offset_reset}"
             where = {"topic": topic, "partition": partition, "start": start.offset, "wanted": start.instead_of}
             events.emit(events.OFFSET_RESET, **where, reason=reason)
-        return found
+        return starts
 
     def check_topics(self) -> None:
-        """Make sure that the topics are those that were planned.
+        """Check that no planned topic was deleted or made again.
 
         :raises TopicError: a topic was deleted, or deleted and made again.
         """
         planned = {topic.name: topic.topic_id for topic in self._plans.values()}
-        found = self._topics.describe(list(planned))
+        descriptions = self._topics.describe(list(planned))
         for name, topic_id in planned.items():
-            if name not in found or found[name].topic_id != topic_id:
-                how = "deleted" if name not in found else "deleted and made again"
+            if name not in descriptions or descriptions[name].topic_id != topic_id:
+                how = "deleted" if name not in descriptions else "deleted and made again"
                 raise TopicError(
                     f"the topic was {how} during the run", "Start again: its offsets are checked then.", topic=name
                 )

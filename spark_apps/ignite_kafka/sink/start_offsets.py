@@ -1,4 +1,4 @@
-"""The start offsets of a sink's partitions, from the group's offsets, their copies, and the bounds of the partitions."""
+"""Start offsets of a sink's partitions, from the group's offsets, their copies and the partitions' bounds."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def resolve_starts(
     starts = Starts()
     for place, topic in plans.items():
         log = Log(topic.topic_id, first[place], end[place])
-        known = PartitionOffset.of_group(*group[place]) if place in group else None
+        of_group = PartitionOffset.of_group(*group[place]) if place in group else None
         begin = topic.begins[place[1]] if place[1] < len(topic.begins) else None  # a partition may be new
-        start = start_of(*place, log, known, copies.get(place), begin, settings.auto_offset_reset)
+        start = start_of(*place, log, of_group, copies.get(place), begin, settings.auto_offset_reset)
         starts.offsets[place] = start.offset
         if start.instead_of is not None:
             starts.reset[place] = start
-        if known is None or known.offset != start.offset:
+        if of_group is None or of_group.offset != start.offset:
             starts.unrecorded.add(place)
     return starts

@@ -151,7 +151,7 @@ class Store:
         if reader is None:
             return Counter({self._plans[consumed.topic].cache: len(consumed.offsets)})
         routed, _ = guarded(consumed, lambda: reader.read(consumed))
-        return Counter({self._routed_name(one.topic): len(one.rows) for one in routed})
+        return Counter({self._routed_name(part.topic): len(part.rows) for part in routed})
 
     def flush(self) -> None:
         """Wait until all batches are in the caches."""
@@ -162,24 +162,24 @@ class Store:
     def needs_times(self) -> bool:
         """Whether a filter or transforms need the records' timestamps."""
         filters = [self._filters.of(topic) for topic in self._plans]
-        return any(one is not None and one.needs_times for one in filters) or any(
-            one.transforms for one in self._of_topics
+        return any(item is not None and item.needs_times for item in filters) or any(
+            item.transforms for item in self._of_topics
         )
 
     @property
     def needs_headers(self) -> bool:
         """Whether keys or transforms need the records' headers."""
-        return any(one.key_policy == HEADER or reads_headers(one) for one in self._of_topics)
+        return any(settings.key_policy == HEADER or reads_headers(settings) for settings in self._of_topics)
 
     @property
     def head_of(self) -> HeadOf | None:
-        """Function that finds the heads of values that can be converted without them.
+        """Function that finds the heads of values convertible without them.
 
         None if no topic has such values.
         """
         finders = {topic: value_head_of(self._settings.of(topic)) for topic in self._plans}
-        found = {topic: finder for topic, finder in finders.items() if finder is not None}
-        return (lambda topic, value: found[topic](value) if topic in found else b"") if found else None
+        finder_of = {topic: finder for topic, finder in finders.items() if finder is not None}
+        return (lambda topic, value: finder_of[topic](value) if topic in finder_of else b"") if finder_of else None
 
     @property
     def _of_topics(self) -> list[SinkSettings]:
@@ -188,11 +188,11 @@ class Store:
     def _filter(
         self, consumed: Consumed, parts: list[Part], bad: list[BadRecord], stored: Stored
     ) -> tuple[list[Part], list[BadRecord]]:
-        """The entries that the filter of the topic keeps, and the bad records with those for which it fails."""
+        """Apply the topic's filter: return the entries kept, and the bad records with those it fails for."""
         entry_filter = self._filters.of(consumed.topic)
         if entry_filter is None:
             return parts, bad
-        found = list(bad)
+        refused = list(bad)
         kept = []
         filtered = 0
         for key, entries in parts:
@@ -200,10 +200,10 @@ class Store:
                 replace(entries, bad=()), consumed, entry_filter, self._converters[key].cache, self._carried
             )
             filtered += len(entries) - len(left) - len(left.bad)
-            found += left.bad
+            refused += left.bad
             kept.append((key, left))
         stored.filtered[consumed.topic, consumed.partition] = filtered
-        return kept, sorted(found, key=lambda record: record.row)
+        return kept, sorted(refused, key=lambda record: record.row)
 
     def _convert(self, consumed: Consumed, leave_out: Collection[str] = ()) -> tuple[list[Part], list[BadRecord]]:
         """Entries of records by the caches that they go to, and the bad records, by row."""
@@ -213,13 +213,13 @@ class Store:
             return [(consumed.topic, entries)], list(entries.bad)
         routed, bad = guarded(consumed, lambda: reader.read(consumed))
         parts: list[Part] = []
-        for one in routed:
-            if leave_out and self._routed_name(one.topic) in leave_out:
+        for part in routed:
+            if leave_out and self._routed_name(part.topic) in leave_out:
                 continue
-            key = consumed.topic, one.topic
-            entries = self._entries(key, one.consumed, one.read)
-            parts.append((key, replace(entries, rows=one.rows[entries.rows], bad=())))
-            bad += [replace(record, row=int(one.rows[record.row])) for record in entries.bad]
+            key = consumed.topic, part.topic
+            entries = self._entries(key, part.consumed, part.read)
+            parts.append((key, replace(entries, rows=part.rows[entries.rows], bad=())))
+            bad += [replace(record, row=int(part.rows[record.row])) for record in entries.bad]
         return parts, sorted(bad, key=lambda record: record.row)
 
     def _reader(self, topic: str) -> TransformingReader | None:
@@ -260,7 +260,7 @@ class Store:
         return self._converters[key]
 
     def _cache(self, key: SinkKey) -> CacheInfo:
-        """The cache of a topic's records; that of a topic which transforms make is created if it is missing."""
+        """Return the cache of a topic's records; create it for a topic made by transforms."""
         plan = self._plans[_read_from(key)]
         if isinstance(key, str):
             return self._cluster.cache(plan.cache)
@@ -297,23 +297,23 @@ class Store:
 
         Returns them without the refused ones, and the bad records with these.
         """
-        found = list(bad)
+        records = list(bad)
         done = []
         for cache, entries in parts:
-            refused = self._put_part(self._writers[cache], entries, found)
-            found = sorted([*found, *refused], key=lambda record: record.row)
+            refused = self._put_part(self._writers[cache], entries, records)
+            records = sorted([*records, *refused], key=lambda record: record.row)
             done.append((cache, entries.without(refused)))
-        return done, found
+        return done, records
 
-    def _put_part(self, writer: CacheWriter, entries: Entries, known: Sequence[BadRecord]) -> list[BadRecord]:
+    def _put_part(self, writer: CacheWriter, entries: Entries, before: Sequence[BadRecord]) -> list[BadRecord]:
         """Put entries in parts, and halve a part that the cache refuses, down to single records.
 
-        :param known: bad records, by row.
+        :param before: bad records, by row.
         :returns: the refused records; at most one if the error policy for them is to stop. No entry behind a bad record
             that stops the run is put.
         """
         stops = self._settings.error_handling_policy == STOP
-        stopping = self._stopping(known)
+        stopping = self._stopping(before)
         end = len(entries) if stopping is None else int(np.searchsorted(entries.rows, stopping.row))
         bad: list[BadRecord] = []
         at = 0

@@ -168,29 +168,29 @@ class SinkTask(TaskLoop):
             self._counts[slot][self._caches[place[0]]].units += 1
 
     def _dead_letters(self, stored: Stored, slots: SinkSlots) -> dict[TopicPartition, list[DeadLetter]]:
-        """Dead letters of skipped records, and of the record that stops the run, which Kafka Connect also reports."""
+        """Make dead letters of skipped records and of the one that stops the run, as Kafka Connect does."""
         if not self._settings.dead_letter_topic:
             return {}
-        found: dict[TopicPartition, list[DeadLetter]] = defaultdict(list)
+        letters_of: dict[TopicPartition, list[DeadLetter]] = defaultdict(list)
         settings = self._settings
         topic = self._settings.dead_letter_topic
         letters = [
-            (consumed, [one for one in bad if policy_of(settings, one.stage, one.where) == DEAD_LETTER])
+            (consumed, [record for record in bad if policy_of(settings, record.stage, record.where) == DEAD_LETTER])
             for consumed, bad in stored.skipped
         ]
         for consumed, bad in (*letters, *stored.stopping):
             if bad:
                 place = consumed.topic, consumed.partition
                 number = slots.slot_of[place]  # as the number of the task: Spark's differ from run to run
-                found[place] += dead_letters(self._clients, topic, self._plan.connector, number, consumed, bad)
-        return found
+                letters_of[place] += dead_letters(self._clients, topic, self._plan.connector, number, consumed, bad)
+        return letters_of
 
     def _count(self, done: Sequence[tuple[TopicPartition, CacheCount]], slots: SinkSlots) -> None:
         """Add the counts of committed batches."""
-        for place, mine in done:
+        for place, count_of_place in done:
             count = self._counts[slots.slot_of[place]][self._caches[place[0]]]
-            mine.ended = time.time()
-            count.add(mine)
+            count_of_place.ended = time.time()
+            count.add(count_of_place)
 
 
 def _counted(batch: Sequence[Consumed], stored: Stored, started: float) -> Iterator[tuple[TopicPartition, CacheCount]]:
