@@ -52,7 +52,7 @@ def allowed_providers(arguments: argparse.Namespace) -> tuple[AllowedProvider, .
 
 def given_providers(arguments: argparse.Namespace) -> tuple[str, ...]:
     """The same arguments for another process of this command."""
-    return tuple(part for one in arguments.allow_config_provider for part in (_PROVIDER, one))
+    return tuple(part for provider in arguments.allow_config_provider for part in (_PROVIDER, provider))
 
 
 def whole(text: str) -> int:
@@ -63,13 +63,13 @@ def whole(text: str) -> int:
     return number
 
 
-def command_after_interrupt(given: Sequence[str]) -> str:
+def command_after_interrupt(argv: Sequence[str]) -> str:
     """Remedy after a Ctrl-C of a run: the command that continues it, with a new run id."""
-    return f"What was committed stays. To continue: {shlex.join(['ignite-kafka', *_without_run_id(given)])}"
+    return f"What was committed stays. To continue: {shlex.join(['ignite-kafka', *_without_run_id(argv)])}"
 
 
-def _without_run_id(given: Sequence[str]) -> Iterator[str]:
-    left = iter(given)
+def _without_run_id(argv: Sequence[str]) -> Iterator[str]:
+    left = iter(argv)
     for argument in left:
         if argument == "--run-id":
             next(left)

@@ -41,33 +41,33 @@ def doctor(arguments: argparse.Namespace) -> int:
     """Ask clusters, registries and executors; returns 1 if something that a run needs does not work."""
     settings = settings_by_file_or_name(arguments)
     secrets = secrets_of(arguments)
-    found = Diagnosis()
-    found.add("Here", OK, versions_text(installed_versions()))
-    _check_clusters(settings, secrets, found)
+    diagnosis = Diagnosis()
+    diagnosis.add("Here", OK, versions_text(installed_versions()))
+    _check_clusters(settings, secrets, diagnosis)
     if arguments.no_spark:
-        found.add("Executors", WARNING, "not asked: --no-spark is given")
+        diagnosis.add("Executors", WARNING, "not asked: --no-spark is given")
     else:
-        _check_spark(settings, arguments.master, found)
-    render.show(arguments, found, text_of)
-    return 1 if found.failed else 0
+        _check_spark(settings, arguments.master, diagnosis)
+    render.show(arguments, diagnosis, text_of)
+    return 1 if diagnosis.failed else 0
 
 
-def _check_clusters(settings: ConnectorSettings, secrets: Secrets, found: Diagnosis) -> None:
+def _check_clusters(settings: ConnectorSettings, secrets: Secrets, diagnosis: Diagnosis) -> None:
     from ..admin.cluster_checks import check_capture, check_ignite, check_kafka, check_registries
     from ..preflight import check_connector
     from ..runtime.clients import kafka_clients
 
     clients = kafka_clients(settings, secrets)
-    check_ignite(settings, secrets, found)
-    check_kafka(clients, found)
-    check_registries(settings, secrets, found)
-    if found.failed:
-        found.add("Dry run", WARNING, "not made: see above")
+    check_ignite(settings, secrets, diagnosis)
+    check_kafka(clients, diagnosis)
+    check_registries(settings, secrets, diagnosis)
+    if diagnosis.failed:
+        diagnosis.add("Dry run", WARNING, "not made: see above")
         return
-    check_capture(settings, secrets, clients, found)
-    with found.failures_of("Dry run"):
+    check_capture(settings, secrets, clients, diagnosis)
+    with diagnosis.failures_of("Dry run"):
         check_connector(settings, secrets, clients)
-        found.add("Dry run", OK, _dry_run(settings, secrets))
+        diagnosis.add("Dry run", OK, _dry_run(settings, secrets))
 
 
 def _dry_run(settings: ConnectorSettings, secrets: Secrets) -> str:
@@ -83,10 +83,10 @@ def _dry_run(settings: ConnectorSettings, secrets: Secrets) -> str:
     return f"{len(caches)} caches would be sent: {', '.join(cache.cache for cache in caches[:5])}"
 
 
-def _check_spark(settings: ConnectorSettings, master: str | None, found: Diagnosis) -> None:
+def _check_spark(settings: ConnectorSettings, master: str | None, diagnosis: Diagnosis) -> None:
     from ..runtime.spark_conf import require_pyspark
 
-    with found.failures_of("Spark"):
+    with diagnosis.failures_of("Spark"):
         require_pyspark()
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
@@ -96,7 +96,7 @@ def _check_spark(settings: ConnectorSettings, master: str | None, found: Diagnos
 
         try:
             with local_session(settings.name, master) as spark:
-                check_executors(spark, found)
+                check_executors(spark, diagnosis)
         except (Py4JError, PySparkException) as error:
             reason = str(error).strip().partition("\n")[0]
             raise IgniteKafkaError(
@@ -104,14 +104,14 @@ def _check_spark(settings: ConnectorSettings, master: str | None, found: Diagnos
             ) from error
 
 
-def text_of(found: Diagnosis) -> str:
+def text_of(diagnosis: Diagnosis) -> str:
     """Return a line for each finding, with its remedy below it, and the result."""
-    width = max(len(finding.subject) for finding in found.findings)
+    width = max(len(finding.subject) for finding in diagnosis.findings)
     lines = []
-    for finding in found.findings:
+    for finding in diagnosis.findings:
         lines.append(f"{finding.state:8}{finding.subject:{width}}  {finding.text}")
         if finding.remedy:
             lines.append(f"{'':8}{'':{width}}  → {finding.remedy}")
-    failed = sum(finding.state == FAILED for finding in found.findings)
-    ended = f"{failed} of {len(found.findings)} checks failed" if failed else "a run will find what it needs"
+    failed = sum(finding.state == FAILED for finding in diagnosis.findings)
+    ended = f"{failed} of {len(diagnosis.findings)} checks failed" if failed else "a run will find what it needs"
     return "\n".join([*lines, "", ended])

@@ -61,34 +61,38 @@ def validate(arguments: argparse.Namespace) -> int:
     folder = read_folder(arguments.file)
     rows = [
         (
-            one.name,
-            f"{one.file}, line {one.line}",
-            "to Ignite" if _is_sink(one) else "to Kafka",
-            one.state,
-            _schedule(one),
+            connector.name,
+            f"{connector.file}, line {connector.line}",
+            "to Ignite" if _is_sink(connector) else "to Kafka",
+            connector.state,
+            _schedule(connector),
         )
-        for one in folder.connectors
+        for connector in folder.connectors
     ]
     print(table(("connector", "file", "direction", "state", "schedule"), rows))
-    for one in folder.connectors:
-        for name, reason in one.loaded.ignored.items():
-            print(f"{one.loaded.origin.get(name) or one.file}: {name}: {reason}")
+    for connector in folder.connectors:
+        for name, reason in connector.loaded.ignored.items():
+            print(f"{connector.loaded.origin.get(name) or connector.file}: {name}: {reason}")
     return _show_broken(replace(folder, broken=(*folder.broken, *_unusable(folder))))
 
 
 def _unusable(folder: ConnectorFolder) -> Iterator[BrokenConnector]:
     """What is wrong with transforms and conditions, also of connectors whose other settings are wrong."""
-    given: list[tuple[DeclaredConnector | BrokenConnector, LoadedSettings, Sequence[IgniteKafkaError]]] = [
-        *((one, one.loaded, ()) for one in folder.connectors),
-        *((one, one.loaded, _findings(one)) for one in folder.broken if one.loaded is not None),
+    readable: list[tuple[DeclaredConnector | BrokenConnector, LoadedSettings, Sequence[IgniteKafkaError]]] = [
+        *((connector, connector.loaded, ()) for connector in folder.connectors),
+        *(
+            (connector, connector.loaded, _findings(connector))
+            for connector in folder.broken
+            if connector.loaded is not None
+        ),
     ]
-    for one, loaded, before in given:
+    for connector, loaded, before in readable:
         for error in conversion_errors(loaded, before):
-            yield BrokenConnector(one.file, one.line, one.name, error)
+            yield BrokenConnector(connector.file, connector.line, connector.name, error)
 
 
-def _findings(one: BrokenConnector) -> Sequence[IgniteKafkaError]:
-    return one.error.findings or (one.error,)
+def _findings(broken: BrokenConnector) -> Sequence[IgniteKafkaError]:
+    return broken.error.findings or (broken.error,)
 
 
 def plan(arguments: argparse.Namespace) -> int:
@@ -120,13 +124,14 @@ def apply(arguments: argparse.Namespace) -> int:
 
     folder, values, hidden = _given(arguments)
     done = []
-    for one in folder.connectors:
+    for connector in folder.connectors:
         options = {"alter_offsets": arguments.alter_offsets, "wait_ms": arguments.wait_ms}
-        done += declared_state.apply(one, values, hidden, **options)
-        if one.list_offsets is not None:
+        done += declared_state.apply(connector, values, hidden, **options)
+        if connector.list_offsets is not None:
             done.append(
                 declared_state.Applied(
-                    one.name, f"offsets listed in {_list_offsets(one, values, hidden, Path(arguments.file))}"
+                    connector.name,
+                    f"offsets listed in {_list_offsets(connector, values, hidden, Path(arguments.file))}",
                 )
             )
     if arguments.json:
@@ -142,45 +147,49 @@ OF_FOLDERS: Mapping[str, Command] = {"validate": validate, "plan": plan, "apply"
 
 
 def _given(arguments: argparse.Namespace) -> tuple[ConnectorFolder, dict[str, Any], Secrets]:
-    given = {"bootstrap_servers": arguments.kafka, **given_nodes(arguments)}
-    values = {name: value for name, value in given.items() if value is not None}
+    addresses = {"bootstrap_servers": arguments.kafka, **given_nodes(arguments)}
+    values = {name: value for name, value in addresses.items() if value is not None}
     hidden = secrets.load(Path(arguments.secrets), permissions_of(arguments)) if arguments.secrets else Secrets()
     folder = read_folder(arguments.file)
-    set_log_values(all(one.settings().log_values for one in folder.connectors))
+    set_log_values(all(connector.settings().log_values for connector in folder.connectors))
     return folder, values, hidden
 
 
-def _list_offsets(one: DeclaredConnector, values: dict[str, Any], hidden: Secrets, folder: Path) -> Path:
+def _list_offsets(connector: DeclaredConnector, values: dict[str, Any], hidden: Secrets, folder: Path) -> Path:
     """Write a connector's offsets as the ConfigMap that Strimzi would write, beside the connector's file."""
     from .views import offset_lines
 
-    if one.list_offsets is None or "/" in one.list_offsets or one.list_offsets.startswith("."):
-        raise SettingsError("the name of the ConfigMap is no name of a file", file=one.file, value=one.list_offsets)
-    offsets = [json.loads(line) for line in offset_lines(one.settings(values), hidden)]
+    if connector.list_offsets is None or "/" in connector.list_offsets or connector.list_offsets.startswith("."):
+        raise SettingsError(
+            "the name of the ConfigMap is no name of a file", file=connector.file, value=connector.list_offsets
+        )
+    offsets = [json.loads(line) for line in offset_lines(connector.settings(values), hidden)]
     content = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": one.list_offsets},
+        "metadata": {"name": connector.list_offsets},
         "data": {"offsets.json": json.dumps({"offsets": offsets}, indent=1)},
     }
-    path = folder / Path(one.file).parent / f"{one.list_offsets}.yaml"
+    path = folder / Path(connector.file).parent / f"{connector.list_offsets}.yaml"
     path.write_text(yaml.safe_dump(content, sort_keys=False))
     return path
 
 
 def _show_broken(folder: ConnectorFolder) -> int:
-    for one in folder.broken:
-        for error in _findings(one):
-            print(f"{one.file}, line {one.line}: {one.name}: {error}")
+    for broken in folder.broken:
+        for error in _findings(broken):
+            print(f"{broken.file}, line {broken.line}: {broken.name}: {error}")
     return 2 if folder.broken else 0
 
 
-def _is_sink(one: DeclaredConnector) -> bool:
-    return one.loaded.direction.reads_records
+def _is_sink(connector: DeclaredConnector) -> bool:
+    return connector.loaded.direction.reads_records
 
 
-def _schedule(one: DeclaredConnector) -> str:
-    return str(one.dag.get("schedule") or ("continuous" if one.settings().run_mode == "continuous" else "by hand"))
+def _schedule(connector: DeclaredConnector) -> str:
+    return str(
+        connector.dag.get("schedule") or ("continuous" if connector.settings().run_mode == "continuous" else "by hand")
+    )
 
 
 def _text(value: Any) -> str:

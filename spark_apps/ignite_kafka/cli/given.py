@@ -60,11 +60,11 @@ def settings_of(arguments: argparse.Namespace, *, conversion: bool = False) -> C
 
 def _with_conversion(arguments: argparse.Namespace) -> ConnectorSettings:
     loaded = _loaded(arguments, arguments.file)
-    found = Findings()
-    with found.check():
+    findings = Findings()
+    with findings.check():
         settings = loaded.settings()
-    found.errors += conversion_errors(loaded, found.errors)
-    found.raise_all()
+    findings.errors += conversion_errors(loaded, findings.errors)
+    findings.raise_all()
     return settings
 
 
@@ -121,15 +121,15 @@ def of_source(settings: ConnectorSettings) -> SourceSettings:
 
 def _loaded(arguments: argparse.Namespace, file: str | None) -> LoadedSettings:
     loaded = properties.load(file, allowed_providers(arguments)) if file else properties.LoadedSettings({}, {})
-    given = {
+    overriding = {
         "name": getattr(arguments, "name", None),
         **given_nodes(arguments),
         "bootstrap_servers": arguments.kafka,
         "internal_topic_prefix": getattr(arguments, "internal_topic_prefix", None),
     }
     if arguments.allow_insecure_connections:
-        given[ALLOW] = True
-    return loaded.with_values({name: value for name, value in given.items() if value is not None}, _COMMAND_LINE)
+        overriding[ALLOW] = True
+    return loaded.with_values({name: value for name, value in overriding.items() if value is not None}, _COMMAND_LINE)
 
 
 def given_nodes(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -161,9 +161,9 @@ def conversion_errors(loaded: LoadedSettings, before: Iterable[IgniteKafkaError]
     """
     wrong = {str(error.where.get("setting")).partition(".")[0] for error in before}
     settings = loaded.direction.unchecked(loaded.values, loaded.origin)
-    found = Findings()
+    findings = Findings()
     for check, names in _CONVERSION.items():
         if wrong.isdisjoint(names):
-            with found.check():
+            with findings.check():
                 check(settings)
-    return found.errors
+    return findings.errors

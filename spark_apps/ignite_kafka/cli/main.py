@@ -42,8 +42,8 @@ from .verify import add_verify
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    given = list(sys.argv[1:] if argv is None else argv)
-    arguments = parser().parse_args(given)
+    words = list(sys.argv[1:] if argv is None else argv)
+    arguments = parser().parse_args(words)
     as_json = getattr(arguments, "json", False)
     level = logging.WARNING if arguments.quiet else logging.INFO
     logs.configure(level, "%(levelname)s %(message)s")
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
         logs.show_error(
-            Interrupted("interrupted by Ctrl-C (SIGINT)", command_after_interrupt(given) if _writes(arguments) else ""),
+            Interrupted("interrupted by Ctrl-C (SIGINT)", command_after_interrupt(words) if _writes(arguments) else ""),
             as_json=as_json,
         )
         return 128 + signal.SIGINT

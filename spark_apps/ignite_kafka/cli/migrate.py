@@ -76,26 +76,32 @@ def migrate(arguments: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix=".ignite-kafka-", dir=folder) as work:
         done = _migrated(arguments, Path(work), keep=True)
         _show(done)
-        made = [path for one in done for path in _write(one, Path(work))]
-        stores = [path for path in Path(work).iterdir() if path not in made]
-        for path in (*made, *stores):
+        written = [path for migrated in done for path in _write(migrated, Path(work))]
+        stores = [path for path in Path(work).iterdir() if path not in written]
+        for path in (*written, *stores):
             if (folder / path.name).exists():
                 raise SettingsError(
                     "a file of that name is there already", "Give --output another folder", file=folder / path.name
                 )
-        for path in made:  # a converted store is named in a settings file by where it goes to
+        for path in written:  # a converted store is named in a settings file by where it goes to
             path.write_text(path.read_text().replace(str(work), str(folder.resolve())))
-        for path in (*stores, *made):
+        for path in (*stores, *written):
             path.rename(folder / path.name)
-    for path in (*stores, *made):
+    for path in (*stores, *written):
         print(f"written: {folder / path.name}")
-    for one in done:
-        given = (
-            f" --secrets {shlex.quote(str(folder / (one.name + SECRETS_ENDING)))}" if _has_secrets(one.secrets) else ""
+    for migrated in done:
+        options = (
+            f" --secrets {shlex.quote(str(folder / (migrated.name + SECRETS_ENDING)))}"
+            if _has_secrets(migrated.secrets)
+            else ""
         )
-        print(f"{one.name} runs by: ignite-kafka run {shlex.quote(str(folder / (one.name + '.properties')))}{given}")
-        if one.provided:
-            print(f"{one.name} has references to config providers, which its run may read with --allow-config-provider")
+        print(
+            f"{migrated.name} runs by: ignite-kafka run {shlex.quote(str(folder / (migrated.name + '.properties')))}{options}"
+        )
+        if migrated.provided:
+            print(
+                f"{migrated.name} has references to config providers, which its run may read with --allow-config-provider"
+            )
     return 0
 
 
@@ -117,13 +123,13 @@ def validate_all(arguments: argparse.Namespace) -> int:
     """Check a worker's file with connectors' files, all findings at once."""
     with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as work:
         done = _migrated(arguments, Path(work))
-        for one in done:
-            one.loaded.settings()
-            for place, name, became in one.became:
+        for migrated in done:
+            migrated.loaded.settings()
+            for place, name, became in migrated.became:
                 print(f"{place}: {name}: {became}")
-            for warning in one.warnings:
-                print(f"{one.file}: to be checked: {warning}")
-            print(f"{one.file} is valid: connector {one.name}, run_mode {one.loaded.values['run_mode']}")
+            for warning in migrated.warnings:
+                print(f"{migrated.file}: to be checked: {warning}")
+            print(f"{migrated.file} is valid: connector {migrated.name}, run_mode {migrated.loaded.values['run_mode']}")
     return 0
 
 
@@ -133,39 +139,43 @@ def run_all(arguments: argparse.Namespace) -> int:
         raise SettingsError(
             "--run-id, --snapshot-id and --mounted-secrets are of one connector", "Give one settings file"
         )
-    given = secrets.load(Path(arguments.secrets), permissions_of(arguments)) if arguments.secrets else Secrets()
+    own_secrets = secrets.load(Path(arguments.secrets), permissions_of(arguments)) if arguments.secrets else Secrets()
     with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as work:
         done = _migrated(arguments, Path(work))
         _show(done)
-        parts = [Part(one.name, _command(arguments, _run_files(one, given, Path(work)))) for one in done]
+        parts = [
+            Part(migrated.name, _command(arguments, _run_files(migrated, own_secrets, Path(work)))) for migrated in done
+        ]
         return run_together(parts, lambda: None)
 
 
-def _run_files(one: Migrated, given: Secrets, work: Path) -> RunFiles:
-    joined = _joined(one.secrets, given)
-    settings = work / f"{one.name}.properties"
-    settings.write_text(text(one), encoding="ascii")
+def _run_files(migrated: Migrated, own_secrets: Secrets, work: Path) -> RunFiles:
+    joined = _joined(migrated.secrets, own_secrets)
+    settings = work / f"{migrated.name}.properties"
+    settings.write_text(text(migrated), encoding="ascii")
     if not _has_secrets(joined):
-        return RunFiles(one.name, settings, None)
-    path = work / f"{one.name}{SECRETS_ENDING}"
+        return RunFiles(migrated.name, settings, None)
+    path = work / f"{migrated.name}{SECRETS_ENDING}"
     secrets.dump(joined, path)
-    return RunFiles(one.name, settings, path)
+    return RunFiles(migrated.name, settings, path)
 
 
-def _joined(found: Secrets, given: Secrets) -> Secrets:
+def _joined(of_files: Secrets, own: Secrets) -> Secrets:
     """Secrets of the files; those of the secrets file win."""
-    ignite = {**vars(found.ignite), **{name: value for name, value in vars(given.ignite).items() if value is not None}}
-    return Secrets(type(found.ignite)(**ignite), {**found.kafka, **given.kafka}, {**found.registry, **given.registry})
+    ignite = {**vars(of_files.ignite), **{name: value for name, value in vars(own.ignite).items() if value is not None}}
+    return Secrets(
+        type(of_files.ignite)(**ignite), {**of_files.kafka, **own.kafka}, {**of_files.registry, **own.registry}
+    )
 
 
 def _command(arguments: argparse.Namespace, files: RunFiles) -> tuple[str, ...]:
     options = {"--master": arguments.master, "--kafka": arguments.kafka, "--secrets": files.secrets}
-    given = [str(part) for name, value in options.items() if value for part in (name, value)]
-    allowed = [part for one in arguments.allow_kafka_option for part in ("--allow-kafka-option", one)]
+    words = [str(part) for name, value in options.items() if value for part in (name, value)]
+    allowed = [part for option in arguments.allow_kafka_option for part in ("--allow-kafka-option", option)]
     allowed += ["--allow-insecure-connections"] if arguments.allow_insecure_connections else []
     unprotected = ["--ship-secrets-unprotected"] if arguments.ship_secrets_unprotected else []
     quiet = ["--quiet"] if arguments.quiet else []
-    return (*_THIS, *quiet, "run", str(files.settings), *given, *allowed, *given_providers(arguments), *unprotected)
+    return (*_THIS, *quiet, "run", str(files.settings), *words, *allowed, *given_providers(arguments), *unprotected)
 
 
 def _migrated(arguments: argparse.Namespace, work: Path, *, keep: bool = False) -> list[Migrated]:
@@ -175,8 +185,8 @@ def _migrated(arguments: argparse.Namespace, work: Path, *, keep: bool = False) 
     """
     allowed = allowed_providers(arguments)
     read = _read((arguments.file, *arguments.connectors))
-    workers = {one.cluster: one for one in read if one.is_worker}
-    connectors = [one for one in read if not one.is_worker]
+    workers = {item.cluster: item for item in read if item.is_worker}
+    connectors = [item for item in read if not item.is_worker]
     if not connectors:
         raise SettingsError(
             "there is no connector's file", "Give the connectors' files after the worker's", file=arguments.file
@@ -185,24 +195,24 @@ def _migrated(arguments: argparse.Namespace, work: Path, *, keep: bool = False) 
         raise SettingsError(
             "there are two workers' files", "Give one, and after it its connectors' files", file=arguments.file
         )
-    worker_of = [workers.get(one.cluster, workers.get(None)) for one in connectors]
+    worker_of = [workers.get(item.cluster, workers.get(None)) for item in connectors]
     pairs = zip(worker_of, connectors, strict=True)
-    done = [migrated_of(worker, one, work, arguments.ignite, allowed, keep=keep) for worker, one in pairs]
-    found = Findings(error for one in done for error in one.findings)
-    names = [one.name for one in done]
-    for one in done:
-        if not one.kept:
-            found.errors += conversion_errors(one.loaded, one.findings)
-        with found.check():
-            if names.count(one.name) > 1 and not one.findings:
+    done = [migrated_of(worker, item, work, arguments.ignite, allowed, keep=keep) for worker, item in pairs]
+    findings = Findings(error for item in done for error in item.findings)
+    names = [item.name for item in done]
+    for item in done:
+        if not item.kept:
+            findings.errors += conversion_errors(item.loaded, item.findings)
+        with findings.check():
+            if names.count(item.name) > 1 and not item.findings:
                 raise SettingsError(
-                    "two connectors have one name", "Give each its own", setting="name", value=one.name, file=one.file
+                    "two connectors have one name", "Give each its own", setting="name", value=item.name, file=item.file
                 )
-    found.errors = _once(found.errors)
-    if found.errors:
-        events.emit(events.MISCONFIGURED, reason=f"{len(found.errors)} settings are wrong")
-    found.raise_all()
-    set_log_values(all(one.loaded.values.get("log_values", True) not in (False, "false") for one in done))
+    findings.errors = _once(findings.errors)
+    if findings.errors:
+        events.emit(events.MISCONFIGURED, reason=f"{len(findings.errors)} settings are wrong")
+    findings.raise_all()
+    set_log_values(all(item.loaded.values.get("log_values", True) not in (False, "false") for item in done))
     return done
 
 
@@ -211,12 +221,12 @@ def _read(paths: Sequence[str]) -> list[GivenFile]:
 
     :raises SettingsError: files cannot be read, or are of another form; all of them at once.
     """
-    found = Findings()
+    findings = Findings()
     read = list[GivenFile]()
     for path in paths:
-        with found.check():
+        with findings.check():
             read += read_given(path)
-    found.raise_all()
+    findings.raise_all()
     return read
 
 
@@ -226,22 +236,28 @@ def _once(errors: Sequence[IgniteKafkaError]) -> list[IgniteKafkaError]:
 
 
 def _show(done: Sequence[Migrated]) -> None:
-    for one in done:
-        for warning in one.warnings:
-            print(f"{one.file}: to be checked: {warning}")
-        print(f"{one.file}: connector {one.name}, run_mode {one.loaded.values['run_mode']}, {_counts(one)}")
+    for migrated in done:
+        for warning in migrated.warnings:
+            print(f"{migrated.file}: to be checked: {warning}")
+        print(
+            f"{migrated.file}: connector {migrated.name}, run_mode {migrated.loaded.values['run_mode']}, {_counts(migrated)}"
+        )
 
 
-def _counts(one: Migrated) -> str:
-    ignored = sum(became.startswith("ignored") for _, _, became in one.became)
-    return f"{len(one.became)} keys, of which {ignored} are ignored"
+def _counts(migrated: Migrated) -> str:
+    ignored = sum(became.startswith("ignored") for _, _, became in migrated.became)
+    return f"{len(migrated.became)} keys, of which {ignored} are ignored"
 
 
-def _has_secrets(given: Secrets) -> bool:
-    return bool(given.kafka or given.registry or any(value is not None for value in vars(given.ignite).values()))
+def _has_secrets(secrets_of_file: Secrets) -> bool:
+    return bool(
+        secrets_of_file.kafka
+        or secrets_of_file.registry
+        or any(value is not None for value in vars(secrets_of_file.ignite).values())
+    )
 
 
-def _write(one: Migrated, work: Path) -> list[Path]:
-    files = _run_files(one, Secrets(), work)
+def _write(migrated: Migrated, work: Path) -> list[Path]:
+    files = _run_files(migrated, Secrets(), work)
     os.chmod(files.settings, 0o644)
     return [files.settings, *([files.secrets] if files.secrets else [])]

@@ -40,27 +40,27 @@ def show(arguments: argparse.Namespace, result: R, text: Callable[[R], str]) -> 
 
 def target_state(change: TargetStateChange) -> str:
     """Two lines: the requested target state, and the state of the newest run."""
-    found = change.after or change.before
-    return f"connector {change.name}: target state {change.target}\nrun {found.run_id}: {_run_state(change, found)}"
+    newest = change.after or change.before
+    return f"connector {change.name}: target state {change.target}\nrun {newest.run_id}: {_run_state(change, newest)}"
 
 
-def _run_state(change: TargetStateChange, found: NewestRun) -> str:
-    if not found.ended:
+def _run_state(change: TargetStateChange, newest: NewestRun) -> str:
+    if not newest.ended:
         late = change.after is not None
         return (
-            f"{found.state}, has not ended in that time; it may be dead if its driver is"
+            f"{newest.state}, has not ended in that time; it may be dead if its driver is"
             if late
-            else f"{found.state}; it follows at its next batch"
+            else f"{newest.state}; it follows at its next batch"
         )
-    assert found.run is not None
+    assert newest.run is not None
     error = (
         ""
-        if found.graceful
-        else f", {(found.run.error or {}).get('type', 'no error given')}: see ignite-kafka status {change.name}"
+        if newest.graceful
+        else f", {(newest.run.error or {}).get('type', 'no error given')}: see ignite-kafka status {change.name}"
     )
     if change.after:
-        return f"ended {found.state}{error}"
-    return f"had ended before ({found.state}{error}); {_NEXT_START.get(change.target, 'nothing runs')}"
+        return f"ended {newest.state}{error}"
+    return f"had ended before ({newest.state}{error}); {_NEXT_START.get(change.target, 'nothing runs')}"
 
 
 def altered_offset(altered: Altered) -> str:

@@ -75,12 +75,12 @@ def replicate(arguments: argparse.Namespace) -> int:
     lag = Lag(source, _read(arguments.secrets, permissions), sink, _read(sink_secrets, permissions), every)
     _ensure_types_topic(source, lag.source_secrets)
     with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as folder:
-        given = ["--master", arguments.master] if arguments.master else []
-        given += ["--allow-insecure-connections"] if arguments.allow_insecure_connections else []
+        options = ["--master", arguments.master] if arguments.master else []
+        options += ["--allow-insecure-connections"] if arguments.allow_insecure_connections else []
         quiet = ["--quiet"] if arguments.quiet else []
         parts = [
-            Part("source", (*_THIS, *quiet, "run", _written(source, folder), *given, *_secrets(arguments.secrets))),
-            Part("sink", (*_THIS, *quiet, "run", _written(sink, folder), *given, *_secrets(sink_secrets))),
+            Part("source", (*_THIS, *quiet, "run", _written(source, folder), *options, *_secrets(arguments.secrets))),
+            Part("sink", (*_THIS, *quiet, "run", _written(sink, folder), *options, *_secrets(sink_secrets))),
         ]
         # a snapshot is in its topics before the sink begins, which ends at the topics' ends
         stages = [parts] if source.streams else [[part] for part in parts]
@@ -136,12 +136,12 @@ def _written(settings: ConnectorSettings, folder: str) -> str:
     """A file of complete settings, which hold no secret."""
     path = Path(folder) / f"{'sink' if isinstance(settings, SinkSettings) else 'source'}.json"
     defaults = settings.defaults()
-    given = {
+    content = {
         name: value
         for name, value in settings.to_dict().items()
         if name not in defaults or value != _plain(defaults[name])
     }
-    path.write_text(json.dumps(given))
+    path.write_text(json.dumps(content))
     return str(path)
 
 
@@ -189,8 +189,8 @@ class Lag:
         from .sink_views import sink_plan_view
 
         topics = sink_plan_view(self.sink, self.sink_secrets).topics
-        behind = [f"{one.topic} {one.records:,}" for one in topics if one.records]
-        total = sum(one.records for one in topics)
+        behind = [f"{topic.topic} {topic.records:,}" for topic in topics if topic.records]
+        total = sum(topic.records for topic in topics)
         return f"the sink has {total:,} records to store" + (f" ({', '.join(behind)})" if behind else "")
 
 
@@ -315,5 +315,5 @@ def _stopped_by_signals() -> Iterator[threading.Event]:
     try:
         yield stop
     finally:
-        for given, handler in before.items():
-            signal.signal(given, handler)
+        for signal_number, handler in before.items():
+            signal.signal(signal_number, handler)

@@ -84,7 +84,7 @@ def verify_locally(settings: ConnectorSettings, secrets: Secrets, arguments: arg
 
     require_spark(arguments.master)
     require_java()
-    given = Arguments("", arguments.secrets, arguments.mounted_secrets, arguments.ship_secrets_unprotected)
+    secret_arguments = Arguments("", arguments.secrets, arguments.mounted_secrets, arguments.ship_secrets_unprotected)
     options = VerifyOptions(
         arguments.sample, arguments.thorough, arguments.differences, arguments.repair, arguments.force
     )
@@ -93,49 +93,50 @@ def verify_locally(settings: ConnectorSettings, secrets: Secrets, arguments: arg
     check_connector(settings, secrets, options)
     bar = ProgressBar(sys.stderr, quiet=arguments.quiet)
     with interrupts_raised(), local_session(settings.name, arguments.master) as spark:
-        source = find_secrets(spark, given, permissions_of(arguments))
+        source = find_secrets(spark, secret_arguments, permissions_of(arguments))
         try:
-            found = verify_connector(spark, settings, secrets, source, options, bar.show)
+            result = verify_connector(spark, settings, secrets, source, options, bar.show)
         finally:
             bar.end()
-    print(json.dumps(found.to_dict(), indent=2) if arguments.json else text_of(found, repair=arguments.repair))
-    return 0 if found.equal else DIFFERS
+    print(json.dumps(result.to_dict(), indent=2) if arguments.json else text_of(result, repair=arguments.repair))
+    return 0 if result.equal else DIFFERS
 
 
-def text_of(found: VerifyResult, *, repair: bool) -> str:
+def text_of(result: VerifyResult, *, repair: bool) -> str:
     """A table of the caches, and the first differences of each by key."""
     head = (*_COUNTS, *(("repaired",) if repair else ()))
     rows = [
         (
-            *_counts(one.result),
-            *((one.repaired,) if repair else ()),
-            "yes" if one.result.equal else "repaired" if one.equal else "NO",
+            *_counts(judged.result),
+            *((judged.repaired,) if repair else ()),
+            "yes" if judged.result.equal else "repaired" if judged.equal else "NO",
         )
-        for one in found.caches
+        for judged in result.caches
     ]
-    results = [one.result for one in found.caches]
-    examples = [f"{one.cache}: {example}" for one in results for example in one.examples]
-    other = [one for one in results if one.other_bytes]
+    results = [judged.result for judged in result.caches]
+    examples = [f"{verified.cache}: {example}" for verified in results for example in verified.examples]
     examples += [
-        f"{one.cache}: {one.other_bytes} keys of {one.topic} are keys of the cache in other bytes: {_NEW_TOPIC}"
-        for one in other
+        f"{verified.cache}: {verified.other_bytes} keys of {verified.topic} are keys of the cache in other bytes: "
+        f"{_NEW_TOPIC}"
+        for verified in results
+        if verified.other_bytes
     ]
-    notes = [note for one in found.caches for note in _notes(one, repair=repair)]
-    sample = [f"a sample of {found.sample:g} % of the keys"] if found.sample < 100 else []
+    notes = [note for judged in result.caches for note in _notes(judged, repair=repair)]
+    sample = [f"a sample of {result.sample:g} % of the keys"] if result.sample < 100 else []
     return "\n".join([table((*head, "verified"), rows), *sample, *examples, *notes])
 
 
-def _counts(one: Verified) -> tuple[object, ...]:
-    return tuple(getattr(one, name) for name in _COUNTS)
+def _counts(verified: Verified) -> tuple[object, ...]:
+    return tuple(getattr(verified, name) for name in _COUNTS)
 
 
-def _notes(one: Judged, *, repair: bool) -> list[str]:
+def _notes(judged: Judged, *, repair: bool) -> list[str]:
     """Notes that explain the counts of a cache."""
-    result = one.result
+    result = judged.result
     notes = []
     if result.skipped:
         notes.append(f"{result.cache}: {result.skipped} skipped by error_handling_policy")
-    if repair and result.skipped and result.unexpected and not one.equal:
+    if repair and result.skipped and result.unexpected and not judged.equal:
         notes.append(
             f"{result.cache}: no tombstones were sent, because a key without an entry may be one of those that were "
             "skipped"

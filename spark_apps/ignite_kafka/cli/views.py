@@ -136,16 +136,16 @@ def plan_view(settings: SourceSettings, secrets: Secrets, snapshot_id: str | Non
             report_unmatched(settings, [cache.name for cache in plan.caches])
             ended = state.ended.get(chosen or "")
             kind = ("complete" if ended["complete"] else f"superseded by {ended['superseded_by']}") if ended else kind
-    return _preview(plan, kind, clients, topics, known=state.connector is not None)
+    return _preview(plan, kind, clients, topics, started=state.connector is not None)
 
 
-def _preview(plan: TransferPlan, kind: str, clients: KafkaClients, topics: Topics, *, known: bool) -> PlanView:
+def _preview(plan: TransferPlan, kind: str, clients: KafkaClients, topics: Topics, *, started: bool) -> PlanView:
     existing = topics.existing()
     incarnations = {cache.name: cache.incarnation for cache in plan.caches}
     units: dict[str, int] = dict.fromkeys(incarnations, 0)
     records: dict[str, int] = dict.fromkeys(incarnations, 0)
     prefix = plan.settings.internal_topic_prefix
-    for state in read_slots(clients, topics, prefix, plan.connector, plan.slots) if known else ():
+    for state in read_slots(clients, topics, prefix, plan.connector, plan.slots) if started else ():
         for (cache, _), unit in state.units.items():
             if unit.done and unit.snapshot_id == plan.snapshot_id and unit.incarnation == incarnations.get(cache):
                 units[cache] += 1
@@ -287,9 +287,9 @@ def offset_lines(settings: ConnectorSettings, secrets: Secrets) -> Iterator[str]
         for (cache, partition), unit in sorted(state.units.items()):
             place = {"cache": cache, "partition": partition}
             yield json.dumps({"partition": place, "offset": json.loads(unit.to_json())}, separators=(",", ":"))
-        for (topic, partition), known in sorted(state.by_topic.items()):
+        for (topic, partition), copied in sorted(state.by_topic.items()):
             place = {"kafka_topic": topic, "kafka_partition": partition}
-            yield json.dumps({"partition": place, "offset": json.loads(known.to_json())}, separators=(",", ":"))
+            yield json.dumps({"partition": place, "offset": json.loads(copied.to_json())}, separators=(",", ":"))
 
 
 def offsets_table(settings: ConnectorSettings, secrets: Secrets) -> str:
@@ -301,7 +301,7 @@ def offsets_table(settings: ConnectorSettings, secrets: Secrets) -> str:
     highest: dict[tuple[str, str, str], list[int]] = {}
     positions: list[tuple[str, int, int, str]] = []
     for state in _states(settings, secrets):
-        positions += [(*place, known.offset, known.topic_id) for place, known in state.by_topic.items()]
+        positions += [(*place, copied.offset, copied.topic_id) for place, copied in state.by_topic.items()]
         for (cache, _), unit in state.units.items():
             place = cache, unit.snapshot_id or "", unit.incarnation
             count = counts.setdefault(place, [0, 0, 0])

@@ -58,8 +58,8 @@ class BacklogTarget:
                 option="connector",
                 connector=self.settings.name,
             )
-        found = capture.start([self.cache.name])
-        return replace(self, cache=found.named(self.cache)), found
+        captured = capture.start([self.cache.name])
+        return replace(self, cache=captured.named(self.cache)), captured
 
     def client(self, cluster: Cluster) -> BacklogClient:
         """A client of the connector's backlog."""

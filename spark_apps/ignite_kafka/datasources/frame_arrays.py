@@ -20,8 +20,10 @@ def conformed(array: pa.Array, field: pa.Field) -> pa.Array:
     kind = field.type
     mask = null_mask(array)
     if pa.types.is_struct(kind):
-        inner = {one.name.lower(): column for one, column in zip(array.type, array.flatten(), strict=True)}
-        columns = [conformed(inner[one.name.lower()], one) for one in kind]
+        inner = {
+            inner_field.name.lower(): column for inner_field, column in zip(array.type, array.flatten(), strict=True)
+        }
+        columns = [conformed(inner[inner_field.name.lower()], inner_field) for inner_field in kind]
         return pa.StructArray.from_arrays(columns, fields=list(kind), mask=mask)
     if pa.types.is_list(kind):
         return pa.ListArray.from_arrays(

@@ -42,36 +42,41 @@ def schema_of(field: pa.Field, path: str = "") -> ConnectSchema:
     kind = field.type
     path = path or field.name
     if kind in _SIMPLE:
-        made = ConnectSchema(_SIMPLE[kind])
+        schema = ConnectSchema(_SIMPLE[kind])
     elif pa.types.is_decimal(kind):
-        made = decimal(kind.scale)
+        schema = decimal(kind.scale)
     elif pa.types.is_date32(kind):
-        made = date()
+        schema = date()
     elif pa.types.is_timestamp(kind) and kind.tz:
-        made = timestamp()
+        schema = timestamp()
     elif pa.types.is_struct(kind):
-        made = ConnectSchema(
+        schema = ConnectSchema(
             ConnectType.STRUCT,
-            fields=tuple(ConnectField(one.name, schema_of(one, f"{path}.{one.name}")) for one in kind),
+            fields=tuple(
+                ConnectField(inner_field.name, schema_of(inner_field, f"{path}.{inner_field.name}"))
+                for inner_field in kind
+            ),
         )
     elif pa.types.is_list(kind):
-        made = ConnectSchema(ConnectType.ARRAY, value_schema=schema_of(kind.value_field, f"{path}[]"))
+        schema = ConnectSchema(ConnectType.ARRAY, value_schema=schema_of(kind.value_field, f"{path}[]"))
     elif pa.types.is_map(kind):
         keys = schema_of(kind.key_field, f"{path}{{key}}")
         items = schema_of(kind.item_field, f"{path}{{}}")
-        made = ConnectSchema(ConnectType.MAP, key_schema=keys, value_schema=items)
+        schema = ConnectSchema(ConnectType.MAP, key_schema=keys, value_schema=items)
     else:
         raise UnsupportedType(
             f"column {path} is of type {kind}, for which Kafka Connect has no form", "Cast it.", field=path
         )
-    return made.as_optional(field.nullable)
+    return schema.as_optional(field.nullable)
 
 
 def to_connect(array: pa.Array, schema: ConnectSchema) -> pa.Array:
     """A DataFrame's column in the Arrow type of its schema."""
     mask = null_mask(array)
     if schema.type is ConnectType.STRUCT:
-        columns = [to_connect(column, one.schema) for column, one in zip(array.flatten(), schema.fields, strict=True)]
+        columns = [
+            to_connect(column, field.schema) for column, field in zip(array.flatten(), schema.fields, strict=True)
+        ]
         if not columns:
             return pa.array([{}] * len(array), pa.struct([]), mask=mask)
         return pa.StructArray.from_arrays(columns, fields=list(arrow_type(schema)), mask=mask)
@@ -106,9 +111,10 @@ def to_frame(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
     if array.null_count == len(array):
         return pa.nulls(len(array), target)
     if pa.types.is_struct(source) and pa.types.is_struct(target):
-        found = dict(zip((one.name for one in source), array.flatten(), strict=True))
+        column_of = dict(zip((field.name for field in source), array.flatten(), strict=True))
         columns = [
-            to_frame(found.get(one.name, pa.nulls(len(array))), one.type, f"{path}.{one.name}") for one in target
+            to_frame(column_of.get(field.name, pa.nulls(len(array))), field.type, f"{path}.{field.name}")
+            for field in target
         ]
         return pa.StructArray.from_arrays(columns, fields=list(target), mask=mask)
     if pa.types.is_list(source) and pa.types.is_list(target):

@@ -101,84 +101,86 @@ def layouts(field: pa.Field) -> Iterator[ObjectLayout]:
     elif pa.types.is_list(kind):
         yield from layouts(kind.value_field)
     elif pa.types.is_struct(kind):
-        for one in kind:
-            yield from layouts(one)
+        for inner_field in kind:
+            yield from layouts(inner_field)
         yield ObjectLayout.of(field)
 
 
 class _FrameTypes:
     def __init__(self, cache: CacheInfo, types: Types, key_type: str | None, value_type: str | None) -> None:
         cache = _of_one_entity(cache, key_type, value_type)
-        known = entry_types(cache, types)
-        self.key = known.key
-        self.value = known.value
-        key_objects = known.key_objects
+        entry = entry_types(cache, types)
+        self.key = entry.key
+        self.value = entry.value
+        key_objects = entry.key_objects
         if not cache.query_entities:
             self.key = any_kind("", key_type or f"{cache.name}.Key")
             self.value = any_kind("", value_type or f"{cache.name}.Value")
             key_objects = frozenset([_type_name(self.key)])
         self._cache = cache.name
         self._keys = key_objects
-        self._declared = {name for name, fields in known.objects.items() if fields}
-        self._objects = ObjectTypes(types, known.objects, key_objects)
+        self._declared = {name for name, fields in entry.objects.items() if fields}
+        self._objects = ObjectTypes(types, entry.objects, key_objects)
 
-    def part(self, known: pa.Field, columns: Sequence[pa.Field], whole: str, role: str) -> Part:
+    def part(self, declared: pa.Field, columns: Sequence[pa.Field], whole: str, role: str) -> Part:
         """The key or value of these columns.
 
-        :param known: its field in the cache.
+        :param declared: its field in the cache.
         """
         names = tuple(column.name for column in columns)
-        is_object = is_a(known, OBJECT)
+        is_object = is_a(declared, OBJECT)
         struct = pa.types.is_struct(columns[0].type)
         if len(columns) == 1 and (names[0].lower() == whole or (role == "key" and (struct or not is_object))):
             name = "" if names[0].lower() == whole else names[0]
-            return Part(self._field(known, columns[0], _type_name(known), role).with_name(name), names, whole=True)
-        if not is_object and not is_a(known, ANY):
+            return Part(
+                self._field(declared, columns[0], _type_name(declared), role).with_name(name), names, whole=True
+            )
+        if not is_object and not is_a(declared, ANY):
             what = (
-                f"the {role}s of the cache are {_shown(known)}, and columns {', '.join(names)} would be fields of an "
+                f"the {role}s of the cache are {_shown(declared)}, and columns {', '.join(names)} would be fields of an "
                 "object"
             )
             raise UnsupportedType(what, f"Give the {role} as one column {whole}.", cache=self._cache)
-        return Part(self._object("", _type_name(known), columns, role), names, whole=False)
+        return Part(self._object("", _type_name(declared), columns, role), names, whole=False)
 
-    def _field(self, known: pa.Field | None, column: pa.Field, type_name: str, path: str) -> pa.Field:
+    def _field(self, declared: pa.Field | None, column: pa.Field, type_name: str, path: str) -> pa.Field:
         """The Ignite field of a column.
 
-        :param known: the field in the cache; None: it has none.
-        :param type_name: binary type of objects if `known` has none.
+        :param declared: the field in the cache; None: it has none.
+        :param type_name: binary type of objects if `declared` has none.
         """
-        name = column.name if known is None else known.name
-        if known is None or is_a(known, UNKNOWN):
+        name = column.name if declared is None else declared.name
+        if declared is None or is_a(declared, UNKNOWN):
             return self._own(name, column, type_name, path)
-        if is_a(known, ANY):
-            return self._own(name, column, _type_name(known), path)
-        if is_a(known, REFUSED):
+        if is_a(declared, ANY):
+            return self._own(name, column, _type_name(declared), path)
+        if is_a(declared, REFUSED):
             raise UnsupportedType(
-                f"Field {path} {known.metadata[REASON].decode()}",
+                f"Field {path} {declared.metadata[REASON].decode()}",
                 "Leave the column out.",
                 cache=self._cache,
                 field=path,
             )
         kind = column.type
-        wanted = known.type
-        if is_a(known, OBJECT) or is_a(known, UNDECIDED):
+        expected = declared.type
+        if is_a(declared, OBJECT) or is_a(declared, UNDECIDED):
             if pa.types.is_struct(kind):
-                return self._object(name, _type_name(known), list(kind), path)
-        elif pa.types.is_list(wanted):
+                return self._object(name, _type_name(declared), list(kind), path)
+        elif pa.types.is_list(expected):
             if pa.types.is_list(kind):
-                element = self._field(wanted.value_field, kind.value_field, type_name, f"{path}[]")
-                return known.with_type(pa.list_(element))
-        elif pa.types.is_map(wanted):
+                element = self._field(expected.value_field, kind.value_field, type_name, f"{path}[]")
+                return declared.with_type(pa.list_(element))
+        elif pa.types.is_map(expected):
             if pa.types.is_map(kind):
-                key = self._field(wanted.key_field, kind.key_field, type_name, f"{path} key").with_nullable(False)
-                return known.with_type(
-                    pa.map_(key, self._field(wanted.item_field, kind.item_field, type_name, f"{path} value"))
+                key = self._field(expected.key_field, kind.key_field, type_name, f"{path} key").with_nullable(False)
+                return declared.with_type(
+                    pa.map_(key, self._field(expected.item_field, kind.item_field, type_name, f"{path} value"))
                 )
-        elif mark_of(known) == "decimal" and wanted == pa.string() and pa.types.is_decimal128(kind):
-            return known.with_type(kind)  # no scale is declared: each value has that of the column
-        elif _holds(known, kind):
-            return known
-        what = f"Column {path} is {kind}, and the cache has {_shown(known)} for it"
+        elif mark_of(declared) == "decimal" and expected == pa.string() and pa.types.is_decimal128(kind):
+            return declared.with_type(kind)  # no scale is declared: each value has that of the column
+        elif _holds(declared, kind):
+            return declared
+        what = f"Column {path} is {kind}, and the cache has {_shown(declared)} for it"
         raise UnsupportedType(what, "Cast the column, or write to another cache.", cache=self._cache, field=path)
 
     def _own(self, name: str, column: pa.Field, type_name: str, path: str) -> pa.Field:
@@ -205,8 +207,8 @@ class _FrameTypes:
         A declared type gets no more fields. Keys have exactly the fields of their type: with other fields they would be
         other keys.
         """
-        fields = {one.name.lower(): one for one in self._objects.fields(type_name)}
-        found = _by_name(columns, self._cache)
+        fields = {field.name.lower(): field for field in self._objects.fields(type_name)}
+        column_of = _by_name(columns, self._cache)
         is_key = type_name in self._keys
         more = [column.name for column in columns if column.name.lower() not in fields]
         if more and (type_name in self._declared or (is_key and fields)):
@@ -214,16 +216,19 @@ class _FrameTypes:
                 f"Column {more[0]} is no field of {type_name}, the type of the cache's "
                 f"{'key' if is_key else 'value'}s, which has "
             )
-            what += ", ".join(one.name for one in fields.values())
+            what += ", ".join(field.name for field in fields.values())
             raise UnsupportedType(what, "Leave it out, or rename it.", cache=self._cache, field=more[0])
-        lacking = [one.name for label, one in fields.items() if label not in found and (is_key or not one.nullable)]
+        lacking = [
+            field.name for label, field in fields.items() if label not in column_of and (is_key or not field.nullable)
+        ]
         if lacking:
             what = f"There is no column {lacking[0]}, which every object of {type_name} has"
             raise UnsupportedType(what, f"Add it to {path}.", cache=self._cache, field=lacking[0])
-        within = [(one, found[label]) for label, one in fields.items() if label in found]
-        within += [(None, found[label.lower()]) for label in more]
+        within = [(field, column_of[label]) for label, field in fields.items() if label in column_of]
+        within += [(None, column_of[label.lower()]) for label in more]
         inner = [
-            self._field(one, column, f"{type_name}.{column.name}", f"{path}.{column.name}") for one, column in within
+            self._field(field, column, f"{type_name}.{column.name}", f"{path}.{column.name}")
+            for field, column in within
         ]
         return object_field(name, type_name, inner)
 
@@ -231,12 +236,12 @@ class _FrameTypes:
 def _of_one_entity(cache: CacheInfo, key_type: str | None, value_type: str | None) -> CacheInfo:
     """The cache with the one query entity that the types choose."""
     entities = cache.query_entities
-    for setting, given, of_entity in (("key_type", key_type, "key_type"), ("value_type", value_type, "value_type")):
-        left = tuple(entity for entity in entities if given in (None, getattr(entity, of_entity)))
+    for setting, chosen, of_entity in (("key_type", key_type, "key_type"), ("value_type", value_type, "value_type")):
+        left = tuple(entity for entity in entities if chosen in (None, getattr(entity, of_entity)))
         if entities and not left:
             has = ", ".join(getattr(entity, of_entity) for entity in entities)
             raise SettingsError(
-                f"{setting} is {given}, and the cache has {has}",
+                f"{setting} is {chosen}, and the cache has {has}",
                 "Leave the option out.",
                 option=setting,
                 cache=cache.name,
@@ -248,31 +253,31 @@ def _of_one_entity(cache: CacheInfo, key_type: str | None, value_type: str | Non
     return replace(cache, query_entities=entities)
 
 
-def _holds(known: pa.Field, kind: pa.DataType) -> bool:
+def _holds(declared: pa.Field, kind: pa.DataType) -> bool:
     """Whether a field without inner fields holds every value of a column's type."""
-    wanted = known.type
-    mark = mark_of(known)
-    if mark in _TEXTS and wanted == pa.string():
+    expected = declared.type
+    mark = mark_of(declared)
+    if mark in _TEXTS and expected == pa.string():
         return bool(kind == pa.string())
-    if pa.types.is_timestamp(wanted):
+    if pa.types.is_timestamp(expected):
         return bool(pa.types.is_timestamp(kind) and kind.tz)
-    if pa.types.is_decimal(wanted):
-        return bool(pa.types.is_decimal128(kind) and kind.scale <= wanted.scale)
-    if (pa.types.is_integer(wanted) and pa.types.is_integer(kind)) or (
-        pa.types.is_floating(wanted) and pa.types.is_floating(kind)
+    if pa.types.is_decimal(expected):
+        return bool(pa.types.is_decimal128(kind) and kind.scale <= expected.scale)
+    if (pa.types.is_integer(expected) and pa.types.is_integer(kind)) or (
+        pa.types.is_floating(expected) and pa.types.is_floating(kind)
     ):
-        return bool(kind.bit_width <= wanted.bit_width)
-    return bool(kind == wanted)
+        return bool(kind.bit_width <= expected.bit_width)
+    return bool(kind == expected)
 
 
 def _by_name(fields: pa.Schema | Sequence[pa.Field], cache: str) -> dict[str, pa.Field]:
-    found: dict[str, pa.Field] = {}
+    by_name: dict[str, pa.Field] = {}
     for field in fields:
-        other = found.setdefault(field.name.lower(), field)
+        other = by_name.setdefault(field.name.lower(), field)
         if other is not field:
             what = f"Columns {other.name} and {field.name} have one name in Ignite, whose names have no case"
             raise UnsupportedType(what, "Rename one.", cache=cache, field=field.name)
-    return found
+    return by_name
 
 
 def _type_name(field: pa.Field) -> str:

@@ -161,18 +161,18 @@ class IgniteReader(DataSourceReader):
         """
         if self._keys is not None:
             return [Partitions(keys=self._keys)]
-        wanted = (
+        numbers = (
             self._options.partitions if self._options.partitions is not None else tuple(range(self._info.partitions))
         )
-        beyond = [number for number in wanted if number >= self._info.partitions]
+        beyond = [number for number in numbers if number >= self._info.partitions]
         if beyond:
             raise SettingsError(
                 f"the cache has {self._info.partitions} partitions and no partition {beyond[0]}",
                 option="partitions",
                 cache=self._info.name,
             )
-        parts = min(self._options.num_partitions, len(wanted)) or 1
-        return [Partitions(wanted[first::parts]) for first in range(parts)]
+        parts = min(self._options.num_partitions, len(numbers)) or 1
+        return [Partitions(numbers[first::parts]) for first in range(parts)]
 
     def read(self, partition: Partitions) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
         """The entries of a partition as Arrow batches."""
@@ -202,16 +202,16 @@ def read_schema(options: ReadOptions, cluster: Cluster, info: CacheInfo) -> pa.S
     return entries_schema(info, cluster, decode_entries(sample, info, cluster))
 
 
-def columns(own: Callable[[], pa.Schema], given: StructType) -> pa.Schema:
+def columns(own: Callable[[], pa.Schema], schema: StructType) -> pa.Schema:
     """Columns of a schema that the user gave.
 
     If they are the cache's own, these, which have the marks of Ignite types.
     """
     try:
-        found = own()
+        own_schema = own()
     except UnsupportedType:
-        return arrow_schema(given)
-    return found if from_arrow_schema(found) == given else arrow_schema(given)
+        return arrow_schema(schema)
+    return own_schema if from_arrow_schema(own_schema) == schema else arrow_schema(schema)
 
 
 def parse_partitions(text: str) -> tuple[int, ...]:

@@ -134,10 +134,10 @@ class KafkaTxDataSource(DataSource):
             raise SettingsError("a topic cannot be overwritten", 'Write with mode("append").', option="mode")
         options = WriteOptions.of(dict(self.options))
         _check_schema(schema, options)
-        columns = {one.name: one for one in arrow_schema(schema)}
+        columns = {field.name: field for field in arrow_schema(schema)}
         typed = {
-            side: ColumnWriter.of(one, columns[side], options.topic or "")
-            for side, one in options.converters.items()
+            side: ColumnWriter.of(field, columns[side], options.topic or "")
+            for side, field in options.converters.items()
             if side in columns
         }
         return KafkaTxWriter(options, typed)
@@ -154,12 +154,12 @@ class KafkaTxWriter(DataSourceArrowWriter):
         self._typed = typed or {}
         self._topic_ids: dict[str, str] = {}
         with self._control() as control:
-            found = control.take(options.slots, options.write_id, {}, -1)
+            state = control.take(options.slots, options.write_id, {}, -1)
             self._generation = control.record.generation
-            self._complete = write_ids.is_complete(found, options.name, options.write_id)
+            self._complete = write_ids.is_complete(state, options.name, options.write_id)
             if not self._complete:
-                topic_id = self._only_topic(write_ids.topic_id(found, options.write_id)) if options.topic else ""
-                write_ids.begin(control, found, options.write_id, named=options.named, topic_id=topic_id)
+                topic_id = self._only_topic(write_ids.topic_id(state, options.write_id)) if options.topic else ""
+                write_ids.begin(control, state, options.write_id, named=options.named, topic_id=topic_id)
                 control.fence_slots()  # an older write may still have slots open that this one does not open
 
     @contextmanager
@@ -172,15 +172,15 @@ class KafkaTxWriter(DataSourceArrowWriter):
         finally:
             control.close()
 
-    def _only_topic(self, known: str) -> str:
+    def _only_topic(self, topic_id: str) -> str:
         """The id of the topic that the options name.
 
-        :param known: its id when the write began; empty: it is new, or has no id.
+        :param topic_id: its id when the write began; empty: it is new, or has no id.
         :raises TopicError: it was deleted since.
         """
         topics = Topics(self._options.clients())
         topic = self._options.topic or ""
-        if known and topics.identities([topic]).get(topic, ("", 0))[0] != known:
+        if topic_id and topics.identities([topic]).get(topic, ("", 0))[0] != topic_id:
             raise TopicError(
                 "the topic was deleted since this write sent a part of its records to it",
                 "Give another write_id: all records are sent then.",
@@ -201,8 +201,8 @@ class KafkaTxWriter(DataSourceArrowWriter):
         options = self._options
         if options.named and not self._complete:
             with self._control() as control:
-                found = control.take(options.slots, options.write_id, {}, -1)
-                write_ids.end(control, found, options.write_id, self._generation)
+                state = control.take(options.slots, options.write_id, {}, -1)
+                write_ids.end(control, state, options.write_id, self._generation)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Send the rows of a Spark partition in one transaction.

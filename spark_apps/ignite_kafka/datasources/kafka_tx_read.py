@@ -104,12 +104,12 @@ class KafkaTxReader(DataSourceReader):
         topic = self._options.topic
         clients.check()
         topics = Topics(clients)
-        found = topics.counts([topic])
-        if topic not in found:
+        counts = topics.counts([topic])
+        if topic not in counts:
             raise TopicError(
                 "the topic does not exist", "Check its name, and that the user may describe it.", topic=topic
             )
-        places = [(topic, number) for number in range(found[topic])]
+        places = [(topic, number) for number in range(counts[topic])]
         first = topics.offsets(places, OffsetSpec.earliest())
         ends = topics.offsets(places, OffsetSpec.latest(), committed=True)
         starts = first | {(topic, number): offset for number, offset in self._options.starts.items()}
@@ -127,8 +127,8 @@ class KafkaTxReader(DataSourceReader):
         headers = self._options.include_headers
         clients = self._options.clients()
         typed = {
-            side: ColumnReader(one, self._schema.field(side))
-            for side, one in self._options.converters.items()
+            side: ColumnReader(converter, self._schema.field(side))
+            for side, converter in self._options.converters.items()
             if side in self._schema.names
         }
         with closing(
@@ -144,33 +144,33 @@ def default_schema(options: ReadOptions) -> pa.Schema:
     :raises SettingsError: a converter whose values are of types that only a schema can say.
     """
     schema = HEADED_SCHEMA if options.include_headers else SCHEMA
-    for side, one in options.converters.items():
-        if one.frame_type is None:
-            what = f"{side}.converter is {one.name}, whose records do not say one type for the whole column"
+    for side, converter in options.converters.items():
+        if converter.frame_type is None:
+            what = f"{side}.converter is {converter.name}, whose records do not say one type for the whole column"
             remedy = f'Give the types with .schema("{side} struct<…>, …"), and the other columns that are wanted.'
             raise SettingsError(what, remedy, option=f"{side}.converter")
-        schema = schema.set(schema.get_field_index(side), pa.field(side, one.frame_type))
+        schema = schema.set(schema.get_field_index(side), pa.field(side, converter.frame_type))
     return schema
 
 
 def _check_schema(schema: pa.Schema, options: ReadOptions) -> None:
-    known = HEADED_SCHEMA if options.include_headers else SCHEMA
-    for one in schema:
-        if one.name not in known.names:
-            names = ", ".join(known.names)
+    columns = HEADED_SCHEMA if options.include_headers else SCHEMA
+    for field in schema:
+        if field.name not in columns.names:
+            names = ", ".join(columns.names)
             raise SettingsError(
-                f"there is no column {one.name}", f"The columns of a read are {names}.", column=one.name
+                f"there is no column {field.name}", f"The columns of a read are {names}.", column=field.name
             )
-        if one.name in options.converters:
-            schema_of(one)
-        elif one.type != known.field(one.name).type and not pa.types.is_list(one.type):
+        if field.name in options.converters:
+            schema_of(field)
+        elif field.type != columns.field(field.name).type and not pa.types.is_list(field.type):
             remedy = (
-                f"Give it that type, or option {one.name}.converter."
-                if one.name in ("key", "value")
+                f"Give it that type, or option {field.name}.converter."
+                if field.name in ("key", "value")
                 else "Give it that type."
             )
             raise SettingsError(
-                f"column {one.name} is {known.field(one.name).type}, not {one.type}", remedy, column=one.name
+                f"column {field.name} is {columns.field(field.name).type}, not {field.type}", remedy, column=field.name
             )
 
 
@@ -182,18 +182,18 @@ def parse_offsets(text: str) -> dict[int, int]:
     if text == _EARLIEST:
         return {}
     try:
-        given = json.loads(text)
+        offsets = json.loads(text)
     except ValueError:
-        given = None
-    if not isinstance(given, dict) or not all(
-        part.isdecimal() and type(offset) is int and offset >= 0 for part, offset in given.items()
+        offsets = None
+    if not isinstance(offsets, dict) or not all(
+        part.isdecimal() and type(offset) is int and offset >= 0 for part, offset in offsets.items()
     ):
         remedy = (
             'Give earliest, or offsets by partition as {"0": 120, "3": 0}; other partitions begin at their first '
             "record."
         )
         raise SettingsError(f"option 'starting_offsets' is {text!r}", remedy, option="starting_offsets")
-    return {int(part): offset for part, offset in given.items()}
+    return {int(part): offset for part, offset in offsets.items()}
 
 
 def _check_start(
@@ -228,7 +228,7 @@ def _batch(records: Consumed, schema: pa.Schema, typed: Mapping[str, ColumnReade
                 "offset": int(records.offsets[error.where["row"]]),
             }
             raise DecodeError(error.what, error.remedy, **where) from error
-    return pa.RecordBatch.from_arrays([columns[one.name] for one in schema], schema=schema)
+    return pa.RecordBatch.from_arrays([columns[field.name] for field in schema], schema=schema)
 
 
 def _columns(records: Consumed) -> dict[str, pa.Array]:

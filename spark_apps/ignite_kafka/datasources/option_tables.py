@@ -58,35 +58,35 @@ class OptionTable:
         """The data source and its use."""
         return f"{self.source}, {self.use}"
 
-    def read(self, given: Mapping[str, str]) -> dict[str, Any]:
+    def read(self, options: Mapping[str, str]) -> dict[str, Any]:
         """The value of each option: parsed if given, else its default.
 
         :func:`.options.kafka_options` reads ``kafka.…``.
 
-        :param given: options as Spark passes them: text values under names in lower case.
+        :param options: options as Spark passes them: text values under names in lower case.
         :raises SettingsError: an option is unknown, missing, has a value that is not allowed, or is a secret.
         """
-        refuse_secrets(given)
-        for name in given:
+        refuse_secrets(options)
+        for name in options:
             if name not in self.options and not name.startswith(self._prefixes):
                 raise self._unknown(name)
-        return {name: self._value(name, option, given) for name, option in self.options.items()}
+        return {name: self._value(name, option, options) for name, option in self.options.items()}
 
     @property
     def _prefixes(self) -> tuple[str, ...]:
         """Of options that other modules read."""
         return (KAFKA_PREFIX,) * (self.kafka is not None) + CONVERTER_PREFIXES * self.converters
 
-    def _value(self, name: str, option: Option, given: Mapping[str, str]) -> object:
-        if option.required and not given.get(name):
+    def _value(self, name: str, option: Option, options: Mapping[str, str]) -> object:
+        if option.required and not options.get(name):
             what = f"option {name!r} of {self.source} is missing"
             raise SettingsError(what, f'Give it with .option("{name}", …).', option=name)
-        if name not in given:
+        if name not in options:
             return option.default
         try:
-            return option.type.parse(given[name])
+            return option.type.parse(options[name])
         except ValueError as error:
-            what = f"option {name!r} of {self.source} is {given[name]!r}: {error}"
+            what = f"option {name!r} of {self.source} is {options[name]!r}: {error}"
             raise SettingsError(what, f"Allowed: {option.type.allowed}.", option=name) from error
 
     def _unknown(self, name: str) -> SettingsError:
@@ -274,8 +274,8 @@ _PIPELINE = SourceSettings.definitions(), SourceSettings.defaults()
 
 def _setting(name: str, value_type: SettingType | None = None) -> Option:
     """An option with the help and default of the pipeline's setting of that name."""
-    known, defaults = _PIPELINE
-    return Option(value_type or known[name].type, known[name].help, defaults[name])
+    definitions, defaults = _PIPELINE
+    return Option(value_type or definitions[name].type, definitions[name].help, defaults[name])
 
 
 BACKLOG = OptionTable(

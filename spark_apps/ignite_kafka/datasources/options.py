@@ -26,9 +26,11 @@ def kafka_options(options: Mapping[str, str], table: OptionTable) -> dict[str, s
     :raises SettingsError: one is no setting of librdkafka, or may not be an option; the message shows no value.
     """
     assert table.kafka is not None
-    given = {name.removeprefix(KAFKA_PREFIX): value for name, value in options.items() if name.startswith(KAFKA_PREFIX)}
+    properties = {
+        name.removeprefix(KAFKA_PREFIX): value for name, value in options.items() if name.startswith(KAFKA_PREFIX)
+    }
     try:
-        settings = librdkafka_settings(given, table.kafka)
+        settings = librdkafka_settings(properties, table.kafka)
     except ValueError as error:
         raise SettingsError(
             f"an option {KAFKA_PREFIX}… of {table.source} is wrong: {error}", "Correct it, or leave it out."

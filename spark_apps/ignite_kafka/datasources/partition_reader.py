@@ -126,9 +126,9 @@ class PartitionReader:
 
     def clear(self, partitions: Sequence[int]) -> None:
         """Remove the marks and the backlog of marked partitions among these; their later changes are read again."""
-        found = self._client.units()
-        wanted = np.isin(found.unit, self._table.units[list(partitions)]) & (found.marks != 0)
-        self._states.mark(found.unit["partition"][wanted], found.mark_number[wanted], found.marks[wanted])
+        units = self._client.units()
+        to_clear = np.isin(units.unit, self._table.units[list(partitions)]) & (units.marks != 0)
+        self._states.mark(units.unit["partition"][to_clear], units.mark_number[to_clear], units.marks[to_clear])
         marked, numbers = self._states.unmark(partitions)
         if marked.size:
             self._client.clear(self._table.units[marked], numbers)
@@ -158,10 +158,10 @@ class PartitionReader:
             rows = np.arange(ends[position] - changes.count[position], ends[position])
             rows = rows[(changes.number[rows] >= 0) & (changes.number[rows] <= self.high(int(units[position])))]
             if digest is not None and digest == digest_of(changes, rows):
-                known = np.isin(np.arange(unit.size), rows)
+                recognised = np.isin(np.arange(unit.size), rows)
                 none = np.zeros(unit.size, bool)
-                classified = Classification(unit, none, known, none)
-                self._states.deduplicator.remember(classified, known, changes, self._states.clock())
+                classified = Classification(unit, none, recognised, none)
+                self._states.deduplicator.remember(classified, recognised, changes, self._states.clock())
 
 
 def first_changes(changes: Changes, most_bytes: int) -> Changes:

@@ -77,18 +77,18 @@ class SideConverterOptions:
 
 
 def converter_options(
-    values: Mapping[str, Any], given: Mapping[str, str], connection: KafkaOptions | None = None, *, reading: bool
+    values: Mapping[str, Any], texts: Mapping[str, str], connection: KafkaOptions | None = None, *, reading: bool
 ) -> dict[str, SideConverterOptions]:
     """The converters that options name, by side; a side without one has bytes or text as they are.
 
-    :param values: of the option table. :param given: all options. :param connection: see :class:`SideConverterOptions`.
+    :param values: of the option table. :param texts: all options. :param connection: see :class:`SideConverterOptions`.
     :raises SettingsError: a property is unknown or wrong, or is given without a converter.
     """
-    found = {}
+    by_side = {}
     for side in SIDES:
         option = f"{side}.converter"
         properties = {
-            name.removeprefix(f"{option}."): value for name, value in given.items() if name.startswith(f"{option}.")
+            name.removeprefix(f"{option}."): value for name, value in texts.items() if name.startswith(f"{option}.")
         }
         name = values[option]
         if name is None:
@@ -105,8 +105,8 @@ def converter_options(
         parsed = converters.parse_properties(option, name, properties, sink=reading)
         if "decimal.format" in parsed:
             parsed["decimal.format"] = parsed["decimal.format"] or "BASE64"
-        found[side] = SideConverterOptions(side, name, parsed, connection)
-    return found
+        by_side[side] = SideConverterOptions(side, name, parsed, connection)
+    return by_side
 
 
 @dataclass(frozen=True)
@@ -130,19 +130,19 @@ class ColumnWriter:
     def _serializer(self) -> Serializer:
         options = self.options
         options.provide()
-        made = serializer(options.name, options.side, options.properties)
-        return made or ConnectJsonSerializer(JsonFormat(options.properties["decimal.format"]), schemas=False)
+        own = serializer(options.name, options.side, options.properties)
+        return own or ConnectJsonSerializer(JsonFormat(options.properties["decimal.format"]), schemas=False)
 
     def write(self, array: pa.Array, topic: str) -> pa.BinaryArray:
         """Bytes of each value; null for null."""
-        there = array.is_valid()
-        made = self._serializer.serialize(
-            ConnectColumn(to_connect(array.filter(there), self.schema), self.schema), topic
+        is_valid = array.is_valid()
+        written = self._serializer.serialize(
+            ConnectColumn(to_connect(array.filter(is_valid), self.schema), self.schema), topic
         )
         if not array.null_count:
-            return made
-        rows = np.cumsum(np.asarray(there)) - 1
-        return made.take(pa.array(rows, mask=~np.asarray(there)))
+            return written
+        rows = np.cumsum(np.asarray(is_valid)) - 1
+        return written.take(pa.array(rows, mask=~np.asarray(is_valid)))
 
 
 @dataclass(frozen=True)
@@ -175,26 +175,26 @@ class ColumnReader:
         """
         valid = np.flatnonzero(np.asarray(data.is_valid()))
         texts = data if valid.size == len(data) else data.take(pa.array(valid))
-        found = self._deserialized(texts, topic)
-        if found.bad:
-            raise self._bad(found.bad[0], valid)
+        deserialized = self._deserialized(texts, topic)
+        if deserialized.bad:
+            raise self._bad(deserialized.bad[0], valid)
         place = np.full(len(data), -1)
         parts = list[pa.Array]()
         count = 0
-        for part in found.parts:
+        for part in deserialized.parts:
             rows = valid[part.rows]
             column = part.column
             if column.schema is None:  # JSON texts, of a converter that reads both forms
                 plain = self._of_plain_json(column.data, topic)
                 if plain.bad:
                     raise self._bad(plain.bad[0], rows)
-                inner = [(rows[one.rows], one.column.data) for one in plain.parts]
+                inner = [(rows[plain_part.rows], plain_part.column.data) for plain_part in plain.parts]
             else:
                 inner = [(rows, column.data)]
-            for mine, values in inner:
-                place[mine] = count + np.arange(len(mine))
+            for rows_of_part, values in inner:
+                place[rows_of_part] = count + np.arange(len(rows_of_part))
                 parts.append(to_frame(values, self.target.type, self.options.side))
-                count += len(mine)
+                count += len(rows_of_part)
         if not parts:
             return pa.nulls(len(data), self.target.type)
         return pa.concat_arrays(parts).take(pa.array(np.maximum(place, 0), mask=place < 0))
@@ -220,6 +220,6 @@ class ColumnReader:
 
 def _all_optional(schema: ConnectSchema) -> ConnectSchema:
     """The schema in which any field may be missing."""
-    fields = tuple(replace(one, schema=_all_optional(one.schema)) for one in schema.fields)
+    fields = tuple(replace(field, schema=_all_optional(field.schema)) for field in schema.fields)
     inner = _all_optional(schema.value_schema) if schema.value_schema else None
     return replace(schema, optional=True, fields=fields, value_schema=inner)

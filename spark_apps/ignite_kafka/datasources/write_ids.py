@@ -33,31 +33,31 @@ def is_complete(state: ConnectorState, name: str, write_id: str) -> bool:
     return bool(ended and ended["complete"])
 
 
-def topic_id(found: ConnectorState, write_id: str) -> str:
+def topic_id(state: ConnectorState, write_id: str) -> str:
     """Id of the write's topic when the write began.
 
     Empty: another write was begun last, or its rows name several topics.
     """
-    begun = found.snapshot
+    begun = state.snapshot
     return str(begun.plan.get("topic_id", "")) if begun is not None and begun.id == write_id else ""
 
 
-def begin(control: ConfigsWriter, found: ConnectorState, write_id: str, *, named: bool, topic_id: str = "") -> None:
+def begin(control: ConfigsWriter, state: ConnectorState, write_id: str, *, named: bool, topic_id: str = "") -> None:
     """Begin a write, or continue the one begun last; another one that is unfinished is marked as superseded.
 
     :param named: whether the user gave the id. A generated id is never repeated, so the end of its write need not be
         remembered.
     :param topic_id: of the topic, if all records go to one.
     """
-    continued = found.snapshot is not None and found.snapshot.id == write_id
+    continued = state.snapshot is not None and state.snapshot.id == write_id
     plan = {"topic_id": topic_id} if topic_id else {}
-    control.begin(None if continued else SnapshotRecord(write_id, plan, complete=not named), found.snapshot)
+    control.begin(None if continued else SnapshotRecord(write_id, plan, complete=not named), state.snapshot)
 
 
-def end(control: ConfigsWriter, found: ConnectorState, write_id: str, generation: int) -> None:
+def end(control: ConfigsWriter, state: ConnectorState, write_id: str, generation: int) -> None:
     """Record that a write is complete; not if a newer write has begun meanwhile: then the id is refused."""
     try:
-        if found.connector is not None and found.connector.generation == generation:
+        if state.connector is not None and state.connector.generation == generation:
             control.end_snapshot(SnapshotRecord(write_id, {}), {})
             return
     except Fenced as fenced:
