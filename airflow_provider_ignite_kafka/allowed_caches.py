@@ -61,8 +61,8 @@ def _cache_of(topic: str, settings: SinkSettings, allowed: Sequence[str]) -> str
     )  # loads Arrow, which a run without transforms does not need here
     from ignite_kafka.sink.planning import cache_of
 
-    if routes_each(chain) or any(one.is_own for one in chain):
-        aliases = ", ".join(one.alias for one in chain)
+    if routes_each(chain) or any(step.is_own for step in chain):
+        aliases = ", ".join(step.alias for step in chain)
         raise _refused(
             f"transforms may give each record of topic {topic} another cache", "transforms", aliases, allowed
         )

@@ -73,11 +73,11 @@ class ClusterComparison:
         """
         if self._app_ended:
             return ""
-        said = ["The app was to be killed, and the cluster has not answered yet."]
-        thread = threading.Thread(target=lambda: said.append(self.app.kill()), name="kill-app", daemon=True)
+        answers = ["The app was to be killed, and the cluster has not answered yet."]
+        thread = threading.Thread(target=lambda: answers.append(self.app.kill()), name="kill-app", daemon=True)
         thread.start()
         thread.join(_KILL_S)
-        return said[-1]
+        return answers[-1]
 
     def _poll(self) -> tuple[ComparisonStatus | None, str | None]:
         """Return the last record, and why the comparison is followed no further; None: poll again."""

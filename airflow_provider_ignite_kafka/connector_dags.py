@@ -67,80 +67,83 @@ def connector_dags(
     :return: the Dags by id, already registered with Airflow.
     :raises SettingsError: there is no such folder.
     """
-    found = read_folder(folder)
-    made = {}
-    every: list[DeclaredConnector | BrokenConnector] = [*found.connectors, *found.broken]
+    content = read_folder(folder)
+    dags = {}
+    every: list[DeclaredConnector | BrokenConnector] = [*content.connectors, *content.broken]
     for each in every:
-        one, dag = _checked_dag(each, prefix, dag_arguments or {})
+        connector, dag = _checked_dag(each, prefix, dag_arguments or {})
         with dag:
-            if isinstance(one, BrokenConnector):
-                log.error("Connector file %s, line %d: %s", one.file, one.line, one.error)
-                BrokenConnectorOperator(task_id=TASK_ID, message=str(one.error))
+            if isinstance(connector, BrokenConnector):
+                log.error("Connector file %s, line %d: %s", connector.file, connector.line, connector.error)
+                BrokenConnectorOperator(task_id=TASK_ID, message=str(connector.error))
             else:
-                _add_task(one, {**(task_arguments or {}), **_task_arguments(one)})
-        made[dag.dag_id] = dag
-    return made
+                _add_task(connector, {**(task_arguments or {}), **_task_arguments(connector)})
+        dags[dag.dag_id] = dag
+    return dags
 
 
 def _checked_dag(
-    one: DeclaredConnector | BrokenConnector, prefix: str, given: Mapping[str, Any]
+    connector: DeclaredConnector | BrokenConnector, prefix: str, dag_arguments: Mapping[str, Any]
 ) -> tuple[DeclaredConnector | BrokenConnector, DAG]:
     """A connector's Dag without its task.
 
     Of one whose Dag Airflow refuses, for a wrong schedule among others, a broken connector's.
     """
-    if isinstance(one, DeclaredConnector):
+    if isinstance(connector, DeclaredConnector):
         try:
-            dag = DAG(prefix + one.name, **_dag_arguments(one, given))
+            dag = DAG(prefix + connector.name, **_dag_arguments(connector, dag_arguments))
             dag.validate()
         except (ValueError, TypeError, AirflowException) as error:
-            where = f"{one.file}, line {one.line}"
+            where = f"{connector.file}, line {connector.line}"
             wrong = SettingsError(
                 f"Airflow refuses the Dag: {error}", "Correct the part dag of the file.", set_in=where
             )
-            one = BrokenConnector(one.file, one.line, one.name, wrong)
+            connector = BrokenConnector(connector.file, connector.line, connector.name, wrong)
         else:
-            return one, dag
-    name = prefix + one.name
-    return one, DAG(name if _DAG_ID.fullmatch(name) else connector_name(name), **_dag_arguments(one, given))
+            return connector, dag
+    name = prefix + connector.name
+    return connector, DAG(
+        name if _DAG_ID.fullmatch(name) else connector_name(name), **_dag_arguments(connector, dag_arguments)
+    )
 
 
-def _add_task(one: DeclaredConnector, arguments: Mapping[str, Any]) -> None:
-    if one.state == "stopped":
+def _add_task(connector: DeclaredConnector, arguments: Mapping[str, Any]) -> None:
+    if connector.state == "stopped":
         StoppedConnectorOperator(
-            task_id=TASK_ID, message=f"The state of {one.name} in {one.file}, line {one.line}, is stopped."
+            task_id=TASK_ID,
+            message=f"The state of {connector.name} in {connector.file}, line {connector.line}, is stopped.",
         )
         return
-    operator = KafkaToIgniteOperator if one.loaded.direction is SinkSettings else IgniteToKafkaOperator
+    operator = KafkaToIgniteOperator if connector.loaded.direction is SinkSettings else IgniteToKafkaOperator
     # a text of a file is no template
-    settings = {name: value if is_plain(value) else literal(value) for name, value in one.loaded.values.items()}
+    settings = {name: value if is_plain(value) else literal(value) for name, value in connector.loaded.values.items()}
     operator(task_id=TASK_ID, settings=settings, **arguments)
 
 
-def _dag_arguments(one: DeclaredConnector | BrokenConnector, given: Mapping[str, Any]) -> dict[str, Any]:
+def _dag_arguments(connector: DeclaredConnector | BrokenConnector, given: Mapping[str, Any]) -> dict[str, Any]:
     arguments = {"schedule": None, "start_date": _START, "catchup": False, "max_active_runs": 1, **given}
-    arguments["doc_md"] = f"Made of `{one.file}`, line {one.line}."
+    arguments["doc_md"] = f"Made of `{connector.file}`, line {connector.line}."
     arguments["tags"] = [*(given.get("tags") or ()), "ignite", "kafka"]
-    if isinstance(one, BrokenConnector):
-        return {**arguments, "schedule": None, "doc_md": f"{arguments['doc_md']} It is broken: {one.error}"}
-    if one.settings().run_mode == "continuous" and one.state != "stopped":
+    if isinstance(connector, BrokenConnector):
+        return {**arguments, "schedule": None, "doc_md": f"{arguments['doc_md']} It is broken: {connector.error}"}
+    if connector.settings().run_mode == "continuous" and connector.state != "stopped":
         arguments["schedule"] = "@continuous"
-    own = dict(one.dag)
+    own = dict(connector.dag)
     if "tags" in own:
         arguments["tags"] += own.pop("tags")
     if "start_date" in own:
         start = own.pop("start_date")
         arguments["start_date"] = start if start.tzinfo else start.replace(tzinfo=UTC)
-    return {**arguments, **own, **({"schedule": None} if one.state == "stopped" else {})}
+    return {**arguments, **own, **({"schedule": None} if connector.state == "stopped" else {})}
 
 
-def _task_arguments(one: DeclaredConnector) -> dict[str, Any]:
-    restarts = {"retries": one.restarts, **_RESTARTS} if one.restarts is not None else {}
+def _task_arguments(connector: DeclaredConnector) -> dict[str, Any]:
+    restarts = {"retries": connector.restarts, **_RESTARTS} if connector.restarts is not None else {}
     own = {
         name.removesuffix(_SECONDS): timedelta(seconds=value)
         if name.endswith(_SECONDS) and value is not None
         else value
-        for name, value in one.task.items()
+        for name, value in connector.task.items()
     }
     return {**restarts, **own}
 

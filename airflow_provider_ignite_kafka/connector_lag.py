@@ -85,13 +85,13 @@ class LagCondition:
         """
         missing = self._missing(lag)
         opened = lag.open_counts()
-        found = (
+        warnings = (
             [f"Connector {lag.connector} does not copy {', '.join(missing)}, which max_lag names"] if missing else []
         )
         if opened:
             counts = ", ".join(f"{name}: {count:,}" for name, count in sorted(opened.items()))
-            found.append(f"Records of connector {lag.connector} wait behind transactions that are open ({counts})")
-        return "; ".join(found)
+            warnings.append(f"Records of connector {lag.connector} wait behind transactions that are open ({counts})")
+        return "; ".join(warnings)
 
     def _missing(self, lag: ConnectorLag) -> list[str]:
         """Names in `max_lag` that are no cache or topic of the connector: perhaps misspelt, or not created yet."""

@@ -106,7 +106,7 @@ class Form:
 
     @property
     def _own(self) -> Mapping[str, Setting]:
-        return {name: known for name, known in _ARGUMENTS.items() if name in self.operator.template_fields}
+        return {name: argument for name, argument in _ARGUMENTS.items() if name in self.operator.template_fields}
 
     def _definition(self, name: str) -> Setting:
         direction = self.operator.direction
@@ -114,17 +114,17 @@ class Form:
             raise SettingsError(
                 "the connection decides it", "Offer the connection's id in the form", setting=name, set_in="form"
             )
-        known = {**direction.definitions(), **self._own}
-        if name not in known:
+        definitions = {**direction.definitions(), **self._own}
+        if name not in definitions:
             raise SettingsError(
                 f"{self.operator.__name__} has no such setting or argument",
-                did_you_mean(name, known),
+                did_you_mean(name, definitions),
                 setting=name,
                 set_in="form",
             )
-        if known[name].unsupported is None:
+        if definitions[name].unsupported is None:
             raise SettingsError("it is not available yet", "Leave it out of the form", setting=name, set_in="form")
-        return known[name]
+        return definitions[name]
 
     def _param(self, name: str, value: Any, **more: Any) -> Param:
         definition = self._definition(name)
@@ -228,7 +228,7 @@ def _check_choice(name: str, value: object, schema: Mapping[str, Any]) -> None:
     wrong = (
         []
         if choices is None
-        else [one for one in (value if isinstance(value, list) else [value]) if one not in choices]
+        else [item for item in (value if isinstance(value, list) else [value]) if item not in choices]
     )
     if wrong:
         raise SettingsError(

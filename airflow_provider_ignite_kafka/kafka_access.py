@@ -29,8 +29,8 @@ def connection_clients(
     config = kafka_config(kafka_conn_id)
     connections = Connections(IgniteEndpoint(), IgniteCredentials(), config, {})
     mask_secrets(connections.secrets)
-    given = {one_name(name) for name in config.plain}
-    kept = {name: value for name, value in (own or {}).items() if one_name(name) not in given}
+    names = {one_name(name) for name in config.plain}
+    kept = {name: value for name, value in (own or {}).items() if one_name(name) not in names}
     common = {**kept, **config.plain, **resolve_secrets(secrets_file, connections).kafka}
     check(kafka_weaknesses(common), allow_insecure, allow_insecure_connections())
     return KafkaClients(common, config.producer, config.consumer)

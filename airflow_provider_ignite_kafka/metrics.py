@@ -63,12 +63,12 @@ class RunMetrics:
         for name, now in status.caches.items():
             before = self._counted.get(name, CacheStatus(""))
             done = (now.records, before.records) if self._to_kafka else (now.entries, before.entries)
-            for metric, (value, known) in (
+            for metric, (value, counted) in (
                 ("records", done),
                 ("bytes", (now.bytes, before.bytes)),
                 ("skipped", (now.bad, before.bad)),
             ):
-                self._count(metric, value - known, status.connector, "cache", name)
+                self._count(metric, value - counted, status.connector, "cache", name)
         for event, count in status.events.items():
             self._count("events", count - self._events.get(event, 0), status.connector, "event", event)
         self._counted = {**self._counted, **status.caches}

@@ -41,9 +41,9 @@ def allowed_kafka_options() -> tuple[str, ...]:
 
     :raises SettingsError: the option is no JSON list of ``name=value``.
     """
-    found = _pairs(_ALLOWED, "ssl.providers=default,legacy")
+    pairs = _pairs(_ALLOWED, "ssl.providers=default,legacy")
     callbacks = conf.get("apache_kafka", "callback_allowlist", fallback="") or ""
-    return (*found, *(f"{OAUTH_CALLBACK}={path.strip()}" for path in callbacks.split(",") if path.strip()))
+    return (*pairs, *(f"{OAUTH_CALLBACK}={path.strip()}" for path in callbacks.split(",") if path.strip()))
 
 
 def config_providers() -> tuple[AllowedProvider, ...]:

@@ -68,19 +68,19 @@ def is_of_connections(name: str) -> bool:
     return name.startswith(_OF_CONNECTIONS)
 
 
-def _check(given: Mapping[str, Any], direction: type[ConnectorSettings], *, complete: bool) -> None:
-    if wrong := [name for name in given if not isinstance(name, str)]:
+def _check(settings: Mapping[str, Any], direction: type[ConnectorSettings], *, complete: bool) -> None:
+    if wrong := [name for name in settings if not isinstance(name, str)]:
         raise SettingsError(f"the name of a setting is {wrong[0]!r}", "Names are texts")
-    origin = dict.fromkeys(given, "operator")
-    plain = {name: value for name, value in given.items() if is_plain(value)}
-    found = Findings()
-    for name in given.keys() - plain.keys():
-        with found.check():
+    origin = dict.fromkeys(settings, "operator")
+    plain = {name: value for name, value in settings.items() if is_plain(value)}
+    findings = Findings()
+    for name in settings.keys() - plain.keys():
+        with findings.check():
             direction.refuse_unknown(name, origin[name])
-    direction.parsed_values(plain, origin, found)
-    with found.check():
+    direction.parsed_values(plain, origin, findings)
+    with findings.check():
         direction.refuse_empty(plain, origin)
-    found.raise_all()
-    if complete and len(plain) == len(given):
+    findings.raise_all()
+    if complete and len(plain) == len(settings):
         compared = {name: value for name, value in plain.items() if not is_of_connections(name)}
         LoadedSettings({"name": "default", **compared}, origin, direction=direction).settings()

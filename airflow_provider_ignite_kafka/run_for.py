@@ -34,14 +34,14 @@ def duration_ms(run_for: Any, settings: ConnectorSettings) -> int | None:
         raise SettingsError(
             "run_for is of streams", "Set run_mode to continuous, or leave run_for out.", run_mode=settings.run_mode
         )
-    found = _parsed(run_for)
-    if found is None or found <= timedelta(0):
+    duration = _parsed(run_for)
+    if duration is None or duration <= timedelta(0):
         raise SettingsError(
             f"run_for is {run_for!r}",
             "Give a timedelta, seconds, or text such as 8:00:00 or PT8H, longer than 0.",
             setting="run_for",
         )
-    return int(found / timedelta(milliseconds=1))
+    return int(duration / timedelta(milliseconds=1))
 
 
 def _parsed(run_for: Any) -> timedelta | None:

@@ -170,10 +170,10 @@ class RunMonitor:
             return None
         status, written_ms = self._records.run(owner.run_id)
         stop_requested = self.stop_requested(owner.generation)
-        found = active_try(
+        is_active = active_try(
             own_runs, owner.run_id, status, written_ms, now_ms(), self.run.silence_s, stop_requested=stop_requested
         )
-        return owner.run_id if found else None
+        return owner.run_id if is_active else None
 
     def superseded_by(self, own_runs: str) -> RunStatus | None:
         """The active run that took the connector after an earlier try of this task; None if there is none.

@@ -52,8 +52,8 @@ class RunReport:
 
     def printed(self, line: str) -> None:
         """Look at a line of the app's output, which in client mode names Spark's web UI first."""
-        if not self._spark_ui and (found := _APPLICATION.search(line)):
-            self._push_spark_ui(found[1])
+        if not self._spark_ui and (match := _APPLICATION.search(line)):
+            self._push_spark_ui(match[1])
 
     def progressed(self, status: RunStatus) -> None:
         """Report a status record of the run that goes on."""
@@ -80,7 +80,7 @@ class RunReport:
             links.push(
                 self._context,
                 links.TopicLink,
-                links.topic_url({one.topic: one.records for one in status.caches.values()}),
+                links.topic_url({cache.topic: cache.records for cache in status.caches.values()}),
             )
 
     def _export(self, status: RunStatus, *, counted: bool, lag: bool) -> None:

@@ -48,30 +48,30 @@ class Copied:
     caches: tuple[CopiedCache, ...] = ()
     run: dict[str, Any] = field(default_factory=dict)
 
-    def cache_uri(self, one: CopiedCache) -> str:
+    def cache_uri(self, copied_cache: CopiedCache) -> str:
         """URI of a cache's asset."""
-        return cache_uri(self.ignite[0], one.cache)
+        return cache_uri(self.ignite[0], copied_cache.cache)
 
-    def topic_uri(self, one: CopiedCache) -> str:
+    def topic_uri(self, copied_cache: CopiedCache) -> str:
         """URI of a topic's asset, by the scheme of Airflow's Kafka provider."""
-        return f"{KAFKA_SCHEME}://{self.kafka[0]}/{one.topic}"
+        return f"{KAFKA_SCHEME}://{self.kafka[0]}/{copied_cache.topic}"
 
-    def target_uri(self, one: CopiedCache) -> str:
+    def target_uri(self, copied_cache: CopiedCache) -> str:
         """URI of what was filled."""
-        return self.topic_uri(one) if self.to_kafka else self.cache_uri(one)
+        return self.topic_uri(copied_cache) if self.to_kafka else self.cache_uri(copied_cache)
 
-    def source_uri(self, one: CopiedCache) -> str:
+    def source_uri(self, copied_cache: CopiedCache) -> str:
         """URI of what was read."""
-        return self.cache_uri(one) if self.to_kafka else self.topic_uri(one)
+        return self.cache_uri(copied_cache) if self.to_kafka else self.topic_uri(copied_cache)
 
-    def extra(self, one: CopiedCache) -> dict[str, Any]:
+    def extra(self, copied_cache: CopiedCache) -> dict[str, Any]:
         """Extra of the asset event of one cache and topic."""
         counts = {
-            "cache": one.cache,
-            "topic": one.topic,
-            "records": one.records,
-            "bytes": one.bytes,
-            "skipped": one.skipped,
+            "cache": copied_cache.cache,
+            "topic": copied_cache.topic,
+            "records": copied_cache.records,
+            "bytes": copied_cache.bytes,
+            "skipped": copied_cache.skipped,
         }
         return {**self.run, **counts}
 

@@ -28,13 +28,16 @@ def emit_asset_events(context: Context, outlets: Sequence[Any], copied: Copied) 
     named = {}
     aliases = [outlet for outlet in outlets if isinstance(outlet, AssetAlias)]
     for outlet in outlets:
-        if (uri := getattr(outlet, "uri", None)) and (found := _filled(uri, copied)) is not None:
-            events[outlet].extra.update(copied.extra(found))
-            named[found] = outlet
-    for one in copied.caches:
-        if one.records:
+        if (uri := getattr(outlet, "uri", None)) and (filled := _filled(uri, copied)) is not None:
+            events[outlet].extra.update(copied.extra(filled))
+            named[filled] = outlet
+    for copied_cache in copied.caches:
+        if copied_cache.records:
             for alias in aliases:
-                events[alias].add(named.get(one) or Asset(uri=copied.target_uri(one)), extra=copied.extra(one))
+                events[alias].add(
+                    named.get(copied_cache) or Asset(uri=copied.target_uri(copied_cache)),
+                    extra=copied.extra(copied_cache),
+                )
 
 
 def report_hook_lineage(hook: Any, copied: Copied) -> None:
@@ -42,10 +45,12 @@ def report_hook_lineage(hook: Any, copied: Copied) -> None:
     from airflow.providers.common.compat.sdk import get_hook_lineage_collector
 
     collector = get_hook_lineage_collector()
-    for one in copied.caches:
-        if one.records:
-            collector.add_input_asset(hook, uri=copied.source_uri(one))
-            collector.add_output_asset(hook, uri=copied.target_uri(one), asset_extra=copied.extra(one))
+    for copied_cache in copied.caches:
+        if copied_cache.records:
+            collector.add_input_asset(hook, uri=copied.source_uri(copied_cache))
+            collector.add_output_asset(
+                hook, uri=copied.target_uri(copied_cache), asset_extra=copied.extra(copied_cache)
+            )
 
 
 def _filled(uri: str, copied: Copied) -> CopiedCache | None:
@@ -53,9 +58,9 @@ def _filled(uri: str, copied: Copied) -> CopiedCache | None:
     parts = urlsplit(uri)
     if parts.scheme == KAFKA_SCHEME and copied.to_kafka:
         if normalized(parts.netloc, KAFKA_PORT) in copied.kafka:
-            return next((one for one in copied.caches if one.topic == parts.path[1:]), None)
+            return next((copied_cache for copied_cache in copied.caches if copied_cache.topic == parts.path[1:]), None)
     elif parts.scheme == SCHEME and not copied.to_kafka:
         address, cache = cache_of(uri)
         if normalized(address, IGNITE_PORT) in copied.ignite:
-            return next((one for one in copied.caches if one.cache == cache), None)
+            return next((copied_cache for copied_cache in copied.caches if copied_cache.cache == cache), None)
     return None

@@ -31,12 +31,12 @@ class AssetState:
 
         A state that cannot be read, of another version, is left out.
         """
-        found = [await self._read(store) for store in self._stores]
-        readable = [value for value in found if value is not None]
+        values = [await self._read(store) for store in self._stores]
+        readable = [value for value in values if value is not None]
         if not readable:
             return None, "", not self._stores
         newest = max(readable, key=lambda value: value[0])
-        return newest[1], newest[2], all(value == newest for value in found)
+        return newest[1], newest[2], all(value == newest for value in values)
 
     async def save(self, state: State, step: str) -> None:
         """Write the state to every store.

@@ -52,10 +52,10 @@ class CachePoller:
 
         :raises IgniteKafkaError, OSError: see `FATAL` and `TRANSIENT`.
         """
-        found = self.poll_all([self.lists], timeout_s)[self.lists]
-        if isinstance(found, SettingsError):
-            raise found
-        return found
+        answer = self.poll_all([self.lists], timeout_s)[self.lists]
+        if isinstance(answer, SettingsError):
+            raise answer
+        return answer
 
     def poll_all(self, several: Iterable[CacheLists], timeout_s: float) -> Polled:
         """States of the caches of several lists now, read with one connection; blocks.

@@ -129,13 +129,13 @@ class Cursor:
 
     def fetchmany(self, size: int | None = None) -> list[Row]:
         """The next rows, at most `size` (default: ``arraysize``)."""
-        found: list[Row] = []
+        fetched: list[Row] = []
         for _ in range(self.arraysize if size is None else size):
             row = self.fetchone()
             if row is None:
                 break
-            found.append(row)
-        return found
+            fetched.append(row)
+        return fetched
 
     def fetchall(self) -> list[Row]:
         """All rows that are left."""

@@ -108,14 +108,14 @@ def _instant(seconds: int, micros: int, zone: ZoneInfo) -> datetime.datetime:
 
 
 def _sql_date(value: rows.SqlDate, zone: ZoneInfo) -> datetime.date:
-    found = _instant(0, value.millis * 1000, zone)
+    instant = _instant(0, value.millis * 1000, zone)
     # a day begins later than midnight where daylight saving time begins then
-    if found.time() != datetime.time() and _instant(0, (value.millis - 1) * 1000, zone).date() == found.date():
+    if instant.time() != datetime.time() and _instant(0, (value.millis - 1) * 1000, zone).date() == instant.date():
         raise DataError(
             f"A DATE is not midnight in time zone {zone.key}: the nodes have another one. Set time_zone in the Ignite "
             "connection."
         )
-    return found.date()
+    return instant.date()
 
 
 def _time(value: rows.Time, zone: ZoneInfo) -> datetime.time:

@@ -103,11 +103,11 @@ class IgniteHook(DbApiHook):
         """
         from airflow_provider_ignite_kafka.hooks.pyignite_client import IgniteClient
 
-        found = self._read()
-        credentials = found.checked(self.secrets_file)
-        with found.cluster(self.secrets_file) as cluster:
+        connection = self._read()
+        credentials = connection.checked(self.secrets_file)
+        with connection.cluster(self.secrets_file) as cluster:
             cluster.connection()  # its errors say what is wrong; pyignite's do not
-        return IgniteClient(found.endpoint, credentials, self.schema or found.schema, found.time_zone)
+        return IgniteClient(connection.endpoint, credentials, self.schema or connection.schema, connection.time_zone)
 
     def get_cache_names(self) -> list[str]:
         """Names of the caches in alphabetical order."""
@@ -131,13 +131,13 @@ class IgniteHook(DbApiHook):
             return False, f"{str(error) or type(error).__name__}{remedy}"
 
     def _read(self) -> IgniteConnection:
-        found = IgniteConnection.of(self.connection)
+        connection = IgniteConnection.of(self.connection)
         if self.secrets_file and "secrets_file" in self.connection_extra:
             # operators of the common SQL provider make arguments of the extra: its editor could have any file's
             # password sent to any host
             what = "secrets_file is in the extra of the connection, which must not choose a file of the worker"
             raise SettingsError(what, "Give it to the operator, in hook_params.", connection=self.ignite_conn_id)
-        return found
+        return connection
 
     def _get_pandas_df(self, sql: Any, parameters: Any = None, **kwargs: Any) -> Any:
         """As the base class, but decimals stay decimals, and pandas does not warn that it does not know this database."""
@@ -170,12 +170,12 @@ class IgniteHook(DbApiHook):
         :param commit_every: most rows that are checked before the first of them is sent; 0: all. The base class would
             insert none for 0.
         """
-        taken = 0
+        count = 0
 
         def counted() -> Iterator[Any]:
-            nonlocal taken
+            nonlocal count
             for row in rows:
-                taken += 1
+                count += 1
                 yield row
 
         try:
@@ -183,7 +183,7 @@ class IgniteHook(DbApiHook):
             super().insert_rows(table, counted(), target_fields, every, replace, **kwargs)
         except Error as error:
             if error.row is not None and commit_every:
-                error.row += (taken - 1) // commit_every * commit_every
+                error.row += (count - 1) // commit_every * commit_every
             raise
 
     @staticmethod

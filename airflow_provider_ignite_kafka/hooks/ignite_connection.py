@@ -110,9 +110,9 @@ class IgniteConnection:
 
 
 @lru_cache(maxsize=1024)
-def _report_unused(given: IgniteCredentials, used: IgniteCredentials, secrets_file: str) -> None:
+def _report_unused(credentials: IgniteCredentials, used: IgniteCredentials, secrets_file: str) -> None:
     """Once in a process, because sensors and triggers connect for every poll."""
-    report_unused_secrets(secrets.Secrets(given), secrets.Secrets(used), secrets_file, "this connection")
+    report_unused_secrets(secrets.Secrets(credentials), secrets.Secrets(used), secrets_file, "this connection")
 
 
 def _credentials_of(secrets_file: str) -> IgniteCredentials:
@@ -148,14 +148,14 @@ class _Extra:
         value = self._values.get(name)
         if value in (None, ""):
             return default
-        known = _BOOLEANS.get(str(value).strip().lower())
-        if known is None:
+        parsed = _BOOLEANS.get(str(value).strip().lower())
+        if parsed is None:
             raise self._wrong(name, value, "true or false")
-        return known
+        return parsed
 
     def timeouts(self) -> dict[str, int]:
-        found = {name: self.positive(name) for name in _TIMEOUTS}
-        return {name: value for name, value in found.items() if value is not None}
+        values = {name: self.positive(name) for name in _TIMEOUTS}
+        return {name: value for name, value in values.items() if value is not None}
 
     def positive(self, name: str) -> int | None:
         value = self._values.get(name)

@@ -18,8 +18,8 @@ def registry_config(registry_conn_id: str) -> dict[str, str]:
     :raises SettingsError: the extra has a name that is no property of the registry.
     """
     connection = BaseHook.get_connection(registry_conn_id)
-    found = {name: _text(value) for name, value in connection.extra_dejson.items()}
-    for name in found:
+    properties = {name: _text(value) for name, value in connection.extra_dejson.items()}
+    for name in properties:
         if not names.is_property(name):
             what = f"{name} is no property of a schema registry"
             raise SettingsError(
@@ -27,10 +27,10 @@ def registry_config(registry_conn_id: str) -> dict[str, str]:
             )
     if connection.host:
         host = connection.host if "://" in connection.host else f"{connection.schema or 'https'}://{connection.host}"
-        found.setdefault(names.URL, f"{host}:{connection.port}" if connection.port else host)
+        properties.setdefault(names.URL, f"{host}:{connection.port}" if connection.port else host)
     if connection.login:
-        found.setdefault(names.USER_INFO, f"{connection.login}:{connection.password or ''}")
-    return found
+        properties.setdefault(names.USER_INFO, f"{connection.login}:{connection.password or ''}")
+    return properties
 
 
 def _text(value: Any) -> str:

@@ -8,15 +8,17 @@ from ignite_kafka.events import CONFIG_CHANGED, emit
 from ignite_kafka.settings.secrets import Secrets, to_dict
 
 
-def report_unused_secrets(given: Secrets, used: Secrets, secrets_file: str | Path, user: str = "the app") -> None:
+def report_unused_secrets(
+    of_connection: Secrets, used: Secrets, secrets_file: str | Path, user: str = "the app"
+) -> None:
     """Emit event 15001, which names the secrets of the connections that are not used, without values.
 
-    :param given: secrets of the connections.
+    :param of_connection: secrets of the connections.
     :param used: secrets of the secrets file.
     :param user: what reads the secrets, for the message.
     """
     held = to_dict(used)
-    replaced = to_dict(given)
+    replaced = to_dict(of_connection)
     unused = [
         f"{name} of the {side.capitalize()} connection"
         for side in ("ignite", "kafka", "registry")

@@ -42,18 +42,18 @@ def record_columns(settings: SourceSettings, cache: str, entities: Sequence[Quer
     own = settings.of(cache)
     if not own.select or own.value_converter in FIELDLESS:
         return ()
-    selected = [_selected(one, entities) for one in parse_columns(own.select)]
-    columns = [one for one in selected if one is not None]
+    selected = [_selected(column, entities) for column in parse_columns(own.select)]
+    columns = [column for column in selected if column is not None]
     return _transformed(own, columns) if len(columns) == len(selected) else ()
 
 
 def _selected(selected: SelectedField, entities: Iterable[QueryEntity]) -> Column | None:
     """A selected field; None if it keeps its own name and no single entity field gives the case of that name."""
-    found = [
+    fields = [
         field for entity in entities for field in entity.fields if not field.is_key and field.name.lower() == selected.name.lower()
     ]  # fmt: skip
-    names = {field.name for field in found}
-    types = {field.java_type for field in found}
+    names = {field.name for field in fields}
+    types = {field.java_type for field in fields}
     java_type = types.pop() if len(types) == 1 else None
     if selected.alias != selected.name:
         return selected.alias, java_type
@@ -65,16 +65,18 @@ def _transformed(settings: SourceSettings, columns: Sequence[Column]) -> tuple[C
     chain = chain_of(settings)
     if not touches(chain, "value"):
         return tuple(columns)
-    if any(one.is_own for one in chain):  # its columns are not known, and this process does not import its module
+    if any(
+        transform.is_own for transform in chain
+    ):  # its columns are not known, and this process does not import its module
         return ()
     from ignite_kafka.convert.transforms.mask_field import MaskField  # loads Arrow, which only a listener needs
     from ignite_kafka.convert.transforms.replace_field import ReplaceField
     from ignite_kafka.convert.transforms.steps import make_steps
 
     left = tuple(columns)
-    for one, step in zip(chain, make_steps(settings), strict=True):
+    for transform, step in zip(chain, make_steps(settings), strict=True):
         match step.transform:
-            case _ if not touches([one], "value"):
+            case _ if not touches([transform], "value"):
                 continue
             case MaskField(fields=masked):
                 left = tuple((name, None if name in masked else java_type) for name, java_type in left)

@@ -49,13 +49,13 @@ class CopyLineage:
         return self.get_openlineage_facets_on_complete(task_instance)
 
 
-def injects_parent_job(given: bool | None) -> bool:
+def injects_parent_job(argument: bool | None) -> bool:
     """Whether Spark is told about this task.
 
     As the author wishes, else by the option that the Spark provider's operator has, too.
     """
-    if given is not None:
-        return given
+    if argument is not None:
+        return argument
     return bool(conf.getboolean("openlineage", "spark_inject_parent_job_info", fallback=False))
 
 

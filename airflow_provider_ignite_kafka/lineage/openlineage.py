@@ -65,7 +65,7 @@ def copied(request: Request, run: Copied) -> OperatorLineage[Any, Any]:
     """Datasets of a run that has ended, with its counts."""
     try:
         with _cluster(request) as cluster:
-            entities = _entities(cluster, (one.cache for one in run.caches))
+            entities = _entities(cluster, (cache.cache for cache in run.caches))
     except IgniteKafkaError as error:
         log.info("Lineage without columns, because Ignite did not answer: %s", error)
         entities = {}
@@ -96,17 +96,19 @@ def _pairs(settings: ConnectorSettings, existing: Iterable[str] | None) -> list[
 
 def _entities(cluster: Cluster, caches: Iterable[str]) -> Entities:
     """Query entities of existing caches, as far as they can be read in time."""
-    found: dict[str, tuple[QueryEntity, ...]] = {}
+    entities: dict[str, tuple[QueryEntity, ...]] = {}
     deadline = Deadline.after(_COLUMNS_S)
     for cache in caches:
         if deadline.expired:
-            log.info("Lineage has the columns of %d caches, the others were not read in %g s", len(found), _COLUMNS_S)
+            log.info(
+                "Lineage has the columns of %d caches, the others were not read in %g s", len(entities), _COLUMNS_S
+            )
             break
         try:
-            found[cache] = with_present_tables(cluster, cluster.configuration(cache)).query_entities
+            entities[cache] = with_present_tables(cluster, cluster.configuration(cache)).query_entities
         except CacheNotFound:
             continue
-    return found
+    return entities
 
 
 def _lineage(
@@ -118,13 +120,15 @@ def _lineage(
     """
     caches: list[tuple[str, str, dict[str, Any]]] = []
     topics: list[tuple[str, str, dict[str, Any]]] = []
-    for one in run.caches:
-        known = entities.get(one.cache, ())
-        values = record_columns(settings, one.cache, known) if isinstance(settings, SourceSettings) else ()
-        caches.append((f"ignite://{run.ignite[0]}", one.cache, _schema(cache_columns(known))))
-        topics.append((f"kafka://{run.kafka[0]}", one.topic, _schema(values)))
+    for cache in run.caches:
+        entities_of_cache = entities.get(cache.cache, ())
+        values = (
+            record_columns(settings, cache.cache, entities_of_cache) if isinstance(settings, SourceSettings) else ()
+        )
+        caches.append((f"ignite://{run.ignite[0]}", cache.cache, _schema(cache_columns(entities_of_cache))))
+        topics.append((f"kafka://{run.kafka[0]}", cache.topic, _schema(values)))
     sources, targets = (caches, topics) if run.to_kafka else (topics, caches)
-    statistics = [_statistics(one) if counted else {} for one in run.caches]
+    statistics = [_statistics(cache) if counted else {} for cache in run.caches]
     return OperatorLineage(
         inputs=[InputDataset(namespace=namespace, name=name, facets=facets) for namespace, name, facets in sources],
         outputs=[
@@ -139,5 +143,7 @@ def _schema(columns: Iterable[Column]) -> dict[str, Any]:
     return {"schema": SchemaDatasetFacet(fields=fields)} if fields else {}
 
 
-def _statistics(one: CopiedCache) -> dict[str, Any]:
-    return {"outputStatistics": OutputStatisticsOutputDatasetFacet(rowCount=one.records, size=one.bytes)}
+def _statistics(copied_cache: CopiedCache) -> dict[str, Any]:
+    return {
+        "outputStatistics": OutputStatisticsOutputDatasetFacet(rowCount=copied_cache.records, size=copied_cache.bytes)
+    }

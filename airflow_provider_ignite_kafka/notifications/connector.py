@@ -101,13 +101,13 @@ class ConnectorNotifier(BaseNotifier):
 
 def _task_of(context: Context) -> dict[str, Any]:
     """Fields of a context's task; for a Dag's own callback, fields of the Dag and its run."""
-    given: Mapping[str, Any] = dict(context)
-    task = given.get("ti")
-    dag = given.get("dag")
-    found = {name: getattr(task, name, None) for name in _TASK}
-    found["dag_id"] = found["dag_id"] or getattr(dag, "dag_id", None)
-    found["run_id"] = found["run_id"] or given.get("run_id")
-    return {name: value if isinstance(value, int) else _text(value) for name, value in found.items()}
+    values: Mapping[str, Any] = dict(context)
+    task = values.get("ti")
+    dag = values.get("dag")
+    names = {name: getattr(task, name, None) for name in _TASK}
+    names["dag_id"] = names["dag_id"] or getattr(dag, "dag_id", None)
+    names["run_id"] = names["run_id"] or values.get("run_id")
+    return {name: value if isinstance(value, int) else _text(value) for name, value in names.items()}
 
 
 def _text(value: object) -> str | None:

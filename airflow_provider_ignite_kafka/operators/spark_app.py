@@ -154,8 +154,8 @@ def _wrong_arguments(spark_submit: object) -> str | None:
             if spark_submit is None
             else f"spark_submit must be a mapping of names to values, not {type(spark_submit).__name__}"
         )
-    known = inspect.signature(SparkSubmitHook.__init__).parameters
-    unknown = [name for name in spark_submit if name not in known or name in _OURS]
+    parameters = inspect.signature(SparkSubmitHook.__init__).parameters
+    unknown = [name for name in spark_submit if name not in parameters or name in _OURS]
     return (
         f"spark_submit has {unknown[0]!r}, which is no argument of SparkSubmitHook or cannot be set here"
         if unknown

@@ -138,8 +138,8 @@ class VerifyOperator(SparkAppTask, TypedTemplates, BaseOperator):
         differing = [cache for cache in result["caches"] if not cache["equal"]]
         for cache in result["caches"]:
             self.log.info("%s", _line(cache))
-        for one in (one for cache in differing for one in cache["differences"]):
-            self.log.warning("%s", one["text"])
+        for difference in (difference for cache in differing for difference in cache["differences"]):
+            self.log.warning("%s", difference["text"])
         if differing and self.fail_on_differences:
             raise AirflowFailException(
                 f"{len(differing)} of {len(result['caches'])} caches differ: {'; '.join(map(_line, differing))}"
@@ -253,8 +253,8 @@ def _checked_result(value: object) -> dict[str, Any]:
             ]
             if missing:
                 raise ValueError(f"{missing[0]} is missing")
-            for one in typed_json.array(cache.get("differences", [])):
-                typed_json.text(typed_json.json_object(one).get("text"))
+            for difference in typed_json.array(cache.get("differences", [])):
+                typed_json.text(typed_json.json_object(difference).get("text"))
         return result
     except ValueError as error:
         raise _unreadable(error) from error

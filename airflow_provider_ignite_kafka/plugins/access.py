@@ -36,8 +36,8 @@ def requires_page(user: GetUserDep) -> None:
     :raises HTTPException: 403.
     :raises SettingsError: the option is wrong.
     """
-    wanted = page_roles()
-    if wanted and not wanted & _roles(user):
+    roles = page_roles()
+    if roles and not roles & _roles(user):
         what = f"The page is for the roles of option page_roles of section [{SECTION}] of Airflow's configuration."
         raise HTTPException(403, f"{what} Ask an administrator of Airflow.")
 
@@ -126,10 +126,10 @@ def sign_message(text: str, user_id: str, connector: Sequence[str]) -> str:
 def read_message(signed: str | None, user_id: str, connector: Sequence[str]) -> str | None:
     """The text of a message signed for this user and connector; None for any other value, and after a minute."""
     try:
-        found: object = _serializer(_MESSAGE).loads(signed, max_age=_MESSAGE_AGE_S) if signed else None
+        message: object = _serializer(_MESSAGE).loads(signed, max_age=_MESSAGE_AGE_S) if signed else None
     except BadSignature:
         return None
-    return str(found[-1]) if isinstance(found, list) and found[:-1] == [user_id, *connector] else None
+    return str(message[-1]) if isinstance(message, list) and message[:-1] == [user_id, *connector] else None
 
 
 def _serializer(salt: str) -> URLSafeTimedSerializer:

@@ -46,12 +46,12 @@ def monitored_clusters() -> tuple[MonitoredCluster, ...]:
     """
     text = conf.get(SECTION, OPTION, fallback=MONITORED_CLUSTERS) or "[]"
     try:
-        found = json.loads(text)
+        items = json.loads(text)
     except ValueError as error:
         raise _wrong(f"is no JSON: {error}") from error
-    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise _wrong("is no JSON list of objects")
-    clusters = tuple(_cluster(item) for item in found)
+    clusters = tuple(_cluster(item) for item in items)
     twice = [
         cluster.key
         for number, cluster in enumerate(clusters)
@@ -63,11 +63,11 @@ def monitored_clusters() -> tuple[MonitoredCluster, ...]:
 
 
 def _cluster(item: dict[str, Any]) -> MonitoredCluster:
-    known = [one.name for one in fields(MonitoredCluster)]
+    names = [field.name for field in fields(MonitoredCluster)]
     for name, value in item.items():
-        if name not in known:
+        if name not in names:
             raise _wrong(
-                f"has the unknown key {name!r}. {did_you_mean(name, known) or 'Known are ' + ', '.join(known)}"
+                f"has the unknown key {name!r}. {did_you_mean(name, names) or 'Known are ' + ', '.join(names)}"
             )
         if not isinstance(value, str) and not (value is None and name in ("ignite_conn_id", "secrets_file")):
             raise _wrong(f"has {name} = {value!r}, which is no text")

@@ -82,11 +82,11 @@ def create_page(read: Read = read_cluster) -> FastAPI:
 async def show_list(request: Request) -> Response:
     """The connectors of all monitored clusters."""
     readings = await asyncio.gather(*(_reading(request, cluster) for cluster in monitored_clusters()))
-    found = [
+    clusters = [
         (reading, _rendered_rows(request, reading), reading.error and views.Problem.of(reading.error))
         for reading in readings
     ]
-    return _html(request, "list.html", clusters=found)
+    return _html(request, "list.html", clusters=clusters)
 
 
 def _rendered_rows(request: Request, reading: ClusterReading) -> list[Markup]:
@@ -96,14 +96,14 @@ def _rendered_rows(request: Request, reading: ClusterReading) -> list[Markup]:
     def rendered(row: views.ConnectorRow) -> Markup:
         return Markup(render("row.html", root, row=row))  # the template has escaped it
 
-    found = []
+    rendered_rows = []
     for row in views.rows(reading):
         try:
-            found.append(rendered(row))
+            rendered_rows.append(rendered(row))
         except Exception as error:
             log.exception("The row of connector %r cannot be shown.", row.name)
-            found.append(rendered(views.unreadable_row(reading, row.name, unexpected(error))))
-    return found
+            rendered_rows.append(rendered(views.unreadable_row(reading, row.name, unexpected(error))))
+    return rendered_rows
 
 
 async def show_connector(
@@ -221,12 +221,12 @@ def _cluster(connection_id: str, prefix: str) -> MonitoredCluster:
 
     :raises HTTPException: 404.
     """
-    found = [cluster for cluster in monitored_clusters() if cluster.key == (connection_id, prefix)]
-    if not found:
+    matching = [cluster for cluster in monitored_clusters() if cluster.key == (connection_id, prefix)]
+    if not matching:
         raise HTTPException(
             404, f"Connection {connection_id!r} with prefix {prefix!r} is not in option monitored_clusters."
         )
-    return found[0]
+    return matching[0]
 
 
 def _html(request: Request, template: str, *, status: int = 200, **content: Any) -> HTMLResponse:

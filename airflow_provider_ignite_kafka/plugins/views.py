@@ -101,8 +101,8 @@ class ConnectorPage:
 
 def rows(reading: ClusterReading) -> list[ConnectorRow]:
     """A row for each connector: those with a problem first, then active ones, then by name."""
-    found = [_guarded_row(reading, connector) for connector in reading.connectors.values()]
-    return sorted(found, key=lambda row: (row.problem is None and row.silent_s is None, not row.active, row.name))
+    unordered = [_guarded_row(reading, connector) for connector in reading.connectors.values()]
+    return sorted(unordered, key=lambda row: (row.problem is None and row.silent_s is None, not row.active, row.name))
 
 
 def _guarded_row(reading: ClusterReading, connector: ConnectorOverview) -> ConnectorRow:

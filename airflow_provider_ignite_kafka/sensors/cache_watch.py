@@ -83,11 +83,11 @@ class IgniteCacheWatchSensor(DeferrableSensor):
             raise failure
         diff = CacheDiff.from_dict(event)
         self._push(context, diff.state)
-        wanted = diff.only(self.kinds)
-        if not wanted:
+        chosen = diff.only(self.kinds)
+        if not chosen:
             self._keep(context, diff.state)
             self.wait(context, deadline or time.time() + self.timeout)
-        return wanted.to_dict()
+        return chosen.to_dict()
 
     def check(self, context: Context) -> PokeReturnValue:
         """Poll once. A cluster that does not answer is polled again later."""
@@ -101,9 +101,9 @@ class IgniteCacheWatchSensor(DeferrableSensor):
             return PokeReturnValue(False)
         diff = difference(now if seen is None else seen, now)
         self._push(context, diff.state)
-        if wanted := diff.only(self.kinds):
-            self.log.info("Caches %s", wanted)
-            return PokeReturnValue(True, wanted.to_dict())
+        if chosen := diff.only(self.kinds):
+            self.log.info("Caches %s", chosen)
+            return PokeReturnValue(True, chosen.to_dict())
         if diff.state != seen:
             self._keep(context, diff.state)
         return PokeReturnValue(False)
@@ -134,14 +134,14 @@ class IgniteCacheWatchSensor(DeferrableSensor):
         kept = state_of(store.get(_KEY) if store is not None else self._seen)
         if kept is not None:
             return kept
-        given = state_of(self.known)
-        if given is not None:
-            self._keep(context, given)
+        state = state_of(self.known)
+        if state is not None:
+            self._keep(context, state)
         elif store is None and self.reschedule and not self.deferrable:
             raise AirflowFailException(
                 "mode='reschedule' without `known` needs the task state store of Airflow 3.3: give `known`"
             )
-        return given
+        return state
 
     def _push(self, context: Context, seen: State) -> None:
         context["ti"].xcom_push(key="known", value=state_to_dict(seen))

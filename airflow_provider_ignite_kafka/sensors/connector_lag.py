@@ -70,14 +70,14 @@ class ConnectorLagSensor(DeferrableSensor):
         """Read the lag once. Clusters that do not answer are asked again later."""
         try:
             lag = LagReader(**self._reader()).read(self.poll_timeout)
-            met = self._met(lag, context)
+            is_met = self._met(lag, context)
         except TRANSIENT as error:
             if isinstance(error, FATAL):
                 raise error_to_exception(error) from error
             self.log.warning("The lag could not be read: %s", error)
             return PokeReturnValue(False)
         self.log.info("Connector %s is %s; lag: %s", lag.connector, lag.state, lag.counts() or 0)
-        return PokeReturnValue(met, lag.to_dict() if met else None)
+        return PokeReturnValue(is_met, lag.to_dict() if is_met else None)
 
     def execute_complete(self, context: Context, event: dict[str, Any], **_newer: Any) -> dict[str, Any]:
         """Return the lag that the trigger has read.

@@ -62,10 +62,10 @@ class DeferrableSensor(TypedTemplates, BaseSensorOperator):
 
     def poke(self, context: Context) -> PokeReturnValue:
         """Check once; if deferrable, defer after a check without success."""
-        found = self.check(context)
-        if not found and self.deferrable:
+        result = self.check(context)
+        if not result and self.deferrable:
             self.wait(context, self._deadline)
-        return found
+        return result
 
     def wait(self, context: Context, deadline: float) -> NoReturn:
         """Defer until the trigger fires.

@@ -114,40 +114,46 @@ def package_app(settings: Mapping[str, Any] | str, folder: str, **options: Any) 
     :raises AirflowFailException: a setting or an option is wrong; nothing was written.
     :raises AirflowException: the folder cannot be written; a retry may help.
     """
-    given = PackageOptions(**options)
+    package_options = PackageOptions(**options)
     try:
-        _check_folders(folder, given.cluster_folder)
-        request = _request(settings, given)
-        duration_ms = periods.duration_ms(given.run_for, request.settings)
+        _check_folders(folder, package_options.cluster_folder)
+        request = _request(settings, package_options)
+        duration_ms = periods.duration_ms(package_options.run_for, request.settings)
         at_ms = now_ms()
-        run = FollowedRun.of(request, given.kafka_conn_id, "", given.start_timeout_ms / 1000, given.ignite_conn_id)
+        run = FollowedRun.of(
+            request,
+            package_options.kafka_conn_id,
+            "",
+            package_options.start_timeout_ms / 1000,
+            package_options.ignite_conn_id,
+        )
         run = replace(run, submitted_ms=at_ms, until_ms=None if duration_ms is None else at_ms + duration_ms)
-        return replace(_written(request, folder.rstrip("/"), given), run=run.to_dict())
+        return replace(_written(request, folder.rstrip("/"), package_options), run=run.to_dict())
     except IgniteKafkaError as error:
         raise run_result.error_to_exception(error) from error
 
 
-def _request(settings: Mapping[str, Any] | str, given: PackageOptions) -> Request:
+def _request(settings: Mapping[str, Any] | str, options: PackageOptions) -> Request:
     """The request of a run.
 
     :raises SettingsError: a setting or an option is wrong, or secrets have no file.
     """
-    if given.direction not in _APPS:
-        raise SettingsError(f"direction is {given.direction!r}", f"Allowed: {', '.join(_APPS)}.", setting="direction")
-    source = given.direction == "source"
-    names = given.names or RunNames.of(get_current_context())
+    if options.direction not in _APPS:
+        raise SettingsError(f"direction is {options.direction!r}", f"Allowed: {', '.join(_APPS)}.", setting="direction")
+    source = options.direction == "source"
+    names = options.names or RunNames.of(get_current_context())
     request = build_request(
         settings,
-        _APPS[given.direction][0],
-        Connections.of(given.ignite_conn_id, given.kafka_conn_id, given.registry_conn_id),
+        _APPS[options.direction][0],
+        Connections.of(options.ignite_conn_id, options.kafka_conn_id, options.registry_conn_id),
         default_connector=names.connector,
         run_id=names.run_id,
         snapshot_id=names.snapshot_id if source else None,
-        secrets_file=Path(given.secrets_file) if given.secrets_file else None,
-        arguments={"run_mode": given.run_mode, **({"failover_policy": given.failover_policy} if source else {})},
+        secrets_file=Path(options.secrets_file) if options.secrets_file else None,
+        arguments={"run_mode": options.run_mode, **({"failover_policy": options.failover_policy} if source else {})},
     )
-    if given.allowed_caches is not None:
-        check_allowed_caches(request.settings, given.allowed_caches)
+    if options.allowed_caches is not None:
+        check_allowed_caches(request.settings, options.allowed_caches)
     if request.ships_secrets:
         raise SettingsError(
             "the connections have secrets, and a packaged app holds none", _NO_SECRETS_FILE, setting="secrets_file"
@@ -170,18 +176,18 @@ def _check_folders(folder: str, cluster_folder: str | None) -> None:
         )
 
 
-def _written(request: Request, folder: str, given: PackageOptions) -> SparkAppFiles:
+def _written(request: Request, folder: str, options: PackageOptions) -> SparkAppFiles:
     """Write the files into a new folder; return their addresses."""
     own = uuid.uuid4().hex
-    with disk_errors(), tempfile.TemporaryDirectory(prefix="ignite-kafka-") as made:
-        request_file = request.write(Path(made))
+    with disk_errors(), tempfile.TemporaryDirectory(prefix="ignite-kafka-") as temporary:
+        request_file = request.write(Path(temporary))
         files = {
-            "application": app_path(_APPS[given.direction][1]),
-            "library": zip_library(Path(made), request_file),
+            "application": app_path(_APPS[options.direction][1]),
+            "library": zip_library(Path(temporary), request_file),
             "request": request_file,
         }
-        _store(files.values(), f"{folder}/{own}", given.object_conn_id)
-    base = f"{(given.cluster_folder or folder).rstrip('/')}/{own}"
+        _store(files.values(), f"{folder}/{own}", options.object_conn_id)
+    base = f"{(options.cluster_folder or folder).rstrip('/')}/{own}"
     at = {name: f"{base}/{path.name}" for name, path in files.items()}
     # the driver has no path of a file in an object storage: it finds the request in the library, which every submitter
     # hands to it

@@ -113,9 +113,9 @@ class Connections:
         """
         ignite = IgniteConnection.read(ignite_conn_id)
         registry = registry_config(registry_conn_id) if registry_conn_id else {}
-        found = cls(ignite.endpoint, ignite.credentials, kafka_config(kafka_conn_id), ignite.timeouts, registry)
-        mask_secrets(found.secrets)
-        return found
+        connections = cls(ignite.endpoint, ignite.credentials, kafka_config(kafka_conn_id), ignite.timeouts, registry)
+        mask_secrets(connections.secrets)
+        return connections
 
     @property
     def secrets(self) -> Secrets:
@@ -227,28 +227,28 @@ def merge_settings(
     :param mounted: what the mounted secrets file says of security.
     :raises SettingsError: a setting is unknown, contradictory or out of range.
     """
-    wanted = _with_arguments(_loaded(settings, direction), arguments, default_connector)
+    loaded = _with_arguments(_loaded(settings, direction), arguments, default_connector)
     kafka = dict(connections.kafka.plain)
     overrides = {**_ignite_settings(connections), "bootstrap_servers": kafka.pop(_BOOTSTRAP)}
     possible = (*overrides, _KAFKA_CONFIG, *_OVERRIDES)
     own = {
-        name: direction.parsed(name, wanted.values[name], wanted.origin) for name in possible if name in wanted.values
+        name: direction.parsed(name, loaded.values[name], loaded.origin) for name in possible if name in loaded.values
     }
     own_kafka = own.pop(_KAFKA_CONFIG, {})
-    _check_own_security(own_kafka, connections.kafka, mounted, wanted.origin.get(_KAFKA_CONFIG))
+    _check_own_security(own_kafka, connections.kafka, mounted, loaded.origin.get(_KAFKA_CONFIG))
     overrides[_KAFKA_CONFIG] = _override(own_kafka, kafka)
     for name, of_connection in zip(_OVERRIDES, (connections.kafka.producer, connections.kafka.consumer), strict=True):
         own_override = own.pop(name, {})
         if of_connection:
             overrides[name] = _override(of_connection, own_override)
-    merged = wanted.with_values(overrides, _ORIGIN).settings_of(direction)
+    merged = loaded.with_values(overrides, _ORIGIN).settings_of(direction)
     used = {one_name(name): value for name, value in merged.kafka_config.items()}
     replaced = {name: name for name, value in own.items() if value != getattr(merged, name)}
     replaced |= {
         f"{_KAFKA_CONFIG}.{name}": _KAFKA_CONFIG for name, value in own_kafka.items() if value != used[one_name(name)]
     }
     for name, setting in replaced.items():
-        _report_replaced(name, wanted.origin.get(setting))
+        _report_replaced(name, loaded.origin.get(setting))
     return merged
 
 
@@ -260,12 +260,14 @@ def _loaded(settings: Mapping[str, Any] | str, direction: type[ConnectorSettings
     return LoadedSettings(settings, dict.fromkeys(settings, "operator"), direction=direction)
 
 
-def _with_arguments(given: LoadedSettings, arguments: Mapping[str, Any], default_connector: str) -> LoadedSettings:
+def _with_arguments(loaded: LoadedSettings, arguments: Mapping[str, Any], default_connector: str) -> LoadedSettings:
     chosen = {name: value for name, value in arguments.items() if value is not None}
-    if "name" not in given.values:
+    if "name" not in loaded.values:
         chosen.setdefault("name", default_connector)
-    wanted = given.with_values(chosen, "operator")
-    return wanted.with_values({ALLOW: True}, "Airflow's configuration") if allow_insecure_connections() else wanted
+    overridden = loaded.with_values(chosen, "operator")
+    return (
+        overridden.with_values({ALLOW: True}, "Airflow's configuration") if allow_insecure_connections() else overridden
+    )
 
 
 def _check_own_security(

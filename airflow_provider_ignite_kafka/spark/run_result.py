@@ -125,9 +125,9 @@ def _of_error(error: errors.IgniteKafkaError, state: str) -> AirflowException:
 
 def _by_last_line(ended: AppExit) -> AirflowException:
     text = ended.app_error or ""
-    known = getattr(errors, text.split(maxsplit=1)[0].rstrip(":"), None)
-    if isinstance(known, type) and issubclass(known, errors.IgniteKafkaError):
-        return (AirflowException if _retriable(known) else AirflowFailException)(text)
+    error_class = getattr(errors, text.split(maxsplit=1)[0].rstrip(":"), None)
+    if isinstance(error_class, type) and issubclass(error_class, errors.IgniteKafkaError):
+        return (AirflowException if _retriable(error_class) else AirflowFailException)(text)
     return _kind(ended.exit_code)(text)
 
 

@@ -67,13 +67,13 @@ def build_submission(
     request: Request,
     folder: Path,
     master: SparkMaster,
-    given: Mapping[str, Any],
+    hook_arguments: Mapping[str, Any],
     *app_arguments: str,
     ship_secrets_unprotected: bool = False,
 ) -> Submission:
     """Write request, secrets and library into the task's private folder; return the arguments of spark-submit.
 
-    :param given: arguments of SparkSubmitHook that the user gave; they override ours.
+    :param hook_arguments: arguments of SparkSubmitHook that the user gave; they override ours.
     :param app_arguments: the app's own, behind those that every app has.
     :param ship_secrets_unprotected: see :class:`.SparkCopyOperator`.
     :raises SettingsError: the master cannot run a Python app, or would store the secrets where others may read them.
@@ -88,15 +88,15 @@ def build_submission(
     elif secrets_file is not None:
         arguments += ["--secrets", secrets_file.name if master.cluster_mode else str(secrets_file)]
         arguments += ["--ship-secrets-unprotected"] * ship_secrets_unprotected
-    python = _python(master, given)
+    python = _python(master, hook_arguments)
     return Submission(
         (*arguments, *app_arguments),
-        (*_listed(given, "py_files"), str(zip_library(folder))),
-        (*_listed(given, "files"), *shipped),
-        {**_driver_conf(master, given, python), **(given.get("conf") or {}), **_no_wait(master)},
+        (*_listed(hook_arguments, "py_files"), str(zip_library(folder))),
+        (*_listed(hook_arguments, "files"), *shipped),
+        {**_driver_conf(master, hook_arguments, python), **(hook_arguments.get("conf") or {}), **_no_wait(master)},
         # TMPDIR is our folder, so the app's copy of the secrets is removed with it even if the app is killed
-        _environment(folder, master, given, python),
-        given.get("name") or f"ignite-kafka:{request.settings.name}",
+        _environment(folder, master, hook_arguments, python),
+        hook_arguments.get("name") or f"ignite-kafka:{request.settings.name}",
     )
 
 
@@ -116,14 +116,20 @@ def _refuse(request: Request, master: SparkMaster) -> None:
 
 
 def _environment(
-    folder: Path, master: SparkMaster, given: Mapping[str, Any], python: Mapping[str, str]
+    folder: Path, master: SparkMaster, hook_arguments: Mapping[str, Any], python: Mapping[str, str]
 ) -> dict[str, str]:
     """Environment of spark-submit.
 
     In cluster mode Spark's log is unchanged, because the Spark provider reads the app's id from it.
     """
-    made = {**_inherited(os.environ), **_spark_home(), "TMPDIR": str(folder), **(given.get("env_vars") or {}), **python}
-    return made if master.cluster_mode else {**made, **logs.spark_environment(made)}
+    environment = {
+        **_inherited(os.environ),
+        **_spark_home(),
+        "TMPDIR": str(folder),
+        **(hook_arguments.get("env_vars") or {}),
+        **python,
+    }
+    return environment if master.cluster_mode else {**environment, **logs.spark_environment(environment)}
 
 
 def _inherited(environment: Mapping[str, str]) -> dict[str, str]:
@@ -131,13 +137,13 @@ def _inherited(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if not name.startswith(("AIRFLOW_", "_AIRFLOW_"))}
 
 
-def _driver_conf(master: SparkMaster, given: Mapping[str, Any], python: Mapping[str, str]) -> dict[str, str]:
+def _driver_conf(master: SparkMaster, hook_arguments: Mapping[str, Any], python: Mapping[str, str]) -> dict[str, str]:
     """Spark properties of the driver: its Python in client mode, the user's environment variables in cluster mode."""
     if not master.cluster_mode:
         return {"spark.pyspark.driver.python": python["PYSPARK_DRIVER_PYTHON"]}
     prefix = "spark.kubernetes.driverEnv." if master.kubernetes else "spark.yarn.appMasterEnv."
-    wanted: Mapping[str, Any] = given.get("env_vars") or {}
-    return {prefix + name: str(value) for name, value in wanted.items()}
+    variables: Mapping[str, Any] = hook_arguments.get("env_vars") or {}
+    return {prefix + name: str(value) for name, value in variables.items()}
 
 
 def _no_wait(master: SparkMaster) -> dict[str, str]:
@@ -147,7 +153,7 @@ def _no_wait(master: SparkMaster) -> dict[str, str]:
     return {_WAIT_KUBERNETES if master.kubernetes else _WAIT_YARN: "false"}
 
 
-def _python(master: SparkMaster, given: Mapping[str, Any]) -> dict[str, str]:
+def _python(master: SparkMaster, hook_arguments: Mapping[str, Any]) -> dict[str, str]:
     """Environment variables that select the Python of driver and executors in client mode; empty in cluster mode.
 
     Driver and local executors use this Python unless the user names another; Spark's default is the first `python3` on
@@ -155,8 +161,8 @@ def _python(master: SparkMaster, given: Mapping[str, Any]) -> dict[str, str]:
     """
     if master.cluster_mode:
         return {}
-    chosen: Mapping[str, Any] = {**os.environ, **(given.get("env_vars") or {})}
-    conf = given.get("conf") or {}
+    chosen: Mapping[str, Any] = {**os.environ, **(hook_arguments.get("env_vars") or {})}
+    conf = hook_arguments.get("conf") or {}
     driver = conf.get("spark.pyspark.driver.python") or chosen.get("PYSPARK_DRIVER_PYTHON") or sys.executable
     workers = (
         conf.get("spark.pyspark.python") or chosen.get("PYSPARK_PYTHON") or (sys.executable if master.local else None)
@@ -175,5 +181,5 @@ def _spark_home() -> dict[str, str]:
     )
 
 
-def _listed(given: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    return tuple(part for part in (given.get(name) or "").split(",") if part)
+def _listed(hook_arguments: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    return tuple(part for part in (hook_arguments.get(name) or "").split(",") if part)

@@ -111,10 +111,10 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         # omitted as defaults: a trigger stored by an earlier version must stay equal to the Dag's
         later = {"secrets_file": self.secrets_file or None, "poll_timeout": checked["poll_timeout"]}
         defaults = {"secrets_file": None, "poll_timeout": POLL_TIMEOUT_S}
-        given = {name: value for name, value in later.items() if value != defaults[name]}
+        changed = {name: value for name, value in later.items() if value != defaults[name]}
         return f"{type(self).__module__}.{type(self).__qualname__}", {
             name: checked[name] for name in _ARGUMENTS
-        } | given
+        } | changed
 
     def _checked(self) -> dict[str, Any]:
         """Arguments by name, as they are serialized.
@@ -203,9 +203,9 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
                             yield TriggerEvent(difference(now, now).to_dict())
                             return
                     diff = difference(seen, now, step)
-                    if wanted := diff.only(self.kinds):
-                        self.log.info("Caches %s", wanted)
-                        yield TriggerEvent(wanted.to_dict())
+                    if chosen := diff.only(self.kinds):
+                        self.log.info("Caches %s", chosen)
+                        yield TriggerEvent(chosen.to_dict())
                         if self.once:
                             return
                         await asyncio.sleep(self.event_stored_s)
