@@ -51,7 +51,7 @@ class Comparison:
     @property
     def examples(self) -> list[str]:
         """The first differences by key, described."""
-        return [one.text for one in _first(self.found, self.limit)]
+        return [difference.text for difference in _first(self.found, self.limit)]
 
     @property
     def differences(self) -> str:
@@ -75,5 +75,5 @@ class Comparison:
         self.found = _first([*self.found, *other.found], self.limit)
 
 
-def _first(found: list[Difference], count: int) -> list[Difference]:
-    return sorted(found, key=lambda one: (one.kind == "skipped", one.key))[:count]
+def _first(differences: list[Difference], count: int) -> list[Difference]:
+    return sorted(differences, key=lambda difference: (difference.kind == "skipped", difference.key))[:count]

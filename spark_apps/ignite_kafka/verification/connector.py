@@ -77,15 +77,19 @@ class VerifyResult:
     @property
     def equal(self) -> bool:
         """Whether no difference was found, or each was repaired."""
-        return all(one.equal for one in self.caches)
+        return all(judged.equal for judged in self.caches)
 
     def to_dict(self) -> dict[str, object]:
         """JSON-ready form."""
-        return {"equal": self.equal, "sample_percent": self.sample, "caches": [_to_dict(one) for one in self.caches]}
+        return {
+            "equal": self.equal,
+            "sample_percent": self.sample,
+            "caches": [_to_dict(judged) for judged in self.caches],
+        }
 
 
 def _to_dict(judged: Judged) -> dict[str, object]:
-    known = asdict(judged.result)
+    counts = asdict(judged.result)
     names = (
         "cache",
         "topic",
@@ -98,12 +102,12 @@ def _to_dict(judged: Judged) -> dict[str, object]:
         "skipped",
         "other_bytes",
     )
-    found = [{"kind": one.kind, "text": one.text} for one in judged.result.found]
+    differences = [{"kind": difference.kind, "text": difference.text} for difference in judged.result.found]
     return {
-        **{name: known[name] for name in names},
+        **{name: counts[name] for name in names},
         "repaired": judged.repaired,
         "equal": judged.equal,
-        "differences": found,
+        "differences": differences,
     }
 
 
@@ -132,9 +136,9 @@ def verify_connector(
             idle = Idle.check(clients, settings, force=options.force)
             claim = stack.enter_context(idle.claimed(most_judging(cores(spark))))
         cluster = stack.enter_context(ignite_cluster(settings, secrets))
-        given = _Given(spark, clients, cluster, secrets_source, options, progress, claim)
-        found = _of_sink(settings, given) if isinstance(settings, SinkSettings) else _of_source(settings, given)
-    return VerifyResult(found, options.percent)
+        context = _Given(spark, clients, cluster, secrets_source, options, progress, claim)
+        judged = _of_sink(settings, context) if isinstance(settings, SinkSettings) else _of_source(settings, context)
+    return VerifyResult(judged, options.percent)
 
 
 def check_connector(settings: ConnectorSettings, secrets: Secrets, options: VerifyOptions) -> None:
@@ -186,17 +190,19 @@ def _source_plan(
         raise SettingsError(
             what, "Leave the caches out with cache_blacklist.", setting="transforms", caches=_shown(several)
         )
-    wanted = {cache.topic for cache in plan.caches}
-    counts = topics.counts(wanted)
+    topic_names = {cache.topic for cache in plan.caches}
+    counts = topics.counts(topic_names)
     if not counts:
         what = "no topic of the connector exists"
-        raise TopicError(what, "Run the connector first: its first run creates them.", topic=_shown(sorted(wanted)))
+        raise TopicError(
+            what, "Run the connector first: its first run creates them.", topic=_shown(sorted(topic_names))
+        )
     return source_planning.with_size_limits(plan, topics), counts
 
 
-def _of_source(settings: ConnectorSettings, given: _Given) -> list[Judged]:
+def _of_source(settings: ConnectorSettings, context: _Given) -> list[Judged]:
     assert isinstance(settings, SourceSettings)
-    topics, (plan, counts) = Topics(given.clients), _source_plan(settings, given.clients, given.cluster)
+    topics, (plan, counts) = Topics(context.clients), _source_plan(settings, context.clients, context.cluster)
     compared = [cache for cache in plan.caches if cache.topic in counts]
     places = [(cache.topic, number) for cache in compared for number in range(counts[cache.topic])]
     firsts = topics.offsets(places, OffsetSpec.earliest())
@@ -208,11 +214,13 @@ def _of_source(settings: ConnectorSettings, given: _Given) -> list[Judged]:
         return [replace(target, ends=bounds_of(target.topic, firsts, ends)) for target in targets]
 
     targets = latest([Target(cache.name, cache.topic, (), cache.partitions) for cache in compared])
-    job = _job(settings, given, targets, partial(_source, plan, given.secrets, given.options, given.claim), latest)
+    job = _job(
+        settings, context, targets, partial(_source, plan, context.secrets, context.options, context.claim), latest
+    )
     never_sent = [
-        _never_sent(cache, given.cluster.size(cache.name)) for cache in plan.caches if cache.topic not in counts
+        _never_sent(cache, context.cluster.size(cache.name)) for cache in plan.caches if cache.topic not in counts
     ]
-    return [*job.run(given.size(targets)), *never_sent]
+    return [*job.run(context.size(targets)), *never_sent]
 
 
 def _never_sent(cache: CachePlan, entries: int) -> Judged:
@@ -231,8 +239,8 @@ def _never_sent(cache: CachePlan, entries: int) -> Judged:
 def _source(
     plan: TransferPlan, secrets: SecretsSource | None, options: VerifyOptions, claim: RepairClaim | None
 ) -> Direction:
-    given = secrets.load() if secrets else Secrets()
-    return SourceDirection(plan, given, options.percent, options.thorough, options.limit, claim)
+    own_secrets = secrets.load() if secrets else Secrets()
+    return SourceDirection(plan, own_secrets, options.percent, options.thorough, options.limit, claim)
 
 
 def _sink_plan(settings: SinkSettings, clients: KafkaClients, cluster: Cluster, options: VerifyOptions) -> SinkPlan:
@@ -259,15 +267,15 @@ def _sink_plan(settings: SinkSettings, clients: KafkaClients, cluster: Cluster, 
 
 def _has_own(settings: SinkSettings, topic: str) -> bool:
     """Whether a transform is a custom function, which may set topics."""
-    return any(one.is_own for one in chain_of(settings.of(topic)))
+    return any(transform.is_own for transform in chain_of(settings.of(topic)))
 
 
-def _of_sink(settings: SinkSettings, given: _Given) -> list[Judged]:
-    clients = given.clients
-    cluster = given.cluster
-    topics = Topics(given.clients)
-    plan = _sink_plan(settings, clients, cluster, given.options)
-    if given.options.repair:
+def _of_sink(settings: SinkSettings, context: _Given) -> list[Judged]:
+    clients = context.clients
+    cluster = context.cluster
+    topics = Topics(context.clients)
+    plan = _sink_plan(settings, clients, cluster, context.options)
+    if context.options.repair:
         _create_caches(plan, clients, cluster)
     firsts = topics.offsets(sink_planning.partitions_of(plan.topics), OffsetSpec.earliest())
 
@@ -276,25 +284,25 @@ def _of_sink(settings: SinkSettings, given: _Given) -> list[Judged]:
         return [replace(target, ends=bounds_of(target.topic, firsts, ends)) for target in targets]
 
     targets = latest(sink_targets(plan.topics, {topic.cache: _partitions(cluster, topic) for topic in plan.topics}))
-    make = partial(_sink, plan, given.secrets, given.options, given.claim)
+    make = partial(_sink, plan, context.secrets, context.options, context.claim)
     job = replace(
-        _job(settings, given, targets, partial(make, frozenset()), latest), first_counts=not settings.process_updates
+        _job(settings, context, targets, partial(make, frozenset()), latest), first_counts=not settings.process_updates
     )
     routes = job.routes()
-    if given.options.repair:
+    if context.options.repair:
         for number, counts in routes.items():
             for cache in counts:
                 routed_cache(cluster, cache, settings.of(targets[number].topic))
-    known = set(cluster.cache_names())
-    wanted = {cache for counts in routes.values() for cache in counts}
-    partitions = {cache: cluster.cache(cache).partitions for cache in sorted(wanted & known)}
+    existing = set(cluster.cache_names())
+    routed = {cache for counts in routes.values() for cache in counts}
+    partitions = {cache: cluster.cache(cache).partitions for cache in sorted(routed & existing)}
     absent = absent_caches(routes, partitions)
     targets = routed_targets(targets, routes, partitions)
-    found = replace(job, targets=targets, open=partial(make, frozenset(absent))).run(given.size(targets))
+    results = replace(job, targets=targets, open=partial(make, frozenset(absent))).run(context.size(targets))
     kept = [
-        one
-        for target, one in zip(targets, found, strict=True)
-        if not target.routed or target.partitions or not one.empty
+        judged
+        for target, judged in zip(targets, results, strict=True)
+        if not target.routed or target.partitions or not judged.empty
     ]
     return [*kept, *(_of_absent(cache, count, targets, routes) for cache, count in absent.items())]
 
@@ -355,20 +363,20 @@ def _shown(names: Sequence[str]) -> str:
 
 def _job(
     settings: ConnectorSettings,
-    given: _Given,
+    context: _Given,
     targets: Sequence[Target],
     make: Open,
     latest: Callable[[Sequence[Target]], Sequence[Target]],
 ) -> VerifyJob:
     return VerifyJob(
-        partial(Exchange, given.spark),
-        cores(given.spark),
+        partial(Exchange, context.spark),
+        cores(context.spark),
         targets,
         make,
-        percent=given.options.percent,
-        limit=given.options.limit,
-        repair=given.options.repair,
+        percent=context.options.percent,
+        limit=context.options.limit,
+        repair=context.options.repair,
         log_values=settings.log_values,
         latest=latest,
-        progress=given.progress,
+        progress=context.progress,
     )

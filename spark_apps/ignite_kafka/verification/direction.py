@@ -90,20 +90,20 @@ class Found:
 
         The relevant value is the last in the list, or with `first` the first.
         """
-        found: dict[bytes, dict[int, bytes | None]] = {}
+        values_of: dict[bytes, dict[int, bytes | None]] = {}
         rows: Rows = np.concatenate([np.zeros(0, ROW), *self.rows])
         pairs = self.pairs()
         for at in np.argsort(rows["order"], kind="stable").tolist():
             (key, value), place = pairs[at], int(rows["order"][at]) >> PLACE_BITS
             if not first:
-                found.setdefault(key, {})[place] = value
+                values_of.setdefault(key, {})[place] = value
             elif value is not None:
-                found.setdefault(key, {}).setdefault(place, value)
-        return {key: list(values.values()) for key, values in found.items()}
+                values_of.setdefault(key, {}).setdefault(place, value)
+        return {key: list(values.values()) for key, values in values_of.items()}
 
     def pairs(self) -> list[tuple[bytes, bytes | None]]:
         """Both columns, row by row."""
-        columns = ([one for part in parts for one in part.to_pylist()] for parts in (self.first, self.second))
+        columns = ([item for part in parts for item in part.to_pylist()] for parts in (self.first, self.second))
         return list(zip(*columns, strict=True))
 
 

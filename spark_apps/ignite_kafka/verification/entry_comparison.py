@@ -133,7 +133,7 @@ def _compare(
     reader: EntryReader,
 ) -> None:
     """Compare entries with the last records of their keys, and remove these from `last`."""
-    met: list[tuple[bytes, Any, bytes | None]] = []
+    in_both: list[tuple[bytes, Any, bytes | None]] = []
     for key, expected in entries:
         if key not in last:
             text = (
@@ -143,14 +143,14 @@ def _compare(
             )
             result.note("missing", key, text)
         else:
-            met.append((key, expected, last.pop(key)))
+            in_both.append((key, expected, last.pop(key)))
         seen.add(key)
-    same = reader.same_values([expected for _, expected, _ in met], [found for _, _, found in met])
-    for (key, expected, found), equal in zip(met, same, strict=True):
+    same = reader.same_values([expected for _, expected, _ in in_both], [record for _, _, record in in_both])
+    for (key, expected, record), equal in zip(in_both, same, strict=True):
         if not equal:
             gives = in_message(repr(expected))
-            is_now = in_message(repr(found))
-            fields = "; ".join(reader.differing_fields(expected, found))
+            is_now = in_message(repr(record))
+            fields = "; ".join(reader.differing_fields(expected, record))
             details = f"{in_message(fields)}: " if fields else ""
             result.note(
                 "different", key, f"key {shown_key(key)}: {details}the entry gives {gives}, the record is {is_now}"
@@ -159,9 +159,9 @@ def _compare(
 
 def _note_unexpected(result: Verified, left: Sequence[bytes], seen: set[bytes], reader: EntryReader) -> None:
     """Count keys of the topic without an entry, and those of them that equal an entry's key but for their bytes."""
-    known = {fields: key for key in seen if left and reader.json_keys and (fields := fields_of_key(key)) is not None}
+    key_of = {fields: key for key in seen if left and reader.json_keys and (fields := fields_of_key(key)) is not None}
     for key in left:
-        same = known.get(fields_of_key(key) or "") if known else None
+        same = key_of.get(fields_of_key(key) or "") if key_of else None
         if same is not None:
             result.other_bytes += 1
             other = f"key {shown_key(key)} is {shown_key(same)} in other bytes, which Kafka does not compact together"
@@ -228,10 +228,10 @@ def _of_pages(
                 raise
             cuts = entry_cuts(page, reader.cache)
             for start, end in zip(cuts[:-1:2], cuts[2::2], strict=True):
-                one = Page(page.partition, 1, page.data[start:end], True)
+                single = Page(page.partition, 1, page.data[start:end], True)
                 try:
-                    yield reader.entries(one)
+                    yield reader.entries(single)
                 except ENTRY_ERRORS as error:
                     if policy_of_error(settings, error) == STOP:
                         raise
-                    yield _Unread(error, "missing" if reader.converts(one) else "skipped")
+                    yield _Unread(error, "missing" if reader.converts(single) else "skipped")

@@ -93,8 +93,8 @@ class EntryReader:
         :raises TransformFailed: a transform throws an exception for an entry.
         """
         by_rows = self._value_form is not Form.BYTES
-        wanted = _without_values(page, self.cache) if by_rows and not self._settings.record_key else page
-        records = self._converter.convert([wanted], self._info, self._cluster, topic=self._topic, in_order=True)
+        to_convert = _without_values(page, self.cache) if by_rows and not self._settings.record_key else page
+        records = self._converter.convert([to_convert], self._info, self._cluster, topic=self._topic, in_order=True)
         for _, error in records.refused:
             raise error
         keys: list[bytes] = records.keys.to_pylist()
@@ -122,7 +122,7 @@ class EntryReader:
         except ENTRY_ERRORS:
             return False
 
-    def same_values(self, expected: Sequence[Any], found: Sequence[bytes | None]) -> list[bool]:
+    def same_values(self, expected: Sequence[Any], records: Sequence[bytes | None]) -> list[bool]:
         """Whether each record has the expected value.
 
         Fields that its class got after the record was written may be null.
@@ -131,20 +131,21 @@ class EntryReader:
         """
         if self._value_form is not Form.BYTES:
             return [
-                _same(one, record, self._value_form, self._present) for one, record in zip(expected, found, strict=True)
+                _same(value, record, self._value_form, self._present)
+                for value, record in zip(expected, records, strict=True)
             ]
-        same = [one == record for one, record in zip(expected, found, strict=True)]
+        same = [value == record for value, record in zip(expected, records, strict=True)]
         other = [row for row, equal in enumerate(same) if not equal]
         if other:
             reader = self._values()
             both = zip(
-                reader.read([expected[row] for row in other]), reader.read([found[row] for row in other]), strict=True
+                reader.read([expected[row] for row in other]), reader.read([records[row] for row in other]), strict=True
             )
             for row, (entry, record) in zip(other, both, strict=True):
                 same[row] = None not in (entry, record) and repr(self._present(entry, record)) == repr(record)
         return same
 
-    def differing_fields(self, expected: Any, found: bytes | None) -> list[str]:
+    def differing_fields(self, expected: Any, written: bytes | None) -> list[str]:
         """The fields of an object that differ, each with both values; empty where a side is no object.
 
         :param expected: a value of :meth:`entries`.
@@ -152,10 +153,10 @@ class EntryReader:
         entry = expected
         record = None
         if self._value_form is Form.BYTES:
-            entry, record = (one and one[1] for one in self._values().read([expected, found]))
-        elif found is not None:
+            entry, record = (value and value[1] for value in self._values().read([expected, written]))
+        elif written is not None:
             with suppress(ValueError):  # a record of another program
-                record = json.loads(found, parse_float=Decimal if _has_decimal(expected) else None)
+                record = json.loads(written, parse_float=Decimal if _has_decimal(expected) else None)
             if self._value_form is Form.PAYLOAD and isinstance(record, dict):
                 record = record.get("payload")
         if not isinstance(entry, dict) or not isinstance(record, dict):
@@ -190,9 +191,9 @@ class EntryReader:
 
 def _with_fields(value: Document, selected: Sequence[SelectedField]) -> Document:
     """An object with only the given fields; names are compared without case."""
-    known = {name.lower(): (name, item) for name, item in value.fields.items()}
-    found = [(one, *known[one.name.lower()]) for one in selected if one.name.lower() in known]
-    fields = {one.renamed(name): item for one, name, item in found}
+    by_name = {name.lower(): (name, item) for name, item in value.fields.items()}
+    present = [(field, *by_name[field.name.lower()]) for field in selected if field.name.lower() in by_name]
+    fields = {field.renamed(name): item for field, name, item in present}
     return replace(value, fields=fields, own=len(fields))
 
 
@@ -221,15 +222,15 @@ def _as_it_is(expected: Any, _found: Any) -> Any:
     return expected
 
 
-def _same(expected: Any, found: bytes | None, form: Form, present: Callable[[Any, Any], Any] = _as_it_is) -> bool:
+def _same(expected: Any, record: bytes | None, form: Form, present: Callable[[Any, Any], Any] = _as_it_is) -> bool:
     """Whether a record's bytes have the value.
 
     :param present: gives the part of the expected value that a record found may have.
     """
-    if found is None:
+    if record is None:
         return expected is None
     try:
-        value = json.loads(found, parse_float=Decimal if _has_decimal(expected) else None)
+        value = json.loads(record, parse_float=Decimal if _has_decimal(expected) else None)
     except ValueError:  # a record of another program
         return False
     if form is Form.PAYLOAD:

@@ -84,8 +84,8 @@ class Exchange(Generic[S, R]):
         self._on_tasks = on_tasks
         self._all = len(shares) + buckets
 
-        def blocks(given: Iterable[S]) -> Iterator[Block]:
-            for share in given:
+        def blocks(items: Iterable[S]) -> Iterator[Block]:
+            for share in items:
                 try:
                     yield from read(share)
                 except CallsStuck:
@@ -93,8 +93,8 @@ class Exchange(Generic[S, R]):
                 except IgniteKafkaError as error:
                     yield 0, _Failed(error)
 
-        def results(given: Iterable[Block]) -> Iterator[R | _Failed]:
-            yield _reduced(map(operator.itemgetter(1), given), reduce)
+        def results(items: Iterable[Block]) -> Iterator[R | _Failed]:
+            yield _reduced(map(operator.itemgetter(1), items), reduce)
 
         with disk_errors(local_folder(self._context), SPARK_REMEDY):  # Spark's Python side writes the shares to a file
             read_from = self._context.parallelize(shares, len(shares))
@@ -107,19 +107,21 @@ class Exchange(Generic[S, R]):
         :raises IgniteKafkaError: the error of a share or of a bucket, a final one first.
         :raises TaskFailed, LocalDiskFull: a task ended without results.
         """
-        found = self._followed(
-            lambda: self._results.map(lambda one: one if isinstance(one, _Failed) else summary(one)).collect()
+        results = self._followed(
+            lambda: self._results.map(
+                lambda result: result if isinstance(result, _Failed) else summary(result)
+            ).collect()
         )
-        errors = [one.error for one in found if isinstance(one, _Failed)]
+        errors = [result.error for result in results if isinstance(result, _Failed)]
         if errors:
             raise max(errors, key=lambda error: error.final)
-        return found
+        return results
 
     def of(self, buckets: Sequence[int]) -> list[R]:
         """Results of these buckets, after :meth:`collect`; the same errors."""
         with self._named_failures():
-            found: list[R] = list(self._context.runJob(self._results, list, list(buckets)))
-        return found
+            results: list[R] = list(self._context.runJob(self._results, list, list(buckets)))
+        return results
 
     def close(self) -> None:
         """Free the disks."""
@@ -174,4 +176,4 @@ def _reduced(parts: Iterator[Any], reduce: Callable[[Iterator[Any]], R]) -> R | 
         raise  # as above
     except IgniteKafkaError as error:
         return _Failed(error)
-    return max(failed, key=lambda one: one.error.final) if failed else result
+    return max(failed, key=lambda failure: failure.error.final) if failed else result

@@ -47,8 +47,10 @@ def fingerprints(keys: pa.BinaryArray, values: pa.BinaryArray, order: Int64Array
     rows = np.zeros(len(keys), ROW)
     series = pl.Series(values=keys.fill_null(b""), dtype=pl.Binary)
     rows["high"], rows["low"] = series.hash(_HIGH).to_numpy(), series.hash(_LOW).to_numpy()
-    found = pl.Series(values=values, dtype=pl.Binary).hash(_VALUE).to_numpy() | np.uint64(1)
-    rows["value"] = np.where(np.asarray(values.is_valid()), found, np.uint64(NO_VALUE)) if values.null_count else found
+    hashes = pl.Series(values=values, dtype=pl.Binary).hash(_VALUE).to_numpy() | np.uint64(1)
+    rows["value"] = (
+        np.where(np.asarray(values.is_valid()), hashes, np.uint64(NO_VALUE)) if values.null_count else hashes
+    )
     if order is not None:
         rows["order"] = order
     return rows

@@ -82,8 +82,8 @@ class VerifyJob:
         :param entries: number of all caches' entries, if known, by which memory is planned.
         :raises IgniteKafkaError: what ended a task.
         """
-        results = [Judged(Verified(one.cache, one.topic, limit=self.limit)) for one in self.targets]
-        rows = sum(one.span for one in self.targets) + entries
+        results = [Judged(Verified(target.cache, target.topic, limit=self.limit)) for target in self.targets]
+        rows = sum(target.span for target in self.targets) + entries
         buckets = self.buckets or max(self.cores, -(-rows // _BUCKET_ROWS))
         task = self._task()
         shares = shares_of(self.targets, self.cores)
@@ -91,11 +91,11 @@ class VerifyJob:
         read = partial(_fingerprint_blocks, task, buckets)
         reduce = partial(_joined, task)
         with closing(self.exchange(shares, read, reduce, buckets, partial(self.progress, "comparing"))) as compare:
-            found = compare.collect(_counts)
-            for joined in found:
+            joined_buckets = compare.collect(_counts)
+            for joined in joined_buckets:
                 joined.add_to(results)
-            task = replace(task, incomplete=frozenset(number for joined in found for number, _ in joined.bad))
-            for group in _rounds([joined.suspects for joined in found], self.round_suspects):
+            task = replace(task, incomplete=frozenset(number for joined in joined_buckets for number, _ in joined.bad))
+            for group in _rounds([joined.suspects for joined in joined_buckets], self.round_suspects):
                 again = replace(task, targets=tuple(self.latest(self.targets)), suspects=_suspects(compare.of(group)))
                 for number, judged in self._judge(shares, again):
                     results[number].result.add(judged.result)
@@ -128,19 +128,19 @@ class VerifyJob:
         reduce = partial(_judged, task, self.repair)
         follow = partial(self.progress, "repairing" if self.repair else "judging")
         with closing(self.exchange(shares, read, reduce, buckets, follow)) as judge:
-            for found in judge.collect(lambda one: one):
-                yield from found.items()
+            for judged_of in judge.collect(lambda item: item):
+                yield from judged_of.items()
 
     def _look_for_other_bytes(self, shares: Sequence[Share], task: Task, results: Sequence[Judged]) -> None:
         """Count the unexpected keys in JSON that a cache has in other bytes."""
         caches = [share for share in shares if not share.topic]
         follow = partial(self.progress, "looking for other keys")
         with closing(self.exchange(caches, partial(_other_keys, task), _merged, 1, follow)) as look:
-            (found,) = look.collect(lambda one: one)
-        for number, keys in found.items():
+            (keys_of,) = look.collect(lambda item: item)
+        for number, keys in keys_of.items():
             result = results[number].result
             result.other_bytes = sum(task.unknown[number][fields] for fields in keys)
-            result.found = [_in_other_bytes(one, keys) for one in result.found]
+            result.found = [_in_other_bytes(item, keys) for item in result.found]
 
 
 @dataclass(frozen=True)
@@ -234,19 +234,19 @@ def _by_bucket(task: Task, number: int, topic: bool, rows: Rows, buckets: int) -
 def _joined(task: Task, blocks: Iterator[tuple[int, Any]]) -> _Bucket:
     """The join of each target's fingerprints in a bucket."""
     parts: dict[int, tuple[list[bytes], list[bytes]]] = {}
-    found = _Bucket()
+    bucket_result = _Bucket()
     for number, block in blocks:
         if isinstance(block, _Bad):
-            found.bad.append((number, block))
+            bucket_result.bad.append((number, block))
         elif isinstance(block, _Repeated):
-            found.repeated[number] += block.count
+            bucket_result.repeated[number] += block.count
         else:
             parts.setdefault(number, ([], []))[block[0]].append(block[1])
     for number, (cache, topic) in parts.items():
-        rows = (np.frombuffer(b"".join(one), ROW) for one in (topic, cache))
-        found.joined[number] = join(*rows, first=task.first_counts)
-    found.suspects = sum(len(one.suspects) for one in found.joined.values())
-    return found
+        rows = (np.frombuffer(b"".join(part), ROW) for part in (topic, cache))
+        bucket_result.joined[number] = join(*rows, first=task.first_counts)
+    bucket_result.suspects = sum(len(part.suspects) for part in bucket_result.joined.values())
+    return bucket_result
 
 
 def _counts(bucket: _Bucket) -> _Bucket:
@@ -275,31 +275,31 @@ def _rounds(suspects: Sequence[int], most: int) -> Iterator[list[int]]:
 
 
 def _suspects(buckets: Iterable[_Bucket]) -> dict[int, Rows]:
-    found: dict[int, list[Rows]] = defaultdict(list)
+    rows_of: dict[int, list[Rows]] = defaultdict(list)
     for bucket in buckets:
         for number, joined in bucket.joined.items():
-            found[number].append(joined.suspects)
+            rows_of[number].append(joined.suspects)
     return {
         number: np.sort(np.concatenate(parts), order=["high", "low"])
-        for number, parts in found.items()
+        for number, parts in rows_of.items()
         if sum(map(len, parts))
     }
 
 
 def _full_blocks(task: Task, buckets: int, share: Share) -> Iterator[Block]:
     """Suspects of a share with all their bytes, by buckets of keys."""
-    mine = task.of_suspects(share)
-    if not mine.partitions:
+    own = task.of_suspects(share)
+    if not own.partitions:
         return
     with task.begin() as direction:
-        for number, batch in task.batches(direction, mine, again=True):
+        for number, batch in task.batches(direction, own, again=True):
             at = within(batch.rows, task.suspects[number]) if number in task.suspects else _NONE
             if share.topic:  # a key may have many records; only one of each batch can be the compared one
                 at = at[last_of_keys(batch.rows[at], first=task.first_counts)]
             bucket = (batch.rows["low"][at] % np.uint64(buckets)).astype(np.int64)
-            for one in np.unique(bucket).tolist():
-                chosen = at[bucket == one]
-                yield one, (number, (share.topic, batch.rows[chosen], batch.columns(chosen)))
+            for bucket_number in np.unique(bucket).tolist():
+                chosen = at[bucket == bucket_number]
+                yield bucket_number, (number, (share.topic, batch.rows[chosen], batch.columns(chosen)))
 
 
 def _judged(task: Task, repair: bool, blocks: Iterator[tuple[int, Any]]) -> dict[int, Judged]:
@@ -322,25 +322,27 @@ def _other_keys(task: Task, share: Share) -> Iterator[Block]:
     """Keys of caches that have the fields of unexpected ones."""
     with task.begin() as direction:
         for number, batch in task.batches(direction, share, again=True):
-            wanted = task.unknown.get(number)
-            keys = batch.keys.to_pylist() if wanted and batch.keys is not None else []
-            found = {
-                fields: key for key in keys if (fields := fields_of_key(key)) is not None and fields in (wanted or ())
+            unknown = task.unknown.get(number)
+            keys = batch.keys.to_pylist() if unknown and batch.keys is not None else []
+            key_of = {
+                fields: key for key in keys if (fields := fields_of_key(key)) is not None and fields in (unknown or ())
             }
-            if found:
-                yield 0, (number, found)
+            if key_of:
+                yield 0, (number, key_of)
 
 
 def _merged(blocks: Iterator[tuple[int, dict[str, bytes]]]) -> dict[int, dict[str, bytes]]:
-    found: dict[int, dict[str, bytes]] = defaultdict(dict)
+    merged: dict[int, dict[str, bytes]] = defaultdict(dict)
     for number, keys in blocks:
-        found[number].update(keys)
-    return dict(found)
+        merged[number].update(keys)
+    return dict(merged)
 
 
-def _in_other_bytes(one: Difference, keys: Mapping[str, bytes]) -> Difference:
-    same = keys.get(fields_of_key(one.key) or "")
-    if one.kind != "unexpected" or same is None:
-        return one
-    other = f"key {shown_key(one.key)} is {shown_key(same)} in other bytes, which Kafka does not compact together"
-    return replace(one, text=f"{other}: send the cache to a new topic")
+def _in_other_bytes(difference: Difference, keys: Mapping[str, bytes]) -> Difference:
+    same = keys.get(fields_of_key(difference.key) or "")
+    if difference.kind != "unexpected" or same is None:
+        return difference
+    other = (
+        f"key {shown_key(difference.key)} is {shown_key(same)} in other bytes, which Kafka does not compact together"
+    )
+    return replace(difference, text=f"{other}: send the cache to a new topic")

@@ -47,17 +47,17 @@ def refused_entries(
     :param keys: that are looked for.
     :raises KafkaUnavailable, RecordsLost: the dead-letter topic cannot be read to its end.
     """
-    found: set[tuple[bytes, bytes]] = set()
+    refused: set[tuple[bytes, bytes]] = set()
     for letters in _read(clients, dead_letters):
         for records in records_of(letters, connector, topics):
             caches = set(store.caches_of(records))
-            for _, made in (
+            for _, entries_of_part in (
                 store.converted(records, caches - {cache})[0] if cache in caches else ()
             ):  # else it would create the others
-                columns = with_one_code(made.keys), with_one_code(made.values)
+                columns = with_one_code(entries_of_part.keys), with_one_code(entries_of_part.values)
                 entries = zip(*(column.to_pylist() for column in columns), strict=True)
-                found |= {(key, value) for key, value in entries if key in keys}
-    return found
+                refused |= {(key, value) for key, value in entries if key in keys}
+    return refused
 
 
 def records_of(letters: Consumed, connector: str, topics: Collection[str]) -> Iterator[Consumed]:
@@ -75,8 +75,8 @@ def records_of(letters: Consumed, connector: str, topics: Collection[str]) -> It
             "topic"
         ) in topics:
             places[about["topic"], int(about["partition"])].append((row, int(about["offset"])))
-    for (topic, partition), found in places.items():
-        rows, offsets = (np.array(column, np.int64) for column in zip(*found, strict=True))
+    for (topic, partition), positions in places.items():
+        rows, offsets = (np.array(column, np.int64) for column in zip(*positions, strict=True))
         own = [
             headers[row][: max(at for at, (name, _) in enumerate(headers[row]) if name == _FIRST)]
             for row in rows.tolist()

@@ -44,15 +44,15 @@ def records_to_send(records: Sequence[Records], result: Verified, *, tombstones:
 
     A key that several entries have is left out: each of its records would replace that of another entry.
     """
-    found = result.keys or {}
+    keys_of = result.keys or {}
     times = Counter(key for part in records for key in part.keys.to_pylist())
-    wanted = {key for key in found.get("missing", set()) | found.get("different", set()) if times[key] == 1}
+    to_send = {key for key in keys_of.get("missing", set()) | keys_of.get("different", set()) if times[key] == 1}
     chosen = []
     for part in records:
-        rows = np.flatnonzero(np.asarray(pc.is_in(part.keys, pa.array(sorted(wanted), pa.binary()))))
+        rows = np.flatnonzero(np.asarray(pc.is_in(part.keys, pa.array(sorted(to_send), pa.binary()))))
         if len(rows):
             chosen.append(take_rows(part, rows))
-    if tombstones and (gone := sorted(found.get("unexpected", ()))):
+    if tombstones and (gone := sorted(keys_of.get("unexpected", ()))):
         chosen.append(Records(pa.array(gone, pa.binary()), pa.nulls(len(gone), pa.binary())))
     return chosen
 

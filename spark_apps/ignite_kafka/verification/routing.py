@@ -28,8 +28,8 @@ def find_routes(exchange: MakeExchange, task: Task, cores: int, follow: OnTasks)
     if not shares:
         return {}
     with closing(exchange(shares, partial(_routes_of, task), _merged, 1, follow)) as read:
-        (found,) = read.collect(lambda one: one)
-    return dict(found)
+        (routes,) = read.collect(lambda item: item)
+    return dict(routes)
 
 
 def _routes_of(task: Task, share: Share) -> Iterator[Block]:
@@ -42,10 +42,10 @@ def _routes_of(task: Task, share: Share) -> Iterator[Block]:
 
 
 def _merged(blocks: Iterator[tuple[int, Counter[str]]]) -> dict[int, Counter[str]]:
-    found: dict[int, Counter[str]] = defaultdict(Counter)
+    merged: dict[int, Counter[str]] = defaultdict(Counter)
     for number, counts in blocks:
-        found[number].update(counts)
-    return dict(found)
+        merged[number].update(counts)
+    return dict(merged)
 
 
 def sink_targets(topics: Sequence[TopicPlan], partitions: Mapping[str, int]) -> list[Target]:
@@ -65,10 +65,10 @@ def absent_caches(routes: Routes, partitions: Mapping[str, int]) -> dict[str, in
 
     :param partitions: number of partitions of each cache of the cluster.
     """
-    found = Counter[str]()
+    absent = Counter[str]()
     for counts in routes.values():
-        found.update({cache: count for cache, count in counts.items() if cache not in partitions})
-    return dict(sorted(found.items()))
+        absent.update({cache: count for cache, count in counts.items() if cache not in partitions})
+    return dict(sorted(absent.items()))
 
 
 def routed_targets(targets: Sequence[Target], routes: Routes, partitions: Mapping[str, int]) -> list[Target]:
@@ -81,7 +81,7 @@ def routed_targets(targets: Sequence[Target], routes: Routes, partitions: Mappin
         for cache in counts:
             topics[cache].append(targets[number].topic)
     own = {target.cache for target in targets}
-    found = [
+    routed = [
         replace(
             target, partitions=partitions[target.cache] if target.cache in topics and target.cache in partitions else 0
         )
@@ -90,4 +90,4 @@ def routed_targets(targets: Sequence[Target], routes: Routes, partitions: Mappin
         for target in targets
     ]
     further = sorted(cache for cache in topics if cache in partitions and cache not in own)
-    return [*found, *(Target(cache, ", ".join(topics[cache]), (), partitions[cache]) for cache in further)]
+    return [*routed, *(Target(cache, ", ".join(topics[cache]), (), partitions[cache]) for cache in further)]

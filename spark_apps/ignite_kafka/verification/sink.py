@@ -96,16 +96,16 @@ class SinkDirection:
         """
         for store, part in self._read(target, partitions):
             parts, bad = store.converted(part, self.absent)
-            errors = [error_of(part, one) for one in bad]
-            for one, error in zip(bad, errors, strict=True):
-                if policy_of(self.plan.settings, one.stage, one.where) == STOP:
+            errors = [error_of(part, record) for record in bad]
+            for record, error in zip(bad, errors, strict=True):
+                if policy_of(self.plan.settings, record.stage, record.where) == STOP:
                     raise error
             if errors:
                 yield Batch(np.zeros(0, ROW), columns_of(_NO_BYTES, _NO_BYTES), list(map(str, errors)))
-            for cache, made in parts:
-                order = order_of(target.first_place + part.partition, part.offsets[made.rows])
-                keys = with_one_code(made.keys)
-                values = with_one_code(made.values)
+            for cache, entries in parts:
+                order = order_of(target.first_place + part.partition, part.offsets[entries.rows])
+                keys = with_one_code(entries.keys)
+                values = with_one_code(entries.values)
                 rows = fingerprints(keys, values, order)
                 yield Batch(rows, columns_of(keys, values), cache=cache if target.routed else None)
 
@@ -128,9 +128,9 @@ class SinkDirection:
         pages = scan_partitions(self.cluster, info, partitions)
         for batch in batches(pages, _BATCH_ROWS, lambda: _BATCH_BYTES):
             if any(page.rows for page in batch):
-                found = binary.convert(batch, info, self.cluster)
-                keys = with_one_code(found.keys)
-                values = with_one_code(found.values)
+                records = binary.convert(batch, info, self.cluster)
+                keys = with_one_code(records.keys)
+                values = with_one_code(records.values)
                 yield Batch(fingerprints(keys, values), columns_of(keys, values))
 
     def judge(self, target: Target, topic: Found, cache: Found, *, repair: bool, complete: bool) -> Judged:
@@ -201,7 +201,7 @@ class SinkDirection:
             return "missing", f"no entry of key {self._shown(info, key)}"
         if value is None:
             return "unexpected", f"key {self._shown(info, key)}: the last record removes the entry, which is there"
-        gives, has = (self._decoded(info, _NULL, one)[1] for one in (value, held))
+        gives, has = (self._decoded(info, _NULL, item)[1] for item in (value, held))
         if value[0] == held[0] and _form(gives) == _form(has):
             return None, ""
         details = in_message(_fields(gives, has))
@@ -212,8 +212,8 @@ class SinkDirection:
         )
 
     def _decoded(self, info: CacheInfo, key: bytes, value: bytes) -> tuple[Any, Any]:
-        ((one, other),) = decode_rows([Page(-1, 1, memoryview(key + value), True)], info, self.cluster)
-        return one, other
+        ((first, other),) = decode_rows([Page(-1, 1, memoryview(key + value), True)], info, self.cluster)
+        return first, other
 
     def _shown(self, info: CacheInfo, key: bytes) -> str:
         return in_message(repr(self._decoded(info, key, _NULL)[0]))

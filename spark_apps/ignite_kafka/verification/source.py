@@ -122,9 +122,9 @@ class SourceDirection:
         for batch in batches(pages, _BATCH_ROWS, lambda: _BATCH_PAGES * size):
             if not any(page.rows for page in batch):
                 continue
-            made = self._converted(target, info, batch, again=again)
-            yield made
-            checked += made.columns(self._to_check(made.rows))[0].to_pylist() if checks else []
+            converted = self._converted(target, info, batch, again=again)
+            yield converted
+            checked += converted.columns(self._to_check(converted.rows))[0].to_pylist() if checks else []
             if len(checked) >= _JUDGED_ROWS:
                 yield self._unlike(target, info, checked)
                 checked = []
@@ -134,10 +134,10 @@ class SourceDirection:
     def _converted(self, target: Target, info: CacheInfo, pages: Sequence[Page], *, again: bool) -> Batch:
         """Fingerprints of the entries that are sent; their bytes are looked for only if they are asked for."""
         chosen = self.selectors.select(info, target.topic, pages)
-        found = self._conversion(target, info, chosen.pages, in_order=again or self.thorough)
-        records = found.records
+        conversion = self._conversion(target, info, chosen.pages, in_order=again or self.thorough)
+        records = conversion.records
         rows = fingerprints(records.keys, records.values)
-        bad = [row.row for row in found.bad]
+        bad = [row.row for row in conversion.bad]
 
         def columns(at: RowIndex) -> Columns:
             places = (
@@ -146,7 +146,7 @@ class SourceDirection:
             entries = pa.array(_entries_at(chosen.pages, info.name, places[at]), pa.binary())
             return entries, pa.nulls(len(entries), pa.binary())
 
-        return Batch(rows, columns, [str(row.error) for row in (*chosen.bad, *found.bad)], records.keys)
+        return Batch(rows, columns, [str(row.error) for row in (*chosen.bad, *conversion.bad)], records.keys)
 
     def _conversion(self, target: Target, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Conversion:
         """Records of entries, and the bad entries.
@@ -163,11 +163,11 @@ class SourceDirection:
         except ENTRY_ERRORS:
             if self.plan.settings.always_stops:
                 raise
-        found = separate_bad_entries(
+        conversion = separate_bad_entries(
             converter, pages, info, self.cluster, lambda records: self._too_large(target, records), target.topic
         )
-        raise_stopping(self.plan.settings, found.bad)
-        return found
+        raise_stopping(self.plan.settings, conversion.bad)
+        return conversion
 
     def _too_large(self, target: Target, records: Records) -> Mapping[int, IgniteKafkaError]:
         """Errors, by row, of records that the error policy skips because of their size."""
@@ -176,7 +176,7 @@ class SourceDirection:
         return self.size_limit.exceeded(records, target.topic, self._plan_of(target).topic_bytes)
 
     def _plan_of(self, target: Target) -> CachePlan:
-        return next(one for one in self.plan.caches if one.name == target.cache)
+        return next(cache for cache in self.plan.caches if cache.name == target.cache)
 
     def _reader(self, target: Target, info: CacheInfo) -> EntryReader:
         if target.cache not in self.readers:
@@ -251,7 +251,7 @@ def _page(entries: Sequence[bytes]) -> Page:
 def _entries_at(pages: Sequence[Page], cache: str, places: RowIndex) -> list[bytes]:
     """Keys with their values, unwrapped, of the entries at these places of the pages together."""
     ends = np.cumsum([page.rows for page in pages])
-    found: list[bytes] = [b""] * len(places)
+    entries: list[bytes] = [b""] * len(places)
     page_of = np.searchsorted(ends, places, side="right")
     for number in np.unique(page_of).tolist():
         page = pages[number]
@@ -260,5 +260,5 @@ def _entries_at(pages: Sequence[Page], cache: str, places: RowIndex) -> list[byt
             row = int(places[at] - ends[number] + page.rows)
             key = (bounds.key_start[row], bounds.key_end[row])
             value = (bounds.value_start[row], bounds.value_end[row])
-            found[at] = bytes(page.data[key[0] : key[1]]) + bytes(page.data[value[0] : value[1]])
-    return found
+            entries[at] = bytes(page.data[key[0] : key[1]]) + bytes(page.data[value[0] : value[1]])
+    return entries

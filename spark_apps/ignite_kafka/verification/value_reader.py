@@ -31,38 +31,39 @@ class ValueReader:
 
     def read(self, values: Sequence[bytes | None]) -> list[Any]:
         """Name of the schema and value of each record; None for what cannot be read."""
-        found: list[Any] = [None] * len(values)
+        results: list[Any] = [None] * len(values)
         if self._deserializer is None:
-            return found
+            return results
         rows = [row for row, value in enumerate(values) if value is not None]
         read = self._deserializer.deserialize(pa.array([values[row] for row in rows], pa.binary()), self._topic)
         for part in read.parts:
             schema = part.column.schema
-            made = part.column.data.to_pylist() if schema is None else python_values(part.column.data, schema)
-            for row, value in zip(part.rows.tolist(), made, strict=True):
-                found[rows[row]] = (schema and schema.name, value)
-        return found
+            values_of_part = part.column.data.to_pylist() if schema is None else python_values(part.column.data, schema)
+            for row, value in zip(part.rows.tolist(), values_of_part, strict=True):
+                results[rows[row]] = (schema and schema.name, value)
+        return results
 
 
-def of_older_class(expected: Any, found: Any) -> Any:
+def of_older_class(expected: Any, record: Any) -> Any:
     """The expected value without null fields of objects that were not found: those that the class got later."""
-    return _restricted(expected, found, nulls_only=True)
+    return _restricted(expected, record, nulls_only=True)
 
 
-def of_first_value(expected: Any, found: Any) -> Any:
+def of_first_value(expected: Any, record: Any) -> Any:
     """The expected value without fields of objects that were not found.
 
     Those that the first value of its type did not have.
     """
-    return _restricted(expected, found, nulls_only=False)
+    return _restricted(expected, record, nulls_only=False)
 
 
-def _restricted(expected: Any, found: Any, *, nulls_only: bool) -> Any:
-    if isinstance(expected, dict) and isinstance(found, dict):
-        kept = {name: item for name, item in expected.items() if name in found or (nulls_only and item is not None)}
-        return {name: _restricted(item, found.get(name), nulls_only=nulls_only) for name, item in kept.items()}
-    if isinstance(expected, (list, tuple)) and isinstance(found, (list, tuple)) and len(expected) == len(found):
+def _restricted(expected: Any, record: Any, *, nulls_only: bool) -> Any:
+    if isinstance(expected, dict) and isinstance(record, dict):
+        kept = {name: item for name, item in expected.items() if name in record or (nulls_only and item is not None)}
+        return {name: _restricted(item, record.get(name), nulls_only=nulls_only) for name, item in kept.items()}
+    if isinstance(expected, (list, tuple)) and isinstance(record, (list, tuple)) and len(expected) == len(record):
         return type(expected)(
-            _restricted(item, one, nulls_only=nulls_only) for item, one in zip(expected, found, strict=True)
+            _restricted(item, item_of_record, nulls_only=nulls_only)
+            for item, item_of_record in zip(expected, record, strict=True)
         )
     return expected
