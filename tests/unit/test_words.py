@@ -16,8 +16,8 @@ SAY_NOTHING = {
 READ = tuple(
     f"spark_apps/ignite_kafka/{folder}/"
     for folder in (
-        "common", "java", "kafka", "migration", "plan", "registry", "runtime", "settings", "sink", "source", "sql",
-        "state",
+        "common", "datasources", "java", "kafka", "migration", "plan", "registry", "runtime", "settings", "sink", "source",
+        "sql", "state", "verification",
     )
 )  # fmt: skip
 """Folders that have been read for their words; the others are to follow."""

@@ -18,16 +18,16 @@ _PROVIDER = "--allow-config-provider"
 class Parser(argparse.ArgumentParser):
     """A parser that reports errors as JSON if the arguments contain ``--json``."""
 
-    given: Sequence[str] = ()
+    argv: Sequence[str] = ()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse, and keep the arguments for :meth:`error`."""
-        self.given = sys.argv[1:] if args is None else args
+        self.argv = sys.argv[1:] if args is None else args
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Report wrong arguments and exit with code 2."""
-        if "--json" not in self.given:
+        if "--json" not in self.argv:
             super().error(message)
         logs.show_error(SettingsError(message, f"See {self.prog} --help"), as_json=True)
         self.exit(SettingsError.exit_code)

@@ -16,7 +16,7 @@ from .given import of_source, secrets_of, settings_by_file_or_name
 
 
 def add_doctor(added: argparse.ArgumentParser) -> None:
-    """Add the arguments of `doctor`, besides those that all commands of a file have."""
+    """Add the arguments of `doctor` to those of all commands with a file."""
     added.epilog = (
         "exit codes: 0: a run will find what it needs; 1: something that it needs does not work; 2: a setting is wrong"
     )

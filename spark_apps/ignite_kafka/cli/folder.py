@@ -24,7 +24,7 @@ Command = Callable[[argparse.Namespace], int]
 
 
 def add_apply(added: argparse.ArgumentParser) -> None:
-    """Add the arguments of `apply`, besides those that all commands of a file have."""
+    """Add the arguments of `apply` to those of all commands with a file."""
     added.add_argument("--json", action="store_true", help="print JSON")
     added.add_argument(
         "--alter-offsets",
@@ -99,7 +99,7 @@ def plan(arguments: argparse.Namespace) -> int:
     """Show what differs between files and Kafka; writes nothing. Returns 2 if a file is broken."""
     from ..admin import declared_state
 
-    folder, values, hidden = _given(arguments)
+    folder, values, hidden = _overriding_values(arguments)
     rows = declared_state.plan(folder, values, hidden)
     if arguments.json:
         print(json.dumps([row.to_dict() for row in rows], indent=2))
@@ -122,7 +122,7 @@ def apply(arguments: argparse.Namespace) -> int:
     """Bring states and offsets to Kafka; returns 1 if something was not done, 2 if a file is broken."""
     from ..admin import declared_state
 
-    folder, values, hidden = _given(arguments)
+    folder, values, hidden = _overriding_values(arguments)
     done = []
     for connector in folder.connectors:
         options = {"alter_offsets": arguments.alter_offsets, "wait_ms": arguments.wait_ms}
@@ -146,7 +146,7 @@ def apply(arguments: argparse.Namespace) -> int:
 OF_FOLDERS: Mapping[str, Command] = {"validate": validate, "plan": plan, "apply": apply}
 
 
-def _given(arguments: argparse.Namespace) -> tuple[ConnectorFolder, dict[str, Any], Secrets]:
+def _overriding_values(arguments: argparse.Namespace) -> tuple[ConnectorFolder, dict[str, Any], Secrets]:
     addresses = {"bootstrap_servers": arguments.kafka, **given_nodes(arguments)}
     values = {name: value for name, value in addresses.items() if value is not None}
     hidden = secrets.load(Path(arguments.secrets), permissions_of(arguments)) if arguments.secrets else Secrets()

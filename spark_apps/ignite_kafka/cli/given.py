@@ -1,4 +1,4 @@
-"""Settings and secrets of a command: the files that its arguments name, and the arguments that override them."""
+"""Settings and secrets of a command: from the files named in its arguments, and from arguments overriding them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ADDRESSES = {"--kafka": "bootstrap_servers", "--ignite": "ignite_addresses"}
 
 
 def add_name_instead_of_file(added: argparse.ArgumentParser) -> None:
-    """Add the arguments of a command that takes FILE, or else the name of a connector that has run."""
+    """Add the arguments of a command with FILE or with the name of a connector."""
     added.add_argument(
         "--name", metavar="NAME",
         help="instead of FILE: the connector's name. Its newest run gives the settings; --kafka and --ignite the "
@@ -69,7 +69,7 @@ def _with_conversion(arguments: argparse.Namespace) -> ConnectorSettings:
 
 
 def settings_by_file_or_name(arguments: argparse.Namespace) -> ConnectorSettings:
-    """Settings of the file as :func:`settings_of`, or those that the newest run of the named connector recorded.
+    """Return settings of the file (:func:`settings_of`), or those recorded by the named connector's newest run.
 
     :raises SettingsError: neither or both are given, or an address is missing for the name.
     """

@@ -96,11 +96,13 @@ def migrate(arguments: argparse.Namespace) -> int:
             else ""
         )
         print(
-            f"{migrated.name} runs by: ignite-kafka run {shlex.quote(str(folder / (migrated.name + '.properties')))}{options}"
+            f"{migrated.name} runs by: ignite-kafka run "
+            f"{shlex.quote(str(folder / (migrated.name + '.properties')))}{options}"
         )
         if migrated.provided:
             print(
-                f"{migrated.name} has references to config providers, which its run may read with --allow-config-provider"
+                f"{migrated.name} has references to config providers, which its run may read with "
+                "--allow-config-provider"
             )
     return 0
 
@@ -240,7 +242,8 @@ def _show(done: Sequence[Migrated]) -> None:
         for warning in migrated.warnings:
             print(f"{migrated.file}: to be checked: {warning}")
         print(
-            f"{migrated.file}: connector {migrated.name}, run_mode {migrated.loaded.values['run_mode']}, {_counts(migrated)}"
+            f"{migrated.file}: connector {migrated.name}, run_mode {migrated.loaded.values['run_mode']}, "
+            f"{_counts(migrated)}"
         )
 
 

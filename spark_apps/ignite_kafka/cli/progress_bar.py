@@ -26,7 +26,7 @@ class ProgressBar:
         self._started = clock()
 
     def show(self, what: str, done: int, count: int) -> None:
-        """Show that ``done`` of ``count`` parts of ``what`` are done."""
+        """Show ``done`` of ``count`` parts of a step."""
         share = min(1.0, done / count) if count else 1.0
         seconds = self._clock() - self._started
         if self._quiet:

@@ -35,7 +35,7 @@ _NEW_TOPIC = "they are two keys for Kafka; send the cache to a new topic (docs/t
 
 
 def add_verify(added: argparse.ArgumentParser) -> None:
-    """Add the arguments of `verify`, besides those that all commands of a file have."""
+    """Add the arguments of `verify` to those of all commands with a file."""
     added.epilog = _EXIT_CODES
     added.add_argument("--master", help="Spark master (default: that of spark-defaults.conf, else local[*,4])")
     added.add_argument(

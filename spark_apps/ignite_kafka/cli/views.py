@@ -109,7 +109,7 @@ def _partitions(cache: CachePreview) -> str:
     return f"{count}, replication factor {copies}, to be created"
 
 
-def _known(number: int) -> int | None:
+def _known_state(number: int) -> int | None:
     return None if number == -1 else number
 
 
@@ -156,7 +156,7 @@ def _preview(plan: TransferPlan, kind: str, clients: KafkaClients, topics: Topic
             cache.topic,
             cache.topic in existing,
             existing.get(cache.topic) or cache.topic_partitions or None,
-            _known(plan.settings.of(cache.name).new_topic(cache.topic).replication_factor)
+            _known_state(plan.settings.of(cache.name).new_topic(cache.topic).replication_factor)
             if cache.topic not in existing
             else None,
             cache.partitions,

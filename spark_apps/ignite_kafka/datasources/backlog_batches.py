@@ -75,7 +75,7 @@ class BacklogBatchPlanner:
         self._next_poll = Deadline.after(0.0)
 
     def beginning(self) -> Offset:
-        """The offset of a new query, which reads changes that are captured and not acknowledged, and later ones."""
+        """Return the offset of a new query: it reads all changes captured and not acknowledged, and later ones."""
         return self._retry(
             lambda: Offset.beginning(
                 self._opened().capture_id, self._target.cache.incarnation, self._target.cache.partitions
@@ -182,7 +182,7 @@ class BacklogBatchPlanner:
         )
 
     def _check_repeated(self, unit: int, changes: Changes, high: int) -> None:
-        """Make sure that a batch that is read again has the changes that it had.
+        """Check that a repeated batch has its former changes.
 
         :raises IgniteKafkaError: an answer does not reach the batch's end: changes with lower numbers came since, or
             the node's heap is smaller than that of the node that answered before.

@@ -131,18 +131,18 @@ def loaded_rows(pages: Sequence[Page], now_ms: int) -> ChangeRows:
 
 
 def concat_rows(pieces: Iterable[ChangeRows], rows: int) -> Iterator[ChangeRows]:
-    """Concatenate pieces until they have that many rows, so that many small pieces need few calls of the decoder."""
+    """Concatenate small pieces, so that the decoder is called seldom."""
     held: list[ChangeRows] = []
     for piece in pieces:
         held.append(piece)
         if sum(map(len, held)) >= rows:
-            yield _one(held)
+            yield _single(held)
             held = []
     if any(map(len, held)):
-        yield _one(held)
+        yield _single(held)
 
 
-def _one(pieces: Sequence[ChangeRows]) -> ChangeRows:
+def _single(pieces: Sequence[ChangeRows]) -> ChangeRows:
     def column(name: str) -> npt.NDArray[Any]:
         return np.concatenate([getattr(piece, name) for piece in pieces])
 

@@ -1,4 +1,4 @@
-"""The cache that data source `ignite-backlog` reads, and the connector that captures it."""
+"""The cache read by data source `ignite-backlog`, and the connector of its capture."""
 
 from __future__ import annotations
 

@@ -137,7 +137,8 @@ class _FrameTypes:
             )
         if not is_object and not is_a(declared, ANY):
             what = (
-                f"the {role}s of the cache are {_shown(declared)}, and columns {', '.join(names)} would be fields of an "
+                f"the {role}s of the cache are {_shown(declared)}, and columns {', '.join(names)} would be fields of "
+                "an "
                 "object"
             )
             raise UnsupportedType(what, f"Give the {role} as one column {whole}.", cache=self._cache)
@@ -202,7 +203,7 @@ class _FrameTypes:
         return field
 
     def _object(self, name: str, type_name: str, columns: Sequence[pa.Field], path: str) -> pa.Field:
-        """An object: fields of its type that have a column, in the type's order, then columns that are no fields of the type.
+        """An object: its type's fields with a column, in the type's order, then columns without a field.
 
         A declared type gets no more fields. Keys have exactly the fields of their type: with other fields they would be
         other keys.

@@ -302,7 +302,7 @@ def _times_ms(rows: pa.Table) -> Int64Array | None:
 
 
 def _right(column: StructField) -> bool:
-    """Whether a column that is optional has the type that it needs."""
+    """Whether an optional column has its required type."""
     if column.name == "headers":
         return column.dataType.simpleString() == "array<struct<key:string,value:binary>>"
     return column.name != "timestamp" or column.dataType.typeName() == "timestamp"

@@ -76,14 +76,14 @@ class ReadOptions(KafkaOptions):
 
 @dataclass(frozen=True)
 class Ranges(InputPartition):
-    """One Spark partition: partitions of the topic, each with its first offset and the offset behind its last record."""
+    """One Spark partition: partitions of the topic with first offset and the offset after the last record."""
 
     starts: Mapping[TopicPartition, int]
     ends: Mapping[TopicPartition, int]
 
 
 class KafkaTxReader(DataSourceReader):
-    """Reads records. Made on the driver, which fixes the ends: a task that is retried reads the same records.
+    """Reads records up to ends fixed by the driver: a repeated task reads the same records.
 
     :param schema: columns of the DataFrame; None: :func:`default_schema`.
     """

@@ -1,4 +1,4 @@
-"""Ids of writes of data source `kafka-tx`, stored in the connector's records in the configs topic like the ids of snapshots.
+"""Ids of writes of data source `kafka-tx`, kept in the configs topic like the ids of snapshots.
 
 The offsets topic has one record of each Spark partition, for the write that was begun last. It does not show what an
 older write has sent.

@@ -40,7 +40,7 @@ class Comparison:
     unexpected: int = 0
     skipped: int = 0
     limit: int = EXAMPLES
-    found: list[Difference] = field(default_factory=list)
+    noted: list[Difference] = field(default_factory=list)
     keys: dict[Kind, set[bytes]] | None = None
 
     @property
@@ -51,7 +51,7 @@ class Comparison:
     @property
     def examples(self) -> list[str]:
         """The first differences by key, described."""
-        return [difference.text for difference in _first(self.found, self.limit)]
+        return [difference.text for difference in _first(self.noted, self.limit)]
 
     @property
     def differences(self) -> str:
@@ -60,19 +60,19 @@ class Comparison:
         return "; ".join([", ".join(f"{name} {getattr(self, name)}" for name in counts), *self.examples])
 
     def note(self, kind: Kind, key: bytes, text: str) -> None:
-        """Count a difference or a skipped entry or record, and keep its shortened description if it is among the first by key."""
+        """Count a difference or a skipped one, and keep its shortened text if it is among the first by key."""
         setattr(self, kind, getattr(self, kind) + 1)
         if self.keys is not None:
             self.keys.setdefault(kind, set()).add(key)
-        self.found.append(Difference(kind, key, text[:_EXAMPLE_CHARACTERS]))
-        if len(self.found) > 2 * self.limit:
-            self.found = _first(self.found, self.limit)
+        self.noted.append(Difference(kind, key, text[:_EXAMPLE_CHARACTERS]))
+        if len(self.noted) > 2 * self.limit:
+            self.noted = _first(self.noted, self.limit)
 
     def add(self, other: Comparison) -> None:
         """Add the differences of other keys."""
         for name in ("missing", "different", "unexpected", "skipped"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.found = _first([*self.found, *other.found], self.limit)
+        self.noted = _first([*self.noted, *other.noted], self.limit)
 
 
 def _first(differences: list[Difference], count: int) -> list[Difference]:

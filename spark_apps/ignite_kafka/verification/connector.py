@@ -102,7 +102,7 @@ def _to_dict(judged: Judged) -> dict[str, object]:
         "skipped",
         "other_bytes",
     )
-    differences = [{"kind": difference.kind, "text": difference.text} for difference in judged.result.found]
+    differences = [{"kind": difference.kind, "text": difference.text} for difference in judged.result.noted]
     return {
         **{name: counts[name] for name in names},
         "repaired": judged.repaired,
@@ -178,7 +178,7 @@ class _Given:
 def _source_plan(
     settings: SourceSettings, clients: KafkaClients, cluster: Cluster
 ) -> tuple[TransferPlan, Mapping[str, int]]:
-    """The plan, and the partition counts of those of its topics that exist.
+    """Return the plan, and partition counts of its existing topics.
 
     :raises SettingsError: transforms give each record of a cache a topic.
     :raises TopicError: no topic exists, so nothing was copied yet.

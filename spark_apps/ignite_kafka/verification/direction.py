@@ -40,7 +40,7 @@ class Target:
 
     @property
     def span(self) -> int:
-        """Number of offsets, which is at least that of records."""
+        """Number of offsets: at least that of records."""
         return sum(end - first for first, end in self.ends)
 
 

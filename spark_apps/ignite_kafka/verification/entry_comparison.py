@@ -106,7 +106,7 @@ def compare_last(
     pages: Iterable[Page],
     decode: Callable[..., Iterable[tuple[Any, Any]]] = decode_rows,
 ) -> None:
-    """Compare the last records of keys with the entries that are sent, and add what is found to ``result``.
+    """Compare the last records of keys with the entries to send; add differences to ``result``.
 
     :param last: value of the last record of each key; what has an entry is removed.
     """
@@ -158,7 +158,7 @@ def _compare(
 
 
 def _note_unexpected(result: Verified, left: Sequence[bytes], seen: set[bytes], reader: EntryReader) -> None:
-    """Count keys of the topic without an entry, and those of them that equal an entry's key but for their bytes."""
+    """Count the topic's keys without an entry, and of these the keys equal to an entry's but for their bytes."""
     key_of = {fields: key for key in seen if left and reader.json_keys and (fields := fields_of_key(key)) is not None}
     for key in left:
         same = key_of.get(fields_of_key(key) or "") if key_of else None

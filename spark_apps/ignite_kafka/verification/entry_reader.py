@@ -218,7 +218,7 @@ def _without_values(page: Page, cache: str) -> Page:
     return Page(page.partition, page.rows, memoryview(data), True)
 
 
-def _as_it_is(expected: Any, _found: Any) -> Any:
+def _as_it_is(expected: Any, _record: Any) -> Any:
     return expected
 
 

@@ -92,7 +92,7 @@ def sampled(rows: Rows, percent: float) -> Mask:
 
 
 def within(rows: Rows, keys: Rows) -> RowIndex:
-    """Positions of the rows whose keys are among ``keys``, which are sorted by ``high``."""
+    """Return positions of rows with a key among ``keys`` (sorted by ``high``)."""
     if not len(keys):
         return np.zeros(0, np.int64)
     at = np.minimum(np.searchsorted(keys["high"], rows["high"]), len(keys) - 1)

@@ -140,7 +140,7 @@ class VerifyJob:
         for number, keys in keys_of.items():
             result = results[number].result
             result.other_bytes = sum(task.unknown[number][fields] for fields in keys)
-            result.found = [_in_other_bytes(item, keys) for item in result.found]
+            result.noted = [_in_other_bytes(item, keys) for item in result.noted]
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def _blocks_of(task: Task, held: Mapping[int, Sequence[Rows]], topic: bool, buck
 
 
 def _by_bucket(task: Task, number: int, topic: bool, rows: Rows, buckets: int) -> Iterator[Block]:
-    """Blocks of fingerprints. In overfull buckets, records that cannot be the compared ones of their key are only counted."""
+    """Yield blocks of fingerprints; in overfull buckets, records surely not the last of their key are only counted."""
     most = _SKEWED * len(rows) // buckets + _FEW
     bucket = (rows["low"] % np.uint64(buckets)).astype(np.int64)
     order = np.argsort(bucket, kind="stable")

@@ -36,7 +36,7 @@ def refused_entries(
     cache: str,
     keys: Collection[bytes],
 ) -> set[tuple[bytes, bytes]]:
-    """Keys and values, in Ignite's binary format, that the dead letters of a sink give where its cache refused the record.
+    """Return keys and values, in Ignite's format, of a sink's dead letters of refused puts.
 
     Dead letters are converted again like records of their topics. So they count for records of the same key and value,
     and not for another record that has the offset of the refused one because its topic was deleted and created again.
@@ -61,7 +61,7 @@ def refused_entries(
 
 
 def records_of(letters: Consumed, connector: str, topics: Collection[str]) -> Iterator[Consumed]:
-    """The records that dead letters were made of, by partition: those of the connector that a cache refused.
+    """Return the connector's records behind dead letters of refused puts, by partition.
 
     :param letters: N dead letters with their headers. Those of conversions and of other connectors are left out.
     """

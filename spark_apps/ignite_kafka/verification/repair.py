@@ -40,7 +40,7 @@ class _Controls:
 
 
 def records_to_send(records: Sequence[Records], result: Verified, *, tombstones: bool = True) -> list[Records]:
-    """The records of missing or different keys and, with `tombstones`, tombstones for keys that the cache does not have.
+    """Return records of missing or different keys and, with `tombstones`, tombstones of keys without an entry.
 
     A key that several entries have is left out: each of its records would replace that of another entry.
     """
@@ -82,7 +82,7 @@ def send_again(
             claim.check(clients)  # a run that begins from now on fences the producer
             _send(producer, types_topic(plan.settings.internal_topic_prefix), cache.topic, records, cluster)
         except ProducerFenced as cause:
-            raise claim.taken(topic=cache.topic) from cause
+            raise claim.superseded(topic=cache.topic) from cause
         finally:
             producer.abort_open(BRIEF_S)
     return sum(map(len, records))

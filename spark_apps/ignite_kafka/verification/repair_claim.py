@@ -50,9 +50,9 @@ class RepairClaim:
         state = read_connector(clients, Topics(clients), self.prefix, self.connector)
         # the generation, too: a run publishes it before it fences the producers, and removes the record after that
         if state.repair != self.record or state.generation > self.record.generation:
-            raise self.taken()
+            raise self.superseded()
 
-    def taken(self, **where: Any) -> Fenced:
+    def superseded(self, **where: Any) -> Fenced:
         """The error of a repair that a run or another repair has ended."""
         return Fenced(
             "a run or another repair of the connector began during the repair, which ends",
@@ -113,4 +113,4 @@ class Idle:
                 yield claim
                 control.end_repair()
             except Fenced as cause:
-                raise claim.taken() from cause
+                raise claim.superseded() from cause

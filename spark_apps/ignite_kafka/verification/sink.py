@@ -233,7 +233,7 @@ def _form(value: Any) -> str:
 
 
 def _fields(gives: Any, has: Any) -> str:
-    """The fields that differ, as text that ends with a colon; empty for other values."""
+    """Return the differing fields as text with a colon; empty for other values."""
     if not isinstance(gives, Document) or not isinstance(has, Document):
         return ""
     names = dict.fromkeys([*gives.fields, *has.fields])

@@ -190,7 +190,7 @@ class SourceDirection:
         return np.arange(0, len(rows), _CHECKED)
 
     def _unlike(self, target: Target, info: CacheInfo, entries: Sequence[bytes]) -> Batch:
-        """Second fingerprints of the entries that their own decoder reads otherwise than the converter, or not at all."""
+        """Second fingerprints of entries read otherwise, or not at all, by the row decoder."""
         page = _page(entries)
         records = self.converters.of(target.cache).convert(
             [page], info, self.cluster, topic=target.topic, in_order=True
@@ -234,7 +234,7 @@ class SourceDirection:
         return self._reader(target, self.cluster.cache(target.cache)).json_keys
 
     def _send_again(self, cache: CachePlan, pages: Sequence[Page], result: Verified, *, tombstones: bool) -> int:
-        """Send the records of entries that are missing or different, and tombstones of keys that the cache does not have."""
+        """Send records of missing or different entries, and tombstones of keys without an entry."""
         info = self.cluster.cache(cache.name)
         target = Target(cache.name, cache.topic, (), info.partitions)
         records = [self._conversion(target, info, [page], in_order=True).records for page in pages]

@@ -1,4 +1,4 @@
-"""Values of records as their readers see them, for those whose bytes differ from the entry's.
+"""Values of records as their readers see them, where bytes differ from the entry's.
 
 A class that got a field has another schema, with another id in a registry; records of before keep the older one.
 """
@@ -45,7 +45,7 @@ class ValueReader:
 
 
 def of_older_class(expected: Any, record: Any) -> Any:
-    """The expected value without null fields of objects that were not found: those that the class got later."""
+    """Return the expected value without null fields added to its class later."""
     return _restricted(expected, record, nulls_only=True)
 
 

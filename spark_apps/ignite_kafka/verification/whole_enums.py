@@ -1,4 +1,4 @@
-"""Whole keys and values as nodes give them back, where that differs from what is written.
+"""Whole keys and values in the form returned by nodes, where it differs from the written one.
 
 A node makes Java's objects of a whole value that is no binary object, and writes them again: a constant of an enum,
 code 28 as Java and a sink write it, becomes a BinaryEnumObject of code 38, and an array of enums or objects an
@@ -27,7 +27,7 @@ _OBJECTS = struct.pack("<Bi", codes.OBJECT_ARRAY, -1)
 
 
 def with_one_code(data: pa.BinaryArray) -> pa.BinaryArray:
-    """N keys or values in Ignite's binary format, with one form for those of which a node makes another; nulls stay."""
+    """Return N keys or values in Ignite's binary format, in the form nodes return; nulls stay."""
     given_back = pc.starts_with(data, _GIVEN_BACK.as_py())
     if pc.any(given_back).as_py():
         written = pc.binary_join_element_wise(_WRITTEN, pc.binary_slice(data, 1, _MOST_BYTES), _NOTHING)

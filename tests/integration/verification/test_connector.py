@@ -64,7 +64,7 @@ def test_differences_of_a_source_are_found_and_repaired(fresh: World) -> None:
     damage(fresh)
     found = verified(fresh)["names"]
     assert counts(found) == (50, 53, 0, 2, 1)
-    assert [one.key for one in found.result.found] == [b'"key 1"', b'"key 2"', b'"key 99"']
+    assert [one.key for one in found.result.noted] == [b'"key 1"', b'"key 2"', b'"key 99"']
     repaired = verified(fresh, repair=True)
     assert (repaired["names"].repaired, repaired["names"].equal, repaired["trades"].repaired) == (3, True, 0)
     assert counts(verified(fresh)["names"]) == (50, 56, 0, 0, 0)

@@ -77,9 +77,9 @@ def test_the_job_finds_what_the_comparison_row_by_row_finds(case: Compared, buck
         found = case.job(patched, buckets=buckets, round_suspects=round_suspects, thorough=thorough, limit=100).result
     assert {name: getattr(found, name) for name in COUNTS} == {name: getattr(expected, name) for name in COUNTS}
     expected.limit = 100
-    kinds = {(one.kind, one.key) for one in found.found}
-    assert kinds >= {(one.kind, one.key) for one in expected.found}
-    assert [one.key for one in found.found] == sorted(one.key for one in found.found), "sorted by key"
+    kinds = {(one.kind, one.key) for one in found.noted}
+    assert kinds >= {(one.kind, one.key) for one in expected.noted}
+    assert [one.key for one in found.noted] == sorted(one.key for one in found.noted), "sorted by key"
 
 
 def test_entries_of_a_key_with_very_many_records_are_found_in_small_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +143,7 @@ def test_the_first_differences_by_key_are_described_with_their_fields(monkeypatc
     case.records[0][:] = [(key, b'{"shop":-1,"name":"%s"}' % key) for key, _ in case.records[0]]  # type: ignore[index]
     found = case.job(monkeypatch, limit=3).result
     assert (found.different, len(found.examples)) == (30, 3)
-    assert [one.key for one in found.found] == [b"0", b"1", b"10"]
+    assert [one.key for one in found.noted] == [b"0", b"1", b"10"]
     assert "key '1': shop is 1 in the entry, -1 in the record: the entry gives" in found.examples[1]
 
 
