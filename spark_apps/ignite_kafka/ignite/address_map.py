@@ -84,14 +84,14 @@ class AddressMap:
         return tuple(_joined(host, port) for host, port in self.pairs.values())
 
     def _mapped(self, announced: Iterable[str]) -> list[str]:
-        found = []
+        reachable = []
         for address in announced:
             host, port = split_address(address)
             host = _canonical(host)
             target = self.pairs.get((host, port)) or self.pairs.get((host, None))
             if target is not None:
-                found.append(_joined(target[0], target[1] or port))
-        return list(dict.fromkeys(found))
+                reachable.append(_joined(target[0], target[1] or port))
+        return list(dict.fromkeys(reachable))
 
 
 def _parsed(text: str) -> _Key:

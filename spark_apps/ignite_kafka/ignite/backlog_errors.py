@@ -57,8 +57,8 @@ def to_error(error: ThinError, address: str) -> IgniteKafkaError:
 
     :param address: of the node that replied.
     """
-    _, found, rest = error.message.partition(_PREFIX)
-    if found:
+    _, prefix, rest = error.message.partition(_PREFIX)
+    if prefix:
         code, _, what = rest.partition(": ")
         what = what.splitlines()[0] if what else rest
         if code == "UNAVAILABLE":

@@ -110,10 +110,10 @@ class BacklogService:
         values: list[bytes | None] = []
         while len(values) < len(keys):
             part = service_calls.first_keys(keys, len(values))
-            found = service_calls.values_of(self._call("lookup", connector, cache, service_calls.framed(part)))
-            if not 0 < len(found) <= len(part):
-                raise ValueError(f"the backlog service answered {len(found)} values for {len(part)} keys")
-            values += found  # fewer than requested if the values exceed the size of one reply
+            answered = service_calls.values_of(self._call("lookup", connector, cache, service_calls.framed(part)))
+            if not 0 < len(answered) <= len(part):
+                raise ValueError(f"the backlog service answered {len(answered)} values for {len(part)} keys")
+            values += answered  # fewer than requested if the values exceed the size of one reply
         return values
 
     def locate(self, connector: str, cache: str, keys: Sequence[bytes]) -> tuple[Int32Array, Mask]:

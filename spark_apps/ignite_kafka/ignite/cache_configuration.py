@@ -158,7 +158,7 @@ _ADVANCED = frozenset(AdvancedSettings.__dataclass_fields__)
 def read_configuration(reader: Reader) -> CacheConfiguration:
     """The reply of op 1055. Nodes of protocols before 1.6 report no expiry policy."""
     end = reader.int32() + reader.position
-    values = {one.name: one.read(reader) for one in _REPORTED}
+    values = {reported.name: reported.read(reader) for reported in _REPORTED}
     advanced = AdvancedSettings(**{name: values.pop(name) for name in _ADVANCED})
     keys = tuple((_required(reader), reader.text() or "") for _ in range(reader.int32()))
     entities = tuple(_read_entity(reader) for _ in range(reader.int32()))
@@ -168,23 +168,29 @@ def read_configuration(reader: Reader) -> CacheConfiguration:
     )
 
 
-def configuration_bytes(wanted: CacheConfiguration) -> bytes:
+def configuration_bytes(configuration: CacheConfiguration) -> bytes:
     """Payload of op 1054: the length of what follows, the number of properties, then code and value of each."""
-    given = {one.code: one.write(value) for one in _REPORTED if (value := _value(wanted, one.name)) is not None}
-    if wanted.key_configuration:
-        given[_KEY_CONFIGURATION] = _list(
-            [protocol.string(name) + protocol.string(field) for name, field in wanted.key_configuration]
+    properties = {
+        reported.code: reported.write(value)
+        for reported in _REPORTED
+        if (value := _value(configuration, reported.name)) is not None
+    }
+    if configuration.key_configuration:
+        properties[_KEY_CONFIGURATION] = _list(
+            [protocol.string(name) + protocol.string(field) for name, field in configuration.key_configuration]
         )
-    if wanted.query_entities:
-        given[_QUERY_ENTITIES] = _list([_entity(entity) for entity in wanted.query_entities])
-    if wanted.expiry_policy:
-        given[_EXPIRY_POLICY] = struct.pack("<?qqq", True, *wanted.expiry_policy)
-    body = struct.pack("<h", len(given)) + b"".join(struct.pack("<h", code) + given[code] for code in sorted(given))
+    if configuration.query_entities:
+        properties[_QUERY_ENTITIES] = _list([_entity(entity) for entity in configuration.query_entities])
+    if configuration.expiry_policy:
+        properties[_EXPIRY_POLICY] = struct.pack("<?qqq", True, *configuration.expiry_policy)
+    body = struct.pack("<h", len(properties)) + b"".join(
+        struct.pack("<h", code) + properties[code] for code in sorted(properties)
+    )
     return struct.pack("<i", len(body)) + body
 
 
-def _value(wanted: CacheConfiguration, name: str) -> Any:
-    return getattr(wanted.advanced if name in _ADVANCED else wanted, name)
+def _value(configuration: CacheConfiguration, name: str) -> Any:
+    return getattr(configuration.advanced if name in _ADVANCED else configuration, name)
 
 
 def _read_entity(reader: Reader) -> QueryEntity:

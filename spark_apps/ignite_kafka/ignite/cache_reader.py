@@ -40,8 +40,8 @@ def get_all(cluster: Cluster, cache: CacheInfo, keys: Sequence[object], kind: pa
     :raises ThinError: the node reports an error.
     :raises IgniteUnreachable: the connection is lost.
     """
-    count, wanted = wire_keys(keys, kind)
-    payload = struct.pack("<i", cache.cache_id) + _KEEP_BINARY + struct.pack("<i", count) + wanted
+    count, wire = wire_keys(keys, kind)
+    payload = struct.pack("<i", cache.cache_id) + _KEEP_BINARY + struct.pack("<i", count) + wire
     body = cluster.connection().request(_GET_ALL, payload)
     return [Page(-1, struct.unpack_from("<i", body)[0], body[4:], True)]
 

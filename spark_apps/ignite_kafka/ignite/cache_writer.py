@@ -191,9 +191,9 @@ class CacheWriter:
         owners = self.cluster.partitions(self.cache.cache_id)
         self._topology = owners.affinity[0]
         nodes = list(dict.fromkeys(owners.primary.values()))
-        hashes, known = key_hashes(keys)
-        known &= not owners.affinity_keys
-        partitions = np.where(known, partitions_of(hashes, len(owners.primary) or self.cache.partitions), -1)
+        hashes, is_hashed = key_hashes(keys)
+        is_hashed &= not owners.affinity_keys
+        partitions = np.where(is_hashed, partitions_of(hashes, len(owners.primary) or self.cache.partitions), -1)
         rows = self._order(keys, partitions, hashes)
         if len(nodes) < 2:
             in_order = bool((np.diff(rows) > 0).all())
@@ -333,8 +333,8 @@ class CacheWriter:
 
 def _without_keys(message: str) -> str:
     """The message without the keys: for a failed update a node lists every key, and has the cause in its log only."""
-    head, found, _ = message.partition(_UPDATE_FAILED)
-    return f"{head}{found})" if found else message
+    head, separator, _ = message.partition(_UPDATE_FAILED)
+    return f"{head}{separator})" if separator else message
 
 
 def _answered(request: _Request, wait_s: float) -> bool:

@@ -135,12 +135,12 @@ class Cluster:
         """
         if type_id not in self._types:
             try:
-                found = self._requested_type(type_id)
+                binary = self._requested_type(type_id)
             except ThinError as error:
                 raise type_error(type_id, error) from error
-            if found is None:
+            if binary is None:
                 raise unknown_type(type_id, self._class_name)
-            self._types[type_id] = found
+            self._types[type_id] = binary
         return self._types[type_id]
 
     def _requested_type(self, type_id: int) -> BinaryType | None:
@@ -180,8 +180,8 @@ class Cluster:
         :param connection: the node to ask; None for any.
         """
         source = connection or self.connection()
-        known = self._partitions.get(cache_id)
-        if known is None or source.affinity is None or source.affinity > known.affinity:
+        owners = self._partitions.get(cache_id)
+        if owners is None or source.affinity is None or source.affinity > owners.affinity:
             mappings = protocol.FEATURE_ALL_AFFINITY_MAPPINGS in source.features
             payload = (b"\1" if mappings else b"") + struct.pack("<ii", 1, cache_id)
 
@@ -190,22 +190,22 @@ class Cluster:
 
             try:
                 if connection:
-                    known = _answer(connection, protocol.CACHE_PARTITIONS, payload, read)
+                    owners = _answer(connection, protocol.CACHE_PARTITIONS, payload, read)
                 else:
-                    known = self._request(protocol.CACHE_PARTITIONS, payload, read)
+                    owners = self._request(protocol.CACHE_PARTITIONS, payload, read)
             except ThinError as error:
                 raise IgniteKafkaError(
                     f"Ignite does not report the owners of partitions: {error.message}", cache_id=cache_id
                 ) from error
-            self._partitions[cache_id] = known
-        return known
+            self._partitions[cache_id] = owners
+        return owners
 
     def connection(self, node: uuid.UUID | None = None) -> ThinConnection:
         """A live connection, opened once: to that node if one of its addresses replies, else to any node."""
         if node is not None:
-            found = self._to_node(node)
-            if found is not None:
-                return found
+            of_node = self._to_node(node)
+            if of_node is not None:
+                return of_node
         if self._any is None or self._any.closed:
             alive = [connection for connection in self._by_node.values() if not connection.closed]
             self._any = alive[0] if alive else self._keep(ThinConnection(self.endpoint, self.credentials))
@@ -239,8 +239,8 @@ class Cluster:
             connect_timeout_ms=min(self.endpoint.connect_timeout_ms, _LOOK_MS),
             request_timeout_ms=min(self.endpoint.request_timeout_ms, _LOOK_MS),
         )
-        known = [other.address for other in self._by_node.values() if other.node_id != connection.node_id]
-        for address in dict.fromkeys([*known, *self.endpoint.addresses]):
+        addresses = [other.address for other in self._by_node.values() if other.node_id != connection.node_id]
+        for address in dict.fromkeys([*addresses, *self.endpoint.addresses]):
             beat()
             try:
                 with ThinConnection(endpoint, self.credentials, address) as other:
@@ -255,9 +255,9 @@ class Cluster:
         return False
 
     def _to_node(self, node: uuid.UUID) -> ThinConnection | None:
-        known = self._by_node.get(node)
-        if known is not None and not known.closed:
-            return known
+        held = self._by_node.get(node)
+        if held is not None and not held.closed:
+            return held
         if node in self._unreachable_nodes:
             return None
         announced = self.endpoints().get(node, ())
@@ -274,9 +274,9 @@ class Cluster:
 
         Those it announces, listed ones first, then listed addresses that were not tried yet.
         """
-        said = self.reachable(announced)
-        listed = [address for address in said if address in self.endpoint.addresses]
-        return list(dict.fromkeys([*listed, *said, *self._untried]))
+        reachable = self.reachable(announced)
+        listed = [address for address in reachable if address in self.endpoint.addresses]
+        return list(dict.fromkeys([*listed, *reachable, *self._untried]))
 
     def _try(self, address: str) -> ThinConnection | None:
         if address in self._untried:
@@ -291,10 +291,10 @@ class Cluster:
         if connection.address in self._untried:
             self._untried.remove(connection.address)
         if connection.node_id is not None:
-            known = self._by_node.get(connection.node_id)
-            if known is not None and not known.closed:
+            kept = self._by_node.get(connection.node_id)
+            if kept is not None and not kept.closed:
                 connection.close()
-                return known
+                return kept
             self._by_node[connection.node_id] = connection
         return connection
 
@@ -306,12 +306,12 @@ class Cluster:
         owners = self.partitions(cache_id)
         if owners.primary:
             return len(owners.primary)
-        known = self._found_counts.get(
+        counted = self._found_counts.get(
             cache_id
         )  # of that affinity version: a node logs each refusal with its stack trace
-        if known is None or known[0] is not owners:
-            known = self._found_counts[cache_id] = owners, self._first_invalid(name, cache_id)
-        return known[1]
+        if counted is None or counted[0] is not owners:
+            counted = self._found_counts[cache_id] = owners, self._first_invalid(name, cache_id)
+        return counted[1]
 
     def _first_invalid(self, name: str, cache_id: int) -> int:
         low = 0

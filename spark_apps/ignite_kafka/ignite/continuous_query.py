@@ -117,10 +117,10 @@ def joined(events: Sequence[CacheEvents]) -> CacheEvents:
 
     :param events: at least one.
     """
-    rows = sum(one.page.rows for one in events)
-    data = b"".join(one.page.data for one in events)
+    rows = sum(event.page.rows for event in events)
+    data = b"".join(event.page.data for event in events)
     return CacheEvents(
-        events[0].cache, Page(-1, rows, memoryview(data), True), np.concatenate([one.removed for one in events])
+        events[0].cache, Page(-1, rows, memoryview(data), True), np.concatenate([event.removed for event in events])
     )
 
 
@@ -253,7 +253,7 @@ class ContinuousQueries:
     def end(self) -> None:
         """Request the end of the queries; changes that the node has already sent can still be read."""
         ids = [*self._queries.values(), *self._proofs.values()]
-        self._closing += [self._connection.send(protocol.RESOURCE_CLOSE, _ID.pack(one)) for one in ids]
+        self._closing += [self._connection.send(protocol.RESOURCE_CLOSE, _ID.pack(query_id)) for query_id in ids]
 
     @property
     def ended(self) -> bool:

@@ -44,15 +44,15 @@ def class_hashes(payload: bytes) -> tuple[int, ...]:
 
     The bytes of other values may look like such a value, so a hash may be that of no class.
     """
-    found: dict[int, None] = {}
+    hashes: dict[int, None] = {}
     for match in _VALUE.finditer(payload):
         size = int.from_bytes(match[1], "little", signed=True)
         start = match.start() + 5
         if _HEAD.size <= size <= len(payload) - start and not is_temporal(memoryview(payload)[start : start + size]):
-            found[int.from_bytes(match[3], "little", signed=True)] = None
-            if len(found) == _MOST_NAMED:
+            hashes[int.from_bytes(match[3], "little", signed=True)] = None
+            if len(hashes) == _MOST_NAMED:
                 break
-    return tuple(found)
+    return tuple(hashes)
 
 
 class Closings:
@@ -83,7 +83,7 @@ class Closings:
             return None
         if len(self._hashes) == 1:
             self._cluster.refused_classes.update(self._hashes)
-        names = ", ".join(_name(one, self._cluster) for one in self._hashes)
+        names = ", ".join(_name(class_hash, self._cluster) for class_hash in self._hashes)
         what = f"Ignite's nodes close the connection at entries of {names}: they cannot load it"
         return EntriesRefused(what, _REMEDY, cache=cache)
 

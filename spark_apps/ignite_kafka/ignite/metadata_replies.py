@@ -56,17 +56,17 @@ def read_names(body: memoryview) -> list[str]:
 
 def read_cache(body: memoryview, cache_id: int, partitions: Callable[[str], int]) -> CacheInfo:
     """Reply of op 1055. `partitions` returns the partition count for a mode."""
-    found = read_configuration(Reader(body))
-    mode = found.mode or ""
+    configuration = read_configuration(Reader(body))
+    mode = configuration.mode or ""
     return CacheInfo(
-        name=found.name,
+        name=configuration.name,
         cache_id=cache_id,
         partitions=partitions(mode),
-        backups=found.backups or 0,
+        backups=configuration.backups or 0,
         mode=mode,
-        atomicity=found.atomicity or "",
-        query_entities=found.query_entities,
-        write_synchronization=found.write_synchronization or "",
+        atomicity=configuration.atomicity or "",
+        query_entities=configuration.query_entities,
+        write_synchronization=configuration.write_synchronization or "",
     )
 
 
@@ -100,11 +100,11 @@ def read_partitions(body: memoryview, cache_id: int, *, all_mappings: bool) -> P
     affinity_keys: dict[int, int] = {}
     for _ in range(reader.int32()):
         mapped = reader.boolean()
-        wanted = False
+        is_of_cache = False
         owners = {}
         for _ in range(reader.int32()):
             this = reader.int32() == cache_id
-            wanted |= this
+            is_of_cache |= this
             fields = {reader.int32(): reader.int32() for _ in range(reader.int32())} if mapped else {}
             affinity_keys = fields if this else affinity_keys
         if mapped:
@@ -116,7 +116,7 @@ def read_partitions(body: memoryview, cache_id: int, *, all_mappings: bool) -> P
                     owners.update(dict.fromkeys(parts, node))
             if all_mappings:
                 reader.take(1)  # default affinity
-        if wanted:
+        if is_of_cache:
             primary = owners
     return Partitions(affinity, primary, affinity_keys)
 

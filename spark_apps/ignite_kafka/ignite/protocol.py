@@ -177,12 +177,12 @@ class Reader:
             raise ValueError(f"type code {code} at position {start} is not one that a default value has")
         return bytes(self.data[start : self.position])
 
-    def _typed(self, wanted: int) -> memoryview | None:
+    def _typed(self, expected: int) -> memoryview | None:
         code = self.byte()
         if code == _CODE_NULL:
             return None
-        if code != wanted:
-            raise ValueError(f"type code {code} at position {self.position - 1}, {wanted} wanted")
+        if code != expected:
+            raise ValueError(f"type code {code} at position {self.position - 1}, {expected} wanted")
         return self.take(self.int32())
 
 

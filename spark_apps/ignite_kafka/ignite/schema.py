@@ -26,17 +26,19 @@ from .types.type_table import code_name, java_type
 _FULL_NAMES = 0
 
 
-def get_or_create_cache(cluster: Cluster, wanted: CacheConfiguration) -> CacheInfo:
+def get_or_create_cache(cluster: Cluster, configuration: CacheConfiguration) -> CacheInfo:
     """The cache of that name, created if it is missing; an existing cache stays as it is.
 
     :raises WriteFailed: the cluster did not make it; says why.
     """
     try:
-        cluster.ask(lambda connection: connection.request(protocol.CACHE_GET_OR_CREATE, configuration_bytes(wanted)))
+        cluster.ask(
+            lambda connection: connection.request(protocol.CACHE_GET_OR_CREATE, configuration_bytes(configuration))
+        )
     except ThinError as error:
         remedy = "Check the cache's settings, and that the user may make caches, or make it yourself"
-        raise WriteFailed(f"Ignite did not make a cache: {error.message}", remedy, cache=wanted.name) from error
-    return cluster.cache(wanted.name)
+        raise WriteFailed(f"Ignite did not make a cache: {error.message}", remedy, cache=configuration.name) from error
+    return cluster.cache(configuration.name)
 
 
 def query_entity(table: str, key: pa.Field, value: pa.Field) -> QueryEntity:
@@ -61,7 +63,7 @@ def query_entity(table: str, key: pa.Field, value: pa.Field) -> QueryEntity:
 
 def _columns(field: pa.Field, *, is_key: bool) -> tuple[QueryField, ...]:
     inner = tuple(field.type) if pa.types.is_struct(field.type) else (field,)
-    return tuple(_column(one, is_key=is_key) for one in inner if one.name)
+    return tuple(_column(inner_field, is_key=is_key) for inner_field in inner if inner_field.name)
 
 
 def _column(field: pa.Field, *, is_key: bool) -> QueryField:
@@ -73,7 +75,7 @@ def _single_column(field: pa.Field) -> str | None:
     return None if pa.types.is_struct(field.type) else field.name or None
 
 
-def register_type(cluster: Cluster, wanted: BinaryType, *, unless_known: bool = False) -> None:
+def register_type(cluster: Cluster, binary: BinaryType, *, unless_known: bool = False) -> None:
     """Register a binary type's fields, schemas and, so that Java's clients find their class, its name.
 
     :param unless_known: leave a type as it is that the cluster knows, looked at last right before the type is sent.
@@ -85,32 +87,32 @@ def register_type(cluster: Cluster, wanted: BinaryType, *, unless_known: bool = 
     :raises WriteFailed: the cluster refused it for another reason.
     """
     _check_form(cluster)
-    known = known_type(cluster, wanted.type_id)
-    if known is not None:
+    existing = known_type(cluster, binary.type_id)
+    if existing is not None:
         if unless_known:
             return
-        wanted = merged_type(known, wanted)
-        if _has(known, wanted):
+        binary = merged_type(existing, binary)
+        if _has(existing, binary):
             return
     try:
-        cluster.ask(lambda connection: connection.request(protocol.BINARY_TYPE_NAME_PUT, _type_name(wanted)))
-        if unless_known and known_type(cluster, wanted.type_id) is not None:
+        cluster.ask(lambda connection: connection.request(protocol.BINARY_TYPE_NAME_PUT, _type_name(binary)))
+        if unless_known and known_type(cluster, binary.type_id) is not None:
             return
-        if not wanted.is_class:
-            cluster.ask(lambda connection: connection.request(protocol.BINARY_TYPE_PUT, binary_type_bytes(wanted)))
+        if not binary.is_class:
+            cluster.ask(lambda connection: connection.request(protocol.BINARY_TYPE_PUT, binary_type_bytes(binary)))
     except ThinError as error:
         cluster.forget_types()
-        known = known_type(
-            cluster, wanted.type_id
+        existing = known_type(
+            cluster, binary.type_id
         )  # another client may have been quicker, with another type of a field
-        if known is not None:
-            merged_type(known, wanted)
-        what = f"Ignite did not take binary type {wanted.name}: {error.message}"
-        raise WriteFailed(what, "The node's log says more", value_type=wanted.name) from error
-    _await_type(cluster, wanted)
+        if existing is not None:
+            merged_type(existing, binary)
+        what = f"Ignite did not take binary type {binary.name}: {error.message}"
+        raise WriteFailed(what, "The node's log says more", value_type=binary.name) from error
+    _await_type(cluster, binary)
 
 
-def _await_type(cluster: Cluster, wanted: BinaryType) -> None:
+def _await_type(cluster: Cluster, binary: BinaryType) -> None:
     """Request the type until the reply shows what was registered.
 
     Another node may reply, and learns of it a little later.
@@ -118,12 +120,12 @@ def _await_type(cluster: Cluster, wanted: BinaryType) -> None:
     deadline = time.monotonic() + cluster.endpoint.request_timeout_ms / 1000
     while True:
         cluster.forget_types()
-        known = known_type(cluster, wanted.type_id)
-        if known is not None and _has(known, wanted):
+        existing = known_type(cluster, binary.type_id)
+        if existing is not None and _has(existing, binary):
             return
         if time.monotonic() > deadline:
             raise WriteFailed(
-                "Ignite took a binary type and does not show it", "The node's log says more", value_type=wanted.name
+                "Ignite took a binary type and does not show it", "The node's log says more", value_type=binary.name
             )
 
 
@@ -155,7 +157,7 @@ def known_type(cluster: Cluster, type_id: int) -> BinaryType | None:
         return None
 
 
-def merged_type(known: BinaryType, wanted: BinaryType) -> BinaryType:
+def merged_type(existing: BinaryType, binary: BinaryType) -> BinaryType:
     """The wanted type merged with the cluster's of the same id.
 
     A field that is Object there stays so, as it holds values of any type.
@@ -163,65 +165,69 @@ def merged_type(known: BinaryType, wanted: BinaryType) -> BinaryType:
     :raises TypeClash: a field of both has another type in each, or two types have one id; one is an enum and the other
         is none, a constant has two ordinals or names, or another field than the cluster's gives the affinity key.
     """
-    if known.name != wanted.name:
-        what = f"Binary types {wanted.name} and {known.name} have one type id: Ignite does not tell their names apart"
-        raise TypeClash(what, "Name the type as the cluster does", value_type=wanted.name)
-    types = {field.field_id: field.type_code for field in known.fields}
-    for field in wanted.fields:
+    if existing.name != binary.name:
+        what = (
+            f"Binary types {binary.name} and {existing.name} have one type id: Ignite does not tell their names apart"
+        )
+        raise TypeClash(what, "Name the type as the cluster does", value_type=binary.name)
+    types = {field.field_id: field.type_code for field in existing.fields}
+    for field in binary.fields:
         before = types.get(field.field_id, field.type_code)
         if before not in (field.type_code, codes.OBJECT):
             what = (
-                f"Field {field.name} of binary type {wanted.name} is {code_name(before)} in the cluster, "
+                f"Field {field.name} of binary type {binary.name} is {code_name(before)} in the cluster, "
                 f"and {code_name(field.type_code)} is to be written"
             )
             raise TypeClash(
                 what, "Ignite never changes a field's type: use another field or type name", field=field.name
             )
-    _check_same_kind(known, wanted)
-    fields = tuple(replace(field, type_code=types.get(field.field_id, field.type_code)) for field in wanted.fields)
-    return replace(wanted, fields=fields, affinity_field=known.affinity_field)
+    _check_same_kind(existing, binary)
+    fields = tuple(replace(field, type_code=types.get(field.field_id, field.type_code)) for field in binary.fields)
+    return replace(binary, fields=fields, affinity_field=existing.affinity_field)
 
 
-def _check_same_kind(known: BinaryType, wanted: BinaryType) -> None:
+def _check_same_kind(existing: BinaryType, binary: BinaryType) -> None:
     """Raise TypeClash if the cluster refuses to merge two types though their fields are compatible."""
-    if known.is_enum != wanted.is_enum:
-        kinds = ["an enum" if one.is_enum else "no enum" for one in (known, wanted)]
-        _clash(wanted, f"is {kinds[0]} in the cluster, and {kinds[1]} is to be written")
-    if wanted.affinity_field not in (None, known.affinity_field):
+    if existing.is_enum != binary.is_enum:
+        kinds = ["an enum" if either.is_enum else "no enum" for either in (existing, binary)]
+        _clash(binary, f"is {kinds[0]} in the cluster, and {kinds[1]} is to be written")
+    if binary.affinity_field not in (None, existing.affinity_field):
         _clash(
-            wanted,
-            f"has the affinity key field {known.affinity_field} in the cluster, and {wanted.affinity_field} is to be "
+            binary,
+            f"has the affinity key field {existing.affinity_field} in the cluster, and {binary.affinity_field} is to be "
             "written",
         )
-    for ordinal, label in wanted.enum_values.items():
-        held = known.enum_values.get(ordinal, label)
-        other = next((number for number, name in known.enum_values.items() if name == label), ordinal)
+    for ordinal, label in binary.enum_values.items():
+        held = existing.enum_values.get(ordinal, label)
+        other = next((number for number, name in existing.enum_values.items() if name == label), ordinal)
         if held != label or other != ordinal:
-            constants = ", ".join(f"{name} = {number}" for number, name in sorted(known.enum_values.items()))
-            _clash(wanted, f"has the constants {constants} in the cluster, and {label} = {ordinal} is to be written")
+            constants = ", ".join(f"{name} = {number}" for number, name in sorted(existing.enum_values.items()))
+            _clash(binary, f"has the constants {constants} in the cluster, and {label} = {ordinal} is to be written")
 
 
-def _clash(wanted: BinaryType, what: str) -> NoReturn:
+def _clash(binary: BinaryType, what: str) -> NoReturn:
     remedy = "Ignite never changes what it knows of a type: use another type name"
-    raise TypeClash(f"Binary type {wanted.name} {what}", remedy, value_type=wanted.name)
+    raise TypeClash(f"Binary type {binary.name} {what}", remedy, value_type=binary.name)
 
 
 def binary_type_bytes(binary: BinaryType) -> bytes:
     """Payload of op 3003; the inverse of `metadata_replies.read_binary_type`."""
-    fields = [protocol.string(one.name) + struct.pack("<ii", one.type_code, one.field_id) for one in binary.fields]
+    fields = [
+        protocol.string(field.name) + struct.pack("<ii", field.type_code, field.field_id) for field in binary.fields
+    ]
     values = [protocol.string(label) + struct.pack("<i", ordinal) for ordinal, label in binary.enum_values.items()]
     schemas = [struct.pack(f"<ii{len(ids)}i", schema_id, len(ids), *ids) for schema_id, ids in binary.schemas.items()]
     head = struct.pack("<i", binary.type_id) + protocol.string(binary.name) + protocol.string(binary.affinity_field)
     return head + _list(fields) + (b"\1" + _list(values) if binary.is_enum else b"\0") + _list(schemas)
 
 
-def _has(known: BinaryType, wanted: BinaryType) -> bool:
-    ids = {field.field_id for field in known.fields}
-    values = wanted.enum_values.keys() <= known.enum_values.keys()
+def _has(existing: BinaryType, binary: BinaryType) -> bool:
+    ids = {field.field_id for field in existing.fields}
+    values = binary.enum_values.keys() <= existing.enum_values.keys()
     return (
         values
-        and all(field.field_id in ids for field in wanted.fields)
-        and wanted.schemas.keys() <= known.schemas.keys()
+        and all(field.field_id in ids for field in binary.fields)
+        and binary.schemas.keys() <= existing.schemas.keys()
     )
 
 

@@ -99,10 +99,11 @@ def read_result(body: memoryview, types: TypeSource) -> SqlResult:
 def read_page(body: memoryview, columns: int, types: TypeSource) -> SqlPage:
     """The reply to op 2005, and the rows of that to op 2004; raises as :func:`read_result`."""
     count = Reader(body).int32()
-    values, found, end = decode_values(body, 4, count * columns, types)
+    values, type_codes, end = decode_values(body, 4, count * columns, types)
     rows = [values[first : first + columns] for first in range(0, len(values), columns)] if columns else []
     seen = [
-        next((code for code in found[column::columns] if code != codes.NULL), codes.NULL) for column in range(columns)
+        next((code for code in type_codes[column::columns] if code != codes.NULL), codes.NULL)
+        for column in range(columns)
     ]
     return SqlPage(rows, seen, Reader(body, end).boolean())
 

@@ -45,7 +45,9 @@ def with_present_tables(cluster: Cluster, configuration: CacheConfiguration) -> 
         return configuration
     try:
         tables = {str(row[1]): str(row[0]) for row in _texts(cluster, _TABLES, configuration.name)}
-        entities = tuple(_present(cluster, configuration.name, tables, one) for one in configuration.query_entities)
+        entities = tuple(
+            _present(cluster, configuration.name, tables, entity) for entity in configuration.query_entities
+        )
     except ThinError as error:
         # nodes without ignite-indexing, or without the right to run SQL
         log.warning("columns and indexes of cache %s are those of its creation: %s", configuration.name, error.message)
@@ -61,31 +63,34 @@ def _present(cluster: Cluster, cache: str, tables: Mapping[str, str], entity: Qu
     columns = {str(row[0]): row for row in _texts(cluster, _COLUMNS, schema, table)}
     order = _names(cluster, f"SELECT * FROM {_quoted(schema)}.{_quoted(table)} LIMIT 0")
     column_of = dict(entity.aliases)
-    known = {column_of.get(one.name, one.name).upper(): one for one in entity.fields}
-    names = [*(name for name in known if name in columns), *(name for name in order if name not in known)]
-    fields = tuple(known.get(name) or _added(columns[name]) for name in names if name in columns)
+    field_by_name = {column_of.get(field.name, field.name).upper(): field for field in entity.fields}
+    names = [
+        *(name for name in field_by_name if name in columns),
+        *(name for name in order if name not in field_by_name),
+    ]
+    fields = tuple(field_by_name.get(name) or _added(columns[name]) for name in names if name in columns)
     if not _is_listed(entity, order):  # columns such as address.city have names of their own
-        fields = (*entity.fields, *(one for one in fields if one not in entity.fields))
-    kept = {one.name for one in fields}
+        fields = (*entity.fields, *(field for field in fields if field not in entity.fields))
+    kept = {field.name for field in fields}
     aliases = tuple(alias for alias in entity.aliases if alias[0] in kept)
-    keys = {column_of.get(one.name, one.name).upper() for one in fields if one.is_key} | {
+    keys = {column_of.get(field.name, field.name).upper() for field in fields if field.is_key} | {
         (entity.key_field or "_KEY").upper(),
         "_KEY",
     }
-    found = [_index(row, keys, fields, column_of) for row in _texts(cluster, _INDEXES, cache, schema, table)]
-    others = [one for one in entity.indexes if one.kind != _SORTED]
-    declared = {one.name: one for one in entity.indexes}
-    indexes = tuple(declared.get(one.name, one) for one in found if one is not None)
+    present_indexes = [_index(row, keys, fields, column_of) for row in _texts(cluster, _INDEXES, cache, schema, table)]
+    others = [field for field in entity.indexes if field.kind != _SORTED]
+    declared = {field.name: field for field in entity.indexes}
+    indexes = tuple(declared.get(field.name, field) for field in present_indexes if field is not None)
     return replace(entity, fields=fields, aliases=aliases, indexes=(*indexes, *others))
 
 
 def _is_listed(entity: QueryEntity, order: Sequence[str]) -> bool:
     """Whether each declared column that SQL could show is one of the table, by its alias or name, so that missing ones were dropped."""
-    return bool(order) and not any("." in one.name for one in entity.fields)
+    return bool(order) and not any("." in field.name for field in entity.fields)
 
 
 def _added(row: Row) -> QueryField:
-    name, java_type, nullable, precision, scale = (str(one) for one in row)
+    name, java_type, nullable, precision, scale = (str(text) for text in row)
     sized = java_type in ("java.lang.String", "java.math.BigDecimal", "[B")
     digits = _digits(precision) if sized else -1, _digits(scale) if java_type == "java.math.BigDecimal" else -1
     return QueryField(name, java_type, False, nullable.lower() == "false", *digits)
@@ -100,13 +105,13 @@ def _index(row: Row, keys: set[str], fields: Sequence[QueryField], column_of: Ma
 
     Ignite appends the columns of the key, which are not declared.
     """
-    name, kind, columns, inline_size = (str(one) for one in row)
+    name, kind, columns, inline_size = (str(item) for item in row)
     if _OWN_INDEX.fullmatch(name) or kind != _SORTED:
         return None
     listed = [(column.replace('""', '"'), order == "DESC") for column, order in _INDEX_COLUMN.findall(columns)]
     while len(listed) > 1 and listed[-1][0].upper() in keys and not listed[-1][1]:
         listed.pop()
-    field_of = {column_of.get(one.name, one.name).upper(): one.name for one in fields}
+    field_of = {column_of.get(item.name, item.name).upper(): item.name for item in fields}
     return QueryIndex(
         name,
         tuple((field_of.get(column.upper(), column), down) for column, down in listed),
@@ -139,17 +144,17 @@ def _texts(cluster: Cluster, sql: str, *arguments: str) -> list[Row]:
 def _select(connection: ThinConnection, sql: str, arguments: Sequence[str]) -> tuple[list[str], list[Row]]:
     """Column names and rows of a query whose columns are texts."""
     body = connection.request(
-        protocol.QUERY_SQL_FIELDS, sql_query.request(sql, [protocol.string(one) for one in arguments])
+        protocol.QUERY_SQL_FIELDS, sql_query.request(sql, [protocol.string(argument) for argument in arguments])
     )
     reader = Reader(body)
     cursor = reader.int64()
     names = [reader.text() or "" for _ in range(reader.int32())]
     rows, more = _rows(reader, len(names))
     while more:
-        found, more = _rows(
+        page_rows, more = _rows(
             Reader(connection.request(protocol.QUERY_SQL_FIELDS_PAGE, sql_query.page_request(cursor))), len(names)
         )
-        rows += found
+        rows += page_rows
     return names, rows
 
 

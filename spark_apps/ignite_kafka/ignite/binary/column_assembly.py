@@ -23,17 +23,17 @@ def spread(column: Column, rows: Positions, size: int) -> Column:
     """The column's values at `rows` of a column of `size` rows, null elsewhere."""
     if rows.size == size:
         return column
-    there = np.zeros(size, bool)
-    there[rows] = True
-    quick = _spread_buffers(column.data, there)
+    is_set = np.zeros(size, bool)
+    is_set[rows] = True
+    quick = _spread_buffers(column.data, is_set)
     if quick is not None:
         return replace(column, data=quick)
     index = np.zeros(size, np.int64)
     index[rows] = np.arange(rows.size)
-    return replace(column, data=column.data.take(pa.array(index, mask=~there)))
+    return replace(column, data=column.data.take(pa.array(index, mask=~is_set)))
 
 
-def _spread_buffers(data: pa.Array, there: npt.NDArray[np.bool_]) -> pa.Array | None:
+def _spread_buffers(data: pa.Array, is_set: npt.NDArray[np.bool_]) -> pa.Array | None:
     """The same for strings, bytes and numbers without nulls of their own, straight in Arrow's buffers.
 
     None for other types.
@@ -41,19 +41,19 @@ def _spread_buffers(data: pa.Array, there: npt.NDArray[np.bool_]) -> pa.Array | 
     kind = data.type
     if data.null_count or data.offset:
         return None
-    valid = pa.py_buffer(np.packbits(there, bitorder="little"))
+    valid = pa.py_buffer(np.packbits(is_set, bitorder="little"))
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         _, offsets, content = data.buffers()
-        ends = np.zeros(there.size, np.int32)
-        ends[there] = np.diff(np.frombuffer(offsets, np.int32, len(data) + 1))
-        bounds = np.zeros(there.size + 1, np.int32)
+        ends = np.zeros(is_set.size, np.int32)
+        ends[is_set] = np.diff(np.frombuffer(offsets, np.int32, len(data) + 1))
+        bounds = np.zeros(is_set.size + 1, np.int32)
         np.cumsum(ends, out=bounds[1:])
-        return pa.Array.from_buffers(kind, there.size, [valid, pa.py_buffer(bounds), content])
+        return pa.Array.from_buffers(kind, is_set.size, [valid, pa.py_buffer(bounds), content])
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_temporal(kind):
         unit = f"V{kind.bit_width // 8}"
-        values = np.zeros(there.size, unit)
-        values[there] = np.frombuffer(data.buffers()[1], unit, len(data))
-        return pa.Array.from_buffers(kind, there.size, [valid, pa.py_buffer(values)])
+        values = np.zeros(is_set.size, unit)
+        values[is_set] = np.frombuffer(data.buffers()[1], unit, len(data))
+        return pa.Array.from_buffers(kind, is_set.size, [valid, pa.py_buffer(values)])
     return None
 
 

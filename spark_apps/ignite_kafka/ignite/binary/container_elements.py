@@ -118,9 +118,9 @@ def after(wire: Wire, at: Positions, end: Positions) -> Positions:
     code = wire.data[at]
     size = codes.FIXED[code]
     size[np.isin(code, list(codes.NAMED))] = 0
-    for one in np.unique(code[size == 0]):
-        rows = np.flatnonzero(code == one)
-        size[rows] = _sizes(wire, int(one), at[rows], end[rows])
+    for type_code in np.unique(code[size == 0]):
+        rows = np.flatnonzero(code == type_code)
+        size[rows] = _sizes(wire, int(type_code), at[rows], end[rows])
     beyond: Positions = at + size
     wire.require(at, beyond, end, "An element")
     return beyond
@@ -143,6 +143,6 @@ def ends_of(wire: Wire, at: Positions) -> Positions:
     data = wire.data.data
     size = int(wire.data.size)
     places, index = np.unique(at, return_inverse=True)
-    ends = np.array([_end(wire, data, one, size) for one in places.tolist()], np.int64)
-    found: Positions = ends[index.ravel()]
-    return found
+    ends = np.array([_end(wire, data, position, size) for position in places.tolist()], np.int64)
+    end_of_each: Positions = ends[index.ravel()]
+    return end_of_each

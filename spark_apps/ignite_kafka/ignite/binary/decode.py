@@ -96,8 +96,8 @@ def decode_entries(
     if documents and not own_fields:
         orders = FieldOrder.OWN, FieldOrder.OWN_FIRST
     decoders = [
-        ColumnDecoder(wire, enums, order, date_zone, fields) if wanted else None
-        for order, wanted, fields in zip(orders, (keys, values), (key_fields, value_fields), strict=True)
+        ColumnDecoder(wire, enums, order, date_zone, fields) if is_decoded else None
+        for order, is_decoded, fields in zip(orders, (keys, values), (key_fields, value_fields), strict=True)
     ]
     return _decode(wire, bounds, decoders)
 
@@ -180,7 +180,7 @@ def _group(wire: Wire, decoders: Sequence[ColumnDecoder | None], bounds: EntryBo
     value, value_type = _column(decoders[1], spans[2], spans[3])
     if decoders[0] is None or decoders[0].order is FieldOrder.TYPE:
         return EntryGroup(rows, key, value, key_type, value_type)
-    seen = [{} if one is None else one.containers for one in decoders]
+    seen = [{} if decoder is None else decoder.containers for decoder in decoders]
     kinds, samples = key_kinds(decoders[0], spans[0], spans[1])
     shown = tuple((row, wire.data[spans[0][row] : spans[1][row]].tobytes()) for row in samples)
     return EntryGroup(rows, key, value, key_type, value_type, shown, kinds, (seen[0], seen[1]))

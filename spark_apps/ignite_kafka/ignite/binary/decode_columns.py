@@ -79,11 +79,11 @@ class ColumnDecoder:
         limit = end[rows]
         place, limit = self.resolve(place, limit)
         code = self.wire.data[place]
-        there = code != codes.NULL
-        rows = rows[there]
-        place = place[there]
-        limit = limit[there]
-        code = code[there]
+        is_valid = code != codes.NULL
+        rows = rows[is_valid]
+        place = place[is_valid]
+        limit = limit[is_valid]
+        code = code[is_valid]
         if rows.size == 0:
             none = declared_field("", declared, ordinals=self.enums is EnumPolicy.ORDINAL)
             return Column(pa.nulls(at.size, none.type), mark_of(none))
@@ -267,13 +267,13 @@ class ColumnDecoder:
         orders, order_of = field_orders(binary, places, self.order)
         shown: Sequence[int] = orders[0] if order_of is None else sorted(set().union(*orders))
         if depth == 0 and self.fields is not None:
-            shown = [one for one in shown if binary.fields[one].name.lower() in self.fields]
+            shown = [index for index in shown if binary.fields[index].name.lower() in self.fields]
             order_of = None
-        names = [binary.fields[one].name for one in shown]
+        names = [binary.fields[index].name for index in shown]
         prefix = f"{path}." if path else ""
         columns = [
-            self.decode(places.at[one], headers.footer, binary.fields[one].type_code, depth + 1, f"{prefix}{name}")
-            for one, name in zip(shown, names, strict=True)
+            self.decode(places.at[index], headers.footer, binary.fields[index].type_code, depth + 1, f"{prefix}{name}")
+            for index, name in zip(shown, names, strict=True)
         ]
         if not columns:
             return Column(pa.array([{}] * headers.start.size, pa.struct([])), type_name=self._shown_name(binary))

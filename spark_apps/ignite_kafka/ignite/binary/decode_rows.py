@@ -58,11 +58,11 @@ def decode_values(data: memoryview, start: int, count: int, types: TypeSource) -
     """
     reader = _Reader(data.cast("B"), 0, "", types=types, position=start)
     values = []
-    found = []
+    type_codes = []
     for _ in range(count):
-        found.append(reader.data[reader.position] if reader.position < len(reader.data) else codes.NULL)
+        type_codes.append(reader.data[reader.position] if reader.position < len(reader.data) else codes.NULL)
         values.append(reader.top())
-    return values, found, reader.position
+    return values, type_codes, reader.position
 
 
 @dataclass(kw_only=True)
@@ -240,12 +240,12 @@ class _Reader(ScalarReader):
             offsets = self.offsets(start, flags, schema_id, footer, length, binary)
         limit = self.limit
         self.limit = start + footer
-        names = {one.field_id: one.name for one in binary.fields}
-        found = {names[field_id]: self.at(start, offset, footer, type_id) for field_id, offset in offsets.items()}
+        names = {field.field_id: field.name for field in binary.fields}
+        members = {names[field_id]: self.at(start, offset, footer, type_id) for field_id, offset in offsets.items()}
         absent = sorted(names.keys() - offsets.keys(), key=lambda field_id: names[field_id].lower())
         self.position = start + length
         self.limit = limit
-        return Document(binary.name, type_id, found | {names[field_id]: None for field_id in absent}, len(found))
+        return Document(binary.name, type_id, members | {names[field_id]: None for field_id in absent}, len(members))
 
     def tree(self, start: int, length: int, is_map: bool) -> Any:
         """java.util.TreeMap or TreeSet: its comparator, which is passed over, its size, its values."""
@@ -285,13 +285,13 @@ class _Reader(ScalarReader):
             ids = binary.schemas.get(schema_id)
             if ids is None or len(ids) != len(entries):
                 raise self.error(start, f"The footer of {binary.name} does not fit schema {schema_id}", binary.type_id)
-            found = {field_id: one[0] for field_id, one in zip(ids, entries, strict=True)}
+            offset_of = {field_id: pair[0] for field_id, pair in zip(ids, entries, strict=True)}
         else:
-            found = dict(entries)
-        unknown = found.keys() - {one.field_id for one in binary.fields}
+            offset_of = dict(entries)
+        unknown = offset_of.keys() - {pair.field_id for pair in binary.fields}
         if unknown:
             raise self.error(start, f"The metadata of {binary.name} has no field of id {min(unknown)}", binary.type_id)
-        return found
+        return offset_of
 
 
 _READERS: dict[int, Callable[[_Reader], Any]] = {

@@ -47,11 +47,11 @@ class Column:
 
     def field(self, name: str, nullable: bool = True) -> pa.Field:
         """The Arrow field of this column as part of another."""
-        made = field_of(name, self.data.type, self.mark, nullable)
+        field = field_of(name, self.data.type, self.mark, nullable)
         return (
-            made
+            field
             if self.type_name is None
-            else made.with_metadata({**(made.metadata or {}), TYPE_NAME: self.type_name.encode()})
+            else field.with_metadata({**(field.metadata or {}), TYPE_NAME: self.type_name.encode()})
         )
 
 
@@ -166,8 +166,8 @@ def enums(wire: Wire, at: Positions, end: Positions, policy: EnumPolicy, *, name
 
 
 def _enum_name(wire: Wire, type_ids: npt.NDArray[np.int32]) -> str | None:
-    one = type_ids.size and type_ids[0] and (type_ids == type_ids[0]).all()
-    return wire.types.binary_type(int(type_ids[0])).name if one else None
+    same_type = type_ids.size and type_ids[0] and (type_ids == type_ids[0]).all()
+    return wire.types.binary_type(int(type_ids[0])).name if same_type else None
 
 
 def enum_text(wire: Wire, position: int, type_id: int, ordinal: int, policy: EnumPolicy) -> str:

@@ -62,13 +62,17 @@ def footers(
     :param bounds: fields [bounds[r], bounds[r + 1]) are those of object r (n + 1).
     """
     width_of = np.repeat(widths, np.diff(bounds))
-    found = [width for width in (1, 2, 4) if (widths == width).any()]
-    made = []
-    for width in found or [1]:
+    used = [width for width in (1, 2, 4) if (widths == width).any()]
+    footers_of_width = []
+    for width in used or [1]:
         ours = width_of == width
         parts: dict[str, Any] = {} if layout.compact else {"id": ("<i4", field_ids[ours])}
         entries = structured(int(ours.sum()), **parts, offset=(f"<u{width}", starts[ours].astype(f"<u{width}")))
         before = np.zeros(ours.size + 1, np.int64)
         np.cumsum(ours, out=before[1:])
-        made.append(sliced(before[bounds] * entries.itemsize, entries))
-    return made[0] if len(made) == 1 else pc.choose(pa.array(np.searchsorted(found, widths)), *made)
+        footers_of_width.append(sliced(before[bounds] * entries.itemsize, entries))
+    return (
+        footers_of_width[0]
+        if len(footers_of_width) == 1
+        else pc.choose(pa.array(np.searchsorted(used, widths)), *footers_of_width)
+    )

@@ -150,8 +150,8 @@ def decimals(array: pa.Array, field: pa.Field) -> ByteColumns:
     low = np.where(negative, ~low + np.uint64(1), low)
     magnitude = np.stack([high, low], axis=1).astype(">u8").view(np.uint8)
     every = np.arange(len(plain))
-    there = magnitude != 0
-    first = np.where(there.any(axis=1), there.argmax(axis=1), 15)
+    is_set = magnitude != 0
+    first = np.where(is_set.any(axis=1), is_set.argmax(axis=1), 15)
     first -= magnitude[every, first] >= 0x80
     magnitude[every, first] |= negative.astype(np.uint8) << 7
     length = 16 - first
@@ -191,15 +191,15 @@ def decimal_bytes(value: Decimal | None) -> bytes:
 def enums(array: pa.Array, field: pa.Field) -> ByteColumns:
     """int32 type id and int32 ordinal; from names or ordinals that the field's metadata knows."""
     type_id = java_hash(type_name_of(field).lower())
-    known: dict[str, int] = json.loads((field.metadata or {}).get(ENUM_VALUES, b"{}"))
+    ordinal_of: dict[str, int] = json.loads((field.metadata or {}).get(ENUM_VALUES, b"{}"))
     valid = valid_of(array)
     if pa.types.is_string(array.type):
-        place = pc.index_in(array, pa.array(list(known), pa.string())).fill_null(len(known)).to_numpy()
-        ordinals = np.array([*known.values(), -1], np.int32)[place]
-        wrong = place == len(known)
+        place = pc.index_in(array, pa.array(list(ordinal_of), pa.string())).fill_null(len(ordinal_of)).to_numpy()
+        ordinals = np.array([*ordinal_of.values(), -1], np.int32)[place]
+        wrong = place == len(ordinal_of)
     else:
         ordinals = numbers(array, np.int32)
-        wrong = ~np.isin(ordinals, list(known.values()))
+        wrong = ~np.isin(ordinals, list(ordinal_of.values()))
     refuse(
         field,
         wrong if valid is None else wrong & valid.to_numpy(zero_copy_only=False),

@@ -66,43 +66,49 @@ class SparseEncoder:
             nothing.
         """
         count = len(columns[0])
-        there = np.ones(count, bool) if valid is None else np.asarray(valid)
-        has = [_has(column, field, there) for column, field in zip(columns, layout.fields, strict=True)]
+        is_valid = np.ones(count, bool) if valid is None else np.asarray(valid)
+        has = [_has(column, field, is_valid) for column, field in zip(columns, layout.fields, strict=True)]
         kept = [number for number, mask in enumerate(has) if mask is not None]
-        matrix = np.stack([one for one in has if one is not None]) if kept else np.zeros((0, count), bool)
-        found, set_of = _sets(matrix)
+        matrix = (
+            np.stack([candidate for candidate in has if candidate is not None]) if kept else np.zeros((0, count), bool)
+        )
+        sets, set_of = _sets(matrix)
         part = replace(layout, fields=tuple(layout.fields[number] for number in kept))
-        ids = [tuple(part.field_ids[place] for place in np.flatnonzero(one)) for one in found.T]
-        taken = [columns[number] for number in kept]
-        refused = self._refused(layout.type_name, ids, set_of, there)
+        ids = [tuple(part.field_ids[place] for place in np.flatnonzero(candidate)) for candidate in sets.T]
+        chosen = [columns[number] for number in kept]
+        refused = self._refused(layout.type_name, ids, set_of, is_valid)
         if not refused.any():
-            return self._made(part, taken, matrix, ids, set_of)
+            return self._made(part, chosen, matrix, ids, set_of)
         rows, others = (pa.array(np.flatnonzero(mask)) for mask in (~refused, refused))
-        exact = self._made(part, [one.take(rows) for one in taken], matrix[:, ~refused], ids, set_of[~refused])
-        made = self._whole(part, [one.take(others) for one in taken])
+        exact = self._made(
+            part, [candidate.take(rows) for candidate in chosen], matrix[:, ~refused], ids, set_of[~refused]
+        )
+        whole = self._whole(part, [candidate.take(others) for candidate in chosen])
         back = np.argsort(np.concatenate([np.asarray(rows), np.asarray(others)]))
-        return pa.concat_arrays([exact, made]).take(pa.array(back))
+        return pa.concat_arrays([exact, whole]).take(pa.array(back))
 
-    def _refused(self, type_name: str, ids: Sequence[Schema], set_of: Int64Array, there: Mask) -> Mask:
+    def _refused(self, type_name: str, ids: Sequence[Schema], set_of: Int64Array, is_valid: Mask) -> Mask:
         """The rows whose schema is not accepted."""
-        used = np.unique(set_of[there]).tolist()
+        used = np.unique(set_of[is_valid]).tolist()
         accepted = np.ones(len(ids), bool)
         if self.schemas is not None and used:
             accepted[used] = self.schemas.accepted(type_name, [ids[number] for number in used])
-        return ~accepted[set_of] & there
+        return ~accepted[set_of] & is_valid
 
     def _whole(self, layout: ObjectLayout, columns: Sequence[pa.Array]) -> pa.BinaryArray:
         """Objects with all fields of their type, null where `columns` lack one."""
         assert self.schemas is not None
-        given = dict(zip(layout.field_ids, zip(layout.fields, columns, strict=True), strict=True))
+        present = dict(zip(layout.field_ids, zip(layout.fields, columns, strict=True), strict=True))
         nothing = pa.nulls(len(columns[0]))
         every = replace(layout, fields=self.schemas.whole(layout.type_name))
         self.schemas.use(layout.type_name, every.field_ids)
-        made = [
-            given.get(id, (pa.field(field.name, pa.null()), nothing))
+        complete = [
+            present.get(id, (pa.field(field.name, pa.null()), nothing))
             for id, field in zip(every.field_ids, every.fields, strict=True)
         ]
-        return self.dense(replace(layout, fields=tuple(field for field, _ in made)), [column for _, column in made])
+        return self.dense(
+            replace(layout, fields=tuple(field for field, _ in complete)), [column for _, column in complete]
+        )
 
     def _made(
         self,
@@ -150,19 +156,19 @@ class SparseEncoder:
 
 def _schema_ids(ids: Sequence[Schema], set_of: Int64Array) -> Int64Array:
     """The schema id of each row."""
-    found = np.zeros(len(ids), np.int64)
+    schema_ids = np.zeros(len(ids), np.int64)
     for number in np.unique(set_of).tolist():
-        found[number] = schema_id_of(ids[number])
-    return found[set_of]
+        schema_ids[number] = schema_id_of(ids[number])
+    return schema_ids[set_of]
 
 
-def _has(column: pa.Array, field: pa.Field, there: Mask) -> Mask | None:
+def _has(column: pa.Array, field: pa.Field, is_valid: Mask) -> Mask | None:
     """The rows that have a field; None: no row has it."""
     if not is_optional(field):
-        return there
+        return is_valid
     if column.null_count == len(column):
         return None
-    return there & np.asarray(column.is_valid()) if column.null_count else there
+    return is_valid & np.asarray(column.is_valid()) if column.null_count else is_valid
 
 
 def _sets(matrix: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], Int64Array]:

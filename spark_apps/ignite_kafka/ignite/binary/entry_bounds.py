@@ -81,10 +81,10 @@ def concat_bounds(pages: Sequence[Page], wire: Wire) -> EntryBounds:
         )
 
     return EntryBounds(
-        join([one.key_start for one in each]),
-        join([one.key_end for one in each]),
-        join([one.value_start for one in each]),
-        join([one.value_end for one in each]),
+        join([bounds.key_start for bounds in each]),
+        join([bounds.key_end for bounds in each]),
+        join([bounds.value_start for bounds in each]),
+        join([bounds.value_end for bounds in each]),
     )
 
 

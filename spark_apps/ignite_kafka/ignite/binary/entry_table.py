@@ -69,12 +69,12 @@ def to_batch(group: EntryGroup, schema: pa.Schema) -> pa.RecordBatch:
         names it.
     """
     name = group.value_type.name
-    known = json.loads((schema.metadata or {}).get(_TYPES_METADATA, b"null"))
-    if known is not None and name not in known:
+    type_names = json.loads((schema.metadata or {}).get(_TYPES_METADATA, b"null"))
+    if type_names is not None and name not in type_names:
         raise UnsupportedType(
-            f"Values of type {name} are not in the schema, which has {', '.join(known)}", _REMEDY, value_type=name
+            f"Values of type {name} are not in the schema, which has {', '.join(type_names)}", _REMEDY, value_type=name
         )
-    moved = known[name] if known else {}
+    moved = type_names[name] if type_names else {}
     arrays: dict[str, pa.Array] = {KEY: group.key}
     names = {column.lower(): column for column in schema.names}
     for field, array in _fields(group):
@@ -109,15 +109,15 @@ def _sampled(cache: CacheInfo, groups: Sequence[EntryGroup]) -> list[_Kind]:
     scales = {
         field.name.lower(): field for entity in cache.query_entities for field in entity.fields if not field.is_key
     }
-    found = []
+    samples = []
     for group in sorted(groups, key=_kind_name):  # in an order that the entries of the sample do not decide
         value = field_of(VALUE, group.value.type, group.value_type.mark)
         if pa.types.is_struct(value.type):
             value = value.with_type(
                 pa.struct([_refined(field, scales.get(field.name.lower())) for field in value.type])
             )
-        found.append((group.value_type.name, field_of(KEY, group.key.type, group.key_type.mark), value))
-    return found
+        samples.append((group.value_type.name, field_of(KEY, group.key.type, group.key_type.mark), value))
+    return samples
 
 
 def _kind_name(group: EntryGroup) -> tuple[bool, str, str]:
@@ -128,11 +128,11 @@ def _refined(field: pa.Field, declared: QueryField | None) -> pa.Field:
     """The declared type of a field of which the sample had no value, and the declared scale of a decimal."""
     if declared is None:
         return field
-    wanted = java_field(field.name, declared.java_type, declared.scale)
+    java = java_field(field.name, declared.java_type, declared.scale)
     if pa.types.is_null(field.type) or (
-        pa.types.is_decimal(wanted.type) and declared.java_type == "java.math.BigDecimal"
+        pa.types.is_decimal(java.type) and declared.java_type == "java.math.BigDecimal"
     ):
-        return wanted
+        return java
     return field
 
 
@@ -206,9 +206,9 @@ def _add(columns: dict[str, pa.Field], field: pa.Field, type_name: str, moved: d
     """
     column = moved.get(field.name, field.name)
     before = columns.get(column.lower())
-    taken = column.lower() in _OURS and field.name != VALUE
+    is_reserved = column.lower() in _OURS and field.name != VALUE
     joined = field if before is None else unify_fields(before, field)
-    if not taken and joined is not None:
+    if not is_reserved and joined is not None:
         columns[column.lower()] = joined
         return
     own = f"{field.name}_{simple_name(type_name)}"

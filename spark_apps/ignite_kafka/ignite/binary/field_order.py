@@ -45,13 +45,13 @@ def field_orders(
         return [tuple(range(len(binary.fields)))], None
     index = {field.field_id: at for at, field in enumerate(binary.fields)}
     by_name = sorted(range(len(binary.fields)), key=lambda at: binary.fields[at].name.lower())
-    found: dict[tuple[int, ...], int] = {}
+    numbers: dict[tuple[int, ...], int] = {}
     number = []
     for schema in places.schemas:
         own = dict.fromkeys(index[field_id] for field_id in schema)
         whole = own if order is FieldOrder.OWN else own | dict.fromkeys(by_name)
-        number.append(found.setdefault(tuple(whole), len(found)))
-    return list(found), None if len(found) == 1 or places.schema_of is None else np.array(number)[places.schema_of]
+        number.append(numbers.setdefault(tuple(whole), len(numbers)))
+    return list(numbers), None if len(numbers) == 1 or places.schema_of is None else np.array(number)[places.schema_of]
 
 
 def order_column(orders: Sequence[Sequence[int]], order_of: Positions, shown: Sequence[int]) -> Column:

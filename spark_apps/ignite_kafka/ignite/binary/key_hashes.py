@@ -92,9 +92,9 @@ def key_hashes(keys: pa.BinaryArray) -> tuple[Hashes, npt.NDArray[np.bool_]]:
     reads of those is not told by their bytes alone.
     """
     hashes = np.zeros(len(keys), np.int32)
-    known = np.zeros(len(keys), bool)
+    is_hashed = np.zeros(len(keys), bool)
     if not len(keys):
-        return hashes, known
+        return hashes, is_hashed
     offsets = offsets_of(keys)
     data = data_of(keys)
     kinds = data[offsets[:-1] - offsets[0]]
@@ -104,8 +104,8 @@ def key_hashes(keys: pa.BinaryArray) -> tuple[Hashes, npt.NDArray[np.bool_]]:
             continue
         rows = np.flatnonzero(kinds == code)
         part = keys if rows.size == len(keys) else keys.take(pa.array(rows))
-        hashes[rows], known[rows] = _string(part) if hashed is None else (hashed(part), True)
-    return hashes, known
+        hashes[rows], is_hashed[rows] = _string(part) if hashed is None else (hashed(part), True)
+    return hashes, is_hashed
 
 
 def partitions_of(hashes: Hashes, count: int) -> npt.NDArray[np.int32]:

@@ -42,9 +42,9 @@ class _Kinds:
     def add_values(self, prefix: KeyKind, at: Positions, end: Positions, rows: Positions, depth: int) -> None:
         """Kinds of the values at `at`, behind `prefix`; `rows` are the keys that the values are of."""
         code = self._wire.data[at]
-        for one in np.unique(code).tolist():
-            part = code == one
-            self._add_code(prefix, one, at[part], end[part], rows[part], depth)
+        for type_code in np.unique(code).tolist():
+            part = code == type_code
+            self._add_code(prefix, type_code, at[part], end[part], rows[part], depth)
 
     def _add_code(self, prefix: KeyKind, code: int, at: Positions, end: Positions, rows: Positions, depth: int) -> None:
         wire = self._wire
@@ -76,12 +76,12 @@ class _Kinds:
             return
         headers = read_headers(self._wire, at, end)
         for type_id in np.unique(headers.type_id).tolist():
-            mine = np.flatnonzero(headers.type_id == type_id)
-            layout = headers.schema_id[mine].astype(np.int64) << 16 | (
-                headers.flags[mine] & np.uint16(0xFFFF - _WIDTHS)
+            of_type = np.flatnonzero(headers.type_id == type_id)
+            layout = headers.schema_id[of_type].astype(np.int64) << 16 | (
+                headers.flags[of_type] & np.uint16(0xFFFF - _WIDTHS)
             )
-            for one in np.unique(layout):
-                part = mine[layout == one]
+            for layout_id in np.unique(layout):
+                part = of_type[layout == layout_id]
                 self._add_layout(prefix, type_id, headers.of(part), rows[part], depth)
 
     def _add_layout(self, prefix: KeyKind, type_id: int, headers: Headers, rows: Positions, depth: int) -> None:

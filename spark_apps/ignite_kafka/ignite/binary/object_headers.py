@@ -98,20 +98,20 @@ def field_places(wire: Wire, binary: BinaryType, headers: Headers) -> FieldPlace
         )
     layout = (headers.schema_id.astype(np.int64) << 16) | (headers.flags & _LAYOUT)
     if (layout == layout[0]).all():
-        found = _places_of_schema(wire, binary, headers)
+        place_of = _places_of_schema(wire, binary, headers)
         absent = np.full(headers.start.size, -1, np.int64)
-        return FieldPlaces([found.get(field.field_id, absent) for field in binary.fields], (tuple(found),))
+        return FieldPlaces([place_of.get(field.field_id, absent) for field in binary.fields], (tuple(place_of),))
     places = [np.full(headers.start.size, -1, np.int64) for _ in binary.fields]
     schemas: dict[tuple[int, ...], int] = {}
     schema_of = np.zeros(headers.start.size, np.int64)
     kind_of = np.unique(layout, return_inverse=True)[1].ravel()
     by_kind = np.split(np.argsort(kind_of, kind="stable"), np.cumsum(np.bincount(kind_of))[:-1])
     for rows in by_kind:
-        found = _places_of_schema(wire, binary, headers.of(rows))
+        place_of = _places_of_schema(wire, binary, headers.of(rows))
         for index, field in enumerate(binary.fields):
-            if field.field_id in found:
-                places[index][rows] = found[field.field_id]
-        schema_of[rows] = schemas.setdefault(tuple(found), len(schemas))
+            if field.field_id in place_of:
+                places[index][rows] = place_of[field.field_id]
+        schema_of[rows] = schemas.setdefault(tuple(place_of), len(schemas))
     return FieldPlaces(places, tuple(schemas), schema_of if len(schemas) > 1 else None)
 
 
@@ -150,9 +150,9 @@ def _places_of_schema(wire: Wire, binary: BinaryType, headers: Headers) -> dict[
 def _absolute(
     wire: Wire, binary: BinaryType, headers: Headers, ids: tuple[int, ...], offsets: Positions
 ) -> dict[int, Positions]:
-    known = {field.field_id for field in binary.fields}
+    field_ids = {field.field_id for field in binary.fields}
     for field_id in ids:
-        if field_id not in known:
+        if field_id not in field_ids:
             raise wire.error(
                 int(headers.start[0]), f"The metadata of {binary.name} has no field of id {field_id}", binary.type_id
             )

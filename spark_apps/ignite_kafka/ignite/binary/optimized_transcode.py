@@ -104,25 +104,25 @@ class _Transcoder:
             raise NotReadable(
                 f"A value nested deeper than {_MOST_DEPTH} levels, written by Java's optimized marshaller"
             )
-        made = self.spent(self.object(tag))
+        data = self.spent(self.object(tag))
         self.depth -= 1
-        self.objects[number] = made
-        return made
+        self.objects[number] = data
+        return data
 
-    def spent(self, made: bytes) -> bytes:
-        self.written += len(made)
+    def spent(self, data: bytes) -> bytes:
+        self.written += len(data)
         if self.written > _MOST_BYTES:
             raise NotReadable(f"A value of more than {_MOST_BYTES} bytes, written by Java's optimized marshaller")
-        return made
+        return data
 
     def shared(self) -> bytes:
         number = self.int32()
         if not 0 <= number < len(self.objects):
             raise ValueError(f"handle {number} of {len(self.objects)}")
-        made = self.objects[number]
-        if made is None:
+        data = self.objects[number]
+        if data is None:
             raise NotReadable("A value that contains itself, written by Java's optimized marshaller")
-        return made
+        return data
 
     def object(self, tag: int) -> bytes:
         if tag in _ARRAYS:

@@ -46,12 +46,12 @@ def with_nulls(pages: Sequence[Page], nulls: Mask, cache: CacheInfo) -> list[Pag
     :raises DecodeError: the bounds of a page's entries are broken.
     """
     flags = iter(nulls.tolist())
-    made = []
+    pages_with_nulls = []
     for page in pages:
         entries = [(key, _NULL if next(flags) else value) for key, value in raw_entries(page, cache.name)]
         data = b"".join(_wrapped(part) for entry in entries for part in entry)
-        made.append(Page(page.partition, page.rows, memoryview(data), page.last))
-    return made
+        pages_with_nulls.append(Page(page.partition, page.rows, memoryview(data), page.last))
+    return pages_with_nulls
 
 
 def _wrapped(value: bytes) -> bytes:

@@ -68,14 +68,16 @@ class _Walker:
     def visit(self, at: Positions, end: Positions, depth: int) -> None:
         """Note the types of the values at these places (-1: absent)."""
         wire = self.decoder.wire
-        there = at >= 0
-        wire.require(at[there], at[there] + 1, end[there], "A value")
-        there[there] = wire.data[at[there]] != codes.HANDLE  # what a handle leads to is met where it stands
-        place, limit = self.decoder.resolve(at[there], end[there])
+        is_present = at >= 0
+        wire.require(at[is_present], at[is_present] + 1, end[is_present], "A value")
+        is_present[is_present] = (
+            wire.data[at[is_present]] != codes.HANDLE
+        )  # what a handle leads to is met where it stands
+        place, limit = self.decoder.resolve(at[is_present], end[is_present])
         code = wire.data[place]
-        for one in np.unique(code).tolist():
-            rows = np.flatnonzero(code == one)
-            self._kind(one, place[rows], limit[rows], depth)
+        for type_code in np.unique(code).tolist():
+            rows = np.flatnonzero(code == type_code)
+            self._kind(type_code, place[rows], limit[rows], depth)
 
     def _kind(self, code: int, at: Positions, end: Positions, depth: int) -> None:
         wire = self.decoder.wire
@@ -114,15 +116,15 @@ class _Walker:
         for type_id in np.unique(type_ids).tolist():
             self.found.add(type_id)
             if type_id:
-                known = metadata(self.decoder.wire.types, type_id).enum_values
-                if known and not known.keys() >= set(np.unique(ordinals[type_ids == type_id]).tolist()):
+                names = metadata(self.decoder.wire.types, type_id).enum_values
+                if names and not names.keys() >= set(np.unique(ordinals[type_ids == type_id]).tolist()):
                     refreshed(self.decoder.wire.types, type_id)
 
     def _classes(self, at: Positions, end: Positions) -> None:
         wire = self.decoder.wire
         sizes = lengths(wire, at, end, 5, 1, "An object of Java's optimized marshaller")
         for start, size in zip((at + 5).tolist(), sizes.tolist(), strict=True):
-            self.found.update(class_id(one) for one in classes_of(wire.data[start : start + size].data))
+            self.found.update(class_id(name) for name in classes_of(wire.data[start : start + size].data))
 
     def _elements(self, places: Elements, depth: int) -> None:
         if places.at.size:
@@ -140,8 +142,8 @@ class _Walker:
         if headers.start.size == 0 or self._flat(type_id, headers):
             return
         binary, places = self.decoder.places(type_id, headers)
-        for place, one in zip(places.at, binary.fields, strict=True):
-            if one.type_code in _HOLDERS and (place >= 0).any():
+        for place, binary_field in zip(places.at, binary.fields, strict=True):
+            if binary_field.type_code in _HOLDERS and (place >= 0).any():
                 wire.spend(1024 + place.size, int(headers.start[0]))
                 self.left.append((place, headers.footer, depth + 1))
 
@@ -149,9 +151,9 @@ class _Walker:
         """Require the schemas of objects whose fields are not looked into; others are when their fields are found."""
         layout = codes.FLAG_HAS_SCHEMA | codes.FLAG_COMPACT
         rows = np.flatnonzero((headers.flags & layout) == layout)
-        wanted = np.unique(headers.schema_id[rows]).tolist()
+        schema_ids = np.unique(headers.schema_id[rows]).tolist()
         types = self.decoder.wire.types
-        for schema in wanted:
+        for schema in schema_ids:
             if schema not in metadata(types, type_id).schemas and schema not in refreshed(types, type_id).schemas:
                 what = f"The metadata of {metadata(types, type_id).name} has no schema {schema}"
                 raise self.decoder.wire.error(int(headers.start[rows[0]]), what, type_id)
@@ -159,5 +161,5 @@ class _Walker:
     def _flat(self, type_id: int, headers: Headers) -> bool:
         """True when no field of the type can hold a binary type, and the metadata at hand knows all the schemas."""
         binary = metadata(self.decoder.wire.types, type_id)
-        simple = not any(one.type_code in _HOLDERS for one in binary.fields)
+        simple = not any(field.type_code in _HOLDERS for field in binary.fields)
         return simple and all(schema in binary.schemas for schema in np.unique(headers.schema_id).tolist())

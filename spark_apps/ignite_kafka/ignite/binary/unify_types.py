@@ -15,34 +15,34 @@ def unify_fields(first: pa.Field, second: pa.Field) -> pa.Field | None:
     Integers widen, floats widen, the null type gives way, decimals of different scales become text, containers are
     unified inside.
     """
-    one = first.type
+    kind = first.type
     other = second.type
-    if pa.types.is_null(other) or one == other:
+    if pa.types.is_null(other) or kind == other:
         return first
-    if pa.types.is_null(one):
+    if pa.types.is_null(kind):
         return second.with_name(first.name)
     if mark_of(first) != mark_of(second):
         return None
     if mark_of(first) == "decimal":
         return field_of(first.name, pa.string(), "decimal")
-    if (pa.types.is_integer(one) and pa.types.is_integer(other)) or (
-        pa.types.is_floating(one) and pa.types.is_floating(other)
+    if (pa.types.is_integer(kind) and pa.types.is_integer(other)) or (
+        pa.types.is_floating(kind) and pa.types.is_floating(other)
     ):
-        return first.with_type(one if one.bit_width > other.bit_width else other)
-    inner = _unify_inner(one, other)
+        return first.with_type(kind if kind.bit_width > other.bit_width else other)
+    inner = _unify_inner(kind, other)
     return None if inner is None else first.with_type(inner)
 
 
-def _unify_inner(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    if pa.types.is_list(one) and pa.types.is_list(other):
-        item = unify_fields(one.value_field, other.value_field)
+def _unify_inner(kind: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    if pa.types.is_list(kind) and pa.types.is_list(other):
+        item = unify_fields(kind.value_field, other.value_field)
         return None if item is None else pa.list_(item)
-    if pa.types.is_map(one) and pa.types.is_map(other):
-        key = unify_fields(one.key_field, other.key_field)
-        value = unify_fields(one.item_field, other.item_field)
+    if pa.types.is_map(kind) and pa.types.is_map(other):
+        key = unify_fields(kind.key_field, other.key_field)
+        value = unify_fields(kind.item_field, other.item_field)
         return None if key is None or value is None else pa.map_(key.with_nullable(False), value)
-    if pa.types.is_struct(one) and pa.types.is_struct(other):
-        fields = {field.name: field for field in one}
+    if pa.types.is_struct(kind) and pa.types.is_struct(other):
+        fields = {field.name: field for field in kind}
         for field in other:
             joined = unify_fields(fields[field.name], field) if field.name in fields else field
             if joined is None:
@@ -96,9 +96,9 @@ def _castable(source: pa.DataType, target: pa.DataType) -> bool:
 
 
 def _struct(array: pa.StructArray, target: pa.StructType, path: str) -> pa.Array:
-    known = {field.name for field in target}
+    names_of_target = {field.name for field in target}
     for field, column in zip(array.type, array.flatten(), strict=True):
-        if field.name not in known and column.null_count < len(column):
+        if field.name not in names_of_target and column.null_count < len(column):
             raise UnsupportedType(
                 f"Field {path}.{field.name} is not in the schema", _REMEDY, field=f"{path}.{field.name}"
             )

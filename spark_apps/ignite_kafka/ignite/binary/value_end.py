@@ -50,9 +50,9 @@ def measure(data: memoryview, position: int, limit: int, ends: dict[int, int]) -
     """
     if position >= limit or data[position] not in NESTING:
         return end_of(data, position, limit)
-    known = ends.get(position)
-    if known is not None and known <= limit:
-        return known
+    measured = ends.get(position)
+    if measured is not None and measured <= limit:
+        return measured
     open_: list[list[int]] = []  # start of each container that is not at its end, and number of values left in it
     while True:
         if position < limit and data[position] in NESTING:

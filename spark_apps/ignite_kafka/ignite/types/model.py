@@ -143,13 +143,16 @@ class BinaryType:
 def _ordered(fields: Iterable[BinaryField], schemas: Mapping[int, tuple[int, ...]]) -> tuple[BinaryField, ...]:
     _, fullest = max(schemas.items(), key=lambda schema: (len(schema[1]), schema[0]), default=(0, ()))
     place = {field_id: at for at, field_id in enumerate(fullest)}
-    ordered = sorted(
-        fields, key=lambda one: (place.get(one.field_id, len(place)), one.name.lower(), one.field_id, one.name)
-    )
+
+    def order(binary_field: BinaryField) -> tuple[int, str, int, str]:
+        name = binary_field.name
+        return place.get(binary_field.field_id, len(place)), name.lower(), binary_field.field_id, name
+
+    ordered = sorted(fields, key=order)
     # clients that spell a name in another case add a second field of one id, which is the same field to Ignite
     first: dict[int, BinaryField] = {}
-    for one in ordered:
-        first.setdefault(one.field_id, one)
+    for binary_field in ordered:
+        first.setdefault(binary_field.field_id, binary_field)
     return tuple(first.values())
 
 

@@ -254,8 +254,8 @@ def java_class(field: pa.Field) -> str | None:
     mark = mark_of(field)
     if pa.types.is_decimal(field.type) or mark == "decimal":
         return _JAVA_CLASSES[codes.DECIMAL]
-    found = (entry.code for entry in TABLE if entry.arrow == field.type and entry.mark == mark)
-    return _JAVA_CLASSES.get(next(found, codes.NULL))
+    codes_of_field = (entry.code for entry in TABLE if entry.arrow == field.type and entry.mark == mark)
+    return _JAVA_CLASSES.get(next(codes_of_field, codes.NULL))
 
 
 _JAVA_CLASSES = {code: name for name, code in reversed(_JAVA_NAMES.items())}
