@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 Read = Callable[[], tuple[ComparisonStatus | None, int]]
 """Reads the comparison's last record and its time in milliseconds since 1970."""
 _ASK_CLUSTER_S = 60.0
+_SILENCE_S = 60.0  # a comparison that has written nothing for so long may have lost its app
 _KILL_S = 60.0
 
 
@@ -84,7 +85,8 @@ class ClusterComparison:
         try:
             status, written_ms = self._read()
             reason = self._watch.observe(status, written_ms)
-            if reason is None and self._ask_cluster.due() and self.app.has_ended():
+            silent = now_ms() - written_ms > _SILENCE_S * 1000
+            if reason is None and silent and self._ask_cluster.due() and self.app.has_ended():
                 self._app_ended = True
                 # its last record may have come since
                 status, written_ms = self._read()

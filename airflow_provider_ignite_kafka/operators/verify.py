@@ -249,11 +249,13 @@ def _checked_result(value: object) -> dict[str, Any]:
         result = typed_json.json_object(value)
         for cache in map(typed_json.json_object, typed_json.array(result.get("caches"))):
             missing = [
-                name for name in ("equal", "cache", "topic", "entries", "records", *_COUNTS) if name not in cache
+                name
+                for name in ("equal", "cache", "topic", "entries", "records", "differences", *_COUNTS)
+                if name not in cache
             ]
             if missing:
                 raise ValueError(f"{missing[0]} is missing")
-            for difference in typed_json.array(cache.get("differences", [])):
+            for difference in typed_json.array(cache["differences"]):
                 typed_json.text(typed_json.json_object(difference).get("text"))
         return result
     except ValueError as error:

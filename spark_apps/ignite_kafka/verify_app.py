@@ -48,6 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         request = AppRequest.load(arguments.request, DIRECTIONS[own.direction])
         set_log_values(request.settings.log_values)
         options = VerifyOptions(**json.loads(own.options))
+        if own.record and _ended_before(arguments, request):
+            return
         result = _reported(arguments, request, options) if own.record else _verify(arguments, request, options)
         print(f"{RESULT_LINE}{json.dumps(result.to_dict())}", flush=True)
 
@@ -64,6 +66,16 @@ def _parser() -> argparse.ArgumentParser:
 
 def _end(*_: object) -> NoReturn:
     sys.exit(128 + signal.SIGTERM)
+
+
+def _ended_before(arguments: Arguments, request: AppRequest[ConnectorSettings]) -> bool:
+    """Whether an earlier attempt of this YARN application has ended the comparison: nothing is left to do.
+
+    :raises IgniteKafkaError: the comparison has ended with this error.
+    """
+    from .runtime.yarn_attempt import comparison_has_ended
+
+    return comparison_has_ended(request.settings, arguments.read_secrets(request.permissions), request.run_id)
 
 
 def _reported(arguments: Arguments, request: AppRequest[ConnectorSettings], options: VerifyOptions) -> VerifyResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,10 +13,14 @@ from typing import Any
 import pytest
 
 from ignite_kafka import app, verify_app
-from ignite_kafka.errors import KafkaUnavailable
+from ignite_kafka.errors import KafkaUnavailable, TopicError
+from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.runtime import yarn_attempt
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.verification import connector
+from ignite_kafka.state.comparisons import ComparisonStatus
+from ignite_kafka.state.status import COMPLETED
+from ignite_kafka.verification import connector, report
 from ignite_kafka.verification.connector import VerifyOptions, VerifyResult
 from ignite_kafka.verification.direction import Judged
 from ignite_kafka.verification.entry_comparison import Verified
@@ -80,6 +85,69 @@ def test_errors_are_exit_codes(
     captured = capsys.readouterr()
     assert (captured.out, asked) == ("", [])
     assert captured.err.splitlines()[-1].startswith("ignite-kafka: KafkaUnavailable no broker answers")
+
+
+@pytest.fixture
+def reported(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What the app reports to the status topic."""
+    records: list[Any] = []
+
+    class Report:
+        def __init__(self, _settings: Any, _clients: Any, run_id: str) -> None:
+            records.append(run_id)
+
+        @contextmanager
+        def errors_reported(self) -> Iterator[None]:
+            try:
+                yield
+            except KafkaUnavailable as error:
+                records.append(error.what)
+                raise
+
+        def progress(self, step: str, done: int, tasks: int) -> None:
+            records.append((step, done, tasks))
+
+        def completed(self, result: VerifyResult) -> None:
+            records.append(result.equal)
+
+    monkeypatch.setattr(report, "ComparisonReport", Report)
+    monkeypatch.setattr(KafkaClients, "check", lambda _self: None)
+    monkeypatch.delenv("CONTAINER_ID", raising=False)
+    return records
+
+
+SERVERS = {"bootstrap_servers": "b:1", "ignite_addresses": "n:1"}
+
+
+def test_a_cluster_gets_a_record(tmp_path: Path, asked: list[Any], reported: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--request", request(tmp_path, **SERVERS), "--direction", "source", "--record"]
+    assert verify_app.main(arguments) == 0
+    assert reported == ["r", ("comparing", 1, 2), False]
+    assert capsys.readouterr().out.startswith(verify_app.RESULT_LINE), "the log of the driver has the result, too"
+
+
+def test_a_record_has_the_error(tmp_path: Path, asked: list[Any], reported: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise KafkaUnavailable("no broker answers")
+
+    monkeypatch.setattr(connector, "check_connector", refuse)
+    assert verify_app.main(["--request", request(tmp_path, **SERVERS), "--direction", "source", "--record"]) == 1
+    assert reported == ["r", "no broker answers"]
+
+
+@pytest.mark.parametrize(("error", "exit_code"), [(None, 0), (TopicError("no topic exists"), 1)])
+def test_a_later_attempt_of_yarn_compares_nothing_again(
+    tmp_path: Path, asked: list[Any], reported: list[Any], monkeypatch: pytest.MonkeyPatch, error: TopicError | None, exit_code: int
+) -> None:
+    def read(_clients: Any, _prefix: str, name: str, run_id: str) -> tuple[ComparisonStatus, int]:
+        return ComparisonStatus(COMPLETED, name, run_id, ended_ms=5, error=error.to_dict() if error else None), 5
+
+    monkeypatch.setattr(yarn_attempt, "read_comparison", read)
+    monkeypatch.setenv("CONTAINER_ID", "container_1410901177871_0001_02_000001")
+    options = json.dumps({"repair": True})
+    arguments = ["--request", request(tmp_path, **SERVERS), "--direction", "source", "--record", "--options", options]
+    assert verify_app.main(arguments) == exit_code
+    assert (asked, reported) == ([], [])
 
 
 def test_sigterm_ends_it(tmp_path: Path, asked: list[Any]) -> None:

@@ -3,7 +3,8 @@
 YARN starts a driver again whose application master has died or failed (spark.yarn.maxAppAttempts).
 
 The new driver gets the request of the first one, so it is the same run, which continues after what was committed. But a
-run whose record has an end is over: whoever follows it has seen the end, and decides whether another run begins.
+run whose record has an end is over: whoever follows it has seen the end, and decides whether another run begins. The
+same holds for a comparison, which otherwise begins anew.
 """
 
 from __future__ import annotations
@@ -11,17 +12,20 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ..common.retry import retry
 from ..errors import IgniteKafkaError, KafkaUnavailable
 from ..kafka.clients import KafkaClients
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
+from ..state.comparisons import ComparisonStatus, read_comparison
 from ..state.status import RunStatus, read_run_written
 from .clients import kafka_clients
 
 log = logging.getLogger(__name__)
+ReadLast = Callable[[KafkaClients, str, str, str], tuple[RunStatus | ComparisonStatus | None, int]]
+"""Reads the last record of a prefix, a connector and a run id, and its time in milliseconds since 1970."""
 # container_e17_1410901177871_0001_02_000001: cluster's start and epoch, application, attempt, container
 _CONTAINER = re.compile(r"container_(?:e\d+_)?\d+_\d+_(\d+)_\d+")
 
@@ -32,8 +36,44 @@ def attempt_of(environment: Mapping[str, str] = os.environ) -> int:
     return int(match[1]) if match else 1
 
 
-def ended_before(settings: ConnectorSettings, clients: KafkaClients, run_id: str) -> RunStatus | None:
-    """Return the record of a run ended by an earlier attempt, else None. Wait for unreachable brokers.
+def run_has_ended(settings: ConnectorSettings, secrets: Secrets, run_id: str) -> bool:
+    """Return whether this process is a later attempt of a run ended without an error: nothing is left to do.
+
+    :raises IgniteKafkaError: the run has ended with this error.
+    """
+    return _has_ended(settings, secrets, run_id, read_run_written, "run: it continues after what was committed")
+
+
+def comparison_has_ended(settings: ConnectorSettings, secrets: Secrets, run_id: str) -> bool:
+    """Return whether this process is a later attempt of a comparison ended without an error: nothing is left to do.
+
+    :raises IgniteKafkaError: the comparison has ended with this error.
+    """
+    return _has_ended(settings, secrets, run_id, read_comparison, "comparison: it begins anew")
+
+
+def _has_ended(settings: ConnectorSettings, secrets: Secrets, run_id: str, read: ReadLast, otherwise: str) -> bool:
+    if (attempt := attempt_of()) == 1:
+        return False
+    ended = _ended_before(settings, kafka_clients(settings, secrets), run_id, read)
+    if ended is None:
+        log.warning("YARN's attempt %d of this %s", attempt, otherwise)
+        return False
+    log.warning(
+        "YARN's attempt %d of run %s, which has ended %s in an earlier one: nothing is started",
+        attempt,
+        run_id,
+        ended.state,
+    )
+    if ended.error:
+        raise IgniteKafkaError.from_dict(dict(ended.error))
+    return True
+
+
+def _ended_before(
+    settings: ConnectorSettings, clients: KafkaClients, run_id: str, read: ReadLast
+) -> RunStatus | ComparisonStatus | None:
+    """Return the last record if an earlier attempt has written an end, else None. Wait for unreachable brokers.
 
     :raises IgniteKafkaError: Kafka refuses the login, or did not answer within ``retry_timeout_ms``.
     """
@@ -41,27 +81,8 @@ def ended_before(settings: ConnectorSettings, clients: KafkaClients, run_id: str
     def may_pass(error: IgniteKafkaError) -> bool:
         return isinstance(error, KafkaUnavailable)
 
-    def read() -> RunStatus | None:
-        return read_run_written(clients, settings.internal_topic_prefix, settings.name, run_id)[0]
+    def read_last() -> RunStatus | ComparisonStatus | None:
+        return read(clients, settings.internal_topic_prefix, settings.name, run_id)[0]
 
-    run = retry(read, settings.retry_timeout_ms / 1000, may_pass)
-    return run if run is not None and run.ended_ms is not None else None
-
-
-def run_has_ended(settings: ConnectorSettings, secrets: Secrets, run_id: str) -> bool:
-    """Return whether this process is a later attempt of a run ended without an error: nothing is left to do.
-
-    :raises IgniteKafkaError: the run has ended with this error.
-    """
-    if (attempt := attempt_of()) == 1:
-        return False
-    ended = ended_before(settings, kafka_clients(settings, secrets), run_id)
-    if ended is None:
-        log.warning("YARN's attempt %d of this run: it continues after what was committed", attempt)
-        return False
-    log.warning(
-        "YARN's attempt %d of this run, which has ended %s in an earlier one: nothing is started", attempt, ended.state
-    )
-    if ended.error:
-        raise IgniteKafkaError.from_dict(dict(ended.error))
-    return True
+    last = retry(read_last, settings.retry_timeout_ms / 1000, may_pass)
+    return last if last is not None and last.ended_ms is not None else None

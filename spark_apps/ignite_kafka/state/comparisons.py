@@ -6,7 +6,8 @@ end its result.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from .status import Count, StatusWriter, newest_record, parsed_record
 KIND = "verify"
 MOST_RESULT_BYTES = 900_000
 """Maximum size of a result in bytes, so that its record stays below the 1 MB that brokers accept by default."""
+_MOST_NOTE_BYTES = 200
 KEPT = 10
 """Number of a connector's comparisons whose records are kept."""
 
@@ -64,21 +66,34 @@ class ComparisonStatus:
 
 
 def bounded(result: Mapping[str, Any], most_bytes: int = MOST_RESULT_BYTES) -> Mapping[str, Any]:
-    """Return a result of at most so many bytes: the texts of differences are left out from the last cache on.
+    """Return a result of at most so many bytes: the last texts of differences are left out, from the last cache on.
 
-    Counts are never left out; each cache whose texts are says so in place of them.
+    Counts are never left out. A cache without some of its texts has the number of these as its last text.
     """
     caches = [dict(cache) for cache in result["caches"]]
-    size = len(dumps(result))
+    excess = _size(result) - most_bytes
     for cache in reversed(caches):
-        if size <= most_bytes:
+        if excess <= 0:
             break
-        texts = cache["differences"]
-        if texts:
-            note = [{"kind": texts[0]["kind"], "text": f"{len(texts)} texts are left out: the result is too large"}]
-            size += len(dumps(note)) - len(dumps(texts))
-            cache["differences"] = note
+        if differences := cache["differences"]:
+            cache["differences"] = _shortened(differences, excess)
+            excess -= _size(differences) - _size(cache["differences"])
     return {**result, "caches": caches}
+
+
+def _shortened(differences: Sequence[Mapping[str, str]], excess: int) -> list[Mapping[str, str]]:
+    """Return the first differences, so many bytes shorter than all where possible, and a note about the others."""
+    kept = list(differences)
+    excess += _MOST_NOTE_BYTES
+    while kept and excess > 0:
+        excess -= _size(kept.pop()) + 1
+    text = f"{len(differences) - len(kept)} texts are left out: the result is too large"
+    return [*kept, {"kind": differences[0]["kind"], "text": text}]
+
+
+def _size(value: object) -> int:
+    """Size of a value as JSON in bytes, without the limit of :func:`dumps`."""
+    return len(json.dumps(value, separators=(",", ":")))
 
 
 def write_comparison(writer: StatusWriter, status: ComparisonStatus, wait_s: float = REQUEST_TIMEOUT_S) -> None:

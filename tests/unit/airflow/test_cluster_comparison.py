@@ -87,6 +87,15 @@ def test_an_app_that_has_ended_without_a_record(monkeypatch: pytest.MonkeyPatch)
     assert comparison(RUNS, DONE, app=App(ended=True)).result(never) == {"caches": []}, "the record came with the end"
 
 
+def test_a_cluster_is_not_asked_about_an_app_that_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_comparison, "_ASK_CLUSTER_S", 0.0)
+    records = iter([(RUNS, now_ms()), (RUNS, now_ms()), (DONE, now_ms())])
+    run = FollowedRun("c", "r", poll_s=0.0, submitted_ms=now_ms())
+    followed = ClusterComparison(run, lambda: next(records), App(ended=True))  # type: ignore[arg-type]
+    assert followed.result(never) == {"caches": []}
+    assert next(records, None) is None, "no further poll, as after an answer of the cluster"
+
+
 def test_a_kill_does_not_wait_for_a_cluster_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster_comparison, "_KILL_S", 0.05)
     answer = threading.Event()

@@ -1,4 +1,4 @@
-"""Later attempts of a YARN application: a run that has ended is not run again, one that was cut off continues."""
+"""Later attempts of a YARN application: a run or comparison that has ended is not done again; one that was cut off is."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ignite_kafka.errors import AuthenticationFailed, KafkaUnavailable, TopicErr
 from ignite_kafka.runtime import yarn_attempt
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.state.comparisons import ComparisonStatus
 from ignite_kafka.state.status import COMPLETED, FAILED, RUNNING, RunStatus
 
 FIRST, SECOND = "container_e17_1410901177871_0001_01_000001", "container_1410901177871_0001_02_000001"
@@ -26,7 +27,7 @@ def records(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Answers to the question for the run's record, which are taken from the end."""
     answers: list[Any] = []
 
-    def read(_clients: object, _prefix: str, connector: str, run_id: str) -> tuple[RunStatus | None, int]:
+    def read(_clients: object, _prefix: str, connector: str, run_id: str) -> tuple[Any, int]:
         assert (connector, run_id) == ("c", "run")
         answer = answers.pop()
         if isinstance(answer, Exception):
@@ -34,6 +35,7 @@ def records(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         return answer, 1
 
     monkeypatch.setattr(yarn_attempt, "read_run_written", read)
+    monkeypatch.setattr(yarn_attempt, "read_comparison", read)
     return answers
 
 
@@ -69,6 +71,25 @@ def test_a_later_attempt_ends_with_the_error_of_the_run(records: list[Any], monk
     records.append(status(FAILED, TopicError("may not be written")))
     with pytest.raises(TopicError, match="may not be written"):
         yarn_attempt.run_has_ended(SETTINGS, Secrets(), "run")
+
+
+@pytest.mark.parametrize("record", [None, ComparisonStatus(RUNNING, "c", "run"), ComparisonStatus(COMPLETED, "c", "run", ended_ms=2)])
+def test_a_later_attempt_compares_unless_the_comparison_has_ended(
+    records: list[Any], monkeypatch: pytest.MonkeyPatch, record: ComparisonStatus | None
+) -> None:
+    monkeypatch.delenv("CONTAINER_ID", raising=False)
+    assert not yarn_attempt.comparison_has_ended(SETTINGS, Secrets(), "run"), "a first attempt asks Kafka nothing"
+    monkeypatch.setenv("CONTAINER_ID", SECOND)
+    records.append(record)
+    assert yarn_attempt.comparison_has_ended(SETTINGS, Secrets(), "run") is (record is not None and record.ended_ms is not None)
+    assert records == []
+
+
+def test_a_later_attempt_ends_with_the_error_of_the_comparison(records: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONTAINER_ID", SECOND)
+    records.append(ComparisonStatus(FAILED, "c", "run", ended_ms=2, error=TopicError("no topic exists").to_dict()))
+    with pytest.raises(TopicError, match="no topic exists"):
+        yarn_attempt.comparison_has_ended(SETTINGS, Secrets(), "run")
 
 
 def test_a_refused_login_is_not_repeated(records: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:

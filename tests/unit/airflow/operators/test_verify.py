@@ -188,7 +188,16 @@ def test_in_cluster_mode_a_killed_task_kills_the_app(on_yarn: Bench, monkeypatch
     assert (on_yarn.folder / "yarn").read_text().split() == ["application", "-kill", "application_17_0001"]
 
 
-@pytest.mark.parametrize("odd", [None, {}, {"caches": [1]}, {"caches": [{"cache": "c"}]}])
+def without(name: str) -> dict[str, Any]:
+    """A result with a difference whose cache lacks a member."""
+    odd = result(missing=2)
+    del odd["caches"][0][name]
+    return odd
+
+
+@pytest.mark.parametrize(
+    "odd", [None, {}, {"caches": [1]}, {"caches": [{"cache": "c"}]}, without("differences"), without("equal"), without("repaired")]
+)
 def test_in_cluster_mode_a_result_of_another_form_is_an_error(on_yarn: Bench, monkeypatch: pytest.MonkeyPatch, odd: Any) -> None:
     in_cluster(monkeypatch, replace(RUNS, state=COMPLETED, ended_ms=5, result=odd))
     with pytest.raises(AirflowException, match="A retry compares again"):
