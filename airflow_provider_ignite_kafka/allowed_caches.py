@@ -56,9 +56,10 @@ def _cache_of(topic: str, settings: SinkSettings, allowed: Sequence[str]) -> str
     chain = chain_of(settings.of(topic))
     if not chain:
         return settings.cache_of(topic).name
+    # loads Arrow, which a run without transforms does not need here
     from ignite_kafka.convert.transforms.steps import (
         routes_each,
-    )  # loads Arrow, which a run without transforms does not need here
+    )
     from ignite_kafka.sink.planning import cache_of
 
     if routes_each(chain) or any(step.is_own for step in chain):

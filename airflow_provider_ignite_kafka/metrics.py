@@ -54,9 +54,8 @@ class RunMetrics:
         """Export the differences to the last status."""
         if status.already_complete:
             return
-        if (
-            status.run_id != self._run_id
-        ):  # a snapshot's entries and records go on from those of its earlier runs, bytes and events do not
+        # a snapshot's entries and records go on from those of its earlier runs, bytes and events do not
+        if status.run_id != self._run_id:
             self._counted = {name: replace(counts, bytes=0) for name, counts in self._counted.items()}
             self._events = {}
             self._run_id = status.run_id

@@ -15,9 +15,8 @@ from ignite_kafka.state.status import STOPPED, RunStatus, now_ms
 if TYPE_CHECKING:
     from ignite_kafka.settings.connector import ConnectorSettings
 
-_CLOCK = re.compile(
-    r"(?:(?P<days>\d+) days?, )?(?P<hours>\d+):(?P<minutes>\d\d):(?P<seconds>\d\d)"
-)  # as str() of a timedelta
+# as str() of a timedelta
+_CLOCK = re.compile(r"(?:(?P<days>\d+) days?, )?(?P<hours>\d+):(?P<minutes>\d\d):(?P<seconds>\d\d)")
 _ISO_8601 = re.compile(r"P(?:(?P<days>\d+)D)?(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+)S)?)?")
 
 

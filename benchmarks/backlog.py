@@ -50,9 +50,8 @@ class Capture:
                 marks = self._service.units(self._connector).marks
                 self.given_up = max(self.given_up, int(np.count_nonzero(marks & GIVEN_UP)))
             self._on = False
-            self._service.force_stop(
-                self._connector, True
-            )  # a run of the connector may have given the capture a secret
+            # a run of the connector may have given the capture a secret
+            self._service.force_stop(self._connector, True)
 
     def barrier(self) -> None:
         """Return when all captured changes are in the backlog."""

@@ -50,9 +50,8 @@ class DemoFailed(Exception):
 
 def main() -> int:
     """Run the demonstration and return the exit code."""
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # also where a shell started it in the background, with SIGINT ignored
+    # also where a shell started it in the background, with SIGINT ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         with _exclusive():

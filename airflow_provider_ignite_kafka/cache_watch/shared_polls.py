@@ -80,9 +80,8 @@ class Watch:
         self._poller = poller
         self._polls = polls
         self._timeout_s = timeout_s
-        self._seen = (
-            time.monotonic()
-        )  # a poll that began earlier may show a state older than the one that the watcher starts from
+        # a poll that began earlier may show a state older than the one that the watcher starts from
+        self._seen = time.monotonic()
 
     async def next(self) -> dict[str, CacheState]:
         """States of the watcher's caches, from a poll that began after the one of the last call.

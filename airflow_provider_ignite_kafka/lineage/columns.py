@@ -65,9 +65,8 @@ def _transformed(settings: SourceSettings, columns: Sequence[Column]) -> tuple[C
     chain = chain_of(settings)
     if not touches(chain, "value"):
         return tuple(columns)
-    if any(
-        transform.is_own for transform in chain
-    ):  # its columns are not known, and this process does not import its module
+    # its columns are not known, and this process does not import its module
+    if any(transform.is_own for transform in chain):
         return ()
     from ignite_kafka.convert.transforms.mask_field import MaskField  # loads Arrow, which only a listener needs
     from ignite_kafka.convert.transforms.replace_field import ReplaceField

@@ -270,9 +270,8 @@ class ResumableCopy(ResumableJobMixin):
                 monitor.run.run_id,
             )
             return self._copy(context)
-        continuous = (
-            monitor.run.continuous and not self._killed
-        )  # Airflow may retry a killed task, so its stop is no success
+        # Airflow may retry a killed task, so its stop is no success
+        continuous = monitor.run.continuous and not self._killed
         if status is not None and run_result.succeeded(status, continuous=continuous):
             return self._succeeded(context, status)
         self._report_end(context, status, succeeded=False)

@@ -283,9 +283,8 @@ class SparkCopyOperator(SparkAppTask, ResumableCopy, CopyLineage, TypedTemplates
                 raise
             self.log.warning("The status topic could not be read: %s", error)
             status = None
-        continuous = (
-            monitor.run.continuous and not self._killed
-        )  # Airflow may retry a killed task, so its stop is no success
+        # Airflow may retry a killed task, so its stop is no success
+        continuous = monitor.run.continuous and not self._killed
         succeeded = run_result.succeeded(status, continuous=continuous)
         self._report_end(context, status, succeeded=succeeded)
         if status is None or not succeeded:

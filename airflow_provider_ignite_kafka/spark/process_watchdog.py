@@ -143,9 +143,8 @@ def main(group: int, folder: Path, grace_s: float) -> None:
     try:
         _end(group, folder, grace_s, stop_requested)
     finally:
-        shutil.rmtree(
-            folder, ignore_errors=True
-        )  # last, because an app that ends its batch may still read its library there
+        # last, because an app that ends its batch may still read its library there
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -92,9 +92,8 @@ def local_session(name: str, master: str | None) -> Iterator[SparkSession]:
 def _session(connector: str, master: str | None) -> SparkSession:
     builder = session_builder(connector).config("spark.ui.showConsoleProgress", "false")
     if master is None:
-        os.environ.setdefault(
-            "MASTER", _LOCAL
-        )  # spark-submit reads it after spark-defaults.conf, which Python cannot read before
+        # spark-submit reads it after spark-defaults.conf, which Python cannot read before
+        os.environ.setdefault("MASTER", _LOCAL)
     os.environ.update(logs.spark_environment())
     try:
         return (builder.master(master) if master else builder).getOrCreate()

@@ -8,10 +8,11 @@ from ..settings.connector import ConnectorSettings
 from ..settings.findings import PROVIDED
 from .tables import table
 
+# the default is a cluster of this machine, which is often not intended
 _ALWAYS_SHOWN = (
     "ignite_addresses",
     "bootstrap_servers",
-)  # the default is a cluster of this machine, which is often not intended
+)
 
 
 def shown_settings(settings: ConnectorSettings) -> list[str]:

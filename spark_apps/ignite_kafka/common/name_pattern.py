@@ -23,12 +23,10 @@ MAX_STEPS = 5_000
 MAX_VISITS = 1_000_000  # about a second
 _ONE_CHARACTER = {regex_constants.LITERAL, regex_constants.NOT_LITERAL, regex_constants.ANY, regex_constants.IN}
 _REPEATS = {regex_constants.MAX_REPEAT, regex_constants.MIN_REPEAT}
-_COUNTED = re.compile(
-    r"\{[01](?:,1)?\}"
-)  # Java loops over a part that is repeated at most once by a count, but not by a question mark
-_WRAPPED = re.compile(
-    r"\(\?:(?:\s|#.*\n)*\("
-)  # (?:(a))* is no group that is repeated itself, but the parser returns what it returns for (a)*
+# Java loops over a part that is repeated at most once by a count, but not by a question mark
+_COUNTED = re.compile(r"\{[01](?:,1)?\}")
+# (?:(a))* is no group that is repeated itself, but the parser returns what it returns for (a)*
+_WRAPPED = re.compile(r"\(\?:(?:\s|#.*\n)*\(")
 _LOOKS = {regex_constants.ASSERT, regex_constants.ASSERT_NOT}
 _REFUSED = {
     regex_constants.GROUPREF: "a back reference",
@@ -207,9 +205,8 @@ class NamePattern:
         if operation in _REPEATS:
             least, most, items = argument
             if items.getwidth()[0] == 0 and most > 1:
-                self.unclear.update(
-                    range(1, self.group_count + 1)
-                )  # how often it matches nothing decides what the others match
+                # how often it matches nothing decides what the others match
+                self.unclear.update(range(1, self.group_count + 1))
             # when Java goes back from an iteration, it restores the group that is repeated, but not the groups within
             # it
             loops = most > 1 or self._counted

@@ -32,9 +32,8 @@ MAX_CPU_S = 20
 MAX_MEMORY_BYTES = 2 << 30
 _WALL_S = 180.0  # on a busy machine
 _LONGEST_INTEGER = 8
-_SHROUDED_KEY, _KEY = (
-    bytes.fromhex(f"2a864886f70d010c0a01{last}") for last in ("02", "01")
-)  # 1.2.840.113549.1.12.10.1.2 and .1
+# 1.2.840.113549.1.12.10.1.2 and .1
+_SHROUDED_KEY, _KEY = (bytes.fromhex(f"2a864886f70d010c0a01{last}") for last in ("02", "01"))
 _PROGRAM = "from ignite_kafka.common.pkcs12 import main; main()"
 
 
@@ -168,9 +167,8 @@ def checked_keys(data: bytes, most_rounds: int) -> int:
     rounds = keys = 0
     for group in der.walk(data):
         for (tag, start, end), (before, *_) in zip(group, [(0, 0, 0), *group], strict=False):
-            if (
-                tag == der.INTEGER and before == der.OCTETS
-            ):  # salt, then rounds: in PBE, PBKDF2, scrypt and the MAC alike
+            # salt, then rounds: in PBE, PBKDF2, scrypt and the MAC alike
+            if tag == der.INTEGER and before == der.OCTETS:
                 rounds += int.from_bytes(data[start : min(end, start + _LONGEST_INTEGER)], "big")
             keys += tag == der.OID and data[start:end] in (_SHROUDED_KEY, _KEY)
         if rounds > most_rounds:

@@ -138,8 +138,7 @@ def _side(settings: SourceSettings, side: str, *, connect: bool = False) -> KeyC
     first = None
     if not settings.is_schema_dynamic:
         first = first_schemas(settings.name, settings.schema_cache_max_size, settings.schema_cache_ttl_ms)
-    schemaless = (
-        settings.is_schemaless and name == JSON
-    )  # the bytes of the others are the same with a schema and without
+    # the bytes of the others are the same with a schema and without
+    schemaless = settings.is_schemaless and name == JSON
     policy = SchemaPolicy(eager, schemaless, first, settings.date_time_zone)
     return ConnectSide(side, made, policy, plain, lambda: deserializer(side, SideRules(name, properties)))

@@ -65,9 +65,8 @@ def head_of(rules: SideRules) -> Callable[[bytes], bytes] | None:
     None if the values have no heads.
     """
     properties = _with_defaults(rules)
-    content = (
-        properties.get("schema.content") and properties["schemas.enable"] == "true"
-    )  # then each record is only a payload
+    # then each record is only a payload
+    content = properties.get("schema.content") and properties["schemas.enable"] == "true"
     if rules.converter != converters.JSON or properties["schemas.enable"] == "false" or content:
         return None
     from .json.envelope_texts import head_of

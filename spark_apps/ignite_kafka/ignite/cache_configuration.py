@@ -196,9 +196,8 @@ def _value(configuration: CacheConfiguration, name: str) -> Any:
 def _read_entity(reader: Reader) -> QueryEntity:
     key_type, value_type, table, key_field, value_field = (reader.text() for _ in range(5))
     fields = tuple(_read_field(reader) for _ in range(reader.int32()))
-    aliases = tuple(
-        sorted((_required(reader), _required(reader)) for _ in range(reader.int32()))
-    )  # nodes have them in any order
+    # nodes have them in any order
+    aliases = tuple(sorted((_required(reader), _required(reader)) for _ in range(reader.int32())))
     indexes = tuple(_read_index(reader) for _ in range(reader.int32()))
     return QueryEntity(key_type or "", value_type or "", key_field, value_field, table, fields, aliases, indexes)
 

@@ -306,9 +306,8 @@ class Cluster:
         owners = self.partitions(cache_id)
         if owners.primary:
             return len(owners.primary)
-        counted = self._found_counts.get(
-            cache_id
-        )  # of that affinity version: a node logs each refusal with its stack trace
+        # of that affinity version: a node logs each refusal with its stack trace
+        counted = self._found_counts.get(cache_id)
         if counted is None or counted[0] is not owners:
             counted = self._found_counts[cache_id] = owners, self._first_invalid(name, cache_id)
         return counted[1]

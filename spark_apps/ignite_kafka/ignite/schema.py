@@ -102,9 +102,8 @@ def register_type(cluster: Cluster, binary: BinaryType, *, unless_known: bool = 
             cluster.ask(lambda connection: connection.request(protocol.BINARY_TYPE_PUT, binary_type_bytes(binary)))
     except ThinError as error:
         cluster.forget_types()
-        existing = known_type(
-            cluster, binary.type_id
-        )  # another client may have been quicker, with another type of a field
+        # another client may have been quicker, with another type of a field
+        existing = known_type(cluster, binary.type_id)
         if existing is not None:
             merged_type(existing, binary)
         what = f"Ignite did not take binary type {binary.name}: {error.message}"

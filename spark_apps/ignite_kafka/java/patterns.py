@@ -107,9 +107,8 @@ def _groups(pattern: str, name: str) -> tuple[str | None, ...] | str | None:
 def _compiled(pattern: str) -> NamePattern:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "error", FutureWarning
-            )  # set operations inside [...], which Java has and Python lacks
+            # set operations inside [...], which Java has and Python lacks
+            warnings.simplefilter("error", FutureWarning)
             return NamePattern(_from_java(pattern), re.ASCII)
     except FutureWarning:
         raise ValueError(f"'{pattern}' has a set operation inside [...], which is not supported") from None

@@ -291,9 +291,8 @@ class TransactionalProducer:
         for topic in self._topics.values():
             topic.close()
         self._topics = {}
-        with suppress(
-            KafkaException
-        ):  # flush of a fenced producer raises its fatal error, which would hide the cause of the close
+        # flush of a fenced producer raises its fatal error, which would hide the cause of the close
+        with suppress(KafkaException):
             self._producer.purge(in_queue=True, in_flight=True, blocking=False)
             self._producer.flush(0)
         gone = not len(self._producer) or sys.getrefcount(self._producer) == _LAST_REFERENCE
@@ -317,9 +316,8 @@ class TransactionalProducer:
             getattr(self._producer, method)(*arguments)
         except KafkaException as cause:
             error = self._error(cause, doing)
-            if (
-                cause.args[0].code() == KafkaError._INCONSISTENT and self._delivery_error is not None
-            ):  # its text only counts the failures
+            # its text only counts the failures
+            if cause.args[0].code() == KafkaError._INCONSISTENT and self._delivery_error is not None:
                 error = self._error(KafkaException(self._delivery_error), "sending records")
             raise error from cause
 

@@ -43,9 +43,8 @@ def with_dialect(schema: RegistrySchema) -> RegistrySchema | None:
     root = json.loads(schema.text)
     if not isinstance(root, dict) or "$schema" in root:
         return None
-    body = (
-        schema.text.strip().removeprefix("{").lstrip()
-    )  # the rest stays as it is: defaults keep the digits of their numbers
+    # the rest stays as it is: defaults keep the digits of their numbers
+    body = schema.text.strip().removeprefix("{").lstrip()
     return replace(schema, text=f'{{"$schema":"{_DIALECT}"{"" if body.startswith("}") else ","}{body}')
 
 

@@ -37,9 +37,8 @@ class RunFollower:
         self._status = status_topic(prefix)
         self._configs = configs_topic(prefix)
         ends = [TopicPartition(topic, 0, topics.ends(topic, [0])[0]) for topic in (self._status, self._configs)]
-        self._consumer = clients.reader(
-            **{"enable.partition.eof": False, "fetch.wait.max.ms": 500}
-        )  # else 50 requests a second
+        # else 50 requests a second
+        self._consumer = clients.reader(**{"enable.partition.eof": False, "fetch.wait.max.ms": 500})
         self._consumer.assign([*self._more_partitions(topics), *ends])
 
     def _more_partitions(self, topics: Topics) -> list[TopicPartition]:

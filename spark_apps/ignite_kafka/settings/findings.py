@@ -32,9 +32,8 @@ def concealed(error: IgniteKafkaError) -> IgniteKafkaError:
     if not hidden_values():
         return error
     shown = {name: without_hidden(value) if isinstance(value, str) else value for name, value in where.items()}
-    return type(error)(
-        without_hidden(error.what), without_hidden(error.remedy), **shown
-    )  # without the cause, which has the value
+    # without the cause, which has the value
+    return type(error)(without_hidden(error.what), without_hidden(error.remedy), **shown)
 
 
 class Findings:

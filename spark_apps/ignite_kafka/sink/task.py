@@ -40,9 +40,8 @@ from .slots import SinkSlots
 from .store import Store, Stored
 
 log = logging.getLogger(__name__)
-_CHECK_S = (
-    5.0  # until a deleted topic is noticed; if it is made again, its offsets would be committed for the one before
-)
+# until a deleted topic is noticed; if it is made again, its offsets would be committed for the one before
+_CHECK_S = 5.0
 _GATHER_S = 0.2  # how long a batch that is not full waits for more records, in a run that ends at the topics' ends
 
 

@@ -38,9 +38,8 @@ class CountedSlots:
         self._plan = plan
         self._counts = counts
         self._entries = EntrySender(plan, cluster)
-        self._batch: dict[int, dict[str, CacheCount]] = defaultdict(
-            lambda: defaultdict(CacheCount)
-        )  # not committed yet
+        # not committed yet
+        self._batch: dict[int, dict[str, CacheCount]] = defaultdict(lambda: defaultdict(CacheCount))
         self._key_kinds: dict[str, set[KeyKind]] = defaultdict(set)
         self._writers = OpenSlots(open_slot, slots)
 

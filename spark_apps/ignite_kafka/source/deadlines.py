@@ -19,9 +19,8 @@ def report_policies(settings: SourceSettings, configurations: Iterable[CacheConf
     if _sends_removals(settings):
         return
     for configuration in configurations:
-        if (
-            configuration.expiry_policy is not None and max(configuration.expiry_policy) >= 0
-        ):  # the others are eternal, or leave a deadline as it is
+        # the others are eternal, or leave a deadline as it is
+        if configuration.expiry_policy is not None and max(configuration.expiry_policy) >= 0:
             emit(ENTRIES_EXPIRE, cache=configuration.name, reason="it has an expiry policy")
 
 

@@ -105,9 +105,8 @@ class EntrySender:
         records = conversion.records
         rows = np.array([bad.row for bad in conversion.bad], np.int64)
         sent = np.delete(np.arange(chosen.count), rows) if records.rows is None else records.rows
-        if (
-            chosen.removed is not None and records.rows is None
-        ):  # transforms have got the null of a removed entry, and may have replaced it
+        # transforms have got the null of a removed entry, and may have replaced it
+        if chosen.removed is not None and records.rows is None:
             records = with_tombstones(records, chosen.removed[sent])
         if self._provenance:
             origin = Origin(cache, batch.partitions, *(batch.changes or (None, None))).of_rows(chosen.positions(sent))

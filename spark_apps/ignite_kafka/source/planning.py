@@ -59,9 +59,8 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
             entry_filter.check(info, cluster)
         one_topic = name not in by_record
         new = settings.of(name).new_topic(topic)
-        partitions = (
-            existing.get(topic, max(0, new.partitions)) if one_topic else 0
-        )  # 0: the broker's default, known once the topic exists
+        # 0: the broker's default, known once the topic exists
+        partitions = existing.get(topic, max(0, new.partitions)) if one_topic else 0
         caches.append(
             CachePlan(name, info.cache_id, topic, info.partitions, partitions, info.incarnation, one_topic=one_topic)
         )

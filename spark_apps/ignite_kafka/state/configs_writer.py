@@ -111,9 +111,8 @@ class ConfigsWriter:
             raise OffsetsLost(
                 f"the offsets topic of a known connector {why}", reset, topic=name, connector=self._connector
             )
-        if (
-            topic.cleanup_policy is None
-        ):  # never assumed: without compaction the topic loses offsets, and entries would be sent twice
+        # never assumed: without compaction the topic loses offsets, and entries would be sent twice
+        if topic.cleanup_policy is None:
             raise TopicError(
                 "the user may not describe the settings of the offsets topic, so it is unknown whether it keeps "
                 "offsets",

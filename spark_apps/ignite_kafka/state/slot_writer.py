@@ -316,9 +316,8 @@ class SlotWriter:
         except TopicError as cause:
             topics = set() if self._transaction is None else self._transaction.topics
             if "topic" not in cause.where and self._transaction is not None:
-                self._transaction.check_topics(
-                    self._topics
-                )  # a topic may have been deleted after the check before the commit
+                # a topic may have been deleted after the check before the commit
+                self._transaction.check_topics(self._topics)
             error = self._topics.unknown_topic(cause, [self._claim.offsets_topic, *topics])
             if not isinstance(error, TopicError) or "topic" in error.where or not topics:
                 raise error from cause.__cause__

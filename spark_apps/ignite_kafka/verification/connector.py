@@ -208,9 +208,8 @@ def _of_source(settings: ConnectorSettings, context: _Given) -> list[Judged]:
     firsts = topics.offsets(places, OffsetSpec.earliest())
 
     def latest(targets: Sequence[Target]) -> list[Target]:
-        ends = topics.offsets(
-            places, OffsetSpec.latest(), committed=True
-        )  # a record of an open transaction may never be committed
+        # a record of an open transaction may never be committed
+        ends = topics.offsets(places, OffsetSpec.latest(), committed=True)
         return [replace(target, ends=bounds_of(target.topic, firsts, ends)) for target in targets]
 
     targets = latest([Target(cache.name, cache.topic, (), cache.partitions) for cache in compared])

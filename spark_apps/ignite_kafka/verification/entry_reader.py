@@ -202,9 +202,8 @@ def _shown(fields: dict[str, Any], name: str) -> str:
 
 
 def _form(settings: SourceSettings, side: str) -> Form:
-    made_of_fields = (
-        side == "key" and settings.record_key
-    )  # of which the decoder of rows does not know, as of transforms
+    # of which the decoder of rows does not know, as of transforms
+    made_of_fields = side == "key" and settings.record_key
     if getattr(settings, f"{side}_converter") != JSON or made_of_fields or settings.transforms:
         return Form.BYTES
     return Form.PAYLOAD if settings.converter_properties(side)["schemas.enable"] == "true" else Form.JSON

@@ -144,9 +144,8 @@ def join(topic: Rows, cache: Rows, *, first: bool = False) -> Joined:
     is_entry = np.arange(len(rows)) >= len(topic)
     ignored = ~is_entry & (rows["value"] == NO_VALUE) if first else np.zeros(len(rows), bool)
     order = -rows["order"] if first else rows["order"]
-    place = np.where(is_entry, 2, np.where(ignored, 0, 1)).astype(
-        np.uint8
-    )  # of a key: ignored records, records in their order, entries
+    # of a key: ignored records, records in their order, entries
+    place = np.where(is_entry, 2, np.where(ignored, 0, 1)).astype(np.uint8)
     by_key = np.lexsort((order, place, rows["low"], rows["high"]))
     rows = rows[by_key]
     is_entry = is_entry[by_key]

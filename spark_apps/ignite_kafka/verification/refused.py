@@ -51,9 +51,8 @@ def refused_entries(
     for letters in _read(clients, dead_letters):
         for records in records_of(letters, connector, topics):
             caches = set(store.caches_of(records))
-            for _, entries_of_part in (
-                store.converted(records, caches - {cache})[0] if cache in caches else ()
-            ):  # else it would create the others
+            # else it would create the others
+            for _, entries_of_part in store.converted(records, caches - {cache})[0] if cache in caches else ():
                 columns = with_one_code(entries_of_part.keys), with_one_code(entries_of_part.values)
                 entries = zip(*(column.to_pylist() for column in columns), strict=True)
                 refused |= {(key, value) for key, value in entries if key in keys}

@@ -140,9 +140,8 @@ class SourceDirection:
         bad = [row.row for row in conversion.bad]
 
         def columns(at: RowIndex) -> Columns:
-            places = (
-                np.delete(np.arange(chosen.count), bad) if records.rows is None else records.rows
-            )  # transforms drop entries
+            # transforms drop entries
+            places = np.delete(np.arange(chosen.count), bad) if records.rows is None else records.rows
             entries = pa.array(_entries_at(chosen.pages, info.name, places[at]), pa.binary())
             return entries, pa.nulls(len(entries), pa.binary())
 

@@ -83,9 +83,8 @@ def _narrowed(values: Numbers, kind: pa.DataType) -> tuple[Numbers, Mask]:
         return values.astype(wanted), (values >= limits.min) & (values <= limits.max)
     with np.errstate(all="ignore"):
         whole = np.trunc(values.astype(np.float64))
-        fits = (whole >= float(limits.min)) & (
-            whole <= float(limits.max)
-        )  # 2**63 passes and becomes the highest BIGINT, as in Java
+        # 2**63 passes and becomes the highest BIGINT, as in Java
+        fits = (whole >= float(limits.min)) & (whole <= float(limits.max))
         top = whole >= 2.0**63
         made = np.where(fits & ~top, whole, 0).astype(np.int64)
     return np.where(top, np.iinfo(np.int64).max, made).astype(wanted), fits

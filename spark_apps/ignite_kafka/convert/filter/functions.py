@@ -119,9 +119,8 @@ def _is_new(letter: str) -> bool:
     if letter in _CASED_LATER:
         return True
     point = ord(letter)
-    return (
-        unicodedata.category(letter) == "Cn" and point & 0xFFFE != 0xFFFE and not 0xFDD0 <= point < 0xFDF0
-    )  # never assigned
+    # never assigned
+    return unicodedata.category(letter) == "Cn" and point & 0xFFFE != 0xFFFE and not 0xFDD0 <= point < 0xFDF0
 
 
 def _length(arguments: Sequence[Operand], count: int) -> Operand:

@@ -377,9 +377,8 @@ class ObjectTypes:
             found[name] = metadata_field(one, type_name, declared.get(name, self.columns.key_field(type_name, name)))
             inner = f"{type_name}.{one.name}"
             if is_a(found[name], ANY) and self.names.known(inner):
-                self._hints.setdefault(
-                    inner, reference("", inner)
-                )  # most likely objects, as where a record has taught the field
+                # most likely objects, as where a record has taught the field
+                self._hints.setdefault(inner, reference("", inner))
         held = {one.name.lower(): one.type_code for one in binary.fields}
         always = self._always_of(type_name)
         always = declared_form(binary, always) if of_key and always is not None else always

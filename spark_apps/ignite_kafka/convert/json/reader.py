@@ -29,9 +29,8 @@ from .values import Refused
 from .write_columns import JsonFormat
 
 _MOST_RESTARTS = 16  # by then the records of a batch have too little in common for columns
-_MOST_SINGLE = (
-    512  # rows that columns refuse before the rest of the batch is read row by row: a row costs 10 of a column's
-)
+# rows that columns refuse before the rest of the batch is read row by row: a row costs 10 of a column's
+_MOST_SINGLE = 512
 
 _NONE = np.zeros(0, np.int64)
 
@@ -167,9 +166,8 @@ class _Choice:
         return dict(members[name.lower()] for name in self.names)
 
     def of_column(self, array: pa.Array, field: pa.Field) -> tuple[pa.Array, pa.Field]:
-        if not self.alone or not pa.types.is_struct(
-            array.type
-        ):  # no struct: each of these JSON values is null, and so is its member
+        # no struct: each of these JSON values is null, and so is its member
+        if not self.alone or not pa.types.is_struct(array.type):
             return array, field
         return array.field(0), field.type.field(0)
 

@@ -68,9 +68,8 @@ def text(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array:
     easy = plain(array, field, form)
     if easy is not None:
         omitted = set(null_names(array, field)) if form.omit_nulls else ()
-        return pc.binary_slice(
-            _encode(pa.StructArray.from_arrays([easy], names=[""]), omitted), 4, -1
-        )  # without {"": and }
+        # without {"": and }
+        return pc.binary_slice(_encode(pa.StructArray.from_arrays([easy], names=[""]), omitted), 4, -1)
     if pa.types.is_floating(kind):
         return floats(array)
     if is_decimal(field):

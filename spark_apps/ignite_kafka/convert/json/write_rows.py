@@ -151,9 +151,8 @@ def _decimal(value: Decimal, decimal_format: str, scale: int | None) -> Any:
             raise UnsupportedType(
                 f"a decimal has no exact form at the declared scale {scale}", "Correct the entry."
             ) from None
-    sign, digits, _ = (
-        value.as_tuple()
-    )  # of any scale, negative ones too, Connect's Decimal has the unscaled value alone
+    # of any scale, negative ones too, Connect's Decimal has the unscaled value alone
+    sign, digits, _ = value.as_tuple()
     unscaled = int(Decimal((sign, digits, 0)))  # not by way of str: Python limits the digits of int(str)
     size = (unscaled + (unscaled < 0)).bit_length() // 8 + 1
     return base64.b64encode(unscaled.to_bytes(size, "big", signed=True)).decode()

@@ -83,9 +83,8 @@ class PrimitiveSerializer:
         plain = array.cast(pa.uint8()) if self._primitive.type is ConnectType.BOOLEAN else array
         numbers = np.asarray(_without_nulls(plain)).astype(wire)
         if self._primitive.type is ConnectType.FLOAT64:
-            numbers[np.isnan(numbers)] = (
-                np.nan
-            )  # Double.doubleToLongBits has one NaN; Float.floatToRawIntBits keeps its bits
+            # Double.doubleToLongBits has one NaN; Float.floatToRawIntBits keeps its bits
+            numbers[np.isnan(numbers)] = np.nan
         offsets = np.arange(0, width * len(array) + 1, width, dtype=np.int32)
         return pa.Array.from_buffers(pa.binary(), len(array), [valid, pa.py_buffer(offsets), pa.py_buffer(numbers)])
 

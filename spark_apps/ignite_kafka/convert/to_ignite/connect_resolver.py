@@ -152,9 +152,8 @@ class Resolver:
         for number, known in enumerate(written):
             found = places.get(known.name.lower())
             spare = is_optional(known)
-            if (
-                found is None and spare and (members or number < len(written) - 1)
-            ):  # one is left, as a struct must have a field
+            # one is left, as a struct must have a field
+            if found is None and spare and (members or number < len(written) - 1):
                 continue
             target = (
                 None

@@ -212,9 +212,8 @@ class MapTarget:
         key = self.key.convert(pairs.field(0))
         value = self.value.convert(pairs.field(1))
         wrong = key.wrong | value.wrong
-        if key.data.null_count or pa.types.is_null(
-            key.data.type
-        ):  # of wrong keys only; Arrow ends the process for a null key
+        # of wrong keys only; Arrow ends the process for a null key
+        if key.data.null_count or pa.types.is_null(key.data.type):
             key = Converted(encoded(key.data, key.field, schemas=self.schemas), ENCODED, key.wrong)
         starts = list_starts(lists)
         if array.null_count:
@@ -227,9 +226,8 @@ class MapTarget:
         """The first wrong key or value."""
         pairs = _pairs(array).flatten()
         for at in range(len(pairs)):
-            name = (
-                pairs.field(0)[at].as_py() if pa.types.is_string(pairs.field(0).type) else f"[{at}]"
-            )  # others may be beyond Python's
+            # others may be beyond Python's
+            name = pairs.field(0)[at].as_py() if pa.types.is_string(pairs.field(0).type) else f"[{at}]"
             _explain(self.key, pairs.field(0).slice(at, 1), name)
             _explain(self.value, pairs.field(1).slice(at, 1), name)
 

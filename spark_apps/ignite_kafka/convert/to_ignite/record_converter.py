@@ -29,12 +29,13 @@ from .record_sides import AnyReader, ReadSide, RecordSides, SideReaders
 
 _NULL_JSON = pa.scalar(b"null", pa.binary())
 _CONVERTS = {"key": Stage.KEY, "value": Stage.VALUE, "header": Stage.HEADER}
+# Kafka Connect converts keys first, and names the first failure
 _LAST_FIRST = (
     Stage.PUT,
     Stage.HEADER,
     Stage.VALUE,
     Stage.KEY,
-)  # Kafka Connect converts keys first, and names the first failure
+)
 
 
 class RecordConverter:

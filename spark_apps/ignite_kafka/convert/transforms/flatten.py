@@ -94,9 +94,8 @@ class Flatten:
 
         def change(_: int, value: Any) -> dict[str, Any]:
             items = list(self._items(require_map(value, _PURPOSE), ""))
-            if len({name for name, _ in items}) < len(
-                items
-            ):  # two have one name: the last in the order of Java's maps counts
+            # two have one name: the last in the order of Java's maps counts
+            if len({name for name, _ in items}) < len(items):
                 items = list(self._items(_in_hash_order(value), ""))
             return dict(items)
 

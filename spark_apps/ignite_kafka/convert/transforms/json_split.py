@@ -186,17 +186,15 @@ class _Objects:
         if not self._are(ends, [(b',"' if number else b'{"') + name for number, name in enumerate(names)]):
             return None
         behind = np.concatenate([begins[:, 1:], self._offsets[1:, None] - 1], axis=1)
-        starts, stops = (
-            np.ascontiguousarray(places.astype(np.int32).T) for places in (begins + 1, behind)
-        )  # a row for each name
+        # a row for each name
+        starts, stops = (np.ascontiguousarray(places.astype(np.int32).T) for places in (begins + 1, behind))
         return {name.decode(): pieces(self._block, starts[at], stops[at]) for at, name in enumerate(names)}
 
     def _are(self, ends: Places, texts: Sequence[bytes]) -> bool:
         """Whether each of N rows has these texts directly before its places."""
         padded = np.concatenate([np.zeros(_WORD, np.uint8), self._block])
-        words = np.ndarray(
-            (padded.size - _WORD + 1,), "<u8", padded.data, strides=(1,)
-        )  # the eight bytes before each place
+        # the eight bytes before each place
+        words = np.ndarray((padded.size - _WORD + 1,), "<u8", padded.data, strides=(1,))
         for done in range(0, max(map(len, texts)), _WORD):
             columns = [number for number, text in enumerate(texts) if len(text) > done]
             parts = [texts[number][: len(texts[number]) - done][-_WORD:] for number in columns]

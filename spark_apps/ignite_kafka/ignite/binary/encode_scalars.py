@@ -42,9 +42,8 @@ _NIBBLE = np.full(256, 255, np.uint8)
 _NIBBLE[np.frombuffer(b"0123456789abcdef", np.uint8)] = _NIBBLE[np.frombuffer(b"0123456789ABCDEF", np.uint8)] = (
     np.arange(16)
 )
-_SQL_DATE_HEAD = struct.pack(
-    "<BiBih", codes.OPTIMIZED, 15, SERIALIZABLE, SQL_DATE, 0x6697
-)  # the last: checksum of its fields
+# the last: checksum of its fields
+_SQL_DATE_HEAD = struct.pack("<BiBih", codes.OPTIMIZED, 15, SERIALIZABLE, SQL_DATE, 0x6697)
 
 
 def refuse(field: pa.Field, wrong: npt.NDArray[np.bool_], what: str) -> None:

@@ -70,9 +70,8 @@ class _Walker:
         wire = self.decoder.wire
         is_present = at >= 0
         wire.require(at[is_present], at[is_present] + 1, end[is_present], "A value")
-        is_present[is_present] = (
-            wire.data[at[is_present]] != codes.HANDLE
-        )  # what a handle leads to is met where it stands
+        # what a handle leads to is met where it stands
+        is_present[is_present] = wire.data[at[is_present]] != codes.HANDLE
         place, limit = self.decoder.resolve(at[is_present], end[is_present])
         code = wire.data[place]
         for type_code in np.unique(code).tolist():

@@ -132,9 +132,8 @@ def _judge_converter(keys: ConnectKeys, name: str) -> None:
     A property that no converter reads stays: it may be a typing error.
     """
     side = name.partition(".")[0]
-    converter = keys.values.get(f"{side}.converter") or keys.values.get(
-        f"{side}_converter"
-    )  # a file may have our names beside Connect's
+    # a file may have our names beside Connect's
+    converter = keys.values.get(f"{side}.converter") or keys.values.get(f"{side}_converter")
     kind = CLASSES.get(str(converter), str(converter or JSON))
     bare = registry_properties.canonical(name.removeprefix(f"{side}.converter."))
     of_registry = bare in registry_properties.PROPERTIES or bare in registry_properties.SECRETS

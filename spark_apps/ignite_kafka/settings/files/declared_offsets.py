@@ -75,9 +75,8 @@ def _position(offset: Any, sink: bool) -> int | None:
         return None
     if "sent" in offset:
         return _whole(offset["sent"])
-    return (
-        _whole(offset["ranges"][-1][1]) if offset["ranges"] else None
-    )  # as `ignite-kafka offsets show --json` prints it
+    # as `ignite-kafka offsets show --json` prints it
+    return _whole(offset["ranges"][-1][1]) if offset["ranges"] else None
 
 
 def _whole(value: object) -> int:

@@ -20,9 +20,8 @@ from ..source import SourceSettings
 from . import airflow_arguments
 from .connector_files import STATES
 
-_DIALECT = (
-    "http://json-schema.org/draft-07/schema#"  # the newest that the YAML language servers of editors support whole
-)
+# the newest that the YAML language servers of editors support whole
+_DIALECT = "http://json-schema.org/draft-07/schema#"
 _TEXT_FORMS = {"int": r"^\s*[+-]?[0-9]+\s*$", "boolean": r"^\s*([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])\s*$"}
 _DIRECTIONS = (SourceSettings, SinkSettings)
 _SCALAR = {"type": ["string", "number", "boolean"]}

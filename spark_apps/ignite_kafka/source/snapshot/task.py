@@ -183,9 +183,8 @@ class SlotCopy:
         self._key_kinds: set[KeyKind] = set()  # of the cache that is copied
         self._batch_bytes = self._settings.page_bytes * _BATCH_PAGES  # of pages
         self._begun: tuple[CacheInfo, Scan] | None = None  # requested before the slot had its turn
-        self._budget = RetryBudget(
-            plan.settings.retry_timeout_ms / 1000, clock
-        )  # from the first failure after the last commit
+        # from the first failure after the last commit
+        self._budget = RetryBudget(plan.settings.retry_timeout_ms / 1000, clock)
 
     def run(self) -> SlotResult:
         """Copy the slot; an error is in the result."""

@@ -144,9 +144,8 @@ class ChangeBatch:
         number = self.changes.number
         counts = ~gone
         counts[self.moved] = False
-        last = np.full(
-            self.units.size, -1, np.int64
-        )  # numbers rise within a unit, and none below the last was left out
+        # numbers rise within a unit, and none below the last was left out
+        last = np.full(self.units.size, -1, np.int64)
         np.maximum.at(last, np.repeat(np.arange(self.units.size), self.changes.count), number)
         unread = self.changes.more & (last < limits[self.units]) & counts[self.units]
         return bool(unread.any() or (~self.done & (number >= 0) & (number <= limits[unit]) & counts[unit]).any())

@@ -28,9 +28,8 @@ from ...errors import OffsetsLost
 from ...ignite.backlog_changes import EXPIRED, Changes
 from ...plan.slots import UnitOffset
 
-REMEMBERED_S = (
-    30.0  # longer than owners hold captured changes back (2 s), and than a transaction that took its number early
-)
+# longer than owners hold captured changes back (2 s), and than a transaction that took its number early
+REMEMBERED_S = 30.0
 MOST_REMEMBERED = 2_000_000
 RECENT_S = 10.0  # stored for the next task: a node that was suspended for seconds may write acknowledged changes again
 MOST_RECENT = 256  # a unit: its offset record is written with each batch that has changes of it

@@ -174,9 +174,8 @@ class QueryFollower:
             if self._settings.process_removals
             else [cache_events.without_removals() for cache_events in self._unsent]
         )
-        in_caches = sorted(
-            (cache_events for cache_events in kept if cache_events.page.rows), key=_cache_of
-        )  # stable: a cache's changes keep their order
+        # stable: a cache's changes keep their order
+        in_caches = sorted((cache_events for cache_events in kept if cache_events.page.rows), key=_cache_of)
         for name, of_cache in groupby(in_caches, _cache_of):
             sender.send_changes(self._caches[name], list(of_cache))
         self._commit(sender)

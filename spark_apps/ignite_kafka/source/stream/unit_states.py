@@ -140,9 +140,8 @@ class UnitStates:
             before = before.copy()
             before["sent"] = False  # any of its keys may be sent now as it was scanned
         changes = settled_rows(numbers, batch.changes.hash[done], batch.classified.new[done], now_s)
-        hashes = (
-            [] if len(states) > _MOST_STATES else [change_hash(key, value) for key, value in states]
-        )  # else a restart sends them again
+        # else a restart sends them again
+        hashes = [] if len(states) > _MOST_STATES else [change_hash(key, value) for key, value in states]
         looked_up = settled_rows(
             np.full(len(hashes), -1), np.array(hashes, np.int64), np.ones(len(hashes), bool), now_s
         )
