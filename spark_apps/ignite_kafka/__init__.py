@@ -13,9 +13,7 @@ A PySpark user needs this module alone:
 Names are imported when they are first used: a Dag file that imports :mod:`ignite_kafka.settings` loads neither PySpark
 nor Arrow.
 
-The folders, in the order of their imports, each of which imports only those before it: ``common``, ``sql``, ``ignite``
-(its ``types`` and ``binary`` first), ``settings``, ``plan``, ``kafka``, ``convert``, ``state``, ``runtime``,
-``source``, ``sink``, ``admin``, ``datasources``, ``cli``.
+Each folder imports only folders below it; docs/house.md shows them.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-LIBRARY = ROOT / "spark_apps" / "ignite_kafka"
-PROVIDER = ROOT / "airflow_provider_ignite_kafka"
+from tools.pages import house
+from tools.pages.house import LIBRARY, PROVIDER, ROOT
+
 # each imports only those before it; a module of the library's root stands for itself
 ORDER = (
     "errors", "events", "common", "java", "sql", "ignite.types", "ignite.binary", "ignite", "settings", "settings.connect",
@@ -144,37 +144,16 @@ COVERED_BY = {
 }
 
 
-def modules(root: Path) -> Iterator[tuple[str, Path]]:
-    """Dotted name below the root, and file, of each module; a folder's ``__init__`` has the folder's name."""
-    for path in sorted(root.rglob("*.py")):
-        parts = path.relative_to(root).with_suffix("").parts
-        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
-
-
-MODULES = dict(modules(LIBRARY))
+MODULES = dict(house.modules(LIBRARY))
 FOLDERS = {name for name, path in MODULES.items() if path.name == "__init__.py"}
 
 
 def folder_of(module: str) -> str:
-    """The folder that a module is in; of a module of the root, the module."""
-    if module in FOLDERS:
-        return module
-    return module.rpartition(".")[0] or module
+    return house.folder_of(module, FOLDERS)
 
 
 def imports(module: str, path: Path) -> Iterator[str]:
-    """Modules of the library that a module imports, also inside functions and while type checking."""
-    package = module if module in FOLDERS else module.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            parts = package.split(".") if package else []
-            base = [*parts[: len(parts) - node.level + 1], *(node.module.split(".") if node.module else [])]
-            for alias in node.names:
-                named = ".".join([*base, alias.name])
-                yield named if named in MODULES else ".".join(base)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            absolute = node.module or "" if isinstance(node, ast.ImportFrom) else node.names[0].name
-            assert not absolute.startswith("ignite_kafka"), f"{path}:{node.lineno}: imports inside the library are relative"
+    return house.imports(module, path, MODULES, LIBRARY.name)
 
 
 ARROWS = {
@@ -183,6 +162,17 @@ ARROWS = {
     for target in imports(module, path)
     if folder_of(module) != folder_of(target)
 }
+
+
+def test_imports_inside_the_library_are_relative() -> None:
+    absolute = [
+        f"{path}:{node.lineno}"
+        for path in MODULES.values()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if (isinstance(node, ast.Import) and node.names[0].name.startswith(LIBRARY.name))
+        or (isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").startswith(LIBRARY.name))
+    ]
+    assert absolute == []
 
 
 def test_every_folder_has_its_place_in_the_order() -> None:
@@ -206,7 +196,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 def test_every_folder_says_what_belongs_there_and_what_imports_it(root: Path) -> None:
     silent = [
         name
-        for name, path in modules(root)
+        for name, path in house.modules(root)
         if path.name == "__init__.py" and name and "import" not in (ast.get_docstring(ast.parse(path.read_text())) or "").lower()
     ]
     assert silent == []

@@ -22,26 +22,21 @@ This page is generated from the imports by `make pages`.
 
 
 def page() -> str:
-    """Return the page in Markdown: a picture and a table of the library, and of the provider."""
-    parts = [_HEAD]
-    for title, root in (("The library", LIBRARY),):
-        drawn = arrows(root)
-        parts.append(
-            f"\n## {title}\n`{root.relative_to(ROOT)}/`\n\n```mermaid\n{_picture(drawn)}\n```\n\n{_table(root)}\n"
-        )
-    return "".join(parts)
+    """Return the page in Markdown: a picture and a table of the library."""
+    where = LIBRARY.relative_to(ROOT)
+    return f"{_HEAD}\n## The library\n`{where}/`\n\n```mermaid\n{_picture(arrows(LIBRARY))}\n```\n\n{_table(LIBRARY)}\n"
 
 
 def arrows(root: Path) -> Arrows:
     """Return the folders below a package's root, each with those that it imports, also inside functions and for types."""
-    modules = dict(_modules(root))
-    folders = {name for name, path in modules.items() if path.name == "__init__.py"}
+    by_name = dict(modules(root))
+    folders = {name for name, path in by_name.items() if path.name == "__init__.py"}
     drawn: dict[str, set[str]] = {}
-    for module, path in modules.items():
+    for module, path in by_name.items():
         if not module:
             continue
-        here = _folder(module, folders)
-        there = {_folder(target, folders) for target in _imports(module, path, modules, root.name) if target}
+        here = folder_of(module, folders)
+        there = {folder_of(target, folders) for target in imports(module, path, by_name, root.name) if target}
         drawn.setdefault(here, set()).update(there - {here})
     return drawn
 
@@ -61,18 +56,20 @@ def reduced(drawn: Arrows) -> Arrows:
     return kept
 
 
-def _modules(root: Path) -> Iterator[tuple[str, Path]]:
+def modules(root: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the dotted name below a package's root, and the file, of each module; an ``__init__`` has its folder's name."""
     for path in sorted(root.rglob("*.py")):
         parts = path.relative_to(root).with_suffix("").parts
         yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
 
 
-def _folder(module: str, folders: Set[str]) -> str:
+def folder_of(module: str, folders: Set[str]) -> str:
+    """Return the folder that a module is in; of a module of the root, the module."""
     return module if module in folders else module.rpartition(".")[0] or module
 
 
-def _imports(module: str, path: Path, modules: Mapping[str, Path], package: str) -> Iterator[str]:
-    """Yield the modules of the same package that a module imports, relatively or by the package's name."""
+def imports(module: str, path: Path, by_name: Mapping[str, Path], package: str) -> Iterator[str]:
+    """Yield the modules of the same package that a module imports, also inside functions and while type checking."""
     parent = module if path.name == "__init__.py" else module.rpartition(".")[0]
     for node in ast.walk(ast.parse(path.read_text())):
         if not isinstance(node, ast.ImportFrom):
@@ -86,7 +83,7 @@ def _imports(module: str, path: Path, modules: Mapping[str, Path], package: str)
             continue
         for alias in node.names:
             name = ".".join([*base, alias.name])
-            yield name if name in modules else ".".join(base)
+            yield name if name in by_name else ".".join(base)
 
 
 def _picture(drawn: Arrows) -> str:
@@ -109,7 +106,7 @@ def _picture(drawn: Arrows) -> str:
 
 def _table(root: Path) -> str:
     rows = ["| folder | what belongs there |", "|---|---|"]
-    for module, path in _modules(root):
+    for module, path in modules(root):
         if module and path.name == "__init__.py":
             text = (ast.get_docstring(ast.parse(path.read_text())) or "").partition("\n\n")[0].replace("\n", " ")
             rows.append(f"| `{module.replace('.', '/')}/` | {_plain(text)} |")
