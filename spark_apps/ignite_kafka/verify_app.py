@@ -18,6 +18,7 @@ from .app import AppRequest, Arguments, app_session, exit_code_of, find_secrets
 from .common.deadline import Interval
 from .common.redaction import set_log_values
 from .settings.connector import ConnectorSettings
+from .settings.secrets import Secrets
 from .settings.sink import SinkSettings
 from .settings.source import SourceSettings
 
@@ -48,9 +49,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         request = AppRequest.load(arguments.request, DIRECTIONS[own.direction])
         set_log_values(request.settings.log_values)
         options = VerifyOptions(**json.loads(own.options))
-        if own.record and _ended_before(arguments, request):
+        hidden = arguments.read_secrets(request.permissions)
+        if own.record and _ended_before(request, hidden):
             return
-        result = _reported(arguments, request, options) if own.record else _verify(arguments, request, options)
+        compare = _reported if own.record else _verify
+        result = compare(arguments, request, hidden, options)
         print(f"{RESULT_LINE}{json.dumps(result.to_dict())}", flush=True)
 
     return exit_code_of(work)
@@ -68,26 +71,28 @@ def _end(*_: object) -> NoReturn:
     sys.exit(128 + signal.SIGTERM)
 
 
-def _ended_before(arguments: Arguments, request: AppRequest[ConnectorSettings]) -> bool:
+def _ended_before(request: AppRequest[ConnectorSettings], hidden: Secrets) -> bool:
     """Whether an earlier attempt of this YARN application has ended the comparison: nothing is left to do.
 
     :raises IgniteKafkaError: the comparison has ended with this error.
     """
     from .runtime.yarn_attempt import comparison_has_ended
 
-    return comparison_has_ended(request.settings, arguments.read_secrets(request.permissions), request.run_id)
+    return comparison_has_ended(request.settings, hidden, request.run_id)
 
 
-def _reported(arguments: Arguments, request: AppRequest[ConnectorSettings], options: VerifyOptions) -> VerifyResult:
+def _reported(
+    arguments: Arguments, request: AppRequest[ConnectorSettings], hidden: Secrets, options: VerifyOptions
+) -> VerifyResult:
     """Compare, and write progress and result, or the error, to the status topic."""
     from .runtime.clients import kafka_clients
     from .verification.report import ComparisonReport
 
-    clients = kafka_clients(request.settings, arguments.read_secrets(request.permissions))
+    clients = kafka_clients(request.settings, hidden)
     clients.check()
     report = ComparisonReport(request.settings, clients, request.run_id)
     with report.errors_reported():
-        result = _verify(arguments, request, options, report.progress)
+        result = _verify(arguments, request, hidden, options, report.progress)
     report.completed(result)
     return result
 
@@ -95,6 +100,7 @@ def _reported(arguments: Arguments, request: AppRequest[ConnectorSettings], opti
 def _verify(
     arguments: Arguments,
     request: AppRequest[ConnectorSettings],
+    hidden: Secrets,
     options: VerifyOptions,
     report: Callable[[str, int, int], None] = lambda _step, _done, _tasks: None,
 ) -> VerifyResult:
@@ -103,7 +109,6 @@ def _verify(
 
     require_spark()
     settings = request.settings
-    hidden = arguments.read_secrets(request.permissions)
     lines = Interval(_LINE_S)
 
     def show(what: str, done: int, count: int) -> None:
