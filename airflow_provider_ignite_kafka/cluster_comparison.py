@@ -11,9 +11,8 @@ from typing import Any
 from airflow.providers.common.compat.sdk import AirflowException
 
 from airflow_provider_ignite_kafka.followed_run import ENDED, FollowedRun, RunWatch
-from airflow_provider_ignite_kafka.hooks.cluster_app import ClusterApp
+from airflow_provider_ignite_kafka.hooks.cluster_app import AppWatch, ClusterApp
 from airflow_provider_ignite_kafka.spark import run_result
-from ignite_kafka.common.deadline import Interval
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.state.comparisons import ComparisonStatus, read_comparison
@@ -23,8 +22,6 @@ log = logging.getLogger(__name__)
 
 Read = Callable[[], tuple[ComparisonStatus | None, int]]
 """Reads the comparison's last record and its time in milliseconds since 1970."""
-_ASK_CLUSTER_S = 60.0
-_SILENCE_S = 60.0  # a comparison that has written nothing for so long may have lost its app
 _KILL_S = 60.0
 
 
@@ -39,7 +36,7 @@ class ClusterComparison:
         self.app = app or ClusterApp(run)
         self._read = read
         self._watch = RunWatch(run, now_ms())
-        self._ask_cluster = Interval(_ASK_CLUSTER_S)
+        self._app_watch = AppWatch(self.app)
         self._app_ended = False
 
     @staticmethod
@@ -85,8 +82,7 @@ class ClusterComparison:
         try:
             status, written_ms = self._read()
             reason = self._watch.observe(status, written_ms)
-            silent = now_ms() - written_ms > _SILENCE_S * 1000
-            if reason is None and silent and self._ask_cluster.due() and self.app.has_ended():
+            if reason is None and self._app_watch.has_ended(written_ms):
                 self._app_ended = True
                 # its last record may have come since
                 status, written_ms = self._read()

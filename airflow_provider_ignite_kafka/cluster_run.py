@@ -6,16 +6,14 @@ import time
 from collections.abc import Callable
 
 from airflow_provider_ignite_kafka.followed_run import ENDED, NOT_STARTED, SILENT, RunWatch
-from airflow_provider_ignite_kafka.hooks.cluster_app import ClusterApp
+from airflow_provider_ignite_kafka.hooks.cluster_app import AppWatch, ClusterApp
 from airflow_provider_ignite_kafka.run_monitor import RunMonitor
 from airflow_provider_ignite_kafka.run_progress import ProgressLog
-from ignite_kafka.common.deadline import Deadline, Interval
+from ignite_kafka.common.deadline import Deadline
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.state.status import RunStatus, now_ms
 
 OnStatus = Callable[[RunStatus], None]
-_CLUSTER_POLL_S = 60.0
-_SILENCE_S = 60.0  # a run that has written nothing for so long may have lost its app
 _STOP_POLL_S = 0.5
 
 
@@ -34,7 +32,7 @@ class ClusterRun:
         self._progress = progress
         self._on_status = on_status
         self._watch = RunWatch(monitor.run, now_ms())
-        self._ask_cluster = Interval(_CLUSTER_POLL_S)
+        self._app_watch = AppWatch(app)
         self._stop_requested = False
 
     def poll(self) -> str | None:
@@ -48,12 +46,7 @@ class ClusterRun:
             if status is not None:
                 self._progress.show(status)
                 self._on_status(status)
-            if (
-                reason is None
-                and self._is_silent(status, written_ms)
-                and self._ask_cluster.due()
-                and self.app.has_ended()
-            ):
+            if reason is None and self._app_watch.has_ended(0 if status is None else written_ms):
                 reason = self._reason_of_ended_app()
             if reason is None and not self._stop_requested and self.monitor.run.time_is_up(now_ms()):
                 self._stop_requested = self.monitor.request_stop()
@@ -65,10 +58,6 @@ class ClusterRun:
             )
             return self._watch.unanswered()
         return reason
-
-    def _is_silent(self, status: RunStatus | None, written_ms: int) -> bool:
-        """Whether the run has written no record for a while, as one whose app died."""
-        return status is None or now_ms() - written_ms > _SILENCE_S * 1000
 
     def _reason_of_ended_app(self) -> str:
         """Why a run whose app has ended is followed no further; its last record may have come since the poll."""

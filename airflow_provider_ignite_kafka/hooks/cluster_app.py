@@ -12,6 +12,8 @@ from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.common.compat.sdk import AirflowException, BaseHook
 
 from airflow_provider_ignite_kafka.followed_run import FollowedRun
+from ignite_kafka.common.deadline import Interval
+from ignite_kafka.state.status import now_ms
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +26,26 @@ _POD_DELETED = "deleted"
 _POD_ENDED = frozenset({"Succeeded", "Failed", _POD_DELETED})
 _NOT_FOUND = 404
 _API_S = 20.0
+
+
+_ASK_CLUSTER_S = 60.0
+_SILENCE_S = 60.0  # whoever has written nothing for so long may have lost its app
+
+
+class AppWatch:
+    """Asks the cluster about an app whose records stay away, at most once a minute: a question may start a JVM."""
+
+    def __init__(self, app: ClusterApp) -> None:
+        self._app = app
+        self._due = Interval(_ASK_CLUSTER_S)
+
+    def has_ended(self, written_ms: int) -> bool:
+        """Return whether the app has ended without writing for a while.
+
+        :param written_ms: time of its last record, in milliseconds since 1970; 0 without one.
+        """
+        silent = now_ms() - written_ms > _SILENCE_S * 1000
+        return silent and self._due.due() and self._app.has_ended()
 
 
 class _DriverPod:

@@ -11,6 +11,7 @@ from airflow.providers.common.compat.sdk import AirflowException
 from airflow_provider_ignite_kafka import cluster_comparison
 from airflow_provider_ignite_kafka.cluster_comparison import ClusterComparison
 from airflow_provider_ignite_kafka.followed_run import FollowedRun
+from airflow_provider_ignite_kafka.hooks import cluster_app
 from ignite_kafka.errors import KafkaUnavailable
 from ignite_kafka.state.comparisons import ComparisonStatus
 from ignite_kafka.state.status import COMPLETED, RUNNING, now_ms
@@ -78,7 +79,7 @@ def test_no_new_record_for_too_long() -> None:
 
 
 def test_an_app_that_has_ended_without_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_comparison, "_ASK_CLUSTER_S", 0.0)
+    monkeypatch.setattr(cluster_app, "_ASK_CLUSTER_S", 0.0)
     app = App(ended=True)
     followed = comparison(RUNS, app=app)
     with pytest.raises(AirflowException, match="its app has ended without a result"):
@@ -88,7 +89,7 @@ def test_an_app_that_has_ended_without_a_record(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_cluster_is_not_asked_about_an_app_that_reports(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_comparison, "_ASK_CLUSTER_S", 0.0)
+    monkeypatch.setattr(cluster_app, "_ASK_CLUSTER_S", 0.0)
     records = iter([(RUNS, now_ms()), (RUNS, now_ms()), (DONE, now_ms())])
     run = FollowedRun("c", "r", poll_s=0.0, submitted_ms=now_ms())
     followed = ClusterComparison(run, lambda: next(records), App(ended=True))  # type: ignore[arg-type]

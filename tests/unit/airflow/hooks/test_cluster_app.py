@@ -11,7 +11,8 @@ import pytest
 from urllib3.exceptions import MaxRetryError
 
 from airflow_provider_ignite_kafka.followed_run import FollowedRun
-from airflow_provider_ignite_kafka.hooks.cluster_app import ClusterApp
+from airflow_provider_ignite_kafka.hooks.cluster_app import AppWatch, ClusterApp
+from ignite_kafka.state.status import now_ms
 from tests.unit.airflow.bench import Bench
 
 POD = FollowedRun("c", "r", app_id="copy-1-driver", namespace="jobs")
@@ -133,3 +134,14 @@ def test_a_command_of_yarn_that_is_missing_or_fails_is_told(bench: Bench, caplog
     yarn.unlink()
     assert ClusterApp(YARN).kill().endswith("failed.")
     assert "yarn application -kill application_17_0001 failed" in caplog.text
+
+
+def test_the_cluster_is_asked_about_an_app_whose_records_stay_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+    monkeypatch.setattr(ClusterApp, "has_ended", lambda _: asked.append(True) or True)
+    watch = AppWatch(ClusterApp(POD))
+    assert not watch.has_ended(now_ms())
+    assert asked == []
+    assert watch.has_ended(0)
+    assert not watch.has_ended(0), "not asked again within a minute"
+    assert asked == [True]

@@ -13,8 +13,8 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 from airflow.sdk import AssetAlias
 from airflow.sdk.execution_time.context import OutletEventAccessors
 
-from airflow_provider_ignite_kafka import cluster_run
 from airflow_provider_ignite_kafka.followed_run import SILENT, TIMED_OUT, FollowedRun
+from airflow_provider_ignite_kafka.hooks import cluster_app
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 from airflow_provider_ignite_kafka.run_report import RunReport
 from airflow_provider_ignite_kafka.triggers.connector_run import ConnectorRunTrigger
@@ -118,7 +118,7 @@ def test_app_that_writes_no_record_is_killed(on_yarn: Bench) -> None:
 def test_an_app_that_died_is_not_awaited_until_its_run_is_silent(
     on_yarn: Bench, monkeypatch: pytest.MonkeyPatch, ago_ms: int, answers: str, state: str | None
 ) -> None:
-    monkeypatch.setattr(cluster_run, "_CLUSTER_POLL_S", 0.001)
+    monkeypatch.setattr(cluster_app, "_ASK_CLUSTER_S", 0.001)
     write_program(on_yarn.folder / "bin" / "yarn", f'echo "$@" >> {on_yarn.folder}/yarn; echo "\tState : {answers}"')
     on_yarn.status = records(*[active()] * 8, run_status(COMPLETED)) if state else active
     on_yarn.request_stop, on_yarn.written_ago_ms = lambda _run: False, ago_ms
@@ -131,7 +131,7 @@ def test_an_app_that_died_is_not_awaited_until_its_run_is_silent(
 
 
 def test_the_end_of_a_run_that_comes_between_a_poll_and_the_question_counts(on_yarn: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_run, "_CLUSTER_POLL_S", 0.001)
+    monkeypatch.setattr(cluster_app, "_ASK_CLUSTER_S", 0.001)
     write_program(on_yarn.folder / "bin" / "yarn", 'echo "\tState : FINISHED"')
     on_yarn.status, on_yarn.written_ago_ms = records(active(), active(), run_status(COMPLETED)), 200_000
     assert operator().execute(given())["state"] == COMPLETED
