@@ -27,7 +27,7 @@ _AWAY = (IgniteKafkaError, OSError, AirflowException, AirflowRuntimeError)
 class DeferredReport:
     """Reports a deferred run to Airflow, as :class:`.RunReport` does while the task itself follows it.
 
-    Errors are logged: the run goes on.
+    Errors are logged, and do not end the run.
 
     :param monitor: of the run.
     :param task: the task instance that is deferred; None: not known, so that no link is stored.

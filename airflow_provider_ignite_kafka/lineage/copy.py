@@ -50,7 +50,7 @@ class CopyLineage:
 
 
 def injects_parent_job(argument: bool | None) -> bool:
-    """Whether Spark is told about this task.
+    """Whether this task is added to Spark's properties as parent job.
 
     As the author wishes, else by the option that the Spark provider's operator has, too.
     """

@@ -127,7 +127,7 @@ class ResumableCopy(ResumableJobMixin):
         return None
 
     def submit_job(self, context: Context) -> Any:
-        """Submit the app, or find the run of an earlier try that goes on.
+        """Submit the app, or find a run of an earlier try that has not ended.
 
         :raises AirflowException: spark-submit failed.
         """

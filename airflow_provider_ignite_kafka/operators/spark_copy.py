@@ -53,7 +53,7 @@ class SparkCopyOperator(SparkAppTask, ResumableCopy, CopyLineage, TypedTemplates
 
     In client mode (``local[*]``, ``spark://``) the app runs on the worker and ends with the task. With ``deploy-mode``
     cluster (YARN, Kubernetes) the cluster runs it, and the task, or with `deferrable` a trigger, follows it by the
-    connector's status topic. A retried task follows the run of an earlier try that goes on; ``durable=False`` replaces
+    connector's status topic. A retried task follows a run of an earlier try that has not ended; ``durable=False`` replaces
     that run.
 
     :param settings: settings of the connector by name, or the path of a ``.properties`` file on the worker. Templated.

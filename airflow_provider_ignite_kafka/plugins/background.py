@@ -19,7 +19,7 @@ T = TypeVar("T")
 class Background:
     """Runs calls in threads, each with a time limit.
 
-    A call that exceeds its limit goes on in its thread until the time-outs of its clients end it; its caller gets an
+    A call that exceeds its limit continues in its thread until the time-outs of its clients end it; its caller gets an
     error at the limit.
     """
 

@@ -113,12 +113,12 @@ class ConnectorRunTrigger(BaseTrigger):
 
         Before Airflow 3.3 the cancelled trigger calls this itself. Airflow also calls this when it moves a trigger to
         another triggerer because this one was late with its heartbeat. The task is then still deferred, and the run
-        goes on.
+        is not stopped.
         """
         await once(self._stop_unless_deferred, "stop-run")
 
     def _stop_unless_deferred(self) -> None:
-        """Stop the run, or log why it goes on.
+        """Stop the run, or log why it is not stopped.
 
         All of it is one call in a thread, which a cancelled trigger does not end: before Airflow 3.3 the triggerer
         cancels a trigger again and again until it has ended.

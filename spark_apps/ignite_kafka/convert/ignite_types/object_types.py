@@ -62,7 +62,7 @@ class ObjectTypes:
     :param columns: columns of query entities that records may have fields of.
     :param always: type name to the names in lower case of the fields that query entities declare, which all values of
         the type have.
-    :param key_classes: those of `keys` that are classes of a key's fields, of which the cluster may hold several
+    :param key_classes: the types in `keys` of objects within keys, of which the cluster may hold several
         versions.
     """
 
