@@ -11,6 +11,7 @@ import pytest
 from urllib3.exceptions import MaxRetryError
 
 from airflow_provider_ignite_kafka.followed_run import FollowedRun
+from airflow_provider_ignite_kafka.hooks import cluster_app
 from airflow_provider_ignite_kafka.hooks.cluster_app import AppWatch, ClusterApp
 from ignite_kafka.state.status import now_ms
 from tests.unit.airflow.bench import Bench
@@ -137,11 +138,17 @@ def test_a_command_of_yarn_that_is_missing_or_fails_is_told(bench: Bench, caplog
 
 
 def test_the_cluster_is_asked_about_an_app_whose_records_stay_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[bool] = []
-    monkeypatch.setattr(ClusterApp, "has_ended", lambda _: asked.append(True) or True)
+    asked: list[str] = []
+
+    def has_ended(app: ClusterApp) -> bool:
+        asked.append(app.run.app_id)
+        return True
+
+    monkeypatch.setattr(ClusterApp, "has_ended", has_ended)
+    assert not AppWatch(ClusterApp(POD)).has_ended(0), "not before a minute has passed"
+    monkeypatch.setattr(cluster_app, "_ASK_CLUSTER_S", 0.0)
     watch = AppWatch(ClusterApp(POD))
     assert not watch.has_ended(now_ms())
     assert asked == []
     assert watch.has_ended(0)
-    assert not watch.has_ended(0), "not asked again within a minute"
-    assert asked == [True]
+    assert asked == ["copy-1-driver"]
