@@ -1,4 +1,4 @@
-"""Addresses that nodes announce, as addresses that this host reaches.
+"""Map of the addresses announced by nodes to addresses reachable from this host.
 
 For nodes behind NAT, in containers or behind forwarded ports.
 
@@ -51,18 +51,16 @@ class AddressMap:
         return bool(self.pairs)
 
     def reachable(self, announced: Iterable[str]) -> tuple[str, ...]:
-        """The addresses to connect to: those that are mapped replaced, the others left out.
+        """Return the addresses to connect to: the targets of the mapped ones; all unchanged if none is mapped.
 
-        If none is mapped, all as they are.
-
-        A node with a mapped address is reached by that alone: its others belong to its own network, where here may be
-        another host.
+        The other addresses of a node with a mapped one are left out: they belong to the node's own network, and here
+        they may lead to another host.
         """
         announced = tuple(announced)
         return tuple(self._mapped(announced)) or announced
 
     def knows(self, announced: Iterable[str]) -> bool:
-        """Whether one of a node's addresses is mapped."""
+        """Return whether at least one of a node's addresses is mapped."""
         return bool(self._mapped(announced))
 
     def report_unreached(self, node: uuid.UUID, announced: Sequence[str]) -> None:

@@ -98,12 +98,13 @@ def encode(value: Any) -> bytes:
 
 
 def cache_of(line: str) -> tuple[str, int, str, int, int, str]:
-    """Name, id, deployment id, topology version of its start, partitions and group of a cache, from a line of the call ``caches``.
+    """Parse the fields of a cache from a line of the call ``caches``.
 
-    Tabs separate them, and names may hold tabs too: the id, which is the hash of the name, tells where the name ends.
-    The last place that fits is the right one: a name may hold a whole line, but not one with its own deployment id,
-    which is chosen later.
+    Tabs separate the fields, but a name may hold tabs too. The name ends where its hash equals the id behind it. Of
+    several such places the last one is right: a name may hold a whole line, but not one with the cache's own
+    deployment id, because Ignite chooses it after the name.
 
+    :returns: name, id, deployment id, topology version of the cache's start, number of partitions and group.
     :raises ValueError: the line has another form.
     """
     for numbers in reversed(list(_NUMBERS.finditer(line))):

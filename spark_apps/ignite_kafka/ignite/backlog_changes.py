@@ -1,4 +1,4 @@
-"""Changes that the backlog service returns, as numpy columns, and the bytes that acknowledge them.
+"""Changes returned by the backlog service, as numpy columns, and the bytes of their acknowledgement.
 
 Byte layouts: the Javadoc of `BacklogService` in backlog-service/.
 """

@@ -35,7 +35,7 @@ _NULL = 101
 
 
 def insert_op(cluster: Cluster, cache_id: int) -> int:
-    """Op code for inserts: that of the data streamer if the nodes have it; an empty stream shows that.
+    """Return the op code for inserts: the data streamer's if the nodes accept an empty stream, else put-if-absent.
 
     :raises IgniteUnreachable: no node answered.
     """

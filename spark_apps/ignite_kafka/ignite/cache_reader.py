@@ -47,7 +47,7 @@ def get_all(cluster: Cluster, cache: CacheInfo, keys: Sequence[object], kind: pa
 
 
 def wire_keys(keys: Sequence[object], kind: pa.DataType) -> tuple[int, bytes]:
-    """Count and bytes of all keys that a column of that type shows as one of these values.
+    """Return count and bytes of all Ignite keys equal, in a column of that type, to one of these values.
 
     Integers widen in a column, and for Ignite a Long 5 and an Integer 5 are different keys: each is requested in every
     width that holds it.

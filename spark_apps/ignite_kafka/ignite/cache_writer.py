@@ -295,7 +295,7 @@ class CacheWriter:
             self._streaming.connections.add(connection)
 
     def _again(self, op: int, payload: bytes, error: IgniteKafkaError) -> None:
-        """Send a request again and wait for its reply, at most three times and not after the endpoint's request time-out."""
+        """Send a request again and wait for its reply: at most three times, within the endpoint's request time-out."""
         deadline = time.monotonic() + self.cluster.endpoint.request_timeout_ms / 1000
         closings = Closings(payload if isinstance(error, IgniteUnreachable) else b"", self.cluster)
         for _ in range(_MOST_TRIES):

@@ -120,7 +120,10 @@ class Cluster:
             raise cache_error(name, error) from error
 
     def _deployment_ids(self) -> Mapping[str, str]:
-        """Deployment ids by cache name, requested again after each creation or destruction of a cache, which changes the affinity."""
+        """Return deployment ids by cache name.
+
+        They are requested again after each creation or destruction of a cache, because it changes the affinity.
+        """
         affinity = self.connection().affinity  # read first: a cache created during the request makes it outdated
         if self._deployed is None or affinity != self._deployed[0]:
             rows = self.ask(lambda connection: BacklogService(connection).caches() if has_service(connection) else [])
@@ -222,7 +225,7 @@ class Cluster:
         return self._request(protocol.NODE_ENDPOINTS, struct.pack("<qq", _NEWEST, _NEWEST), replies.read_endpoints)
 
     def reachable(self, announced: Iterable[str]) -> tuple[str, ...]:
-        """Addresses to connect to for those that a node announces, by the endpoint's address map."""
+        """Replace the addresses announced by a node by those to connect to, by the endpoint's address map."""
         return self._address_map.reachable(announced)
 
     def has_left(self, connection: ThinConnection, since: int) -> bool:
@@ -353,7 +356,9 @@ class Cluster:
 
 
 def _answer(connection: ThinConnection, op: int, payload: bytes, read: Callable[[memoryview], T]) -> T:
-    """What a reply says. All metadata requests pass here, so that no reply of a broken or hostile node ends in a raw error.
+    """Send a metadata request and parse its reply.
+
+    All metadata requests pass here, so that no reply of a broken or hostile node ends in a raw error.
 
     :raises DecodeError: the reply has another form.
     """

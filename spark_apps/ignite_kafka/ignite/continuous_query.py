@@ -78,7 +78,9 @@ def query_request(cache_id: int, rows: int, interval_ms: int, *, expired: bool) 
 
 
 def check_supported(connection: ThinConnection) -> None:
-    """Check that the node has continuous queries: it names the cache as missing in a query of one that cannot exist.
+    """Check that the node has continuous queries, by a query of an impossible cache.
+
+    A node that has them replies that the cache is missing.
 
     :raises IgniteKafkaError: its Ignite is too old.
     """
@@ -113,7 +115,9 @@ def parse_events(cache: str, body: memoryview) -> CacheEvents:
 
 
 def joined(events: Sequence[CacheEvents]) -> CacheEvents:
-    """The changes of several notifications of one cache as one page, because most notifications have one change, and each page costs time.
+    """Join the changes of several notifications of one cache into one page.
+
+    Most notifications have one change, and each page has a fixed cost.
 
     :param events: at least one.
     """

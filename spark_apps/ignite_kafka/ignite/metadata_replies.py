@@ -122,12 +122,12 @@ def read_partitions(body: memoryview, cache_id: int, *, all_mappings: bool) -> P
 
 
 def read_endpoints(body: memoryview) -> dict[uuid.UUID, tuple[str, ...]]:
-    """Reply of op 5102 asked from the beginning: node to the addresses of its client connector."""
+    """Parse a reply of op 5102 since the first version: addresses of the client connector by node."""
     return _endpoints(Reader(body))
 
 
 def read_left(body: memoryview) -> frozenset[uuid.UUID]:
-    """Reply of op 5102 asked from a version on: the server nodes of that version that are in the topology no more."""
+    """Parse a reply of op 5102 since a version: the server nodes of the version that have left the topology."""
     reader = Reader(body)
     _endpoints(reader)
     return frozenset(reader.raw_uuid() for _ in range(reader.int32()))

@@ -1,4 +1,6 @@
-"""Scans of a cache's partitions over the thin protocol (op 2000 with keep-binary, then 2001), several outstanding at a time.
+"""Scans of a cache's partitions over the thin protocol, several outstanding at a time.
+
+The requests are op 2000 with keep-binary, then 2001.
 
 A page has the node's bytes: key, value, key, value ...; a binary object is wrapped as type code 27 (length, payload,
 offset).
@@ -57,7 +59,7 @@ def scan_partitions(
 
 @dataclass
 class _PartitionScan:
-    """Scan of one partition: its outstanding request, how it was opened, its cursor once known, and its last page until it is confirmed."""
+    """Scan of one partition: its outstanding request, its cursor once opened, its last page until confirmed."""
 
     connection: ThinConnection
     partition: int
@@ -101,7 +103,7 @@ class Scan:
 
     @property
     def room(self) -> int:
-        """Maximum pages in flight: `window` of any size, more if they are small and together no larger than a full one."""
+        """Maximum pages in flight: `window`, or more if they are small and together no larger than a full page."""
         return max(self.window, min(self.window * _MORE_IF_SMALL, self.size.page_bytes // self.size.page_mean))
 
     def pages(self) -> Iterator[Page]:

@@ -194,8 +194,8 @@ def _check_same_kind(existing: BinaryType, binary: BinaryType) -> None:
     if binary.affinity_field not in (None, existing.affinity_field):
         _clash(
             binary,
-            f"has the affinity key field {existing.affinity_field} in the cluster, and {binary.affinity_field} is to be "
-            "written",
+            f"has the affinity key field {existing.affinity_field} in the cluster, and {binary.affinity_field} "
+            "is to be written",
         )
     for ordinal, label in binary.enum_values.items():
         held = existing.enum_values.get(ordinal, label)

@@ -85,7 +85,7 @@ def _present(cluster: Cluster, cache: str, tables: Mapping[str, str], entity: Qu
 
 
 def _is_listed(entity: QueryEntity, order: Sequence[str]) -> bool:
-    """Whether each declared column that SQL could show is one of the table, by its alias or name, so that missing ones were dropped."""
+    """Return whether SQL lists all columns of the table, so that declared ones it lacks were dropped."""
     return bool(order) and not any("." in field.name for field in entity.fields)
 
 
@@ -101,9 +101,9 @@ def _digits(text: str) -> int:
 
 
 def _index(row: Row, keys: set[str], fields: Sequence[QueryField], column_of: Mapping[str, str]) -> QueryIndex | None:
-    """A sorted index; None for those that Ignite makes itself.
+    """Parse a sorted index; None for an index of Ignite itself.
 
-    Ignite appends the columns of the key, which are not declared.
+    Ignite appends the columns of the key, which are not declared; they are left out.
     """
     name, kind, columns, inline_size = (str(item) for item in row)
     if _OWN_INDEX.fullmatch(name) or kind != _SORTED:

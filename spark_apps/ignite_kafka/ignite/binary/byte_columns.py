@@ -76,17 +76,17 @@ def data_of(array: pa.BinaryArray) -> npt.NDArray[np.uint8]:
 
 
 def join_columns(pieces: ByteColumns) -> pa.BinaryArray:
-    """One array of the rows of several."""
+    """Join pieces row by row: each row of the result is the bytes of that row of all pieces."""
     return pieces[0] if len(pieces) == 1 else pc.binary_join_element_wise(*pieces, NOTHING)
 
 
 def or_null(piece: pa.BinaryArray, valid: pa.BooleanArray | None) -> pa.BinaryArray:
-    """The piece, Ignite's null in the rows that are not valid; `valid` None where all are."""
+    """Replace the rows of a piece that are not valid by Ignite's null; `valid` None: all rows are valid."""
     return piece if valid is None else pc.if_else(valid, piece, NULL)
 
 
 def or_nothing(piece: pa.BinaryArray, valid: pa.BooleanArray | None) -> pa.BinaryArray:
-    """The piece, no bytes in the rows that are not valid: what follows a null that an earlier piece has written."""
+    """Empty the rows of a piece that are not valid, where an earlier piece has written the null."""
     return piece if valid is None else pc.if_else(valid, piece, NOTHING)
 
 

@@ -1,4 +1,4 @@
-"""Bytes read one number after the other, with bounds checks and errors that name the place.
+"""Reader of bytes, one number after the other, with bounds checks and errors that name the position.
 
 The base of the row path.
 """
@@ -19,7 +19,7 @@ from .text import decode_text
 
 @dataclass
 class ByteReader:
-    """Reads at `position`, which moves to the end of what was read; nothing is read at or after `limit`."""
+    """Reads at `position` and moves it to the end of the value; reads nothing at or after `limit`."""
 
     data: memoryview
     partition: int
@@ -28,12 +28,12 @@ class ByteReader:
     limit: int = 0
 
     def error(self, position: int, what: str, type_id: int | None = None) -> DecodeError:
-        """The error of broken bytes at a position."""
+        """Return the error for broken bytes at a position."""
         place = {"cache": self.cache, "partition": self.partition, "type_id": type_id, "position": position}
         return DecodeError(what, "The bytes are broken or of an unknown format; nothing was skipped", **place)
 
     def unsupported(self, position: int, what: str, type_id: int | None = None) -> UnsupportedType:
-        """The error of a valid value at a position that this library cannot read."""
+        """Return the error for a valid value, at a position, that this library cannot read."""
         place = {"cache": self.cache, "partition": self.partition, "type_id": type_id, "position": position}
         return UnsupportedType(what, "Copy this cache with the ignite-binary converter", **place)
 

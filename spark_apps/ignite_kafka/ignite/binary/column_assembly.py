@@ -58,9 +58,9 @@ def _spread_buffers(data: pa.Array, is_set: npt.NDArray[np.bool_]) -> pa.Array |
 
 
 def _one_type(columns: list[Column]) -> Column | None:
-    """The columns one after the other where they are of one type.
+    """Concatenate columns of one type; None if their types differ.
 
-    A list or map without any element takes the others' type.
+    A column of lists or maps without any element takes the type of the others.
     """
     arrays = [column.data for column in columns]
     kind = next((array.type for array in arrays if not _empty(array)), arrays[0].type)
@@ -74,7 +74,7 @@ def _one_type(columns: list[Column]) -> Column | None:
 
 
 def _empty(array: pa.Array) -> bool:
-    """True for lists or maps that have no element at all, so that their elements' type was made up."""
+    """Return whether lists or maps have no element at all, so that the type of their elements is arbitrary."""
     lists = pa.types.is_list(array.type)
     maps = pa.types.is_map(array.type)
     return bool((lists and not len(array.values)) or (maps and not len(array.keys)))

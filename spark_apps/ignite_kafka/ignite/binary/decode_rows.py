@@ -1,4 +1,7 @@
-"""The plain row path: one value at a time to Python values, written apart from the columnar path so that each checks the other."""
+"""The plain row path: decodes one value at a time to a Python value.
+
+It shares no code with the columnar path, so that tests check each with the other.
+"""
 
 from __future__ import annotations
 
@@ -271,7 +274,7 @@ class _Reader(ScalarReader):
     def offsets(
         self, start: int, flags: int, schema_id: int, footer: int, length: int, binary: BinaryType
     ) -> dict[int, int]:
-        """Field id to offset in the order of the footer, from it and, where it is compact, the schema of the metadata."""
+        """Map field ids to offsets in the order of the footer; a compact footer needs the schema of the metadata."""
         if not flags & codes.FLAG_HAS_SCHEMA:
             return {}
         form = "B" if flags & codes.FLAG_OFFSET_1 else "H" if flags & codes.FLAG_OFFSET_2 else "i"

@@ -39,7 +39,7 @@ class EnumPolicy(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """An Arrow array, the mark of its field (see ignite/types/type_table.py), and the binary type of a struct's objects."""
+    """An Arrow array, the mark of its field (ignite/types/type_table.py) and the binary type of a struct's objects."""
 
     data: pa.Array
     mark: str | None = None
@@ -101,7 +101,7 @@ def lengths(wire: Wire, at: Positions, end: Positions, header: int, width: int, 
 
 
 def strings(wire: Wire, at: Positions, end: Positions) -> Column:
-    """UTF-8; bytes that are no UTF-8 are tried as Ignite's other form (surrogate pairs of 3 + 3 bytes), else DecodeError."""
+    """Decode Strings: as UTF-8, else as Ignite's other form (surrogate pairs of 3 + 3 bytes), else DecodeError."""
     length = lengths(wire, at, end, 5, 1, "A String")
     offsets, data = wire.ragged(at + 5, length)
     array = pa.Array.from_buffers(pa.string(), at.size, [None, pa.py_buffer(offsets), pa.py_buffer(data)])

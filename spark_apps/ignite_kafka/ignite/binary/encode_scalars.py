@@ -138,7 +138,10 @@ def uuids(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def decimals(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """int32 scale, int32 length, magnitude in the fewest big-endian bytes whose first bit is free, and that bit set where negative."""
+    """Encode BigDecimals: int32 scale, int32 length, magnitude.
+
+    The magnitude has the fewest big-endian bytes whose first bit is free; that bit is the sign.
+    """
     if not pa.types.is_decimal128(array.type) or array.type.scale < 0:
         return _decimals_by_row(array, field)
     plain = array.fill_null(pa.scalar(Decimal(0), array.type)) if array.null_count else array

@@ -232,7 +232,7 @@ def _bytes_of(page: Page) -> memoryview:
 
 
 def _unwrap(data: memoryview, position: int, end: int) -> tuple[int, int]:
-    """Start and end of the object inside a wrapped value (code, length, payload, offset of the object in the payload)."""
+    """Return start and end of the object in a wrapped value: code, length, payload, offset of the object in it."""
     offset = _int(data, end - 4)[0]
     start = position + 5 + offset
     limit = end - 4

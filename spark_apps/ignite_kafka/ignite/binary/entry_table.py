@@ -145,7 +145,7 @@ def _declared(cache: CacheInfo, types: TypeSource) -> list[_Kind]:
 
 
 def _shown(type_name: str, types: TypeSource) -> str:
-    """The name that a group of this type carries: that of the metadata, or the type table's name of a Java class."""
+    """Return the name for a group of this type: the metadata's, or the type table's for a Java class."""
     simple = java_field("", type_name)
     if not pa.types.is_null(simple.type):
         return simple_type_name(type_name)

@@ -40,7 +40,10 @@ class FieldOrder(Enum):
 def field_orders(
     binary: BinaryType, places: FieldPlaces, order: FieldOrder
 ) -> tuple[list[tuple[int, ...]], Positions | None]:
-    """The distinct orders of some objects as indexes into the type's fields, and for each object the number of its order; None if one."""
+    """Return the distinct orders of fields of some objects, and for each object the number of its order.
+
+    An order is a tuple of indexes into the type's fields. The numbers are None if there is one order.
+    """
     if order is FieldOrder.TYPE:
         return [tuple(range(len(binary.fields)))], None
     index = {field.field_id: at for at, field in enumerate(binary.fields)}

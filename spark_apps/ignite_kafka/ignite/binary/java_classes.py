@@ -1,4 +1,7 @@
-"""Names of Java classes by type id: those that Ignite registers itself have no metadata in the cluster."""
+"""Names of Java classes by type id.
+
+The cluster has no metadata for the classes that Ignite registers itself.
+"""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def _uuid(keys: pa.BinaryArray) -> Hashes:
 
 
 def _string(keys: pa.BinaryArray) -> tuple[Hashes, npt.NDArray[np.bool_]]:
-    """Over UTF-16 units, and which are known; units of plain ASCII are its bytes."""
+    """Return hashes over UTF-16 units, and a mask of the keys that are text; units of ASCII are its bytes."""
     units, offsets = string_bytes(keys)
     if (units < 0x80).all():
         return polynomial_hashes(units, offsets), np.ones(len(keys), bool)

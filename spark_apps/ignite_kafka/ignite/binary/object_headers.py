@@ -22,7 +22,7 @@ _LAYOUT = codes.FLAG_HAS_SCHEMA | codes.FLAG_OFFSET_1 | codes.FLAG_OFFSET_2 | co
 
 @dataclass(frozen=True)
 class Headers:
-    """One of each an object: absolute start, type id, schema id, flags, where the footer begins and where the object ends."""
+    """Headers of N objects: absolute start, type id, schema id, flags, start of the footer and end of each."""
 
     start: Positions
     type_id: npt.NDArray[np.int32]

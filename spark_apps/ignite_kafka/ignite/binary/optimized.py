@@ -27,7 +27,7 @@ _MONTH_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 class NotReadable(Exception):
-    """A value of a class that is not read; the message names what is known of it."""
+    """A value of a class that this library does not read; the message names the class as far as possible."""
 
 
 def read_optimized(payload: memoryview) -> Any:

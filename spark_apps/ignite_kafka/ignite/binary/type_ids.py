@@ -1,4 +1,4 @@
-"""The binary types that entries use, found without decoding fields that cannot hold one."""
+"""Binary types used by entries, collected without decoding fields that cannot hold one."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Ids = npt.NDArray[np.int32]
 _ENUMS = (codes.ENUM, codes.BINARY_ENUM)
 _LISTS = (codes.COLLECTION, codes.MAP, codes.OBJECT_ARRAY, codes.ENUM_ARRAY)
 _HOLDERS = frozenset({codes.OBJECT, *_ENUMS, *_LISTS, codes.WRAPPED, codes.PROXY, codes.OPTIMIZED})
-"""Type codes under which a binary type can be found; a field declared as another one holds none."""
+"""Type codes under which a binary type can occur; a field declared as another one holds none."""
 _NESTED = frozenset({codes.OBJECT, codes.OPTIMIZED, *_LISTS})
 
 
 def type_ids_within(wire: Wire, bounds: EntryBounds, *, max_depth: int | None = None) -> set[int]:
-    """Ids of all binary types in keys and values, enums included; types that are part of Ignite itself are left out.
+    """Return the ids of all binary types in keys and values, with enums, without types of Ignite itself.
 
     A type whose fields are all simple costs its headers only. Objects with raw data count with their own type alone.
     Values of Java's optimized marshaller name classes, not binary types: their ids are those of
@@ -47,7 +47,7 @@ def type_ids_within(wire: Wire, bounds: EntryBounds, *, max_depth: int | None = 
     walker.left = [(bounds.key_start, bounds.key_end, 0), (bounds.value_start, bounds.value_end, 0)]
     while walker.left:
         walker.visit(*walker.left.pop())
-    return walker.found - SYSTEM_TYPES - {0}
+    return walker.type_ids - SYSTEM_TYPES - {0}
 
 
 @dataclass
@@ -61,7 +61,7 @@ class _Walker:
 
     decoder: ColumnDecoder
     max_depth: int | None
-    found: set[int] = field(default_factory=set)
+    type_ids: set[int] = field(default_factory=set)
     left: list[tuple[Positions, Positions, int]] = field(default_factory=list)
     visited: Mask | None = None
 
@@ -114,7 +114,7 @@ class _Walker:
     def _constants(self, type_ids: Ids, ordinals: Ids) -> None:
         """Note the enums; one of a constant that the metadata at hand lacks is asked for again: it has grown since."""
         for type_id in np.unique(type_ids).tolist():
-            self.found.add(type_id)
+            self.type_ids.add(type_id)
             if type_id:
                 names = metadata(self.decoder.wire.types, type_id).enum_values
                 if names and not names.keys() >= set(np.unique(ordinals[type_ids == type_id]).tolist()):
@@ -124,7 +124,7 @@ class _Walker:
         wire = self.decoder.wire
         sizes = lengths(wire, at, end, 5, 1, "An object of Java's optimized marshaller")
         for start, size in zip((at + 5).tolist(), sizes.tolist(), strict=True):
-            self.found.update(class_id(name) for name in classes_of(wire.data[start : start + size].data))
+            self.type_ids.update(class_id(name) for name in classes_of(wire.data[start : start + size].data))
 
     def _elements(self, places: Elements, depth: int) -> None:
         if places.at.size:
@@ -132,7 +132,7 @@ class _Walker:
 
     def _objects(self, type_id: int, headers: Headers, depth: int) -> None:
         wire = self.decoder.wire
-        self.found.add(class_id(type_id) if type_id == TREE_SET else type_id)
+        self.type_ids.add(class_id(type_id) if type_id == TREE_SET else type_id)
         if type_id in (TREE_MAP, TREE_SET):
             self._elements(tree_places(wire, headers.start, headers.stop, 2 if type_id == TREE_MAP else 1), depth)
             return

@@ -44,7 +44,7 @@ def end_of(data: memoryview, position: int, limit: int) -> int:
 
 
 def measure(data: memoryview, position: int, limit: int, ends: dict[int, int]) -> int:
-    """As :func:`end_of`; notes the ends of containers, the value itself and those within it, in `ends` by their positions.
+    """Return as :func:`end_of`, and store the ends of the value and of the containers in it in `ends` by position.
 
     A reader that goes through nested containers level by level then measures no byte twice.
     """

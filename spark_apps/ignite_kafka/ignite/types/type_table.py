@@ -125,7 +125,11 @@ def object_field(name: str, type_name: str, fields: Iterable[pa.Field]) -> pa.Fi
     return pa.field(name, pa.struct(list(fields)), metadata={TYPE_NAME: type_name.encode()})
 
 
-def enum_field(name: str, binary: BinaryType, data_type: pa.DataType = pa.string()) -> pa.Field:  # noqa: B008 (a constant)
+def enum_field(
+    name: str,
+    binary: BinaryType,
+    data_type: pa.DataType = pa.string(),  # noqa: B008 (a constant)
+) -> pa.Field:
     """A field of an enum's constants, by name or, as int32, by ordinal."""
     values = json.dumps({label: ordinal for ordinal, label in binary.enum_values.items()})
     return pa.field(
