@@ -25,12 +25,12 @@ _CHANGE_BYTES = 16  # number and hash
 
 
 def framed(keys: Sequence[bytes]) -> bytes:
-    """Keys, each after its int32 length."""
+    """Join keys, each after its int32 length."""
     return b"".join(struct.pack("<i", len(key)) + key for key in keys)
 
 
 def first_keys(keys: Sequence[bytes], at: int) -> Sequence[bytes]:
-    """As many keys, starting at a position, as fit into one request; at least one."""
+    """Return as many keys, starting at a position, as fit into one request; at least one."""
     end = at
     size = 0
     while end < len(keys) and (end == at or size + 4 + len(keys[end]) <= REQUEST_BYTES):
@@ -40,7 +40,7 @@ def first_keys(keys: Sequence[bytes], at: int) -> Sequence[bytes]:
 
 
 def values_of(data: memoryview) -> list[bytes | None]:
-    """The values in a result of `lookup`; None for a key that the cache does not hold."""
+    """Parse the values in a result of `lookup`; None for a key that the cache does not hold."""
     (count,) = struct.unpack_from("<i", data)
     lengths = np.frombuffer(data, "<i4", count, 4)
     ends = 4 + 4 * count + np.cumsum(np.maximum(lengths, 0), dtype=np.int64)
@@ -51,7 +51,7 @@ def values_of(data: memoryview) -> list[bytes | None]:
 
 
 def acknowledgements(sent: bytes, most_bytes: int = REQUEST_BYTES) -> Iterator[bytes]:
-    """An acknowledgement split into requests of at most that many bytes.
+    """Split an acknowledgement into requests of at most that many bytes.
 
     A unit with more changes is in several of them.
     """
@@ -75,7 +75,7 @@ def acknowledgements(sent: bytes, most_bytes: int = REQUEST_BYTES) -> Iterator[b
 
 
 def encode(value: Any) -> bytes:
-    """An argument of the service as a typed value.
+    """Encode an argument of the service as a typed value.
 
     :raises TypeError: the service takes no argument of that type.
     """
@@ -116,7 +116,7 @@ def cache_of(line: str) -> tuple[str, int, str, int, int, str]:
 
 
 def decode(reader: Reader) -> Any:
-    """A result of the service from a typed value.
+    """Decode a result of the service from a typed value.
 
     :raises ValueError: the service returns no value of that type code.
     """

@@ -81,7 +81,7 @@ class Closings:
             return None
         if len(self._hashes) == 1:
             self._cluster.refused_classes.update(self._hashes)
-        names = ", ".join(_name(class_hash, self._cluster) for class_hash in self._hashes)
+        names = ", ".join(_class_name(class_hash, self._cluster) for class_hash in self._hashes)
         what = f"Ignite's nodes close the connection at entries of {names}: they cannot load it"
         return EntriesRefused(what, _REMEDY, cache=cache)
 
@@ -101,7 +101,7 @@ class Closings:
         return True
 
 
-def _name(name_hash: int, cluster: Cluster) -> str:
+def _class_name(name_hash: int, cluster: Cluster) -> str:
     try:
         return cluster.binary_type(class_id(name_hash)).name
     except (UnknownBinaryType, IgniteUnreachable):

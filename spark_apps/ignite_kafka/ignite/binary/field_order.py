@@ -58,14 +58,14 @@ def field_orders(
 
 
 def order_column(orders: Sequence[Sequence[int]], order_of: Positions, shown: Sequence[int]) -> Column:
-    """The child marked ``order`` of a struct whose children are the fields `shown`."""
+    """Build the child marked ``order`` of a struct with the fields `shown` as its children."""
     child = {field: at for at, field in enumerate(shown)}
     texts = [" ".join(str(child[field]) for field in order) for order in orders]
     return Column(pa.DictionaryArray.from_arrays(pa.array(order_of, pa.int32()), pa.array(texts, pa.string())), ORDER)
 
 
 def orders_of(column: pa.DictionaryArray) -> tuple[list[list[int]], npt.NDArray[np.int64]]:
-    """The inverse of :func:`order_column`: distinct orders as indexes of children, and each row's number.
+    """Invert :func:`order_column`: distinct orders as indexes of children, and each row's number.
 
     0 where the row is null.
     """

@@ -53,8 +53,7 @@ class ObjectLayout:
     """A binary type and its fields in the order written.
 
     :param affinity_field: the field that a key's partition is taken from, None for the whole key.
-    :param compact: whether footers are compact, as a cluster's nodes have it by default; keys of the other form are not
-        found.
+    :param compact: whether footers are compact, the default of a cluster's nodes; they find no keys of the other form.
     :raises UnsupportedType: two fields of one id: their names differ in case only, or have one hash.
     """
 
@@ -78,7 +77,7 @@ class ObjectLayout:
 
     @classmethod
     def of(cls, field: pa.Field, *, compact: bool = True) -> ObjectLayout:
-        """The layout of a struct field that names its binary type."""
+        """Return the layout of a struct field with the name of its binary type."""
         return cls(type_name_of(field), tuple(field.type), compact=compact)
 
     @cached_property
