@@ -16,8 +16,8 @@ SAY_NOTHING = {
 READ = tuple(
     f"spark_apps/ignite_kafka/{folder}/"
     for folder in (
-        "common", "datasources", "java", "kafka", "migration", "plan", "registry", "runtime", "settings", "sink", "source",
-        "sql", "state", "verification",
+        "common", "datasources", "ignite", "java", "kafka", "migration", "plan", "registry", "runtime", "settings",
+        "sink", "source", "sql", "state", "verification",
     )
 )  # fmt: skip
 """Folders that have been read for their words; the others are to follow."""

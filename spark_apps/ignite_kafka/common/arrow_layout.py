@@ -11,22 +11,22 @@ from .arrays import Int64Array
 
 
 def list_sizes(lists: pa.ListArray) -> Int64Array:
-    """Number of elements of each of N lists among ``lists.flatten()``; a null list has none."""
+    """Return how many elements each of N lists has in ``lists.flatten()``; a null list has none."""
     return np.asarray(pc.fill_null(pc.list_value_length(lists), 0)).astype(np.int64)
 
 
 def list_starts(lists: pa.ListArray) -> pa.Array:
-    """int32 offsets, N + 1, of N lists in ``lists.flatten()``, for ``ListArray.from_arrays``; a null list is empty."""
+    """Return the N + 1 offsets (int32) of N lists in ``lists.flatten()``; a null list is empty."""
     return pa.array(np.concatenate(([0], np.cumsum(list_sizes(lists)))), pa.int32())
 
 
 def null_mask(array: pa.Array) -> pa.Array | None:
-    """The argument `mask` of ``from_arrays`` for an array that has the same nulls; None without nulls."""
+    """Return the argument `mask` of ``from_arrays`` for the nulls of an array; None without nulls."""
     return array.is_null() if array.null_count else None
 
 
 def union_layout(array: pa.UnionArray) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int32]]:
-    """Type code of each row of a dense union, and its place in that child.
+    """Return the type code of each row of a dense union, and its place in that child.
 
     Pyarrow's own properties do not heed a slice.
     """

@@ -22,11 +22,11 @@ class Deadline:
 
     @staticmethod
     def after(seconds: float, clock: Clock = time.monotonic) -> Deadline:
-        """The deadline that many seconds from now."""
+        """Return the deadline that many seconds from now."""
         return Deadline(clock() + seconds, clock)
 
     def remaining(self) -> float:
-        """Seconds until the deadline; 0.0 once it has passed."""
+        """Return the seconds until the deadline; 0.0 once it has passed."""
         return max(0.0, self.at_s - self.clock())
 
     @property
@@ -47,7 +47,7 @@ class Interval:
         self._next = Deadline.after(seconds, clock)
 
     def due(self) -> bool:
-        """True at most once an interval; the next interval begins now."""
+        """Return True at most once an interval; begin the next interval then."""
         if not self._next.expired:
             return False
         self._next = Deadline.after(self._seconds, self._clock)

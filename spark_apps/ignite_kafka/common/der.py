@@ -13,7 +13,7 @@ _LONGEST_LENGTH = 4
 
 
 def items(data: bytes, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int, int]]:
-    """Elements side by side: tag, and start and end of the content, in bytes.
+    """Yield elements side by side: tag, and start and end of the content, in bytes.
 
     :raises ValueError: the text is no DER, or an element is longer than what holds it.
     """
@@ -63,7 +63,7 @@ def walk(data: bytes) -> Iterator[list[tuple[int, int, int]]]:
 
 
 def _holds_der(data: bytes, start: int, end: int) -> bool:
-    """Whether an octet string is one whole SEQUENCE. Others are values: hashes, salts, encrypted bytes."""
+    """Return whether an octet string is one whole SEQUENCE. Others are values: hashes, salts, encrypted bytes."""
     if end - start < 2 or data[start] != SEQUENCE:
         return False
     try:

@@ -22,13 +22,13 @@ def exact_cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
         return array.cast(kind)
     if pa.types.is_decimal(array.type):
         _check(array, kind)
-    elif pa.types.is_string(array.type) and not _fit(array, kind):
+    elif pa.types.is_string(array.type) and not _fits_certainly(array, kind):
         return pa.array([None if text is None else _decimal(text) for text in array.to_pylist()], kind)
     return array.cast(kind)
 
 
-def _fit(texts: pa.StringArray, kind: pa.DataType) -> bool:
-    """Whether a type certainly holds the numbers of texts: by their lengths alone, and if none has an exponent."""
+def _fits_certainly(texts: pa.StringArray, kind: pa.DataType) -> bool:
+    """Return whether a type certainly holds the numbers of texts, by their lengths and the absence of exponents."""
     longest = pc.max(pc.binary_length(texts)).as_py() or 0
     return (
         longest <= kind.precision - max(kind.scale, 0)

@@ -26,7 +26,7 @@ _EVERY_S = 1.0
 
 
 def limit_s(retry_timeout_ms: int, transaction_timeout_ms: int, request_timeout_ms: int) -> float:
-    """Seconds without a sign of life after which a task cannot go on.
+    """Return the longest time a task may go without a sign of life, in seconds.
 
     More than a retry, a transaction and a request to a node take.
 

@@ -42,7 +42,7 @@ class Entry:
 
 
 def read(data: bytes, password: str) -> list[Entry]:
-    """Entries of a store; private keys stay encrypted.
+    """Read the entries of a store; private keys stay encrypted.
 
     :param password: of the store; empty: its integrity is not checked, as by Java's trust managers.
     :raises WrongPassword: the password is not that of the store, or the store was changed without it.
@@ -60,13 +60,13 @@ def read(data: bytes, password: str) -> list[Entry]:
     count = reader.number()
     if version not in (1, 2):
         raise ValueError(f"it has the unknown version {version}")
-    entries = [_entry(reader, version) for _ in range(min(count, len(body)))]
+    entries = [_read_entry(reader, version) for _ in range(min(count, len(body)))]
     if reader.at != len(body):
         raise ValueError(_CUT)
     return entries
 
 
-def _entry(reader: _Reader, version: int) -> Entry:
+def _read_entry(reader: _Reader, version: int) -> Entry:
     tag = reader.number()
     alias = reader.text()
     reader.take(8)  # when it was made
@@ -79,12 +79,12 @@ def _entry(reader: _Reader, version: int) -> Entry:
 
 
 def private_key(protected: bytes, password: str) -> bytes:
-    """The private key of an entry as DER of PKCS#8.
+    """Return the private key of an entry as DER of PKCS#8.
 
     :raises WrongPassword: the password is not that of the key.
     :raises ValueError: the key is encrypted in another way.
     """
-    sealed = _sealed(protected)
+    sealed = _parse_sealed(protected)
     salt = sealed[:_DIGEST_BYTES]
     text = sealed[_DIGEST_BYTES:-_DIGEST_BYTES]
     digest = sealed[-_DIGEST_BYTES:]
@@ -100,8 +100,8 @@ def private_key(protected: bytes, password: str) -> bytes:
     return key
 
 
-def _sealed(protected: bytes) -> bytes:
-    """Salt, encrypted key and digest of an EncryptedPrivateKeyInfo."""
+def _parse_sealed(protected: bytes) -> bytes:
+    """Return the salt, encrypted key and digest of an EncryptedPrivateKeyInfo."""
     try:
         (_, start, end), *_ = der.items(protected)
         (_, *algorithm), (tag, *content) = der.items(protected, start, end)

@@ -40,7 +40,7 @@ class KeyPair:
 
 
 def is_store(path: str | Path) -> bool:
-    """Whether a file begins as a key store: JKS, JCEKS or PKCS#12.
+    """Return whether a file begins as a key store: JKS, JCEKS or PKCS#12.
 
     False for a PEM file, and for a file that cannot be read.
     """
@@ -49,23 +49,23 @@ def is_store(path: str | Path) -> bool:
 
 
 def is_pem(path: str | Path) -> bool:
-    """Whether a file has PEM. False for a file that cannot be read."""
+    """Return whether a file has PEM. False for a file that cannot be read."""
     return b"-----BEGIN " in _head(path, MAX_STORE_BYTES)
 
 
 def is_pkcs12(path: str | Path) -> bool:
-    """Whether a file begins as PKCS#12. False for a file that cannot be read."""
+    """Return whether a file begins as PKCS#12. False for a file that cannot be read."""
     return _is_pfx(_head(path))
 
 
 def trusted(path: str | Path, password: str, setting: str) -> str:
-    """The certificates of a trust store, as PEM.
+    """Return the certificates of a trust store, as PEM.
 
     :param password: of the store; empty: JKS is read without a check of its integrity, as Java does.
     :param setting: the setting that names the store, for errors.
     :raises SettingsError: the file is no store, the password is wrong, or no certificate in it is valid today.
     """
-    certificates = _opened(str(path), password, "", _stamp(path, setting), setting, False)[0]
+    certificates = _open_store(str(path), password, "", _stamp(path, setting), setting, False)[0]
     now = datetime.datetime.now(datetime.timezone.utc)
     if not any(certificate.not_valid_after_utc >= now for certificate in certificates):
         what = (
@@ -80,13 +80,13 @@ def trusted(path: str | Path, password: str, setting: str) -> str:
 
 
 def key_pair(path: str | Path, password: str, key_password: str, setting: str) -> KeyPair:
-    """The private key of a key store, and its certificates.
+    """Return the private key of a key store, and its certificates.
 
     :param key_password: of the key; empty: that of the store.
     :raises SettingsError: the file is no store, a password is wrong, there is not exactly one private key, or its
         certificate is not valid today.
     """
-    chain, key = _opened(str(path), password, key_password or password, _stamp(path, setting), setting, True)
+    chain, key = _open_store(str(path), password, key_password or password, _stamp(path, setting), setting, True)
     own = chain[0]
     now = datetime.datetime.now(datetime.timezone.utc)
     if not own.not_valid_before_utc <= now <= own.not_valid_after_utc:
@@ -100,10 +100,10 @@ def key_pair(path: str | Path, password: str, key_password: str, setting: str) -
 
 
 @functools.lru_cache(maxsize=16)
-def _opened(
+def _open_store(
     path: str, password: str, key_password: str, _stamp: Any, setting: str, key: bool
 ) -> tuple[Sequence[x509.Certificate], str]:
-    """Certificates, and the key as PEM if it is wanted: once for each state of a file."""
+    """Open a store, once for each state of a file: its certificates, and the key as PEM if requested."""
     try:
         data = _read(path, MAX_STORE_BYTES + 1)
         if len(data) > MAX_STORE_BYTES:
@@ -180,7 +180,7 @@ def _key_text(key: Any) -> str:
 
 
 def _is_pfx(data: bytes) -> bool:
-    """Whether a text begins as PFX: a SEQUENCE whose first element is the version 3."""
+    """Return whether a text begins as PFX: a SEQUENCE with the version 3 as its first element."""
     size = data[1] & 0x7F if len(data) > 1 and data[1] & 0x80 else 0
     return data[:1] == b"\x30" and data[2 + size : 5 + size] == b"\x02\x01\x03"
 
@@ -197,7 +197,7 @@ def _stamp(path: str | Path, setting: str) -> tuple[int, int, int]:
 
 
 def _head(path: str | Path, size: int = 64) -> bytes:
-    """The first bytes of a file; empty if it cannot be read."""
+    """Read the first bytes of a file; empty if it cannot be read."""
     try:
         return _read(path, size)
     except (OSError, ValueError):
@@ -205,7 +205,7 @@ def _head(path: str | Path, size: int = 64) -> bytes:
 
 
 def _read(path: str | Path, size: int) -> bytes:
-    """The first bytes of a regular file; a pipe is not waited for."""
+    """Read the first bytes of a regular file, without waiting for a pipe."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

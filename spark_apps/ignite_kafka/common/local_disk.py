@@ -40,20 +40,20 @@ def disk_errors(folder: str | Path | None = None, remedy: str = TEMPORARY_REMEDY
     try:
         yield
     except OSError as error:
-        disk_error = _of_error(error, None if folder is None else str(folder), remedy)
+        disk_error = _to_disk_error(error, None if folder is None else str(folder), remedy)
         if disk_error is None:
             raise
         raise disk_error from error
 
 
 def disk_error_in(text: str, folder: str, *, remedy: str = SPARK_REMEDY) -> LocalDiskFull | None:
-    """The error that a text of Spark tells of; None if it is of something else.
+    """Return the disk error in a text of Spark; None if there is none.
 
     :param text: of an exception of Spark: a Java stack trace or a worker's traceback.
     :param folder: Spark's local folder on the host of the driver, for texts without a path.
     """
     if missing := _NO_FOLDER.search(text):
-        return _full(missing[1], "cannot be written", remedy)
+        return _disk_full_error(missing[1], "cannot be written", remedy)
     match = _IN_TEXT.search(text)
     if match is None:
         return None
@@ -61,32 +61,32 @@ def disk_error_in(text: str, folder: str, *, remedy: str = SPARK_REMEDY) -> Loca
     line = text[line_start : match.end() + 1_100].partition("\n")[0]
     path = _OF_PYTHON.search(line) or _OF_JAVA.search(line)
     number = int(str(match.lastgroup)[1:])
-    return _full(path[1] if path else folder, _REASONS[number], remedy)
+    return _disk_full_error(path[1] if path else folder, _REASONS[number], remedy)
 
 
-def _of_error(error: OSError, folder: str | None, remedy: str) -> LocalDiskFull | None:
+def _to_disk_error(error: OSError, folder: str | None, remedy: str) -> LocalDiskFull | None:
     if error.errno in _REASONS:
         path = error.filename if isinstance(error.filename, str) else folder
         if path is not None:
-            return _full(path, _REASONS[error.errno], remedy)
+            return _disk_full_error(path, _REASONS[error.errno], remedy)
         what = f"a local file, or the output, could not be written: its file system {_REASONS[error.errno]}"
         return LocalDiskFull(what, remedy, temporary_files=os.environ.get(_TEMPORARY) or "/tmp")
     if missing := _NO_FOLDER.search(str(error)):  # tempfile has tried to write to each of them
-        return _full(missing[1], "cannot be written", remedy)
+        return _disk_full_error(missing[1], "cannot be written", remedy)
     return None
 
 
-def _full(path: str, reason: str, remedy: str) -> LocalDiskFull:
+def _disk_full_error(path: str, reason: str, remedy: str) -> LocalDiskFull:
     return LocalDiskFull(
         f"a local file could not be written: the file system of {path} {reason}",
         remedy,
         path=path,
-        free_bytes=_free(path),
+        free_bytes=_free_bytes(path),
     )
 
 
-def _free(path: str) -> int | None:
-    """Bytes that the user may still write where a path is or would be; None if this host has no such folder."""
+def _free_bytes(path: str) -> int | None:
+    """Return how many bytes the user may still write at a path; None if this host has no such folder."""
     place = Path(path)
     while not place.exists() and place.parent != place:
         place = place.parent

@@ -111,14 +111,14 @@ class NamePattern:
             raise ValueError("its groups are nested too deeply") from None
 
     def fullmatch(self, text: str) -> bool:
-        """Whether the whole text matches.
+        """Return whether the whole text matches.
 
         :raises ValueError: matching the text takes too many steps.
         """
         return len(text) in self._ends(_Match(text), self._entry, 0)
 
     def groups(self, text: str) -> list[str | None] | None:
-        """The text of each group of the match that a backtracking matcher finds, the whole text first.
+        """Return the text of each group of a backtracking matcher's match, the whole text first.
 
         None: the text does not match.
 
@@ -139,15 +139,15 @@ class NamePattern:
             before[state] = previous
             number, position = state
             if number == 0 and position == len(text):
-                return self._marked(text, state, before)
-            if number and (position := self._behind(match, number, position)) >= 0:
+                return self._group_texts(text, state, before)
+            if number and (position := self._step_end(match, number, position)) >= 0:
                 waiting.extend(((following, position), state) for following in reversed(self._steps[number].follow))
         return None
 
-    def _marked(
+    def _group_texts(
         self, text: str, state: tuple[int, int], before: dict[tuple[int, int], tuple[int, int]]
     ) -> list[str | None]:
-        """Texts of the groups, from the last mark of each on the way to the state."""
+        """Return the texts of the groups, by the last mark of each on the way to the state."""
         marks: dict[int, int] = {}
         while before[state] != state:
             state = before[state]
@@ -159,14 +159,14 @@ class NamePattern:
             groups.append(text[marks[group] : marks[group + 1]] if group in marks else None)
         return groups
 
-    def _behind(self, match: _Match, number: int, position: int) -> int:
-        """The position behind a step, or -1 if it does not match there."""
+    def _step_end(self, match: _Match, number: int, position: int) -> int:
+        """Return the position behind a step, or -1 if it does not match there."""
         step = self._steps[number]
         matches = step.test is None or (position + step.width <= len(match.text) and step.test(match, position))
         return position + step.width if matches else -1
 
     def _ends(self, match: _Match, entry: int, start: int) -> set[int]:
-        """Positions at which matches from a start position can end."""
+        """Return the possible ends of matches from a start position."""
         seen = {(entry, start)}
         waiting = [(entry, start)]
         ends = set()
@@ -176,7 +176,7 @@ class NamePattern:
             if number == 0:
                 ends.add(position)
                 continue
-            if (position := self._behind(match, number, position)) >= 0:
+            if (position := self._step_end(match, number, position)) >= 0:
                 behind = {(following, position) for following in self._steps[number].follow} - seen
                 seen |= behind
                 waiting.extend(behind)
@@ -189,7 +189,7 @@ class NamePattern:
         return len(self._steps) - 1
 
     def _sequence(self, items: Iterable[Any], behind: int, flags: int) -> int:
-        """First step of a sequence of items; ``behind`` is the step after them."""
+        """Return the first step of a sequence of items; ``behind`` is the step after them."""
         for operation, argument in reversed(list(items)):
             behind = self._item(operation, argument, behind, flags)
         return behind
@@ -212,14 +212,16 @@ class NamePattern:
             loops = most > 1 or self._counted
             nested = self._repeats > 0
             with (
-                self._unclear_groups(nested or loops, set() if nested or self._wrapped else _itself(items)),
+                self._unclear_groups(nested or loops, set() if nested or self._wrapped else _repeated_group(items)),
                 self._inside_repeat(),
             ):
                 return self._repeat(least, most, items, behind, flags, lazy=operation is regex_constants.MIN_REPEAT)
         if operation in _LOOKS:
             direction, items = argument
             with self._unclear_groups():
-                return self._add(self._look(operation is regex_constants.ASSERT, direction, items, flags), 0, [behind])
+                return self._add(
+                    self._lookaround(operation is regex_constants.ASSERT, direction, items, flags), 0, [behind]
+                )
         raise ValueError(f"it has {_REFUSED.get(operation, f'a part {operation}')}, which is not supported")
 
     @contextmanager
@@ -258,7 +260,7 @@ class NamePattern:
             behind = self._sequence(items, behind, flags)
         return behind
 
-    def _look(self, expected: bool, direction: int, items: Any, flags: int) -> _Test:
+    def _lookaround(self, expected: bool, direction: int, items: Any, flags: int) -> _Test:
         """Test of a lookahead or lookbehind."""
         entry = self._sequence(items, 0, flags)
         width = items.getwidth()[0] if direction < 0 else 0
@@ -273,7 +275,7 @@ class NamePattern:
         return test
 
     def _python_test(self, operation: Any, argument: Any, flags: int) -> _Test:
-        """Python's test of one character, or of the position between two."""
+        """Return Python's test of one character, or of the position between two."""
         key = f"{operation} {argument}", flags
         if key not in self._tests:
             state = regex_parser.State()
@@ -285,7 +287,7 @@ class NamePattern:
         return self._tests[key]
 
 
-def _itself(items: Any) -> Set[int]:
-    """The group that is the whole repeated part."""
+def _repeated_group(items: Any) -> Set[int]:
+    """Return the group that is the whole repeated part."""
     (operation, argument), *others = items
     return {argument[0]} if operation is regex_constants.SUBPATTERN and not others else set()

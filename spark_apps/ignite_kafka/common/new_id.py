@@ -7,5 +7,5 @@ import uuid
 
 
 def new_id() -> str:
-    """The time in UTC and eight random hexadecimal digits: ids sort by time, and two of one second differ."""
+    """Return an id: the time in UTC, so that ids sort by it, and eight random hexadecimal digits."""
     return time.strftime("%Y%m%dT%H%M%SZ-", time.gmtime()) + uuid.uuid4().hex[:8]

@@ -86,11 +86,11 @@ def read(data: bytes, password: str, key_password: str, *, key: bool) -> Content
             f"opening it takes more than {most}, or the process that reads it was ended ({ended.returncode})"
         ) from None
     if "error" in answer:
-        raise _raised(answer["error"], answer["text"])
+        raise _to_exception(answer["error"], answer["text"])
     return Content([base64.b64decode(certificate) for certificate in answer["certificates"]], answer["key"])
 
 
-def _raised(name: str, text: str) -> Exception:
+def _to_exception(name: str, text: str) -> Exception:
     if name == ModuleNotFoundError.__name__:
         return ModuleNotFoundError(text, name=text)
     return {kind.__name__: kind for kind in (WrongPassword, NotOneKey)}.get(name, ValueError)(text)
@@ -193,7 +193,7 @@ def _load(data: bytes, password: str) -> PKCS12KeyAndCertificates:
 
 
 def _chain(own: x509.Certificate, others: Sequence[x509.Certificate]) -> list[x509.Certificate]:
-    """The certificates from a holder's to its authority's; others of the store are left out."""
+    """Order the certificates from a holder's to its authority's; others of the store are left out."""
     chain = [own]
     left = list(others)
     while chain[-1].issuer != chain[-1].subject:

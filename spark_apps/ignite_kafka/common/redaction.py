@@ -26,7 +26,7 @@ def set_log_values(show: bool) -> None:
 
 
 def in_message(text: object) -> str:
-    """A key, a value or a part of one, as a message may show it."""
+    """Return a key, a value or a part of one as text for a message, masked unless messages may show it."""
     return str(text) if _show else HIDDEN
 
 
@@ -37,7 +37,7 @@ def hide_value(value: str) -> None:
 
 
 def hidden_values() -> tuple[str, ...]:
-    """The values hidden by this process, for a process started by it."""
+    """Return the values hidden by this process, for a process started by it."""
     return tuple(sorted(_hidden))
 
 
@@ -48,7 +48,7 @@ def hide_values(values: Iterable[str]) -> None:
 
 
 def without_hidden(text: str) -> str:
-    """A message without the values of config providers, as they are and as Python's or JSON's literals show them."""
+    """Mask the values of config providers in a message, plain and as literals of Python and JSON."""
     if not _hidden:
         return text
     forms = {form for value in _hidden for form in (value, value.strip(), repr(value)[1:-1], json.dumps(value)[1:-1])}

@@ -22,7 +22,7 @@ class Backoff:
     longest_s: float
 
     def waits(self) -> Iterator[float]:
-        """The waits, without end."""
+        """Yield the waits, without end."""
         wait_s = self.first_s
         while True:
             yield wait_s
@@ -59,7 +59,7 @@ class RetryBudget:
         return 0.0 if self._since is None else self._clock() - self._since
 
     def remaining(self) -> float:
-        """Seconds that are left; negative once they are used up."""
+        """Return the seconds left; negative once they are used up."""
         return self._seconds - self.elapsed_s
 
 
@@ -95,12 +95,12 @@ def retry(
             if not when(error):
                 raise
             if budget.remaining() < 0:
-                raise _waited(error, budget.elapsed_s) from error
+                raise _with_waited(error, budget.elapsed_s) from error
             failed(error)
             beat()
         sleep(wait_s)
     raise AssertionError("waits have no end")
 
 
-def _waited(error: IgniteKafkaError, waited_s: float) -> IgniteKafkaError:
+def _with_waited(error: IgniteKafkaError, waited_s: float) -> IgniteKafkaError:
     return type(error)(error.what, error.remedy, **{**error.where, "waited": f"{waited_s:.0f} s"})

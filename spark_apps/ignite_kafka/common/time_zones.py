@@ -24,7 +24,7 @@ _MS = datetime.timedelta(milliseconds=1)
 
 
 def midnights(days: npt.NDArray[np.integer], zone: str) -> Int64Array:
-    """Milliseconds since 1970-01-01T00:00Z at which each day since 1970-01-01 begins in a zone.
+    """Return when each day since 1970-01-01 begins in a zone, in milliseconds since 1970-01-01T00:00Z.
 
     Of a day without midnight, its first.
 
@@ -40,7 +40,7 @@ def midnights(days: npt.NDArray[np.integer], zone: str) -> Int64Array:
 
 
 def days_of(millis: Int64Array, zone: str) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
-    """Days since 1970-01-01 that begin at these milliseconds in a zone, and whether they do.
+    """Return the day since 1970-01-01 of each midnight in a zone, and a mask of times that are midnights.
 
     Else the day means nothing.
 
@@ -55,12 +55,12 @@ def days_of(millis: Int64Array, zone: str) -> tuple[Int64Array, npt.NDArray[np.b
 
 
 def epoch_offset_ms(zone: str) -> int:
-    """Milliseconds by which a zone was ahead of UTC on 1970-01-01, the day of a java.sql.Time."""
+    """Return the offset from UTC of a zone on 1970-01-01, the day of a java.sql.Time, in milliseconds."""
     return _offset_ms(0, ZoneInfo(zone))
 
 
 def _offset_ms(day: int, info: ZoneInfo) -> int:
-    """What a zone is ahead of UTC as a day begins.
+    """Return the offset from UTC of a zone as a day begins.
 
     Beyond Python's dates: as 400 years, or several times that, before.
     """

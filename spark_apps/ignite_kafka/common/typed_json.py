@@ -58,7 +58,7 @@ Milliseconds = Annotated[int, Range(0, MOST_MILLISECONDS)]
 
 
 def dumps(value: object) -> bytes:
-    """The JSON of a key or value that :func:`loads` reads.
+    """Write a key or value as JSON for :func:`loads`.
 
     :raises RecordTooLarge: it has more than :data:`MOST_BYTES`.
     """
@@ -84,15 +84,15 @@ def loads(data: bytes | str) -> Any:
         raise ValueError(_TOO_DEEP) from None
     # the walk is slow for a hundred thousand small records, and few can need it
     if text.count("[") + text.count("{") > MOST_DEPTH or _MAY_HOLD_SURROGATE.search(text):
-        return _checked(value, MOST_DEPTH)
+        return _replace_surrogates(value, MOST_DEPTH)
     return value
 
 
 _TOO_DEEP = f"it is nested deeper than {MOST_DEPTH} levels"
 
 
-def _checked(value: Any, levels: int) -> Any:
-    """The value without lone surrogates.
+def _replace_surrogates(value: Any, levels: int) -> Any:
+    """Replace the lone surrogates in a value by U+FFFD.
 
     :raises ValueError: it has more levels.
     """
@@ -103,12 +103,12 @@ def _checked(value: Any, levels: int) -> Any:
     if not levels:
         raise ValueError(_TOO_DEEP)
     if isinstance(value, list):
-        return [_checked(item, levels - 1) for item in value]
-    return {_checked(name, 0): _checked(item, levels - 1) for name, item in value.items()}
+        return [_replace_surrogates(item, levels - 1) for item in value]
+    return {_replace_surrogates(name, 0): _replace_surrogates(item, levels - 1) for name, item in value.items()}
 
 
 def integer(value: object, least: float = _INT64.least, most: float = _INT64.most) -> int:
-    """The value, an integer within bounds.
+    """Check that a value is an integer within bounds, and return it.
 
     :raises ValueError: it is anything else, such as a boolean.
     """
@@ -118,7 +118,7 @@ def integer(value: object, least: float = _INT64.least, most: float = _INT64.mos
 
 
 def boolean(value: object) -> bool:
-    """The value, true or false.
+    """Check that a value is a boolean, and return it.
 
     :raises ValueError: it is anything else.
     """
@@ -128,7 +128,7 @@ def boolean(value: object) -> bool:
 
 
 def text(value: object) -> str:
-    """The value, a text.
+    """Check that a value is a text, and return it.
 
     :raises ValueError: it is anything else.
     """
@@ -138,7 +138,7 @@ def text(value: object) -> str:
 
 
 def array(value: object) -> list[Any]:
-    """The value, an array.
+    """Check that a value is an array, and return it.
 
     :raises ValueError: it is anything else.
     """
@@ -148,7 +148,7 @@ def array(value: object) -> list[Any]:
 
 
 def json_object(value: object) -> dict[str, Any]:
-    """The value, an object.
+    """Check that a value is an object, and return it.
 
     :raises ValueError: it is anything else.
     """
@@ -158,7 +158,7 @@ def json_object(value: object) -> dict[str, Any]:
 
 
 def read_as(kind: type[T], value: object) -> T:
-    """A dataclass from a JSON object, each field with its declared type; members that it has no field for are ignored.
+    """Build a dataclass from a JSON object, each field with its declared type; other members are ignored.
 
     Types are bool, int (64 bits), float (finite), str, None, Any, dataclasses, tuples, mappings by text or integer,
     unions of these, and numbers annotated with a :class:`Range`.
@@ -178,7 +178,7 @@ def _number(value: object, bounds: Range) -> float:
     return number
 
 
-def _nothing(value: object) -> None:
+def _check_null(value: object) -> None:
     if value is not None:
         raise ValueError("it is not null")
 
@@ -189,13 +189,13 @@ _SCALARS: Mapping[object, Reader] = {
     str: text,
     int: integer,
     float: lambda value: _number(value, _FINITE),
-    NoneType: _nothing,
+    NoneType: _check_null,
 }
 
 
 @cache
 def _reader(form: Any) -> Reader:
-    """The reader of values of a type."""
+    """Return the reader of values of a type."""
     if form in _SCALARS:
         return _SCALARS[form]
     if is_dataclass(form):
@@ -274,7 +274,7 @@ def _mapping_reader(key: Any, item: Reader) -> Reader:
 
 
 def _named_integer(name: str) -> int:
-    """The integer that a member's name has, because names in JSON are texts."""
+    """Parse the integer in a member's name, because names in JSON are texts."""
     if not _INTEGER.fullmatch(name):
         raise ValueError("the name of a member is no integer")
     return integer(int(name))

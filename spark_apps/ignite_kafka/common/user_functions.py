@@ -33,7 +33,7 @@ def filter_function(function: F) -> F:
     ... def rich(batch):
     ...     return pyarrow.compute.greater(batch["price"], 100)
     """
-    return _marked(function, FILTER)
+    return _mark(function, FILTER)
 
 
 def transform_function(function: F) -> F:
@@ -46,10 +46,10 @@ def transform_function(function: F) -> F:
     ... def large(batch, least):
     ...     return batch.filter(pyarrow.compute.greater_equal(batch["value"].field("amount"), float(least)))
     """
-    return _marked(function, TRANSFORM)
+    return _mark(function, TRANSFORM)
 
 
-def _marked(function: F, use: str) -> F:
+def _mark(function: F, use: str) -> F:
     setattr(function, _MARK, (*_marks(function), use))
     return function
 

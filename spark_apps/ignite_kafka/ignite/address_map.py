@@ -1,4 +1,4 @@
-"""Addresses that nodes announce, as addresses that this host reaches.
+"""Map of the addresses announced by nodes to addresses reachable from this host.
 
 For nodes behind NAT, in containers or behind forwarded ports.
 
@@ -31,7 +31,7 @@ class AddressMap:
 
     @staticmethod
     def of(texts: Iterable[str]) -> AddressMap:
-        """A map from texts ``announced=reachable``.
+        """Parse a map from texts ``announced=reachable``.
 
         :raises ValueError: a text has another form, or an announced address occurs twice with different reachable ones.
         """
@@ -40,9 +40,9 @@ class AddressMap:
             announced, sign, reachable = text.partition("=")
             if not sign or "=" in reachable:
                 raise ValueError(f"'{text}' is not {FORM}")
-            key = _parsed(announced.strip())
-            target = _parsed(reachable.strip())
-            key = _canonical(key[0]), key[1]
+            key = _parse_address(announced.strip())
+            target = _parse_address(reachable.strip())
+            key = _normalize_host(key[0]), key[1]
             if pairs.setdefault(key, target) != target:
                 raise ValueError(f"'{announced.strip()}' has two reachable addresses")
         return AddressMap(pairs)
@@ -51,19 +51,17 @@ class AddressMap:
         return bool(self.pairs)
 
     def reachable(self, announced: Iterable[str]) -> tuple[str, ...]:
-        """The addresses to connect to: those that are mapped replaced, the others left out.
+        """Return the addresses to connect to: the targets of the mapped ones; all unchanged if none is mapped.
 
-        If none is mapped, all as they are.
-
-        A node with a mapped address is reached by that alone: its others belong to its own network, where here may be
-        another host.
+        The other addresses of a node with a mapped one are left out: they belong to the node's own network, and here
+        they may lead to another host.
         """
         announced = tuple(announced)
-        return tuple(self._mapped(announced)) or announced
+        return tuple(self._map_addresses(announced)) or announced
 
     def knows(self, announced: Iterable[str]) -> bool:
-        """Whether one of a node's addresses is mapped."""
-        return bool(self._mapped(announced))
+        """Return whether at least one of a node's addresses is mapped."""
+        return bool(self._map_addresses(announced))
 
     def report_unreached(self, node: uuid.UUID, announced: Sequence[str]) -> None:
         """Report a node that is not in the map.
@@ -81,20 +79,20 @@ class AddressMap:
     @property
     def targets(self) -> tuple[str, ...]:
         """The reachable addresses."""
-        return tuple(_joined(host, port) for host, port in self.pairs.values())
+        return tuple(_join_address(host, port) for host, port in self.pairs.values())
 
-    def _mapped(self, announced: Iterable[str]) -> list[str]:
+    def _map_addresses(self, announced: Iterable[str]) -> list[str]:
         reachable = []
         for address in announced:
             host, port = split_address(address)
-            host = _canonical(host)
+            host = _normalize_host(host)
             target = self.pairs.get((host, port)) or self.pairs.get((host, None))
             if target is not None:
-                reachable.append(_joined(target[0], target[1] or port))
+                reachable.append(_join_address(target[0], target[1] or port))
         return list(dict.fromkeys(reachable))
 
 
-def _parsed(text: str) -> _Key:
+def _parse_address(text: str) -> _Key:
     host, port = split_address(text)
     if any(character.isspace() for character in host):
         raise ValueError(f"'{text}' is not host:port")
@@ -104,14 +102,14 @@ def _parsed(text: str) -> _Key:
     return host, port if has_port else None
 
 
-def _canonical(host: str) -> str:
-    """One form of a host, so that an IPv6 address is found in any spelling."""
+def _normalize_host(host: str) -> str:
+    """Normalize a host, so that an IPv6 address is equal in any spelling."""
     try:
         return ipaddress.ip_address(host.partition("%")[0]).compressed
     except ValueError:
         return host.lower().rstrip(".")
 
 
-def _joined(host: str, port: int | None) -> str:
+def _join_address(host: str, port: int | None) -> str:
     shown = f"[{host}]" if ":" in host else host
     return shown if port is None else f"{shown}:{port}"

@@ -25,12 +25,12 @@ _CHANGE_BYTES = 16  # number and hash
 
 
 def framed(keys: Sequence[bytes]) -> bytes:
-    """Keys, each after its int32 length."""
+    """Join keys, each after its int32 length."""
     return b"".join(struct.pack("<i", len(key)) + key for key in keys)
 
 
 def first_keys(keys: Sequence[bytes], at: int) -> Sequence[bytes]:
-    """As many keys, starting at a position, as fit into one request; at least one."""
+    """Return as many keys, starting at a position, as fit into one request; at least one."""
     end = at
     size = 0
     while end < len(keys) and (end == at or size + 4 + len(keys[end]) <= REQUEST_BYTES):
@@ -40,7 +40,7 @@ def first_keys(keys: Sequence[bytes], at: int) -> Sequence[bytes]:
 
 
 def values_of(data: memoryview) -> list[bytes | None]:
-    """The values in a result of `lookup`; None for a key that the cache does not hold."""
+    """Parse the values in a result of `lookup`; None for a key that the cache does not hold."""
     (count,) = struct.unpack_from("<i", data)
     lengths = np.frombuffer(data, "<i4", count, 4)
     ends = 4 + 4 * count + np.cumsum(np.maximum(lengths, 0), dtype=np.int64)
@@ -51,7 +51,7 @@ def values_of(data: memoryview) -> list[bytes | None]:
 
 
 def acknowledgements(sent: bytes, most_bytes: int = REQUEST_BYTES) -> Iterator[bytes]:
-    """An acknowledgement split into requests of at most that many bytes.
+    """Split an acknowledgement into requests of at most that many bytes.
 
     A unit with more changes is in several of them.
     """
@@ -75,7 +75,7 @@ def acknowledgements(sent: bytes, most_bytes: int = REQUEST_BYTES) -> Iterator[b
 
 
 def encode(value: Any) -> bytes:
-    """An argument of the service as a typed value.
+    """Encode an argument of the service as a typed value.
 
     :raises TypeError: the service takes no argument of that type.
     """
@@ -98,12 +98,13 @@ def encode(value: Any) -> bytes:
 
 
 def cache_of(line: str) -> tuple[str, int, str, int, int, str]:
-    """Name, id, deployment id, topology version of its start, partitions and group of a cache, from a line of the call ``caches``.
+    """Parse the fields of a cache from a line of the call ``caches``.
 
-    Tabs separate them, and names may hold tabs too: the id, which is the hash of the name, tells where the name ends.
-    The last place that fits is the right one: a name may hold a whole line, but not one with its own deployment id,
-    which is chosen later.
+    Tabs separate the fields, but a name may hold tabs too. The name ends where its hash equals the id behind it. Of
+    several such places the last one is right: a name may hold a whole line, but not one with the cache's own
+    deployment id, because Ignite chooses it after the name.
 
+    :returns: name, id, deployment id, topology version of the cache's start, number of partitions and group.
     :raises ValueError: the line has another form.
     """
     for numbers in reversed(list(_NUMBERS.finditer(line))):
@@ -115,7 +116,7 @@ def cache_of(line: str) -> tuple[str, int, str, int, int, str]:
 
 
 def decode(reader: Reader) -> Any:
-    """A result of the service from a typed value.
+    """Decode a result of the service from a typed value.
 
     :raises ValueError: the service returns no value of that type code.
     """

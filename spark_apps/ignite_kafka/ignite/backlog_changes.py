@@ -1,4 +1,4 @@
-"""Changes that the backlog service returns, as numpy columns, and the bytes that acknowledge them.
+"""Changes returned by the backlog service, as numpy columns, and the bytes of their acknowledgement.
 
 Byte layouts: the Javadoc of `BacklogService` in backlog-service/.
 """
@@ -98,17 +98,17 @@ class Changes:
 
     @classmethod
     def none(cls, topology: int) -> Changes:
-        """The reply for no units."""
+        """Return the reply for no units."""
         return cls.decode(memoryview(_HEADER.pack(_MAGIC, 0, 0, topology, 0)))
 
     def entry_offsets(self) -> Int64Array:
-        """N + 1 byte offsets of the changes in `entries`."""
+        """Return the N + 1 byte offsets of the changes in `entries`."""
         offsets = np.zeros(len(self.number) + 1, np.int64)
         np.cumsum(self.key_length + self.value_length, dtype=np.int64, out=offsets[1:])
         return offsets
 
     def keys(self) -> pa.BinaryArray:
-        """The N keys in Ignite's binary format with type code, objects not wrapped."""
+        """Return the N keys in Ignite's binary format with type code, objects not wrapped."""
         cuts = np.empty((len(self.number), 2), np.int32)  # start and end of each key; entries are below 2 GiB
         cuts[:, 0] = self.entry_offsets()[:-1]
         cuts[:, 1] = cuts[:, 0] + self.key_length
@@ -122,7 +122,7 @@ class Changes:
     def acknowledgement(
         self, units: npt.NDArray[np.void], rows: Mask | None = None, stamps: Mask | None = None
     ) -> bytes:
-        """Bytes that acknowledge changes of this reply.
+        """Encode the acknowledgement of changes of this reply.
 
         :param units: the U units of the request, dtype UNIT.
         :param rows: N flags, True for changes to acknowledge; None for all. Flags of expired keys have no effect.

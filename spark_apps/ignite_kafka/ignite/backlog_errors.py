@@ -51,7 +51,7 @@ REMEDIES = {  # by code of a refusal
 
 
 def to_error(error: ThinError, address: str) -> IgniteKafkaError:
-    """BacklogRefused, BacklogUnavailable or BacklogMissing for a node's error reply.
+    """Convert a node's error reply to BacklogRefused, BacklogUnavailable or BacklogMissing.
 
     Errors of the service itself are known by their message alone: `BACKLOG/<code>: <what>`.
 

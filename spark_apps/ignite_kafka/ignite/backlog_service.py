@@ -48,7 +48,7 @@ class BacklogService:
         self._secret = secret
 
     def version(self) -> int:
-        """Version of the service's contract on the node that answers.
+        """Return the version of the service's contract on the node that replies.
 
         :raises BacklogRefused: the node's jar is older than this call, code OLDER_JAR.
         """
@@ -68,26 +68,26 @@ class BacklogService:
         return dict(self._call("update", connector, list(caches), self._secret))
 
     def connectors(self) -> list[str]:
-        """Names of the connectors that have a capture."""
+        """Return the names of the connectors with a capture."""
         return list(self._call("connectors"))
 
     def status(self, connector: str) -> dict[str, Any]:
-        """State of a capture, in all and per node."""
+        """Return the state of a capture, in all and per node."""
         return dict(self._call("status", connector))
 
     def units(self, connector: str) -> UnitStates:
-        """State of each unit that has a backlog or marks. The nodes read the whole backlog for it."""
+        """Return the state of each unit with a backlog or marks. The nodes read the whole backlog for it."""
         return UnitStates.decode(self._call("units", connector))
 
     def changed(self, connector: str, place: bytes) -> ChangedUnits:
-        """Units that changed since an earlier reply.
+        """Return the units changed since an earlier reply.
 
         :param place: :attr:`ChangedUnits.place` of that reply; empty for all units.
         """
         return ChangedUnits.decode(self._call("changed", connector, place))
 
     def read(self, connector: str, units: npt.NDArray[np.void], max_bytes: int) -> Changes:
-        """Changes of units, lowest numbers first.
+        """Read changes of units, lowest numbers first.
 
         :param units: U units, dtype UNIT.
         :param max_bytes: of entries in the reply.
@@ -103,7 +103,7 @@ class BacklogService:
             self._call("acknowledge", connector, part, self._secret)
 
     def lookup(self, connector: str, cache: str, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Values of keys, read on their primary nodes; None for a key that the cache does not hold.
+        """Read values of keys on their primary nodes; None for a key that the cache does not hold.
 
         :param keys: in Ignite's binary format, not wrapped, as are the values.
         """
@@ -117,7 +117,7 @@ class BacklogService:
         return values
 
     def locate(self, connector: str, cache: str, keys: Sequence[bytes]) -> tuple[Int32Array, Mask]:
-        """Partition of each key (int32), and whether its primary node holds it (bool).
+        """Return the partition of each key (int32), and whether its primary node holds it (bool).
 
         :param keys: in Ignite's binary format, not wrapped.
         """
@@ -178,7 +178,7 @@ class BacklogService:
 
 
 def has_service(connection: ThinConnection) -> bool:
-    """True if the cluster has the backlog service and this user may see it.
+    """Return whether the cluster has the backlog service and this user may see it.
 
     Unlike a call, this leaves no warning in a node's log. Ignite 2.9 to 2.12 does not list services, so there it is
     called.
@@ -187,7 +187,7 @@ def has_service(connection: ThinConnection) -> bool:
         reader = Reader(connection.request(SERVICE_DESCRIPTORS, b""))
     except ThinError as error:
         if error.status == protocol.INVALID_OPERATION:
-            return _answers(BacklogService(connection))
+            return _has_answered(BacklogService(connection))
         if error.status == protocol.SECURITY_VIOLATION:
             return False
         raise to_error(error, connection.address) from error
@@ -202,7 +202,7 @@ def has_service(connection: ThinConnection) -> bool:
     return SERVICE in names
 
 
-def _answers(service: BacklogService) -> bool:
+def _has_answered(service: BacklogService) -> bool:
     try:
         service.version()
     except BacklogMissing:

@@ -97,7 +97,7 @@ class ColumnReader:
         self.position = position
 
     def __call__(self, kind: str, count: int) -> npt.NDArray[Any]:
-        """The next column: `count` items of dtype `kind`."""
+        """Read the next column: `count` items of dtype `kind`."""
         column = np.frombuffer(self.data, kind, count, self.position)
         self.position += column.nbytes
         return column

@@ -156,7 +156,7 @@ _ADVANCED = frozenset(AdvancedSettings.__dataclass_fields__)
 
 
 def read_configuration(reader: Reader) -> CacheConfiguration:
-    """The reply of op 1055. Nodes of protocols before 1.6 report no expiry policy."""
+    """Parse the reply of op 1055. Nodes of protocols before 1.6 report no expiry policy."""
     end = reader.int32() + reader.position
     values = {reported.name: reported.read(reader) for reported in _REPORTED}
     advanced = AdvancedSettings(**{name: values.pop(name) for name in _ADVANCED})
@@ -169,7 +169,7 @@ def read_configuration(reader: Reader) -> CacheConfiguration:
 
 
 def configuration_bytes(configuration: CacheConfiguration) -> bytes:
-    """Payload of op 1054: the length of what follows, the number of properties, then code and value of each."""
+    """Encode the payload of op 1054: the length of the rest, the number of properties, code and value of each."""
     properties = {
         reported.code: reported.write(value)
         for reported in _REPORTED

@@ -1,8 +1,9 @@
-"""Detects that a cache was destroyed or created again during a scan.
+"""Detection of a cache that is destroyed or created again during a scan.
 
-The thin client protocol has neither a cache's deployment id nor its start time. It has this, as tried on real nodes:
-- Each reply reports a changed affinity version, and destroying or creating any cache changes it: without a change
-  nothing is to check.
+The thin client protocol has neither a cache's deployment id nor its start time. It has the following, as seen on real
+nodes:
+- Each reply reports a changed affinity version. Destroying or creating any cache changes it: without a change there is
+  nothing to check.
 - A cursor opened with the local flag fails with CacheStoppedException once its cache is destroyed, even if a cache of
   the same name exists again. So one such cursor, kept open with rows left to read, is the proof after a change of the
   version.
@@ -142,7 +143,7 @@ def close_cursor(connection: ThinConnection, cursor: int) -> None:
 
 
 def failure(cache: CacheInfo, partition: int, connection: ThinConnection, error: ThinError) -> IgniteKafkaError:
-    """CacheDestroyed or ScanFailed for a node's refusal to read a partition.
+    """Return CacheDestroyed or ScanFailed for a node's refusal to read a partition.
 
     A stopping node reports its caches as stopped too, so the error is CacheDestroyed only if the node still answers for
     the cache.
@@ -168,13 +169,13 @@ def failure(cache: CacheInfo, partition: int, connection: ThinConnection, error:
 
 
 def unreachable(cache: CacheInfo, partition: int, error: IgniteUnreachable) -> ScanFailed:
-    """The error of a partition whose node was lost during the scan."""
+    """Return the error of a partition whose node was lost during the scan."""
     place = {"cache": cache.name, "partition": partition, **error.where}
     return ScanFailed(f"a partition could not be read: {error.what}", "Read the partition again", **place)
 
 
 def _exists(cache: CacheInfo, connection: ThinConnection) -> bool | None:
-    """True if this node knows a cache of that name; None if it cannot reply."""
+    """Return whether this node knows a cache of that name; None if it cannot reply."""
     try:
         connection.request(protocol.CACHE_CONFIGURATION, struct.pack("<iB", cache.cache_id, 0))
     except ThinError as error:

@@ -35,7 +35,7 @@ _NULL = 101
 
 
 def insert_op(cluster: Cluster, cache_id: int) -> int:
-    """Op code for inserts: that of the data streamer if the nodes have it; an empty stream shows that.
+    """Return the op code for inserts: the data streamer's if the nodes accept an empty stream, else put-if-absent.
 
     :raises IgniteUnreachable: no node answered.
     """
@@ -50,7 +50,7 @@ def insert_op(cluster: Cluster, cache_id: int) -> int:
 
 
 def insert_head(op: int, cache_id: int, count: int) -> bytes:
-    """The beginning of a request with ``count`` entries, which follow it."""
+    """Return the beginning of a request with ``count`` entries; the entries follow it."""
     if op == protocol.CACHE_PUT_IF_ABSENT:
         return _ONE.pack(cache_id, 0)
     return _STREAM.pack(cache_id, _FLAGS, _CLUSTER_DEFAULT, _CLUSTER_DEFAULT, _NULL, count)
@@ -67,7 +67,7 @@ class Streaming:
     connections: set[ThinConnection] = field(default_factory=set)
 
     def changed(self) -> bool:
-        """True if one of the nodes reports a newer affinity version, which any reply carries, or cannot be reached."""
+        """Return whether one of the nodes has a newer affinity version, or cannot be reached."""
         try:
             for connection in self.connections:
                 connection.request(protocol.CLUSTER_STATE, b"")

@@ -1,4 +1,4 @@
-"""Reads entries by key (op 1003, get all), whose reply has the format of a scan page."""
+"""Reads of entries by key (op 1003, get all). The reply has the format of a scan page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 
 
 def encodable(key: object, column: pa.Field) -> bool:
-    """True if every key that the column shows as this value can be requested.
+    """Return whether all keys shown by the column as this value can be requested.
 
     False for columns of marked types (UUID, char).
     """
@@ -34,7 +34,7 @@ def encodable(key: object, column: pa.Field) -> bool:
 
 
 def get_all(cluster: Cluster, cache: CacheInfo, keys: Sequence[object], kind: pa.DataType) -> list[Page]:
-    """The entries of keys as one page, without keys that the cache does not hold.
+    """Read the entries of keys as one page, without keys that the cache does not hold.
 
     :param keys: each :func:`encodable`.
     :raises ThinError: the node reports an error.
@@ -47,19 +47,19 @@ def get_all(cluster: Cluster, cache: CacheInfo, keys: Sequence[object], kind: pa
 
 
 def wire_keys(keys: Sequence[object], kind: pa.DataType) -> tuple[int, bytes]:
-    """Count and bytes of all keys that a column of that type shows as one of these values.
+    """Return count and bytes of all Ignite keys equal, in a column of that type, to one of these values.
 
     Integers widen in a column, and for Ignite a Long 5 and an Integer 5 are different keys: each is requested in every
     width that holds it.
     """
     distinct = list(dict.fromkeys(keys))
     if kind not in _INTEGERS:
-        return len(distinct), _encoded(distinct, kind)
+        return len(distinct), _encode_keys(distinct, kind)
     held = [([key for key in distinct if _holds(width, key)], width) for width in _INTEGERS]
-    return sum(len(some) for some, _ in held), b"".join(_encoded(some, width) for some, width in held)
+    return sum(len(some) for some, _ in held), b"".join(_encode_keys(some, width) for some, width in held)
 
 
-def _encoded(keys: list[Any], kind: pa.DataType) -> bytes:
+def _encode_keys(keys: list[Any], kind: pa.DataType) -> bytes:
     return data_of(encoded(pa.array(keys, kind), pa.field("key", kind))).tobytes()
 
 

@@ -81,7 +81,7 @@ class WriteLimits:
 class CacheWriter:
     """Puts and removes entries of one cache. For one thread; a context manager.
 
-    Between two flushes a key may be given only once: requests in flight have no order, nor has one that is repeated.
+    Between two flushes a key may be put only once: neither requests in flight nor repeated ones have an order.
 
     :param overwrite: False: existing entries stay as they are. A data streamer of the node inserts then, which may lose
         entries that it has confirmed while nodes join or leave: :meth:`flush` raises in that case. Ignite before 2.11
@@ -121,10 +121,10 @@ class CacheWriter:
         self._write(protocol.CACHE_REMOVE_KEYS, keys, None)
 
     def flush(self) -> None:
-        """Return once everything given so far is in the cache.
+        """Wait until all entries passed so far are in the cache.
 
         :raises IgniteUnreachable: no node accepted some entries in the endpoint's time-out, or no node replies; or
-            nodes joined or left while entries were inserted: give all entries since the last flush again.
+            nodes joined or left while entries were inserted: pass all entries since the last flush again.
         :raises OutcomeUnknown: a node did not reply in the endpoint's `retry_timeout_ms` and has not left the cluster.
         :raises WriteFailed: a node refused some entries; the message has its reason.
         :raises EntriesRefused: a node refused the values of some entries, or cannot load a class; all other requests
@@ -135,7 +135,7 @@ class CacheWriter:
         for waiting in self._waiting.values():
             while waiting:
                 try:
-                    self._await(waiting.popleft())
+                    self._settle(waiting.popleft())
                 except EntriesRefused as error:
                     refused = refused or error
         if refused is not None:
@@ -162,7 +162,7 @@ class CacheWriter:
                 request.connection.forget(request.request_id)
             else:
                 with suppress(ThinError, IgniteUnreachable):
-                    self._reply(request)
+                    self._await_reply(request)
 
     def __enter__(self) -> Self:
         return self
@@ -173,16 +173,18 @@ class CacheWriter:
     def _write(self, op: int, keys: pa.BinaryArray, values: pa.BinaryArray | None) -> None:
         if op == protocol.STREAMER_START and self._streaming is None:
             self._streaming = Streaming(self.cluster.partitions(self.cache.cache_id).affinity)
-        for node, rows in self._by_node(keys):
+        for node, rows in self._group_by_node(keys):
             part = keys if rows is None else keys.take(rows)
             entries = part if values is None else join_columns([part, values if rows is None else values.take(rows)])
             single = op == protocol.CACHE_PUT_IF_ABSENT
-            for start, stop in ((row, row + 1) for row in range(len(entries))) if single else self._cuts(entries):
+            for start, stop in (
+                ((row, row + 1) for row in range(len(entries))) if single else self._request_ranges(entries)
+            ):
                 piece = entries.slice(start, stop - start)
-                self._send(node, op, self._head(op, len(piece)) + data_of(piece).data)
+                self._send(node, op, self._request_head(op, len(piece)) + data_of(piece).data)
 
-    def _by_node(self, keys: pa.BinaryArray) -> Iterator[tuple[uuid.UUID | None, pa.Array | None]]:
-        """Nodes and the rows of their primary keys, in the order to send.
+    def _group_by_node(self, keys: pa.BinaryArray) -> Iterator[tuple[uuid.UUID | None, pa.Array | None]]:
+        """Yield nodes and the rows of their primary keys, in the order to send.
 
         Node None is any node, rows None are all rows in their order.
         """
@@ -194,7 +196,7 @@ class CacheWriter:
         hashes, is_hashed = key_hashes(keys)
         is_hashed &= not owners.affinity_keys
         partitions = np.where(is_hashed, partitions_of(hashes, len(owners.primary) or self.cache.partitions), -1)
-        rows = self._order(keys, partitions, hashes)
+        rows = self._sort_rows(keys, partitions, hashes)
         if len(nodes) < 2:
             in_order = bool((np.diff(rows) > 0).all())
             yield (nodes[0] if nodes else None), None if in_order else pa.array(rows)
@@ -205,8 +207,10 @@ class CacheWriter:
         for number in np.unique(owner):
             yield (nodes[number] if number >= 0 else None), pa.array(rows[owner == number])
 
-    def _order(self, keys: pa.BinaryArray, partitions: npt.NDArray[np.int32], hashes: Hashes) -> npt.NDArray[np.int64]:
-        """The rows in the order of a node's storage.
+    def _sort_rows(
+        self, keys: pa.BinaryArray, partitions: npt.NDArray[np.int32], hashes: Hashes
+    ) -> npt.NDArray[np.int64]:
+        """Order the rows as a node's storage does.
 
         Each partition has a tree of its keys, ordered by hash code (CacheDataTree).
 
@@ -221,8 +225,8 @@ class CacheWriter:
         rows: Int64Array = by_bytes[np.argsort(places[by_bytes], kind="stable")]
         return rows
 
-    def _cuts(self, entries: pa.BinaryArray) -> Iterator[tuple[int, int]]:
-        """Ranges of rows, one per request; an entry above the size limit goes alone."""
+    def _request_ranges(self, entries: pa.BinaryArray) -> Iterator[tuple[int, int]]:
+        """Yield the ranges of rows, one per request; an entry above the size limit goes alone."""
         ends = np.cumsum(lengths_of([entries]))
         start = 0
         while start < len(entries):
@@ -232,7 +236,7 @@ class CacheWriter:
             yield start, stop
             start = stop
 
-    def _head(self, op: int, count: int) -> bytes:
+    def _request_head(self, op: int, count: int) -> bytes:
         return (
             insert_head(op, self.cache.cache_id, count) if op in INSERTS else _WRITE.pack(self.cache.cache_id, 0, count)
         )
@@ -241,26 +245,26 @@ class CacheWriter:
         waiting = self._waiting.setdefault(node, deque())
         most = self.limits.in_flight * (SINGLE_IN_FLIGHT if op == protocol.CACHE_PUT_IF_ABSENT else 1)
         while len(waiting) >= most:
-            self._await(waiting.popleft())
+            self._settle(waiting.popleft())
         connection = self.cluster.connection(node)
         try:
-            waiting.append(self._sent(connection, op, payload))
+            waiting.append(self._send_request(connection, op, payload))
         except IgniteUnreachable as error:  # a node does not execute a request that arrived in part
-            self._again(op, payload, error)
+            self._send_again(op, payload, error)
 
-    def _sent(self, connection: ThinConnection, op: int, payload: bytes) -> _Request:
+    def _send_request(self, connection: ThinConnection, op: int, payload: bytes) -> _Request:
         return _Request(op, payload, connection, connection.send(op, payload), self._topology, time.monotonic())
 
-    def _await(self, request: _Request) -> None:
+    def _settle(self, request: _Request) -> None:
         try:
-            self._reply(request)
-            self._taken_by(request.connection)
+            self._await_reply(request)
+            self._note_accepted(request.connection)
         except ThinError as error:
-            self._again(request.op, request.payload, self._refused(request.connection, error))
+            self._send_again(request.op, request.payload, self._refusal_error(request.connection, error))
         except IgniteUnreachable as error:
-            self._again(request.op, request.payload, error)
+            self._send_again(request.op, request.payload, error)
 
-    def _reply(self, request: _Request) -> None:
+    def _await_reply(self, request: _Request) -> None:
         """Await the reply to a request for as long as it may still execute.
 
         :raises ThinError: the node refused it.
@@ -271,31 +275,31 @@ class CacheWriter:
         endpoint = self.cluster.endpoint
         most_s = max(endpoint.request_timeout_ms, endpoint.retry_timeout_ms) / 1000
         wait_s = endpoint.request_timeout_ms / 1000
-        while request.op not in INSERTS and not _answered(request, wait_s):
+        while request.op not in INSERTS and not _has_reply(request, wait_s):
             if self.cluster.has_left(connection, request.topology):
                 connection.close()
                 what = "a node left the cluster before it confirmed entries"
-                raise IgniteUnreachable(what, "Send them again, to another node", **self._place(connection))
+                raise IgniteUnreachable(what, "Send them again, to another node", **self._where(connection))
             waited_s = time.monotonic() - request.sent_at
             if waited_s > most_s:
                 what = (
                     f"a node was sent entries of a cache and gave no answer in {waited_s:.0f} s: it may still put them"
                 )
                 remedy = "See what holds the node up, or stop it. Run again then: the same entries are put once more"
-                raise OutcomeUnknown(what, remedy, **self._place(connection))
+                raise OutcomeUnknown(what, remedy, **self._where(connection))
             beat()  # the wait has its own limit
             wait_s = min(_LOOK_S, wait_s)
         connection.receive(request.request_id)
 
-    def _place(self, connection: ThinConnection) -> dict[str, Any]:
+    def _where(self, connection: ThinConnection) -> dict[str, Any]:
         return {"cache": self.cache.name, "node": connection.node_id, "address": connection.address}
 
-    def _taken_by(self, connection: ThinConnection) -> None:
+    def _note_accepted(self, connection: ThinConnection) -> None:
         if self._streaming is not None:
             self._streaming.connections.add(connection)
 
-    def _again(self, op: int, payload: bytes, error: IgniteKafkaError) -> None:
-        """Send a request again and wait for its reply, at most three times and not after the endpoint's request time-out."""
+    def _send_again(self, op: int, payload: bytes, error: IgniteKafkaError) -> None:
+        """Send a request again and wait for its reply: at most three times, within the endpoint's request time-out."""
         deadline = time.monotonic() + self.cluster.endpoint.request_timeout_ms / 1000
         closings = Closings(payload if isinstance(error, IgniteUnreachable) else b"", self.cluster)
         for _ in range(_MOST_TRIES):
@@ -303,22 +307,22 @@ class CacheWriter:
                 raise error
             connection = self.cluster.connection()
             try:
-                self._reply(self._sent(connection, op, payload))
-                self._taken_by(connection)
+                self._await_reply(self._send_request(connection, op, payload))
+                self._note_accepted(connection)
                 return
             except ThinError as refused:
-                error = self._refused(connection, refused)
+                error = self._refusal_error(connection, refused)
             except IgniteUnreachable as lost:
                 error = closings.closed(self.cache.name) or lost
         raise error
 
-    def _refused(self, connection: ThinConnection, error: ThinError) -> IgniteKafkaError:
-        place = self._place(connection)
+    def _refusal_error(self, connection: ThinConnection, error: ThinError) -> IgniteKafkaError:
+        place = self._where(connection)
         if error.status == protocol.CACHE_DOES_NOT_EXIST:
             return CacheDestroyed(
                 "a cache went away while entries were put into it", "Make it again, or stop writing to it", **place
             )
-        what = f"Ignite did not take entries of a cache: {in_message(_without_keys(error.message))}"
+        what = f"Ignite did not take entries of a cache: {in_message(_strip_keys(error.message))}"
         if error.status == protocol.SECURITY_VIOLATION:
             return WriteFailed(what, "Give the user the right to put and remove entries of the cache", **place)
         if _OF_A_COLUMN.search(error.message):
@@ -331,14 +335,14 @@ class CacheWriter:
         return WriteFailed(what, "The node's log says more", **place)
 
 
-def _without_keys(message: str) -> str:
-    """The message without the keys: for a failed update a node lists every key, and has the cause in its log only."""
+def _strip_keys(message: str) -> str:
+    """Remove the keys from a message: for a failed update a node lists every key, and logs the cause."""
     head, separator, _ = message.partition(_UPDATE_FAILED)
     return f"{head}{separator})" if separator else message
 
 
-def _answered(request: _Request, wait_s: float) -> bool:
-    """True if the reply arrived.
+def _has_reply(request: _Request, wait_s: float) -> bool:
+    """Return whether the reply arrived.
 
     An abandoned connection never replies, though its node may still execute the request.
     """

@@ -74,21 +74,21 @@ class Cluster:
                 connection.close()
 
     def cache_names(self) -> list[str]:
-        """Names of the user's caches in alphabetical order; nodes do not list Ignite's own."""
+        """Return the names of the user's caches in alphabetical order; nodes do not list Ignite's own."""
         try:
             return sorted(self._request(protocol.CACHE_NAMES, b"", replies.read_names))
         except ThinError as error:
             raise IgniteKafkaError(f"Ignite does not list its caches: {error.message}") from error
 
     def active(self) -> bool:
-        """True if the cluster is active, at least for reading, or if the node is too old to report it."""
+        """Return whether the cluster is active, at least for reading, or if the node is too old to report it."""
         try:
             return self._request(protocol.CLUSTER_STATE, b"", lambda body: bool(body[0]))
         except ThinError:
             return True
 
     def cache(self, name: str) -> CacheInfo:
-        """Configuration of a cache.
+        """Return the configuration of a cache.
 
         `incarnation` is the cache's deployment id if the nodes have the backlog service, else empty: the thin client
         protocol has neither that nor a start time (`cache_identity.py` explains how a scan detects a new cache).
@@ -103,24 +103,27 @@ class Cluster:
                 body, cache_id, lambda mode: 0 if mode == "LOCAL" else self._partition_count(name, cache_id)
             )
 
-        info = self._configuration(name, read)
+        info = self._request_configuration(name, read)
         return replace(info, incarnation=self._deployment_ids().get(name, ""))
 
     def configuration(self, name: str) -> CacheConfiguration:
-        """The whole configuration of a cache, as far as nodes report it to thin clients.
+        """Return the whole configuration of a cache, as far as nodes report it to thin clients.
 
         :raises CacheNotFound: the cluster has no such cache.
         """
-        return self._configuration(name, lambda body: read_configuration(Reader(body)))
+        return self._request_configuration(name, lambda body: read_configuration(Reader(body)))
 
-    def _configuration(self, name: str, read: Callable[[memoryview], T]) -> T:
+    def _request_configuration(self, name: str, read: Callable[[memoryview], T]) -> T:
         try:
             return self._request(protocol.CACHE_CONFIGURATION, struct.pack("<iB", protocol.cache_id(name), 0), read)
         except ThinError as error:
             raise cache_error(name, error) from error
 
     def _deployment_ids(self) -> Mapping[str, str]:
-        """Deployment ids by cache name, requested again after each creation or destruction of a cache, which changes the affinity."""
+        """Return deployment ids by cache name.
+
+        They are requested again after each creation or destruction of a cache, because it changes the affinity.
+        """
         affinity = self.connection().affinity  # read first: a cache created during the request makes it outdated
         if self._deployed is None or affinity != self._deployed[0]:
             rows = self.ask(lambda connection: BacklogService(connection).caches() if has_service(connection) else [])
@@ -128,14 +131,14 @@ class Cluster:
         return self._deployed[1]
 
     def binary_type(self, type_id: int) -> BinaryType:
-        """Metadata of a binary type, requested once; of a class (:func:`~.types.model.class_id`) its name.
+        """Return the metadata of a binary type, requested once; of a class (:func:`~.types.model.class_id`) its name.
 
         :raises UnknownBinaryType: the cluster does not hold the type.
         :raises IgniteUnreachable: a node cannot report it now.
         """
         if type_id not in self._types:
             try:
-                binary = self._requested_type(type_id)
+                binary = self._request_type(type_id)
             except ThinError as error:
                 raise type_error(type_id, error) from error
             if binary is None:
@@ -143,7 +146,7 @@ class Cluster:
             self._types[type_id] = binary
         return self._types[type_id]
 
-    def _requested_type(self, type_id: int) -> BinaryType | None:
+    def _request_type(self, type_id: int) -> BinaryType | None:
         if is_class_id(type_id):
             name = self._class_name(type_id)
             return BinaryType(type_id, name) if name else None
@@ -160,7 +163,7 @@ class Cluster:
             raise
 
     def size(self, name: str) -> int:
-        """Number of a cache's entries, without those of backups.
+        """Return the number of a cache's entries, without those of backups.
 
         :raises CacheNotFound: the cluster has no such cache.
         """
@@ -175,7 +178,7 @@ class Cluster:
         self._types.clear()
 
     def partitions(self, cache_id: int, connection: ThinConnection | None = None) -> Partitions:
-        """Owners of the cache's partitions, requested again after a reply reported an affinity change.
+        """Return the owners of the cache's partitions, requested again after a reply reported an affinity change.
 
         :param connection: the node to ask; None for any.
         """
@@ -190,7 +193,7 @@ class Cluster:
 
             try:
                 if connection:
-                    owners = _answer(connection, protocol.CACHE_PARTITIONS, payload, read)
+                    owners = _request_parsed(connection, protocol.CACHE_PARTITIONS, payload, read)
                 else:
                     owners = self._request(protocol.CACHE_PARTITIONS, payload, read)
             except ThinError as error:
@@ -201,9 +204,9 @@ class Cluster:
         return owners
 
     def connection(self, node: uuid.UUID | None = None) -> ThinConnection:
-        """A live connection, opened once: to that node if one of its addresses replies, else to any node."""
+        """Return a live connection, opened once: to that node if one of its addresses replies, else to any node."""
         if node is not None:
-            of_node = self._to_node(node)
+            of_node = self._connect_node(node)
             if of_node is not None:
                 return of_node
         if self._any is None or self._any.closed:
@@ -212,21 +215,21 @@ class Cluster:
         return self._any
 
     def nodes(self) -> frozenset[uuid.UUID]:
-        """Ids of the nodes that accept thin clients; empty if the node is too old to report them."""
+        """Return the ids of the nodes open to thin clients; empty if the node is too old to report them."""
         return frozenset(self.endpoints())
 
     def endpoints(self) -> Mapping[uuid.UUID, tuple[str, ...]]:
-        """Addresses that each node announces for thin clients; empty if the node is too old to report them."""
+        """Return the announced addresses of each node for thin clients; empty if the node is too old to report them."""
         if protocol.FEATURE_NODE_ENDPOINTS not in self.connection().features:
             return {}
         return self._request(protocol.NODE_ENDPOINTS, struct.pack("<qq", _NEWEST, _NEWEST), replies.read_endpoints)
 
     def reachable(self, announced: Iterable[str]) -> tuple[str, ...]:
-        """Addresses to connect to for those that a node announces, by the endpoint's address map."""
+        """Replace the addresses announced by a node by those to connect to, by the endpoint's address map."""
         return self._address_map.reachable(announced)
 
     def has_left(self, connection: ThinConnection, since: int) -> bool:
-        """True if another node reports that the node of a connection has left the topology.
+        """Return whether another node reports that a connection's node has left the topology.
 
         False if none can report it.
 
@@ -246,7 +249,7 @@ class Cluster:
                 with ThinConnection(endpoint, self.credentials, address) as other:
                     if other.node_id == connection.node_id or protocol.FEATURE_NODE_ENDPOINTS not in other.features:
                         continue
-                    left = _answer(
+                    left = _request_parsed(
                         other, protocol.NODE_ENDPOINTS, struct.pack("<qq", since, _NEWEST), replies.read_left
                     )
             except (IgniteUnreachable, ThinError, DecodeError):
@@ -254,23 +257,23 @@ class Cluster:
             return connection.node_id in left
         return False
 
-    def _to_node(self, node: uuid.UUID) -> ThinConnection | None:
+    def _connect_node(self, node: uuid.UUID) -> ThinConnection | None:
         held = self._by_node.get(node)
         if held is not None and not held.closed:
             return held
         if node in self._unreachable_nodes:
             return None
         announced = self.endpoints().get(node, ())
-        for address in self._addresses(announced):
-            connection = self._try(address)
+        for address in self._addresses_to_try(announced):
+            connection = self._try_address(address)
             if connection is not None and connection.node_id == node:
                 return connection
         self._unreachable_nodes.add(node)
         self._address_map.report_unreached(node, announced)
         return None
 
-    def _addresses(self, announced: Sequence[str]) -> list[str]:
-        """Addresses to try for a node.
+    def _addresses_to_try(self, announced: Sequence[str]) -> list[str]:
+        """Return the addresses to try for a node.
 
         Those it announces, listed ones first, then listed addresses that were not tried yet.
         """
@@ -278,7 +281,7 @@ class Cluster:
         listed = [address for address in reachable if address in self.endpoint.addresses]
         return list(dict.fromkeys([*listed, *reachable, *self._untried]))
 
-    def _try(self, address: str) -> ThinConnection | None:
+    def _try_address(self, address: str) -> ThinConnection | None:
         if address in self._untried:
             self._untried.remove(address)
         beat()
@@ -299,7 +302,7 @@ class Cluster:
         return connection
 
     def _partition_count(self, name: str, cache_id: int) -> int:
-        """Number of partitions with a primary.
+        """Return the number of partitions with a primary.
 
         If the node reports no owners, the first number that it calls invalid.
         """
@@ -337,10 +340,10 @@ class Cluster:
         return True
 
     def _request(self, op: int, payload: bytes, read: Callable[[memoryview], T]) -> T:
-        return self.ask(lambda connection: _answer(connection, op, payload, read))
+        return self.ask(lambda connection: _request_parsed(connection, op, payload, read))
 
     def ask(self, question: Callable[[ThinConnection], T]) -> T:
-        """Result of a request, repeated once on another node if the first connection is lost.
+        """Return the result of a request, repeated once on another node if the first connection is lost.
 
         So the request must be repeatable.
         """
@@ -351,8 +354,10 @@ class Cluster:
             return question(self.connection())
 
 
-def _answer(connection: ThinConnection, op: int, payload: bytes, read: Callable[[memoryview], T]) -> T:
-    """What a reply says. All metadata requests pass here, so that no reply of a broken or hostile node ends in a raw error.
+def _request_parsed(connection: ThinConnection, op: int, payload: bytes, read: Callable[[memoryview], T]) -> T:
+    """Send a metadata request and parse its reply.
+
+    All metadata requests pass here, so that no reply of a broken or hostile node ends in a raw error.
 
     :raises DecodeError: the reply has another form.
     """

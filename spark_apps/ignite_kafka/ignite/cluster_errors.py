@@ -10,7 +10,7 @@ from .protocol import ThinError
 
 
 def cache_error(name: str, error: ThinError) -> IgniteKafkaError:
-    """The error of a cache that a node does not describe."""
+    """Return the error of a cache that a node does not describe."""
     if error.status == protocol.CACHE_DOES_NOT_EXIST:
         return CacheNotFound("the cluster has no such cache", "Check the name; upper and lower case differ", cache=name)
     if error.status == protocol.SECURITY_VIOLATION:
@@ -20,7 +20,7 @@ def cache_error(name: str, error: ThinError) -> IgniteKafkaError:
 
 
 def type_error(type_id: int, error: ThinError) -> IgniteKafkaError:
-    """The error of a binary type that a node does not describe now."""
+    """Return the error of a binary type that a node does not describe now."""
     what = f"Ignite does not report the metadata of a binary type: {error.message}"
     if error.status == protocol.SECURITY_VIOLATION:
         return IgniteKafkaError(what, "Give the user the right to read it", type_id=type_id)
@@ -28,12 +28,12 @@ def type_error(type_id: int, error: ThinError) -> IgniteKafkaError:
 
 
 def is_class_id(type_id: int) -> bool:
-    """Whether it is a :func:`~.types.model.class_id`, and no type id of 32 bits."""
+    """Return whether an id is a :func:`~.types.model.class_id`, and no type id of 32 bits."""
     return type_id not in range(-(1 << 31), 1 << 31)
 
 
 def unknown_type(type_id: int, class_name: Callable[[int], str | None]) -> UnknownBinaryType:
-    """The error of a type without metadata: by the name of its class, if a node knows one for the hash.
+    """Return the error of a type without metadata: by the name of its class, if a node knows one for the hash.
 
     :param class_name: asks for the name.
     """
@@ -49,6 +49,6 @@ def unknown_type(type_id: int, class_name: Callable[[int], str | None]) -> Unkno
     try:
         name = class_name(type_id)
     except ThinError:
-        name = None  # the metadata is what is missing; the name only helps
+        name = None  # the error is about the metadata; the name only helps
     what = f"the cluster holds no metadata of {f'class {name}' if name else 'a binary type'}"
     return UnknownBinaryType(what, "Register the type: put an object of it through any client", type_id=type_id)

@@ -59,7 +59,7 @@ class ThinConnection:
         self._waiting: dict[int, Reply] = {}
         self._forgotten: set[int] = set()
         self._notifications: deque[Reply] | None = None  # None: no subscription, notifications are dropped
-        self.address = self._connect_any([address] if address else _rotated(endpoint.addresses))
+        self.address = self._connect_any([address] if address else _rotate(endpoint.addresses))
 
     @property
     def node_id(self) -> uuid.UUID | None:
@@ -83,11 +83,11 @@ class ThinConnection:
         """
         self._last_id += 1
         if self.closed:
-            raise self._lost("it is closed")
+            raise self._close_lost("it is closed")
         try:
             self._socket.sendall(protocol.frame(op, self._last_id, payload))
         except OSError as error:
-            raise self._lost(_reason(error), gave_up=_out_of_time(error)) from error
+            raise self._close_lost(_reason(error), gave_up=_is_time_out(error)) from error
         self._unanswered += 1
         return self._last_id
 
@@ -99,14 +99,14 @@ class ThinConnection:
         :raises AnswerTooLarge: the reply is longer than the endpoint's limit; the connection is closed.
         """
         if not self.answered(request_id):
-            raise self._lost(_NO_ANSWER, gave_up=True)
+            raise self._close_lost(_NO_ANSWER, gave_up=True)
         reply = self._waiting.pop(request_id)
         if reply.error is not None:
             raise reply.error
         return reply.body
 
     def answered(self, request_id: int, wait_s: float | None = None) -> bool:
-        """True if the reply arrived and :meth:`receive` returns at once.
+        """Return whether the reply arrived and :meth:`receive` returns at once.
 
         False leaves the connection open, and the reply may still come.
 
@@ -114,11 +114,11 @@ class ThinConnection:
         :raises IgniteUnreachable, AnswerTooLarge: as :meth:`receive`.
         """
         if request_id not in self._waiting and self.closed:
-            raise self._lost("it is closed")
+            raise self._close_lost("it is closed")
         return self._read_until(lambda: request_id in self._waiting, wait_s)
 
     def has_reply(self, request_id: int) -> bool:
-        """True if the reply has already been read; does not read."""
+        """Return whether the reply has already been read, without reading."""
         return request_id in self._waiting
 
     def subscribe(self, op: int, payload: bytes) -> memoryview:
@@ -131,7 +131,7 @@ class ThinConnection:
         return self.request(op, payload)
 
     def notification(self, wait_s: float) -> Reply | None:
-        """The next notification, or None if none arrives in time; then the connection stays open.
+        """Return the next notification, or None if none arrives in time; then the connection stays open.
 
         :param wait_s: longest wait for each read of the socket, in seconds.
         :raises IgniteUnreachable, AnswerTooLarge: as :meth:`receive`.
@@ -139,12 +139,12 @@ class ThinConnection:
         kept = self._notifications
         assert kept is not None, "subscribe() comes first"
         if not kept and self.closed:
-            raise self._lost("it is closed")
+            raise self._close_lost("it is closed")
         return kept.popleft() if self._read_until(lambda: bool(kept), max(wait_s, _SHORTEST_WAIT_S)) else None
 
     def fail(self, reason: str) -> IgniteUnreachable:
         """Close the connection to a node that does not work properly, and return the error with the reason."""
-        return self._lost(reason, gave_up=True)
+        return self._close_lost(reason, gave_up=True)
 
     def _read_until(self, done: Callable[[], bool], wait_s: float | None) -> bool:
         """Read frames until `done` returns True; False if a read took too long."""
@@ -162,11 +162,11 @@ class ThinConnection:
             try:
                 reply = protocol.parse_reply(self._frames.read(self._socket, self._endpoint.max_frame_bytes))
             except FrameTooLong as error:
-                raise self._too_large(error.length) from error
+                raise self._close_too_large(error.length) from error
             except (OSError, ValueError, struct.error) as error:
-                if _out_of_time(error):
+                if _is_time_out(error):
                     return False
-                raise self._lost(_reason(error)) from error
+                raise self._close_lost(_reason(error)) from error
             self._unanswered -= not reply.notification
             if reply.affinity is not None:
                 self.affinity = reply.affinity
@@ -246,7 +246,7 @@ class ThinConnection:
             self._socket.close()
             raise
 
-    def _too_large(self, length: int) -> AnswerTooLarge:
+    def _close_too_large(self, length: int) -> AnswerTooLarge:
         self.closed = True
         self._socket.close()
         return AnswerTooLarge(
@@ -258,7 +258,7 @@ class ThinConnection:
             node=self.node_id,
         )
 
-    def _lost(self, reason: str, *, gave_up: bool = False) -> IgniteUnreachable:
+    def _close_lost(self, reason: str, *, gave_up: bool = False) -> IgniteUnreachable:
         self.closed = True
         self.gave_up |= gave_up
         self._socket.close()
@@ -266,18 +266,18 @@ class ThinConnection:
         return IgniteUnreachable(what, "Check the node and its network", address=self.address, node=self.node_id)
 
 
-def _rotated(addresses: Sequence[str]) -> list[str]:
+def _rotate(addresses: Sequence[str]) -> list[str]:
     start = random.randrange(len(addresses)) if addresses else 0
     return [*addresses[start:], *addresses[:start]]
 
 
 def open_socket(host: str, port: int, timeout: float, context: ssl.SSLContext | None) -> socket.socket:
-    """A TCP connection, with TLS if there is a context, which checks the host name as it says.
+    """Open a TCP connection, with TLS if there is a context, which decides on the check of the host name.
 
     :param timeout: seconds for each step, also of what follows.
     :raises OSError: the host does not answer, or its certificate is not accepted.
     """
-    opened = _open(host, port, timeout)
+    opened = _open_tcp(host, port, timeout)
     if context is None:
         return opened
     try:
@@ -287,8 +287,8 @@ def open_socket(host: str, port: int, timeout: float, context: ssl.SSLContext | 
         raise
 
 
-def _open(host: str, port: int, timeout: float) -> socket.socket:
-    """A TCP connection; the receive buffer is set before connecting, so that the window can grow to it."""
+def _open_tcp(host: str, port: int, timeout: float) -> socket.socket:
+    """Open a TCP connection; the receive buffer is set before connecting, so that the window can grow to it."""
     last: OSError | None = None
     for family, kind, proto, _, target in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
         opened = socket.socket(family, kind, proto)
@@ -305,8 +305,8 @@ def _open(host: str, port: int, timeout: float) -> socket.socket:
     raise last or OSError(f"{host} has no address")
 
 
-def _out_of_time(error: Exception) -> bool:
-    """True if our own socket time-out ended the wait.
+def _is_time_out(error: Exception) -> bool:
+    """Return whether our own socket time-out ended the wait.
 
     An ETIMEDOUT of the system has an errno and means a broken connection.
     """

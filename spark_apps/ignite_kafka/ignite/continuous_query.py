@@ -58,7 +58,7 @@ class CacheEvents:
     removed: Mask
 
     def without_removals(self) -> CacheEvents:
-        """Only the changes that set a value."""
+        """Drop the removals: only the changes with a new value remain."""
         if not self.removed.any():
             return self
         cuts = entry_cuts(self.page, self.cache)
@@ -68,7 +68,7 @@ class CacheEvents:
 
 
 def query_request(cache_id: int, rows: int, interval_ms: int, *, expired: bool) -> bytes:
-    """Payload of op 2006 with keep-binary and without a filter.
+    """Return the payload of op 2006 with keep-binary and without a filter.
 
     :param rows: see :data:`PAGE_ROWS`.
     :param interval_ms: longest time that another node collects changes.
@@ -78,7 +78,9 @@ def query_request(cache_id: int, rows: int, interval_ms: int, *, expired: bool) 
 
 
 def check_supported(connection: ThinConnection) -> None:
-    """Check that the node has continuous queries: it names the cache as missing in a query of one that cannot exist.
+    """Check that the node has continuous queries, by a query of an impossible cache.
+
+    A node that has them replies that the cache is missing.
 
     :raises IgniteKafkaError: its Ignite is too old.
     """
@@ -86,7 +88,7 @@ def check_supported(connection: ThinConnection) -> None:
         connection.request(protocol.QUERY_CONTINUOUS, query_request(0, PAGE_ROWS, 0, expired=False))
     except ThinError as error:
         if error.status == protocol.INVALID_OPERATION:
-            raise _refused("", error, connection) from error
+            raise _query_error("", error, connection) from error
 
 
 def parse_events(cache: str, body: memoryview) -> CacheEvents:
@@ -113,7 +115,9 @@ def parse_events(cache: str, body: memoryview) -> CacheEvents:
 
 
 def joined(events: Sequence[CacheEvents]) -> CacheEvents:
-    """The changes of several notifications of one cache as one page, because most notifications have one change, and each page costs time.
+    """Join the changes of several notifications of one cache into one page.
+
+    Most notifications have one change, and each page has a fixed cost.
 
     :param events: at least one.
     """
@@ -177,7 +181,7 @@ class ContinuousQueries:
                 self._proofs[cache] = _ID.unpack_from(body)[0]
         except ThinError as error:
             self._connection.close()
-            raise _refused(cache, error, self._connection) from error
+            raise _query_error(cache, error, self._connection) from error
 
     @property
     def lost(self) -> bool:
@@ -190,7 +194,7 @@ class ContinuousQueries:
         return self._connection.address
 
     def read(self, wait_s: float) -> CacheEvents | None:
-        """The changes in the next notification; None if none arrives within `wait_s` seconds."""
+        """Return the changes in the next notification; None if none arrives within `wait_s` seconds."""
         reply = self._connection.notification(wait_s)
         if reply is None:
             return None
@@ -265,7 +269,7 @@ class ContinuousQueries:
         self._connection.close()
 
 
-def _refused(cache: str, error: ThinError, connection: ThinConnection) -> IgniteKafkaError:
+def _query_error(cache: str, error: ThinError, connection: ThinConnection) -> IgniteKafkaError:
     where = {**({"cache": cache} if cache else {}), "address": connection.address, "node": connection.node_id}
     if error.status == protocol.CACHE_DOES_NOT_EXIST:
         return CacheNotFound(

@@ -43,7 +43,7 @@ class IgniteEndpoint:
     address_map: tuple[str, ...] = ()
 
     def bounded(self, timeout_s: float) -> IgniteEndpoint:
-        """This endpoint with timeouts that let all its addresses be tried within about `timeout_s` seconds."""
+        """Return this endpoint with timeouts short enough to try all addresses within about `timeout_s` seconds."""
         bound = max(1, int(timeout_s * 1000))
         connect = min(self.connect_timeout_ms, max(_MIN_CONNECT_MS, bound // len(self.addresses)))
         return replace(self, connect_timeout_ms=connect, request_timeout_ms=min(self.request_timeout_ms, bound))
@@ -78,7 +78,7 @@ class IgniteCredentials:
 
 
 def split_address(address: str) -> tuple[str, int]:
-    """Host and port of `host:port`, `host`, `[ipv6]:port`, `[ipv6]` or bare `ipv6`.
+    """Split `host:port`, `host`, `[ipv6]:port`, `[ipv6]` or bare `ipv6` into host and port.
 
     :raises ValueError: there is no host, or the port is not a number from 1 to 65535.
     """

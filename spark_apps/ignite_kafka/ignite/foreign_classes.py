@@ -1,10 +1,10 @@
 """Values of Java classes that a node cannot load, in requests to put entries.
 
 A node reads a value that Java's optimized marshaller wrote (code 254: a class with writeObject or writeReplace) as an
-object of its class, already when it parses the request. Where that fails it sends no error: it closes the connection,
-as the network does. So such a request is told from a lost connection by its content, and by other requests to which the
-nodes reply at the same time. Source: `ClientListenerNioListener.onMessage` and `BinaryUtils.doReadOptimized` of Ignite
-2.17.
+object of its class, already when it parses the request. If that fails, it sends no error but closes the connection, so
+that the failure looks like one of the network. Two things distinguish a refusal: the request's content, and replies to
+other requests at the same time. Source: `ClientListenerNioListener.onMessage` and `BinaryUtils.doReadOptimized` of
+Ignite 2.17.
 """
 
 from __future__ import annotations
@@ -38,11 +38,10 @@ _REMEDY = (
 
 
 def class_hashes(payload: bytes) -> tuple[int, ...]:
-    """Hashes of the names of the classes of values that Java's optimized marshaller wrote, at most five.
+    """Return hashes of names of classes that Java's optimized marshaller wrote, at most five.
 
-    Not those that each JVM has.
-
-    The bytes of other values may look like such a value, so a hash may be that of no class.
+    Classes of every JVM are left out. The bytes of other values may look like such a value, so a hash may belong to no
+    class.
     """
     hashes: dict[int, None] = {}
     for match in _VALUE.finditer(payload):
@@ -56,43 +55,42 @@ def class_hashes(payload: bytes) -> tuple[int, ...]:
 
 
 class Closings:
-    """Closings of connections at one request, which are told from those of the network.
+    """Counter of connections closed at one request, which distinguishes refusals from failures of the network.
 
-    The class of a request with one class, which nodes were found unable to load, is remembered by the cluster's object:
-    later requests with it need no waits and fewer tries. A node logs a stack for each try, and many records may have
-    the class. Of a request with several none is remembered, as nodes may have the others.
+    If nodes cannot load the only class of a request, the cluster's object remembers it: later requests with the class
+    need no waits and fewer tries. A node logs a stack for each try, and many records may have the class. Of a request
+    with several classes none is remembered, because nodes may have the others.
     """
 
     def __init__(self, payload: bytes, cluster: Cluster) -> None:
         self._hashes = class_hashes(payload)
         self._cluster = cluster
-        self._known = not cluster.refused_classes.isdisjoint(self._hashes)
+        self._is_remembered = not cluster.refused_classes.isdisjoint(self._hashes)
         self._count = 0
 
     def closed(self, cache: str) -> EntriesRefused | None:
-        """Count a closing after which nodes reply to another request.
+        """Count a closed connection after which nodes reply to another request.
 
-        Returns the error if it is no failure of the network.
-
-        :returns: the error has the names of the classes, as far as the cluster knows them.
+        :returns: the error if it is no failure of the network, with the names of the classes, as far as the cluster
+            knows them; else None.
         """
         if not self._hashes or not self._is_answered():
             return None
         self._count += 1
-        if self._count < (1 if self._known else _CLOSINGS):
+        if self._count < (1 if self._is_remembered else _CLOSINGS):
             return None
         if len(self._hashes) == 1:
             self._cluster.refused_classes.update(self._hashes)
-        names = ", ".join(_name(class_hash, self._cluster) for class_hash in self._hashes)
+        names = ", ".join(_class_name(class_hash, self._cluster) for class_hash in self._hashes)
         what = f"Ignite's nodes close the connection at entries of {names}: they cannot load it"
         return EntriesRefused(what, _REMEDY, cache=cache)
 
     def _is_answered(self) -> bool:
-        """True if a node replies to a request without entries, after a moment.
+        """Return whether a node replies to a request without entries, after a moment.
 
-        A network that fails for so long is no refusal.
+        A network that fails longer is not mistaken for a refusal.
         """
-        if not self._known:
+        if not self._is_remembered:
             time.sleep(_MOMENT_S)
         try:
             self._cluster.connection().request(protocol.CLUSTER_STATE, b"")
@@ -103,7 +101,7 @@ class Closings:
         return True
 
 
-def _name(name_hash: int, cluster: Cluster) -> str:
+def _class_name(name_hash: int, cluster: Cluster) -> str:
     try:
         return cluster.binary_type(class_id(name_hash)).name
     except (UnknownBinaryType, IgniteUnreachable):

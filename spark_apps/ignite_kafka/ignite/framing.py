@@ -25,7 +25,7 @@ class FrameReader:
         self._body: _Buffer | None = None
 
     def read(self, source: socket.socket, limit: int) -> memoryview:
-        """The next frame's body.
+        """Read the next frame's body.
 
         :param limit: bytes of the longest frame that is accepted.
         :raises FrameTooLong: a longer one is announced; nothing of it is read.
@@ -57,7 +57,7 @@ class _Buffer:
         self._received = 0
 
     def fill(self, source: socket.socket) -> memoryview:
-        """All bytes; after an error of the socket the next call resumes."""
+        """Read all bytes; after an error of the socket the next call resumes."""
         while self._received < self._length:
             if self._received == len(self._buffer):
                 self._buffer += bytes(min(len(self._buffer), self._length - self._received))

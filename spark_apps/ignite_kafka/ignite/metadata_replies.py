@@ -1,4 +1,4 @@
-"""Parses replies of the metadata operations.
+"""Parsers of the replies of metadata operations.
 
 Cache names, configurations, binary types, partition owners, node addresses.
 
@@ -30,7 +30,7 @@ REQUESTS = {
     protocol.QUERY_SCAN: "a scan query",
     protocol.RESOURCE_CLOSE: "the end of a scan query",
 }
-"""What each operation asks for, for messages."""
+"""Subject of each operation, for messages."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,7 @@ class Partitions:
 
     `primary` is empty if the node gives no mapping.
 
-    `affinity_keys`: type id of a key to the id of the field that its partition is taken from, where it is not the whole
-    key.
+    `affinity_keys`: type id of a key to the id of the field that decides its partition, if it is not the whole key.
     """
 
     affinity: tuple[int, int]
@@ -49,13 +48,13 @@ class Partitions:
 
 
 def read_names(body: memoryview) -> list[str]:
-    """Reply of op 1050."""
+    """Parse the reply of op 1050."""
     reader = Reader(body)
     return [_text(reader) for _ in range(reader.int32())]
 
 
 def read_cache(body: memoryview, cache_id: int, partitions: Callable[[str], int]) -> CacheInfo:
-    """Reply of op 1055. `partitions` returns the partition count for a mode."""
+    """Parse the reply of op 1055. `partitions` returns the partition count for a mode."""
     configuration = read_configuration(Reader(body))
     mode = configuration.mode or ""
     return CacheInfo(
@@ -71,7 +70,7 @@ def read_cache(body: memoryview, cache_id: int, partitions: Callable[[str], int]
 
 
 def read_binary_type(body: memoryview) -> BinaryType | None:
-    """Reply of op 3002; None when the cluster does not hold the type."""
+    """Parse the reply of op 3002; None if the cluster does not hold the type."""
     reader = Reader(body)
     if not reader.boolean():
         return None
@@ -93,7 +92,7 @@ def read_binary_type(body: memoryview) -> BinaryType | None:
 
 
 def read_partitions(body: memoryview, cache_id: int, *, all_mappings: bool) -> Partitions:
-    """Reply of op 1101 for one cache; other caches of the same mapping come along and are passed over."""
+    """Parse the reply of op 1101 for one cache; other caches of the same mapping are skipped."""
     reader = Reader(body)
     affinity = (reader.int64(), reader.int32())
     primary: dict[int, uuid.UUID] = {}
@@ -122,12 +121,12 @@ def read_partitions(body: memoryview, cache_id: int, *, all_mappings: bool) -> P
 
 
 def read_endpoints(body: memoryview) -> dict[uuid.UUID, tuple[str, ...]]:
-    """Reply of op 5102 asked from the beginning: node to the addresses of its client connector."""
+    """Parse a reply of op 5102 since the first version: addresses of the client connector by node."""
     return _endpoints(Reader(body))
 
 
 def read_left(body: memoryview) -> frozenset[uuid.UUID]:
-    """Reply of op 5102 asked from a version on: the server nodes of that version that are in the topology no more."""
+    """Parse a reply of op 5102 since a version: the server nodes of the version that have left the topology."""
     reader = Reader(body)
     _endpoints(reader)
     return frozenset(reader.raw_uuid() for _ in range(reader.int32()))

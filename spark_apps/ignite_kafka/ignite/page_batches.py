@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 from .types.model import Page
 
 MIN_BATCH_ROWS = 20_000
-"""Entries of a batch, unless its bytes are enough before: below it numpy's call overhead eats the gain."""
+"""Minimum entries of a batch, unless its bytes suffice: with fewer, numpy's overhead per call outweighs the gain."""
 
 
 def batches(pages: Iterator[Page], rows: int, size: Callable[[], int]) -> Iterator[list[Page]]:
-    """Pages collected until they hold at least ``rows`` entries or ``size()`` bytes.
+    """Collect pages to batches of at least ``rows`` entries or ``size()`` bytes.
 
     Memory is bounded by a batch and one page.
 
-    A batch ends with a unit, or lies within one: so every unit ends some batch, where a transaction can close.
+    No batch has pages of two units. So each unit's end is a batch's end, where a transaction can close.
     """
     batch: list[Page] = []
     held = held_bytes = 0

@@ -9,10 +9,10 @@ MAX_PAGE_ROWS = 65_536
 class PageSize:
     """Rows of the next cursor's pages, from the pages seen so far.
 
-    A node fixes the rows of a cursor's pages when it opens, so the first cursors ask for :data:`PROBE_ROWS`, and a
-    partition whose first page shows that this was far too few is opened again. The larger of the last page's and the
-    mean row width counts: a page may be too small, it must not be much too large. So it is with :attr:`page_mean`, the
-    bytes of a page as they come: a small partition does not fill one.
+    A node fixes the rows of a cursor's pages when the cursor opens. So the first cursors request :data:`PROBE_ROWS`,
+    and a partition is opened again if its first page shows that this was far too few. The estimate uses the larger of
+    the last page's and the mean row width, because a page may be too small but must not be much too large. The same
+    holds for :attr:`page_mean`, the bytes of pages as received: a small partition does not fill a page.
     """
 
     def __init__(self, page_bytes: int) -> None:
@@ -33,5 +33,5 @@ class PageSize:
         self.rows = min(max(int(self.page_bytes / width), 1), MAX_PAGE_ROWS)
 
     def far_above(self, asked: int) -> bool:
-        """Whether pages of `asked` rows are so small that opening the partition again pays."""
+        """Return whether pages of `asked` rows are so small that reopening the partition pays."""
         return self.rows >= 4 * asked

@@ -110,7 +110,7 @@ class Reader:
         self.position = position
 
     def take(self, length: int) -> memoryview:
-        """The next `length` bytes."""
+        """Read the next `length` bytes."""
         end = self.position + length
         if length < 0 or end > len(self.data):
             raise ValueError(f"{length} bytes wanted at position {self.position} of {len(self.data)}")
@@ -118,37 +118,37 @@ class Reader:
         return self.data[start:end]
 
     def byte(self) -> int:
-        """An unsigned byte."""
+        """Read an unsigned byte."""
         return self.take(1)[0]
 
     def boolean(self) -> bool:
-        """A boolean of one byte."""
+        """Read a boolean of one byte."""
         return self.byte() != 0
 
     def int32(self) -> int:
-        """A signed 32-bit integer."""
+        """Read a signed 32-bit integer."""
         return int(_INT.unpack(self.take(4))[0])
 
     def int64(self) -> int:
-        """A signed 64-bit integer."""
+        """Read a signed 64-bit integer."""
         return int(_LONG.unpack(self.take(8))[0])
 
     def int16(self) -> int:
-        """A signed 16-bit integer."""
+        """Read a signed 16-bit integer."""
         return int.from_bytes(self.take(2), "little", signed=True)
 
     def text(self) -> str | None:
-        """A string with its type code, or null."""
+        """Read a string with its type code, or null."""
         data = self._typed(_CODE_STRING)
         return None if data is None else str(data, "utf-8")
 
     def blob(self) -> bytes | None:
-        """A byte array with its type code, or null."""
+        """Read a byte array with its type code, or null."""
         data = self._typed(_CODE_BYTES)
         return None if data is None else bytes(data)
 
     def typed_uuid(self) -> uuid.UUID | None:
-        """A UUID with its type code, or null."""
+        """Read a UUID with its type code, or null."""
         code = self.byte()
         if code == _CODE_NULL:
             return None
@@ -157,13 +157,13 @@ class Reader:
         return self.raw_uuid()
 
     def raw_uuid(self) -> uuid.UUID:
-        """A UUID without type code: two little-endian longs, the most significant first."""
+        """Read a UUID without type code: two little-endian longs, the most significant first."""
         high = self.int64()
         low = self.int64()
         return uuid.UUID(int=((high & 0xFFFFFFFFFFFFFFFF) << 64) | (low & 0xFFFFFFFFFFFFFFFF))
 
     def any_object(self) -> bytes:
-        """Bytes of one typed value of a fixed-width type, a string, an array of bytes, a decimal, or null."""
+        """Read the bytes of one typed value: of a fixed-width type, string, byte array, decimal, or null."""
         start = self.position
         code = self.byte()
         if code in _WIDTHS:
@@ -187,14 +187,14 @@ class Reader:
 
 
 def frame(op: int, request_id: int, payload: bytes) -> bytes:
-    """A request with its length before it."""
+    """Encode a request with its length before it."""
     return _REQUEST.pack(10 + len(payload), op, request_id) + payload
 
 
 def handshake(
     version: Version, username: str | None, password: str | None, features: frozenset[int] = FEATURES
 ) -> bytes:
-    """The handshake request with its length before it; the feature mask is a typed byte array from 1.7 on."""
+    """Encode the handshake request with its length; the feature mask is a typed byte array from 1.7 on."""
     body = struct.pack("<BhhhB", 1, *version, _THIN_CLIENT)
     if version >= WITH_FEATURES:
         mask = feature_mask(features)
@@ -207,7 +207,7 @@ def handshake(
 
 
 def feature_mask(features: frozenset[int]) -> bytes:
-    """Feature numbers as a bit mask, bit `n % 8` of byte `n / 8` (Java's `BitSet.toByteArray`)."""
+    """Encode feature numbers as a bit mask, bit `n % 8` of byte `n / 8` (Java's `BitSet.toByteArray`)."""
     mask = bytearray(max(features) // 8 + 1) if features else bytearray()
     for feature in features:
         mask[feature // 8] |= 1 << feature % 8
@@ -215,12 +215,12 @@ def feature_mask(features: frozenset[int]) -> bytes:
 
 
 def features_of(mask: bytes | None) -> frozenset[int]:
-    """The feature numbers in a bit mask."""
+    """Return the feature numbers in a bit mask."""
     return frozenset(byte * 8 + bit for byte, value in enumerate(mask or b"") for bit in range(8) if value >> bit & 1)
 
 
 def string(value: str | None) -> bytes:
-    """A string, or null, with its type code."""
+    """Encode a string, or null, with its type code."""
     if value is None:
         return bytes([_CODE_NULL])
     data = value.encode()
@@ -245,7 +245,7 @@ def parse_reply(data: memoryview) -> Reply:
 
 
 def scan_request(cache_id: int, partition: int, rows: int, *, local: bool) -> bytes:
-    """Payload of op 2000: keep-binary, no filter.
+    """Return the payload of op 2000: keep-binary, no filter.
 
     `local` reads this node's own copy and is refused where it has none.
     """
@@ -253,5 +253,5 @@ def scan_request(cache_id: int, partition: int, rows: int, *, local: bool) -> by
 
 
 def cache_id(name: str) -> int:
-    """Ignite's id of a cache."""
+    """Return Ignite's id of a cache."""
     return java_hash(name)

@@ -1,4 +1,6 @@
-"""Scans of a cache's partitions over the thin protocol (op 2000 with keep-binary, then 2001), several outstanding at a time.
+"""Scans of a cache's partitions over the thin protocol, several outstanding at a time.
+
+The requests are op 2000 with keep-binary, then 2001.
 
 A page has the node's bytes: key, value, key, value ...; a binary object is wrapped as type code 27 (length, payload,
 offset).
@@ -35,7 +37,7 @@ _MOST_REFUSALS = 32
 def scan_partitions(
     cluster: Cluster, cache: CacheInfo, partitions: Sequence[int], *, page_bytes: int = 4 << 20, window: int = 8
 ) -> Generator[Page, None, None]:
-    """Every entry of the partitions.
+    """Yield every entry of the partitions.
 
     The pages of one partition come in order and together, the partitions in about the given order.
 
@@ -57,7 +59,7 @@ def scan_partitions(
 
 @dataclass
 class _PartitionScan:
-    """Scan of one partition: its outstanding request, how it was opened, its cursor once known, and its last page until it is confirmed."""
+    """Scan of one partition: its outstanding request, its cursor once opened, its last page until confirmed."""
 
     connection: ThinConnection
     partition: int
@@ -101,11 +103,11 @@ class Scan:
 
     @property
     def room(self) -> int:
-        """Maximum pages in flight: `window` of any size, more if they are small and together no larger than a full one."""
+        """Maximum pages in flight: `window`, or more if they are small and together no larger than a full page."""
         return max(self.window, min(self.window * _MORE_IF_SMALL, self.size.page_bytes // self.size.page_mean))
 
     def pages(self) -> Iterator[Page]:
-        """The pages of all partitions, in the order of their replies."""
+        """Yield the pages of all partitions, in the order of their replies."""
         while self.left or self.outstanding:
             self.begin()
             scan = self.outstanding.popleft()
@@ -119,11 +121,10 @@ class Scan:
 
     @property
     def guesses(self) -> bool:
-        """Whether to try a node for a partition whose owner is not reported.
+        """True if a node is to be tried for a partition without a reported owner.
 
-        A node logs each refusal with its stack trace.
-
-        After the first refusal only the watch's cursor, which is of a node's own partition, is worth some more of them.
+        A node logs each refusal with its stack trace. So after the first refusal, only a cursor for the watch, on a
+        node's own partition, is worth some more of them.
         """
         return not self.refusals or (not self.watch.pinned and self.refusals < _MOST_REFUSALS)
 
@@ -141,7 +142,7 @@ class Scan:
         self.outstanding.append(_PartitionScan(connection, partition, local, self.size.rows, self.window, request_id))
 
     def receive(self, scan: _PartitionScan) -> Page | None:
-        """The requested page; None if the partition must be opened again."""
+        """Receive the requested page; None if the partition must be opened again."""
         try:
             body = scan.connection.receive(scan.request_id)
         except ThinError as error:
@@ -164,7 +165,7 @@ class Scan:
         return Page(scan.partition, rows, data, not body[-1])
 
     def step(self, scan: _PartitionScan) -> Page | None:
-        """Take one reply and ask for what comes next; None when there is nothing to yield yet."""
+        """Receive one reply and send the scan's next request; None if there is no page to yield yet."""
         page = self.receive(scan)
         if page is None or scan.checked is not None:
             return page
@@ -187,7 +188,7 @@ class Scan:
         return None
 
     def moved(self, scan: _PartitionScan) -> bool:
-        """Whether a node that is not the primary any more gave the page: a backup may be some writes behind."""
+        """Return whether the page came from a former primary, whose copy may lag; close its cursor then."""
         affinity = scan.connection.affinity
         if affinity is None or affinity <= self.owners.affinity:
             return False
@@ -198,7 +199,7 @@ class Scan:
         return True
 
     def new_owner(self, scan: _PartitionScan) -> bool:
-        """Ask the scan's node for the owners again: whether the partition's primary is another than was known."""
+        """Request the owners again from the scan's node, and return whether the partition's primary has changed."""
         before = self.owners.primary.get(scan.partition)
         try:
             self.owners = self.cluster.partitions(self.cache.cache_id, scan.connection)
@@ -207,7 +208,7 @@ class Scan:
         return before != self.owners.primary.get(scan.partition)
 
     def too_small(self, scan: _PartitionScan, page: Page) -> bool:
-        """Whether to read the partition with larger pages.
+        """Return whether to read the partition with larger pages, and give up the small cursor then.
 
         The small cursor then serves the watch, which needs one with rows left.
         """
@@ -220,7 +221,7 @@ class Scan:
         return True
 
     def refused(self, scan: _PartitionScan, error: ThinError) -> None:
-        """Put the partition back where another way of asking may help, else raise."""
+        """Put the partition back if another kind of request may succeed, else raise."""
         if scan.pages or scan.checked is not None:
             raise failure(self.cache, scan.partition, scan.connection, error)
         if error.status == protocol.TOO_MANY_CURSORS and scan.window > 1:
@@ -234,7 +235,7 @@ class Scan:
         self.left.appendleft(scan.partition)
 
     def confirm(self, scan: _PartitionScan, body: memoryview) -> Page | None:
-        """The last page of a partition whose rows another node fetched, once nothing changed meanwhile."""
+        """Return the last page of a partition fetched through another node, once nothing changed meanwhile."""
         scan.cursor = _CURSOR_ROWS.unpack_from(body)[0] if body[-1] else None
         self.drop(scan)
         if scan.connection.affinity != scan.affinity:

@@ -1,4 +1,4 @@
-"""Creates binary types (ops 3001, 3003) and caches (op 1054) before entries are put. Existing ones are not changed.
+"""Creation of binary types (ops 3001, 3003) and caches (op 1054). Existing caches are not changed.
 
 Formats: `PlatformUtils.readBinaryMetadata` and `ClientBinaryTypeNamePutRequest` of Ignite 2.17; caches:
 :mod:`.cache_configuration`.
@@ -27,7 +27,7 @@ _FULL_NAMES = 0
 
 
 def get_or_create_cache(cluster: Cluster, configuration: CacheConfiguration) -> CacheInfo:
-    """The cache of that name, created if it is missing; an existing cache stays as it is.
+    """Return the cache of that name, created if it is missing; an existing cache stays as it is.
 
     :raises WriteFailed: the cluster did not make it; says why.
     """
@@ -42,7 +42,7 @@ def get_or_create_cache(cluster: Cluster, configuration: CacheConfiguration) -> 
 
 
 def query_entity(table: str, key: pa.Field, value: pa.Field) -> QueryEntity:
-    """Query entity of a cache, which makes it a table in SQL: the fields of object keys and values are its columns.
+    """Build the query entity of a cache: a table in SQL with the fields of object keys and values as columns.
 
     A key or value that is no object is the column of its field's name; without a name it is SQL's own _KEY or _VAL
     only. A name that key and value share is the key's column. Decimals have precision and scale, which Ignite then
@@ -78,11 +78,11 @@ def _single_column(field: pa.Field) -> str | None:
 def register_type(cluster: Cluster, binary: BinaryType, *, unless_known: bool = False) -> None:
     """Register a binary type's fields, schemas and, so that Java's clients find their class, its name.
 
-    :param unless_known: leave a type as it is that the cluster knows, looked at last right before the type is sent.
-        Another client that sends it in that moment is not kept from it: then the cluster holds the schemas of both, and
-        the later one at least sees them.
+    :param unless_known: leave a type unchanged that the cluster knows, checked last right before the request. Another
+        client may still send the type in that moment: then the cluster holds the schemas of both, and the later client
+        at least sees them.
     :raises TypeClash: the cluster has a field of it with another type: names type, field, both types.
-    :raises UnsupportedType: the cluster's nodes write objects in another form, by which they would not find the keys
+    :raises UnsupportedType: the cluster's nodes write objects in another form, in which they would not find the keys
         written here.
     :raises WriteFailed: the cluster refused it for another reason.
     """
@@ -92,7 +92,7 @@ def register_type(cluster: Cluster, binary: BinaryType, *, unless_known: bool = 
         if unless_known:
             return
         binary = merged_type(existing, binary)
-        if _has(existing, binary):
+        if _includes(existing, binary):
             return
     try:
         cluster.ask(lambda connection: connection.request(protocol.BINARY_TYPE_NAME_PUT, _type_name(binary)))
@@ -112,15 +112,15 @@ def register_type(cluster: Cluster, binary: BinaryType, *, unless_known: bool = 
 
 
 def _await_type(cluster: Cluster, binary: BinaryType) -> None:
-    """Request the type until the reply shows what was registered.
+    """Request the type until the reply has the registered fields.
 
-    Another node may reply, and learns of it a little later.
+    Another node may reply, and learn of them a little later.
     """
     deadline = time.monotonic() + cluster.endpoint.request_timeout_ms / 1000
     while True:
         cluster.forget_types()
         existing = known_type(cluster, binary.type_id)
-        if existing is not None and _has(existing, binary):
+        if existing is not None and _includes(existing, binary):
             return
         if time.monotonic() > deadline:
             raise WriteFailed(
@@ -129,14 +129,14 @@ def _await_type(cluster: Cluster, binary: BinaryType) -> None:
 
 
 def _check_form(cluster: Cluster) -> None:
-    """Nodes before 2.11 do not report their format: the default is assumed, compact footers and full names."""
+    """Check the form in which nodes write objects; of nodes before 2.11 the default is assumed: they report none."""
     try:
         compact, names = cluster.ask(lambda connection: connection.request(protocol.BINARY_CONFIGURATION, b""))
     except ThinError as error:
         if error.status == protocol.INVALID_OPERATION:
             return
         raise WriteFailed(
-            f"Ignite does not tell its binary configuration: {error.message}", "The node's log says more"
+            f"Ignite does not report its binary configuration: {error.message}", "The node's log says more"
         ) from error
     if not compact or names != _FULL_NAMES:
         what = (
@@ -149,7 +149,7 @@ def _check_form(cluster: Cluster) -> None:
 
 
 def known_type(cluster: Cluster, type_id: int) -> BinaryType | None:
-    """The cluster's metadata of a type; None if it has none."""
+    """Return the cluster's metadata of a type; None if it has none."""
     try:
         return cluster.binary_type(type_id)
     except UnknownBinaryType:
@@ -157,7 +157,7 @@ def known_type(cluster: Cluster, type_id: int) -> BinaryType | None:
 
 
 def merged_type(existing: BinaryType, binary: BinaryType) -> BinaryType:
-    """The wanted type merged with the cluster's of the same id.
+    """Merge a type with the cluster's of the same id.
 
     A field that is Object there stays so, as it holds values of any type.
 
@@ -189,28 +189,30 @@ def _check_same_kind(existing: BinaryType, binary: BinaryType) -> None:
     """Raise TypeClash if the cluster refuses to merge two types though their fields are compatible."""
     if existing.is_enum != binary.is_enum:
         kinds = ["an enum" if either.is_enum else "no enum" for either in (existing, binary)]
-        _clash(binary, f"is {kinds[0]} in the cluster, and {kinds[1]} is to be written")
+        _raise_clash(binary, f"is {kinds[0]} in the cluster, and {kinds[1]} is to be written")
     if binary.affinity_field not in (None, existing.affinity_field):
-        _clash(
+        _raise_clash(
             binary,
-            f"has the affinity key field {existing.affinity_field} in the cluster, and {binary.affinity_field} is to be "
-            "written",
+            f"has the affinity key field {existing.affinity_field} in the cluster, and {binary.affinity_field} "
+            "is to be written",
         )
     for ordinal, label in binary.enum_values.items():
         held = existing.enum_values.get(ordinal, label)
         other = next((number for number, name in existing.enum_values.items() if name == label), ordinal)
         if held != label or other != ordinal:
             constants = ", ".join(f"{name} = {number}" for number, name in sorted(existing.enum_values.items()))
-            _clash(binary, f"has the constants {constants} in the cluster, and {label} = {ordinal} is to be written")
+            _raise_clash(
+                binary, f"has the constants {constants} in the cluster, and {label} = {ordinal} is to be written"
+            )
 
 
-def _clash(binary: BinaryType, what: str) -> NoReturn:
+def _raise_clash(binary: BinaryType, what: str) -> NoReturn:
     remedy = "Ignite never changes what it knows of a type: use another type name"
     raise TypeClash(f"Binary type {binary.name} {what}", remedy, value_type=binary.name)
 
 
 def binary_type_bytes(binary: BinaryType) -> bytes:
-    """Payload of op 3003; the inverse of `metadata_replies.read_binary_type`."""
+    """Encode the payload of op 3003; the inverse of `metadata_replies.read_binary_type`."""
     fields = [
         protocol.string(field.name) + struct.pack("<ii", field.type_code, field.field_id) for field in binary.fields
     ]
@@ -220,7 +222,7 @@ def binary_type_bytes(binary: BinaryType) -> bytes:
     return head + _list(fields) + (b"\1" + _list(values) if binary.is_enum else b"\0") + _list(schemas)
 
 
-def _has(existing: BinaryType, binary: BinaryType) -> bool:
+def _includes(existing: BinaryType, binary: BinaryType) -> bool:
     ids = {field.field_id for field in existing.fields}
     values = binary.enum_values.keys() <= existing.enum_values.keys()
     return (

@@ -64,7 +64,7 @@ class SqlResult:
 def request(
     statement: str, arguments: Sequence[bytes] = (), *, schema: str | None = None, page_rows: int = PAGE_ROWS
 ) -> bytes:
-    """Payload of op 2004.
+    """Encode the payload of op 2004.
 
     :param arguments: values of the statement's ``?``, each with its type code; see :func:`argument`.
     :param schema: of names without one; None: each name has its own, or is in PUBLIC.
@@ -80,12 +80,12 @@ def request(
 
 
 def page_request(cursor: int) -> bytes:
-    """Payload of op 2005, and of the one that closes the cursor."""
+    """Encode the payload of op 2005, and of the request to close the cursor."""
     return struct.pack("<q", cursor)
 
 
 def read_result(body: memoryview, types: TypeSource) -> SqlResult:
-    """The reply to op 2004.
+    """Parse the reply to op 2004.
 
     :param types: metadata of binary types, for columns of objects.
     :raises DecodeError, UnsupportedType: see :func:`~.binary.decode_rows.decode_values`.
@@ -97,7 +97,7 @@ def read_result(body: memoryview, types: TypeSource) -> SqlResult:
 
 
 def read_page(body: memoryview, columns: int, types: TypeSource) -> SqlPage:
-    """The reply to op 2005, and the rows of that to op 2004; raises as :func:`read_result`."""
+    """Parse the reply to op 2005, and the rows of the reply to op 2004; raises as :func:`read_result`."""
     count = Reader(body).int32()
     values, type_codes, end = decode_values(body, 4, count * columns, types)
     rows = [values[first : first + columns] for first in range(0, len(values), columns)] if columns else []
@@ -109,7 +109,7 @@ def read_page(body: memoryview, columns: int, types: TypeSource) -> SqlPage:
 
 
 def argument(value: object, zone: str = UTC) -> bytes:
-    """A Python value with its type code.
+    """Encode a Python value with its type code.
 
     :param zone: time zone of the nodes: that of a datetime without one, and the one at whose midnight a java.sql.Date
         begins.

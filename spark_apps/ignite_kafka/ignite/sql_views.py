@@ -37,16 +37,17 @@ Row = Sequence[str | None]
 
 
 def with_present_tables(cluster: Cluster, configuration: CacheConfiguration) -> CacheConfiguration:
-    """The configuration with the columns and sorted indexes that its tables have now.
+    """Return the configuration with the present columns and sorted indexes of its tables.
 
     Unchanged where the cluster runs no SQL.
     """
     if not configuration.query_entities:
         return configuration
     try:
-        tables = {str(row[1]): str(row[0]) for row in _texts(cluster, _TABLES, configuration.name)}
+        tables = {str(row[1]): str(row[0]) for row in _select_texts(cluster, _TABLES, configuration.name)}
         entities = tuple(
-            _present(cluster, configuration.name, tables, entity) for entity in configuration.query_entities
+            _with_present_columns(cluster, configuration.name, tables, entity)
+            for entity in configuration.query_entities
         )
     except ThinError as error:
         # nodes without ignite-indexing, or without the right to run SQL
@@ -55,20 +56,20 @@ def with_present_tables(cluster: Cluster, configuration: CacheConfiguration) -> 
     return replace(configuration, query_entities=entities)
 
 
-def _present(cluster: Cluster, cache: str, tables: Mapping[str, str], entity: QueryEntity) -> QueryEntity:
+def _with_present_columns(cluster: Cluster, cache: str, tables: Mapping[str, str], entity: QueryEntity) -> QueryEntity:
     table = next((name for name in tables if name.upper() == (entity.table or "").upper()), None)
     if table is None:
         return entity
     schema = tables[table]
-    columns = {str(row[0]): row for row in _texts(cluster, _COLUMNS, schema, table)}
-    order = _names(cluster, f"SELECT * FROM {_quoted(schema)}.{_quoted(table)} LIMIT 0")
+    columns = {str(row[0]): row for row in _select_texts(cluster, _COLUMNS, schema, table)}
+    order = _select_names(cluster, f"SELECT * FROM {_quote(schema)}.{_quote(table)} LIMIT 0")
     column_of = dict(entity.aliases)
     field_by_name = {column_of.get(field.name, field.name).upper(): field for field in entity.fields}
     names = [
         *(name for name in field_by_name if name in columns),
         *(name for name in order if name not in field_by_name),
     ]
-    fields = tuple(field_by_name.get(name) or _added(columns[name]) for name in names if name in columns)
+    fields = tuple(field_by_name.get(name) or _parse_field(columns[name]) for name in names if name in columns)
     if not _is_listed(entity, order):  # columns such as address.city have names of their own
         fields = (*entity.fields, *(field for field in fields if field not in entity.fields))
     kept = {field.name for field in fields}
@@ -77,7 +78,9 @@ def _present(cluster: Cluster, cache: str, tables: Mapping[str, str], entity: Qu
         (entity.key_field or "_KEY").upper(),
         "_KEY",
     }
-    present_indexes = [_index(row, keys, fields, column_of) for row in _texts(cluster, _INDEXES, cache, schema, table)]
+    present_indexes = [
+        _parse_index(row, keys, fields, column_of) for row in _select_texts(cluster, _INDEXES, cache, schema, table)
+    ]
     others = [field for field in entity.indexes if field.kind != _SORTED]
     declared = {field.name: field for field in entity.indexes}
     indexes = tuple(declared.get(field.name, field) for field in present_indexes if field is not None)
@@ -85,25 +88,30 @@ def _present(cluster: Cluster, cache: str, tables: Mapping[str, str], entity: Qu
 
 
 def _is_listed(entity: QueryEntity, order: Sequence[str]) -> bool:
-    """Whether each declared column that SQL could show is one of the table, by its alias or name, so that missing ones were dropped."""
+    """Return whether SQL lists all columns of the table, so that declared ones it lacks were dropped."""
     return bool(order) and not any("." in field.name for field in entity.fields)
 
 
-def _added(row: Row) -> QueryField:
+def _parse_field(row: Row) -> QueryField:
     name, java_type, nullable, precision, scale = (str(text) for text in row)
     sized = java_type in ("java.lang.String", "java.math.BigDecimal", "[B")
-    digits = _digits(precision) if sized else -1, _digits(scale) if java_type == "java.math.BigDecimal" else -1
+    digits = (
+        _parse_digits(precision) if sized else -1,
+        _parse_digits(scale) if java_type == "java.math.BigDecimal" else -1,
+    )
     return QueryField(name, java_type, False, nullable.lower() == "false", *digits)
 
 
-def _digits(text: str) -> int:
+def _parse_digits(text: str) -> int:
     return int(text) if 0 <= int(text) < _UNLIMITED else -1
 
 
-def _index(row: Row, keys: set[str], fields: Sequence[QueryField], column_of: Mapping[str, str]) -> QueryIndex | None:
-    """A sorted index; None for those that Ignite makes itself.
+def _parse_index(
+    row: Row, keys: set[str], fields: Sequence[QueryField], column_of: Mapping[str, str]
+) -> QueryIndex | None:
+    """Parse a sorted index; None for an index of Ignite itself.
 
-    Ignite appends the columns of the key, which are not declared.
+    Ignite appends the columns of the key, which are not declared; they are left out.
     """
     name, kind, columns, inline_size = (str(item) for item in row)
     if _OWN_INDEX.fullmatch(name) or kind != _SORTED:
@@ -119,11 +127,11 @@ def _index(row: Row, keys: set[str], fields: Sequence[QueryField], column_of: Ma
     )
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _names(cluster: Cluster, sql: str) -> list[str]:
+def _select_names(cluster: Cluster, sql: str) -> list[str]:
     names, _ = cluster.ask(lambda connection: _select(connection, sql, ()))
     return [name for name in names if name not in _HIDDEN]
 
@@ -133,30 +141,32 @@ def node_versions(cluster: Cluster) -> list[str]:
 
     :raises ThinError: the nodes have no SQL (ignite-indexing or ignite-calcite), or this user may not use it.
     """
-    return sorted({row[0] or "" for row in _texts(cluster, "SELECT VERSION FROM SYS.NODES WHERE IS_CLIENT = FALSE")})
+    return sorted(
+        {row[0] or "" for row in _select_texts(cluster, "SELECT VERSION FROM SYS.NODES WHERE IS_CLIENT = FALSE")}
+    )
 
 
-def _texts(cluster: Cluster, sql: str, *arguments: str) -> list[Row]:
+def _select_texts(cluster: Cluster, sql: str, *arguments: str) -> list[Row]:
     _, rows = cluster.ask(lambda connection: _select(connection, sql, arguments))
     return rows
 
 
 def _select(connection: ThinConnection, sql: str, arguments: Sequence[str]) -> tuple[list[str], list[Row]]:
-    """Column names and rows of a query whose columns are texts."""
+    """Return column names and rows of a query with columns of text."""
     body = connection.request(
         protocol.QUERY_SQL_FIELDS, sql_query.request(sql, [protocol.string(argument) for argument in arguments])
     )
     reader = Reader(body)
     cursor = reader.int64()
     names = [reader.text() or "" for _ in range(reader.int32())]
-    rows, more = _rows(reader, len(names))
+    rows, more = _read_rows(reader, len(names))
     while more:
-        page_rows, more = _rows(
+        page_rows, more = _read_rows(
             Reader(connection.request(protocol.QUERY_SQL_FIELDS_PAGE, sql_query.page_request(cursor))), len(names)
         )
         rows += page_rows
     return names, rows
 
 
-def _rows(reader: Reader, columns: int) -> tuple[list[Row], bool]:
+def _read_rows(reader: Reader, columns: int) -> tuple[list[Row], bool]:
     return [[reader.text() for _ in range(columns)] for _ in range(reader.int32())], reader.boolean()

@@ -19,7 +19,7 @@ _EPOCH_JULIAN_DAY = 2_440_588  # Julian day number of 1970-01-01
 
 
 def date_of(day: int) -> datetime.date:
-    """Date that Java shows for a day since 1970-01-01.
+    """Return the date that Java shows for a day since 1970-01-01.
 
     :raises ValueError, OverflowError: datetime.date has no such date: a year beyond 1 to 9999, or 29 February 1500.
     """
@@ -35,7 +35,7 @@ def date_of(day: int) -> datetime.date:
 
 
 def first_offset(zone: ZoneInfo) -> datetime.timedelta:
-    """What Java takes a zone to be ahead of UTC at all times before 1900.
+    """Return Java's offset from UTC of a zone for all times before 1900.
 
     It knows no local mean time (sun.util.calendar.ZoneInfoFile).
     """
@@ -43,7 +43,7 @@ def first_offset(zone: ZoneInfo) -> datetime.timedelta:
 
 
 def day_of(date: datetime.date) -> int:
-    """Days since 1970-01-01 of a date that Java shows; the inverse of :func:`date_of`."""
+    """Return the days since 1970-01-01 of a date as Java shows it; the inverse of :func:`date_of`."""
     if date >= FIRST_GREGORIAN:
         return (date - _EPOCH).days
     early = (14 - date.month) // 12

@@ -55,7 +55,7 @@ class Part:
 
 
 def parts_of(pattern: str) -> tuple[Part, ...]:
-    """Parts of a format.
+    """Split a format into its parts.
 
     :raises ValueError: a letter is unknown or not supported, or a quote has no other.
     """
@@ -77,7 +77,7 @@ def parts_of(pattern: str) -> tuple[Part, ...]:
 
 
 def formatted(times_ms: Int64Array, parts: tuple[Part, ...]) -> pa.StringArray:
-    """N texts of N times in milliseconds since 1970."""
+    """Format N times in milliseconds since 1970 as N texts."""
     if not parts:
         return pa.repeat("", len(times_ms))
     days = pa.array(np.floor_divide(times_ms, _DAY_MS)).dictionary_encode()
@@ -85,7 +85,9 @@ def formatted(times_ms: Int64Array, parts: tuple[Part, ...]) -> pa.StringArray:
     columns = [
         _clock_texts(group).take(pa.array(of_day // _CLOCK[group[0].letter].unit_ms % _CLOCK[group[0].letter].most))
         if group[0].letter in _CLOCK
-        else _joined(group, np.asarray(days.dictionary), np.zeros(len(days.dictionary), np.int64)).take(days.indices)
+        else _join_texts(group, np.asarray(days.dictionary), np.zeros(len(days.dictionary), np.int64)).take(
+            days.indices
+        )
         for group in _groups(parts)
     ]
     return columns[0] if len(columns) == 1 else pc.binary_join_element_wise(*columns, "")
@@ -105,12 +107,12 @@ def _groups(parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
 
 @functools.lru_cache(maxsize=1_000)
 def _clock_texts(group: tuple[Part, ...]) -> pa.StringArray:
-    """Texts of a group for every hour of a day, every minute of an hour, and so on."""
+    """Return the texts of a group for every hour of a day, every minute of an hour, and so on."""
     unit = _CLOCK[group[0].letter]
-    return _joined(group, np.zeros(unit.most, np.int64), np.arange(unit.most) * unit.unit_ms)
+    return _join_texts(group, np.zeros(unit.most, np.int64), np.arange(unit.most) * unit.unit_ms)
 
 
-def _joined(group: tuple[Part, ...], days: Int64Array, of_day: Int64Array) -> pa.StringArray:
+def _join_texts(group: tuple[Part, ...], days: Int64Array, of_day: Int64Array) -> pa.StringArray:
     columns = [_text(part, days, of_day) if part.letter else pa.repeat(part.text, len(days)) for part in group]
     return columns[0] if len(columns) == 1 else pc.binary_join_element_wise(*columns, "")
 
@@ -146,7 +148,7 @@ _FIRST_AD = -719_164  # 0001-01-01 of the Julian calendar, in days since 1970
 
 
 def _day_of_year(days: Int64Array, year: Int64Array, month: Int64Array, day: Int64Array) -> Int64Array:
-    """Days since the last 31 December, by the calendar of the day."""
+    """Return the days since the last 31 December, by the calendar of the day."""
     before = np.array([0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334])[month - 1]
     true_year = np.where(days >= _FIRST_AD, year, 1 - year)
     gregorian = days >= -141_427

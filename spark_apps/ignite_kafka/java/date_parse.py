@@ -47,7 +47,7 @@ class TimeParser:
     century: datetime.date
 
     def parse(self, texts: pa.StringArray) -> tuple[Int64Array, pa.BooleanArray]:
-        """N times in milliseconds since 1970, and which texts were read; a null is not."""
+        """Parse N texts to milliseconds since 1970, and a mask of the texts that were read; a null is not."""
         matches = pc.extract_regex(texts, pattern=self.expression)
         fields: dict[str, Int64Array] = {}
         offset = np.zeros(len(texts), np.int64)
@@ -92,7 +92,7 @@ class TimeParser:
 
 
 def time_parser(parts: tuple[Part, ...], today: datetime.date) -> TimeParser:
-    """The parser of a format.
+    """Return the parser of a format.
 
     :param today: two digits of a year stand for one from 80 years before to 20 years after.
     :raises ValueError: the format has a field that is not read.
@@ -118,7 +118,7 @@ def _is_number(part: Part) -> bool:
 
 
 def _piece(part: Part, following: Part | None) -> str:
-    """A group that matches a field.
+    """Return the regular expression of a field, as a named group.
 
     :param following: the next part: a number before another one has as many characters as letters, blanks included.
     """
@@ -141,7 +141,7 @@ def _piece(part: Part, following: Part | None) -> str:
 
 
 def _offsets(values: pa.StringArray) -> Int64Array:
-    """Milliseconds ahead of UTC."""
+    """Parse offsets from UTC to milliseconds."""
     matches = pc.extract_regex(values, pattern=r"(?P<sign>[+-])(?P<hours>[0-9]{1,2}):?(?P<minutes>[0-9]{2})?$")
     sign, hours, minutes = (pc.fill_null(pc.struct_field(matches, [number]), "") for number in range(3))
     hours, minutes = (
@@ -166,7 +166,7 @@ def _of_day(fields: dict[str, Int64Array]) -> Int64Array | int:
 
 
 def _days(fields: dict[str, Int64Array]) -> Int64Array | int:
-    """Days since 1970-01-01 of a lenient date: month 13 is January of the next year."""
+    """Return the days since 1970-01-01 of a lenient date: month 13 is January of the next year."""
     year, month, day = (
         fields.get(letter, default) for letter, default in (("y", 1970), ("M", 1), ("d", fields.get("D", 1)))
     )

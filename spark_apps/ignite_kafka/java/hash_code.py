@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def java_hash(text: str) -> int:
-    """Java's `String.hashCode`, over UTF-16 units, as a signed int32.
+    """Return Java's `String.hashCode`, over UTF-16 units, as a signed int32.
 
     Ignite's id of a cache, and of a type or field in lower case.
     """

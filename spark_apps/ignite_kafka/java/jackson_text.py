@@ -19,7 +19,7 @@ _ESCAPED = re.compile(rb"\\(?:u00([0-9a-f]{2})|.)|[\xf0-\xf4][\x80-\xbf]{3}|\xed
 
 
 def as_jackson(texts: pa.BinaryArray) -> pa.BinaryArray:
-    """JSON texts of polars as Jackson writes them; the same array where nothing differs."""
+    """Rewrite JSON texts of polars as Jackson writes them; the same array if nothing differs."""
     if not len(texts):
         return texts
     offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
@@ -40,7 +40,7 @@ def as_jackson(texts: pa.BinaryArray) -> pa.BinaryArray:
 
 
 def escape(text: bytes) -> bytes:
-    """One JSON text as Jackson writes it."""
+    """Rewrite one JSON text as Jackson writes it."""
     return _ESCAPED.sub(_escape, text)
 
 

@@ -20,7 +20,7 @@ _MOST_DIGITS = 1_200  # the numbers halfway between two doubles have at most 767
 
 
 def narrowed(numbers: npt.NDArray[Any], kind: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Integers or floats as ``Number.byteValue`` and the like give them: integers wrap, floats are cut and bounded."""
+    """Narrow integers or floats as ``Number.byteValue`` and the like: integers wrap, floats are cut and bounded."""
     if numbers.dtype.kind in "iu":
         return numbers.astype(kind)
     wide = np.dtype(np.int64) if kind.itemsize == 8 else np.dtype(np.int32)  # a byte is cut from an int
@@ -34,13 +34,13 @@ def narrowed(numbers: npt.NDArray[Any], kind: np.dtype[Any]) -> npt.NDArray[Any]
 
 
 def wrapped(number: int, bits: int) -> int:
-    """The low bits of an integer, with their sign."""
+    """Return the low bits of an integer, with their sign."""
     half = 1 << (bits - 1)
     return (number + half & (1 << bits) - 1) - half
 
 
 def parsed_integer(text: str, bits: int) -> int | None:
-    """``Byte.parseByte`` and the like; None: a NumberFormatException."""
+    """Parse as ``Byte.parseByte`` and the like; None: a NumberFormatException."""
     digits = text.lstrip("+-").lstrip("0")
     if not _INTEGER.fullmatch(text) or len(digits) > _MOST_DIGITS:  # Python's int refuses more than 4,300
         return None
@@ -49,7 +49,7 @@ def parsed_integer(text: str, bits: int) -> int | None:
 
 
 def parsed_float(text: str, bits: int) -> float | None:
-    """``Float.parseFloat`` or ``Double.parseDouble``; None: a NumberFormatException."""
+    """Parse as ``Float.parseFloat`` or ``Double.parseDouble``; None: a NumberFormatException."""
     text = text.strip(_BLANKS)
     if match := _DECIMAL.fullmatch(text):
         sign, word, digits = match.groups()
@@ -58,7 +58,7 @@ def parsed_float(text: str, bits: int) -> float | None:
         sign = match[1]
         digits = (match[2] + match[3]).lstrip("0")
         kept = _sticky(digits)
-        exponent = _bounded(match[4], _MOST_PLACES) - 4 * len(match[3]) + 4 * (len(digits) - len(kept))
+        exponent = _parse_bounded(match[4], _MOST_PLACES) - 4 * len(match[3]) + 4 * (len(digits) - len(kept))
         exponent = max(-_MOST_EXPONENT, min(_MOST_EXPONENT, exponent))
         value = rounded(Fraction(int(kept or "0", 16)) * (Fraction(2) ** exponent), bits)
     else:
@@ -67,7 +67,7 @@ def parsed_float(text: str, bits: int) -> float | None:
 
 
 def nearest_float(digits: str, bits: int) -> float:
-    """The float nearest to a number without a sign."""
+    """Return the float nearest to a number without a sign."""
     double = float(digits)
     if bits == 64 or double == 0 or not np.isfinite(double):
         return double
@@ -77,22 +77,22 @@ def nearest_float(digits: str, bits: int) -> float:
 
 
 def _sticky(digits: str) -> str:
-    """The first digits of a number, and a 1 if others than zeros follow.
+    """Return the first digits of a number, and a 1 if any digit but zero follows.
 
     It rounds alike, and arithmetic on it does not take long.
     """
     return digits[:_MOST_DIGITS] + ("1" if digits[_MOST_DIGITS:].strip("0") else "")
 
 
-def _bounded(text: str, most: int) -> int:
-    """An integer of a text, within bounds: Python's int refuses more than 4,300 digits."""
+def _parse_bounded(text: str, most: int) -> int:
+    """Parse an integer within bounds: Python's int refuses more than 4,300 digits."""
     digits = text.lstrip("+-").lstrip("0")
     number = int(digits or "0") if len(digits) < 19 else most
     return -min(number, most) if text.startswith("-") else min(number, most)
 
 
 def rounded(exact: Fraction, bits: int) -> float:
-    """The nearest float of 32 or 64 bits, half to even, as a double: one that is rounded twice may be another."""
+    """Round once to the nearest float of 32 or 64 bits, half to even; returned as a double."""
     try:
         double = exact.numerator / exact.denominator
     except OverflowError:

@@ -40,11 +40,11 @@ def check_pattern(pattern: str) -> None:
 
     :raises ValueError: it cannot be used; the message has the reason.
     """
-    _compiled(pattern)
+    _compile(pattern)
 
 
 def matches_whole(text: str, pattern: str) -> bool:
-    """Whether a regular expression in Java's syntax matches the whole text.
+    """Return whether a regular expression in Java's syntax matches the whole text.
 
     :raises ValueError: the pattern cannot be used, or not with a text of that length.
     """
@@ -55,7 +55,7 @@ def matches_whole(text: str, pattern: str) -> bool:
 
 
 def groups_of(text: str, pattern: str) -> list[str | None] | None:
-    """Texts of the groups where the whole text matches, the whole text first, as after ``Matcher.matches()``.
+    """Return the texts of the groups of a match of the whole text, the whole text first (``Matcher.matches()``).
 
     None: it does not match.
 
@@ -68,15 +68,15 @@ def groups_of(text: str, pattern: str) -> list[str | None] | None:
 
 
 def compiled(pattern: str) -> NamePattern:
-    """A compiled pattern.
+    """Compile a pattern.
 
     :raises ValueError: it cannot be used; the message has the reason.
     """
-    return _compiled(pattern)
+    return _compile(pattern)
 
 
 def pattern_remedy(pattern: str) -> str:
-    """Remedy for a pattern that does not compile."""
+    """Return the remedy for a pattern that does not compile."""
     if pattern.startswith("*"):
         return f"Lists hold regular expressions, not wildcards: write .{pattern}"
     return "A comma separates expressions in a text: in JSON, write a list where an expression holds a comma"
@@ -85,7 +85,7 @@ def pattern_remedy(pattern: str) -> str:
 @lru_cache(maxsize=65_536)
 def _matches(pattern: str, name: str) -> bool | str:
     """Return whether it matches, or, as text, why this cannot be decided; both are remembered."""
-    expression = _compiled(pattern)
+    expression = _compile(pattern)
     try:
         return expression.fullmatch(name)
     except ValueError as error:
@@ -94,8 +94,8 @@ def _matches(pattern: str, name: str) -> bool | str:
 
 @lru_cache(maxsize=65_536)
 def _groups(pattern: str, name: str) -> tuple[str | None, ...] | str | None:
-    """As :func:`groups_of`; a text: why the groups cannot be found out."""
-    expression = _compiled(pattern)
+    """Return as :func:`groups_of`; a text: the reason why the groups are unknown."""
+    expression = _compile(pattern)
     try:
         groups = expression.groups(name)
     except ValueError as error:
@@ -104,7 +104,7 @@ def _groups(pattern: str, name: str) -> tuple[str | None, ...] | str | None:
 
 
 @lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> NamePattern:
+def _compile(pattern: str) -> NamePattern:
     try:
         with warnings.catch_warnings():
             # set operations inside [...], which Java has and Python lacks

@@ -34,13 +34,13 @@ def parse(text: str) -> Iterator[Property]:
     for line, logical in _logical_lines(text):
         key, value = _split(logical)
         try:
-            yield Property(line, _unescaped(key), _unescaped(value))
+            yield Property(line, _unescape(key), _unescape(value))
         except ValueError as error:
             raise ValueError(f"line {line}: {error}") from error
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines joined with their continuations; blank lines and comments, which are never continued, are dropped."""
+    """Join lines with their continuations; drop blank lines and comments, which are never continued."""
     held: list[str] = []
     first = 0
     naturals = _NATURAL_LINE.split(text)
@@ -61,7 +61,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _split(logical: str) -> tuple[str, str]:
-    """Key and value, still escaped: the key ends before the first unescaped `=`, `:` or blank."""
+    """Split a line into key and value, still escaped, at the first unescaped `=`, `:` or blank."""
     end = 0
     while end < len(logical) and logical[end] not in "=:" + _BLANK:
         end += 2 if logical[end] == "\\" else 1
@@ -70,7 +70,7 @@ def _split(logical: str) -> tuple[str, str]:
     return key, rest[1:].lstrip(_BLANK) if rest[:1] in ("=", ":") else rest
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     if "\\" not in text:
         return text
     result = []
@@ -95,11 +95,11 @@ def _unescaped(text: str) -> str:
 
 
 def line(key: str, value: str) -> str:
-    """A line of a file, in ASCII, that :func:`parse` reads back."""
-    return f"{_escaped(key, also='=: #!')}={_escaped(value[:1], also=' ')}{_escaped(value[1:])}"
+    """Write a line of a file, in ASCII, for :func:`parse`."""
+    return f"{_escape(key, also='=: #!')}={_escape(value[:1], also=' ')}{_escape(value[1:])}"
 
 
-def _escaped(text: str, also: str = "") -> str:
+def _escape(text: str, also: str = "") -> str:
     units = text.encode("utf-16-be", "surrogatepass")
     characters = [chr(int.from_bytes(units[at : at + 2], "big")) for at in range(0, len(units), 2)]
     return "".join(

@@ -28,7 +28,7 @@ _MONTHS = pa.array(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep
 
 
 def java_text(array: pa.Array) -> pa.StringArray:
-    """``String.valueOf`` of each value of a column of booleans, numbers, decimals, strings, dates or times.
+    """Convert a column of booleans, numbers, decimals, strings, dates or times by ``String.valueOf``.
 
     Null for null.
     """
@@ -52,7 +52,7 @@ def _floats(array: pa.FloatingPointArray) -> pa.StringArray:
 
 
 def _with_exponent(array: pa.FloatingPointArray, short: pa.StringArray) -> pa.StringArray:
-    """``d.dddE-d`` of each number; NaN, Infinity and -Infinity."""
+    """Write each number as ``d.dddE-d``; NaN, Infinity and -Infinity as such."""
     parts = pc.extract_regex(_exact_subnormals(array, short), pattern=_NUMBER)
     sign, whole, fraction, exponent = (pc.fill_null(pc.struct_field(parts, [i]), "") for i in range(4))
     digits = pc.binary_join_element_wise(whole, fraction, _NO_TEXT)
@@ -70,7 +70,7 @@ def _with_exponent(array: pa.FloatingPointArray, short: pa.StringArray) -> pa.St
 
 
 def _exact_subnormals(array: pa.FloatingPointArray, short: pa.StringArray) -> pa.StringArray:
-    """The texts; the smallest numbers, for which one digit is enough, have the nearest two digits, as 4.9E-324."""
+    """Write the smallest numbers with the nearest two digits, as 4.9E-324, where the short text has one."""
     size = pc.abs(array)
     smallest = pc.and_(pc.greater(size, 0), pc.less(size, _TWO_DIGITS_BELOW[array.type]))
     rows = np.flatnonzero(np.asarray(pc.fill_null(smallest, False)))
@@ -88,7 +88,7 @@ def _exact_subnormals(array: pa.FloatingPointArray, short: pa.StringArray) -> pa
 
 
 def _dates(array: pa.Array) -> pa.StringArray:
-    """``Thu Jan 01 00:00:00 UTC 1970``."""
+    """Write dates as ``Thu Jan 01 00:00:00 UTC 1970``."""
     ms = _milliseconds(array)
     days = np.floor_divide(ms, _DAY_MS)
     of_day = np.mod(ms, _DAY_MS) // 1000
@@ -109,7 +109,7 @@ def _milliseconds(array: pa.Array) -> Int64Array:
 
 
 def civil(days: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Year, month and day of days since 1970-01-01: Gregorian from 1582-10-15, Julian before.
+    """Convert days since 1970-01-01 to year, month and day: Gregorian from 1582-10-15, Julian before.
 
     A year before 1 is that of its era.
 

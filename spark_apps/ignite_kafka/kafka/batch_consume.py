@@ -51,7 +51,7 @@ class Signal:
 
 
 def signal_of(message: Message) -> Signal:
-    """The signal of a message that holds no record."""
+    """Return the signal in a message without a record."""
     error = message.error()
     assert error is not None
     partition = message.partition()
@@ -167,14 +167,14 @@ def _read(pointers: Addresses, timed: bool, headed: bool) -> tuple[list[Consumed
 
 
 def _times_ms(pointers: Addresses) -> Int64Array:
-    """Timestamps lie outside the public structure, so each costs a call."""
+    """Return the timestamps: each costs a call, because they lie outside the public structure."""
     time_of = _library().rd_kafka_message_timestamp
     kind = ctypes.byref(ctypes.c_int())
     return np.array([time_of(pointer, kind) for pointer in pointers.tolist()], np.int64)
 
 
 def _headers(pointers: Addresses) -> pa.ListArray:
-    """Headers of these messages; their values are copied together."""
+    """Return the headers of these messages; their values are copied together."""
     of_message = _library().rd_kafka_message_headers
     of_header = _library().rd_kafka_header_get_all
     headers = ctypes.c_void_p()
@@ -203,7 +203,7 @@ def _headers(pointers: Addresses) -> pa.ListArray:
 
 
 def _words(pointers: Addresses) -> list[Addresses]:
-    """Each word of the structures at these addresses, which are aligned to 8 bytes."""
+    """Read each word of the structures at these addresses, which are aligned to 8 bytes."""
     first = int(pointers.min())
     count = (int(pointers.max()) - first) // 8 + _WORDS
     memory = np.ctypeslib.as_array((ctypes.c_uint64 * count).from_address(first))
@@ -216,7 +216,7 @@ def _name(topic: int) -> str | None:
 
 
 def _by_partition(topics: Addresses, partitions: npt.NDArray[np.int32], rows: Int64Array) -> Iterator[Int64Array]:
-    """The rows of each partition, in their order."""
+    """Yield the rows of each partition, in their order."""
     if not rows.size:
         return
     order = rows[np.lexsort((partitions[rows], topics[rows]))]  # stable
@@ -237,7 +237,7 @@ def binary_at(addresses: Addresses, lengths: Addresses) -> pa.BinaryArray:
     long = filled[lengths[filled] > _INLINE]
     buffers: list[pa.Buffer] = []
     if short.size:
-        views["inline"][short] = _inline(addresses[short], lengths[short].astype(np.int64))
+        views["inline"][short] = _read_inline(addresses[short], lengths[short].astype(np.int64))
     if long.size:
         windows, of_window = np.unique(addresses[long] >> np.uint64(_WINDOW_BITS), return_inverse=True)
         views["buffer"][long] = of_window
@@ -248,8 +248,8 @@ def binary_at(addresses: Addresses, lengths: Addresses) -> pa.BinaryArray:
     return array.cast(pa.binary())
 
 
-def _inline(addresses: Addresses, lengths: Int64Array) -> np.ndarray:
-    """Twelve bytes per value, padded with zeros; no byte outside a value is read."""
+def _read_inline(addresses: Addresses, lengths: Int64Array) -> np.ndarray:
+    """Return twelve bytes per value, padded with zeros, without reading a byte outside a value."""
     first = int(addresses.min())
     memory = np.ctypeslib.as_array((ctypes.c_uint8 * (int(addresses.max()) - first + _INLINE)).from_address(first))
     column = np.arange(_INLINE)

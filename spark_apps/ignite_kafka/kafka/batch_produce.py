@@ -54,7 +54,7 @@ def _library() -> ctypes.CDLL:
 
 @cache  # reading the version takes 4 ms: it parses the package's metadata
 def supported() -> bool:
-    """Whether interpreter and confluent-kafka have the memory layout that this module was checked against."""
+    """Return whether interpreter and confluent-kafka have the memory layout expected by this module."""
     return (
         version("confluent-kafka").startswith("2.")
         and sys.implementation.name == "cpython"
@@ -64,7 +64,7 @@ def supported() -> bool:
 
 
 def addresses(array: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Address and length in bytes of each value of a binary array (both uint64); a null has address 0 and length 0.
+    """Return address and length in bytes of each value of a binary array (both uint64); both are 0 for a null.
 
     :raises ValueError: the array has an offset.
     """
@@ -120,5 +120,5 @@ class NativeTopic:
 
 
 def describe(code: int) -> str:
-    """Text of an error code of librdkafka."""
+    """Return the text of an error code of librdkafka."""
     return str(_library().rd_kafka_err2str(code).decode())

@@ -77,7 +77,7 @@ def bounded(call: Callable[[], T], timeout_s: float) -> T:
 
 
 def stuck(doing: str, cause: CallStuck, **where: Any) -> KafkaUnavailable:
-    """The error of a call that did not return."""
+    """Return the error of a call that did not return."""
     return KafkaUnavailable(
         f"{doing}: {cause}; librdkafka waits for an answer that does not come",
         "None: another client is made. If it happens often, check the network between this host and the brokers.",

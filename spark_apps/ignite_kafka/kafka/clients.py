@@ -78,7 +78,7 @@ class ErrorMemory:
 
 
 def _is_of_tls(error: KafkaError) -> bool:
-    """Whether one side refuses the other's certificate.
+    """Return whether one side refuses the other's certificate.
 
     In TLS 1.3 a broker does so after the handshake: a lost connection.
     """
@@ -86,7 +86,7 @@ def _is_of_tls(error: KafkaError) -> bool:
 
 
 def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, **where: Any) -> IgniteKafkaError:
-    """The error of this package for an error of librdkafka.
+    """Translate an error of librdkafka to one of this package.
 
     :param doing: the failed action, as in 'creating a topic'.
     """
@@ -179,7 +179,7 @@ class KafkaClients:
 
     @staticmethod
     def of(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients:
-        """Clients of a connector; that the connection is protected is not checked here."""
+        """Return the clients of a connector, without a check that the connection is protected."""
         return KafkaClients(
             {**settings.kafka_common, **secrets.kafka}, settings.producer_override, settings.consumer_override
         )

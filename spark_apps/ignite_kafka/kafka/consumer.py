@@ -116,7 +116,7 @@ class RecordReader:
             left_s = until - time.monotonic()
             if left_s <= 0 and self._held is None:
                 break
-            fetched, signals = self._held or self._fetch(self._room(records, size), min(left_s, _STEP_S))
+            fetched, signals = self._held or self._fetch(self._fetch_count(records, size), min(left_s, _STEP_S))
             self._held = None
             if any(
                 part.head != parts[place][0].head
@@ -133,11 +133,11 @@ class RecordReader:
                 self._on_signal(signal)
             self._kept_mean = size / records if records else self._kept_mean
         if self._open and self._ends and time.monotonic() - self._moved_at > self._patience_s:
-            raise self._silent()
+            raise self._silence_error()
         return [_concat(place, some) for place, some in parts.items()]
 
-    def _room(self, records: int, size: int) -> int:
-        """Number of records to fetch into a batch that has `records` with `size` bytes."""
+    def _fetch_count(self, records: int, size: int) -> int:
+        """Return how many records to fetch into a batch of `records` with `size` bytes."""
         room = min(self._limits.records - records, int((self._limits.bytes - size) / self._kept_mean) + 1)
         return min(room, int(self._limits.bytes / _FETCHES / self._read_mean) + 1) if self._cuts else room
 
@@ -157,7 +157,7 @@ class RecordReader:
         return [self._heads.cut(part) for part in fetched] if self._cuts else fetched, signals
 
     def _up_to_end(self, part: Consumed) -> Consumed | None:
-        """The records before the partition's end; None without any."""
+        """Return the records before the partition's end; None without any."""
         place = part.topic, part.partition
         if place not in self._open:
             return None
@@ -201,7 +201,7 @@ class RecordReader:
         self._open.discard(place)
         self._consumer.incremental_unassign([TopicPartitionOffset(*place)])
 
-    def _silent(self) -> KafkaUnavailable:
+    def _silence_error(self) -> KafkaUnavailable:
         if self._memory.authentication is not None or self._memory.last is not None:
             cause = self._memory.authentication or self._memory.last
             assert cause is not None
@@ -235,10 +235,10 @@ def consume(consumer: Consumer, count: int, timeout_s: float) -> tuple[list[Cons
             signals.append(signal_of(message))
         elif topic is not None and partition is not None and offset is not None:
             rows.setdefault((topic, partition), []).append(message)
-    return [_consumed(place, messages) for place, messages in rows.items()], signals
+    return [_to_consumed(place, messages) for place, messages in rows.items()], signals
 
 
-def _consumed(place: TopicPartition, messages: Sequence[Message]) -> Consumed:
+def _to_consumed(place: TopicPartition, messages: Sequence[Message]) -> Consumed:
     keys = [message.key() for message in messages]
     values = [message.value() for message in messages]
     offsets = np.array([message.offset() for message in messages], np.int64)

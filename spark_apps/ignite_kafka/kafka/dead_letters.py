@@ -31,7 +31,7 @@ class DeadLetter:
 def context_headers(
     error: IgniteKafkaError, stage: str, component: type | str, connector: str, task: int, place: Mapping[str, object]
 ) -> list[Header]:
-    """Headers that describe the failure.
+    """Return headers with the context of the failure.
 
     :param stage: the failed stage, as Kafka Connect names it.
     :param component: the class that failed; of a transform, the name of its Java class or function.
@@ -53,7 +53,7 @@ def context_headers(
 
 
 def entry_headers(cache: str, partition: int, topic: str) -> list[Header]:
-    """Headers that name an entry's cache and partition, and its target topic."""
+    """Return headers with an entry's cache and partition, and its target topic."""
     return _headers(_OURS, {"cache": cache, "partition": partition, "topic": topic})
 
 

@@ -21,7 +21,7 @@ _HEADER = HEADERS.value_type
 
 
 def headers_of(counts: Int64Array, keys: pa.StringArray, values: pa.BinaryArray) -> pa.ListArray:
-    """Headers from flat columns.
+    """Build headers from flat columns.
 
     :param counts: N numbers of headers, one per record.
     :param keys: names of all headers, record by record; so are `values`, in which null is a header without a value.
@@ -33,7 +33,7 @@ def headers_of(counts: Int64Array, keys: pa.StringArray, values: pa.BinaryArray)
 
 
 def same_headers(names: Sequence[str], values: Sequence[pa.BinaryArray], count: int) -> pa.ListArray:
-    """Headers of N records that have the same names in one order.
+    """Build headers of N records with the same names in one order.
 
     :param values: N values of each name.
     """
@@ -45,7 +45,7 @@ def same_headers(names: Sequence[str], values: Sequence[pa.BinaryArray], count: 
 
 
 def joined_headers(first: pa.ListArray | None, second: pa.ListArray | None) -> pa.ListArray | None:
-    """Headers of N records, and behind them further ones of the same records; None: no record has any."""
+    """Append further headers to those of the same N records; None: no record has any."""
     if first is None or second is None:
         return second if first is None else first
     sizes = list_sizes(first), list_sizes(second)
@@ -55,7 +55,7 @@ def joined_headers(first: pa.ListArray | None, second: pa.ListArray | None) -> p
 
 
 def pairs(headers: pa.ListArray) -> list[list[Header]]:
-    """Headers of each record as confluent-kafka takes them; an empty list for a record without."""
+    """Return the headers of each record as confluent-kafka takes them; an empty list for a record without."""
     flat = headers.flatten()
     every = list(zip(flat.field(0).to_pylist(), flat.field(1).to_pylist(), strict=True))
     ends = np.cumsum(list_sizes(headers)).tolist()
@@ -63,7 +63,7 @@ def pairs(headers: pa.ListArray) -> list[list[Header]]:
 
 
 def from_messages(messages: Sequence[Message]) -> pa.ListArray:
-    """Headers of messages of confluent-kafka."""
+    """Build headers from messages of confluent-kafka."""
     rows = [list(message.headers() or ()) for message in messages]
     keys = pa.array([key for row in rows for key, _ in row], pa.string())
     values = pa.array([value for row in rows for _, value in row], pa.binary())
@@ -71,7 +71,7 @@ def from_messages(messages: Sequence[Message]) -> pa.ListArray:
 
 
 def header_bytes(headers: pa.ListArray) -> Int64Array:
-    """Bytes of the names and values of each record's headers."""
+    """Return the bytes of the names and values of each record's headers."""
     flat = headers.flatten()
     sizes = np.asarray(
         pc.add(pc.binary_length(flat.field(0)), pc.fill_null(pc.binary_length(flat.field(1)), 0))
@@ -85,7 +85,7 @@ def header_bytes(headers: pa.ListArray) -> Int64Array:
 
 
 def last_values(headers: pa.ListArray, name: str) -> tuple[pa.BinaryArray, np.ndarray]:
-    """Values of each record's last header of a name, and a mask of records with one (``Headers.lastWithName``)."""
+    """Return each record's last value of a header, and a mask of records with one (``Headers.lastWithName``)."""
     flat = headers.flatten()
     of_row = np.repeat(np.arange(len(headers)), list_sizes(headers))
     at = np.flatnonzero(np.asarray(pc.equal(flat.field(0), name)))

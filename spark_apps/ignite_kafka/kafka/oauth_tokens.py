@@ -47,7 +47,7 @@ class TokenMaker:
         self._function = function
 
     def __call__(self, config: str) -> Token:
-        """The token and its expiry in seconds since 1970; raises what the function raises."""
+        """Return the token and its expiry in seconds since 1970; raises as the function."""
         self.error = None
         try:
             return self._function(config)
@@ -57,7 +57,7 @@ class TokenMaker:
 
 
 def with_token_function(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A client's settings with the function in place of its name in ``oauth_cb``; unchanged if none is named.
+    """Replace the function's name in ``oauth_cb`` of a client's settings by the function, if one is named.
 
     :raises SettingsError: there is no such function, its package is not installed, or the region of an MSK cluster is
         not known.
@@ -70,7 +70,7 @@ def with_token_function(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def token_function(name: str, servers: str) -> TokenFunction:
-    """The function that a name stands for; raises as :func:`with_token_function`."""
+    """Return the token function of a name; raises as :func:`with_token_function`."""
     provider, _, region = name.partition(":")
     if provider == AWS_MSK_IAM:
         return _msk_function(region or _region_of(servers))
@@ -100,7 +100,7 @@ def _region_of(servers: str) -> str:
 
 
 def _msk_function(region: str) -> TokenFunction:
-    signer = _imported("aws_msk_iam_sasl_signer.MSKAuthTokenProvider", "msk")
+    signer = _import_module("aws_msk_iam_sasl_signer.MSKAuthTokenProvider", "msk")
 
     def token(_: str) -> Token:
         signed, expiry_ms = signer.generate_auth_token(region)
@@ -110,8 +110,8 @@ def _msk_function(region: str) -> TokenFunction:
 
 
 def _google_function() -> TokenFunction:
-    auth = _imported("google.auth", "gcp")
-    transport = _imported("google.auth.transport.requests", "gcp")
+    auth = _import_module("google.auth", "gcp")
+    transport = _import_module("google.auth.transport.requests", "gcp")
     try:
         credentials, _ = auth.default(scopes=[_GOOGLE_SCOPE])
     except auth.exceptions.DefaultCredentialsError as error:
@@ -132,7 +132,7 @@ def _google_function() -> TokenFunction:
     return token
 
 
-def _imported(module: str, extra: str) -> ModuleType:
+def _import_module(module: str, extra: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -30,7 +30,7 @@ class PartitionLag:
 
 
 def partition_lags(topics: Topics, group: str, names: Iterable[str], *, stable: bool = True) -> list[PartitionLag]:
-    """Each partition of the topics that a group reads, transaction markers included.
+    """Return a group's lag in each partition of the topics, transaction markers included.
 
     Topics that do not exist are left out.
 

@@ -65,7 +65,7 @@ class ProducerFenced(Exception):
 
 
 def size_limit(clients: KafkaClients, settings: Mapping[str, Any]) -> SizeLimit:
-    """The size limits of a producer of these clients, with the `settings` that :class:`TransactionalProducer` gets."""
+    """Return the size limits of a producer with these `settings`, as of :class:`TransactionalProducer`."""
     return SizeLimit.of(canonical({**DEFAULTS, **settings, **clients.common, **clients.producer}))
 
 
@@ -334,11 +334,11 @@ class TransactionalProducer:
         beat()
 
     def _refused(self, code: int, records: Records, row: int, topic: str) -> Exception:
-        """The error of a record that librdkafka did not queue."""
+        """Return the error of a record not queued by librdkafka."""
         return self._failed(topic) if code == KafkaError._STATE else _refused(code, records, row, topic)
 
     def _failed(self, topic: str) -> Exception:
-        """The reason for which the open transaction can only be aborted.
+        """Return why the open transaction can only be aborted.
 
         Librdkafka names it to each call that such a state forbids.
         """
@@ -370,7 +370,7 @@ def _refused(code: int, records: Records, row: int, topic: str) -> IgniteKafkaEr
 
 
 def _message_timeout_ms(value: str | int | None, transaction_ms: int) -> str | int:
-    """Timeout of a record: at most that of its transaction, because librdkafka refuses a longer one.
+    """Return the timeout of a record: at most that of its transaction, because librdkafka refuses a longer one.
 
     0 given means no limit.
 
@@ -381,7 +381,7 @@ def _message_timeout_ms(value: str | int | None, transaction_ms: int) -> str | i
 
 
 def fenced_by_newer(connector: str, slot: int | None, own: int, theirs: int) -> Fenced:
-    """The error of a run that found a newer generation of its connector."""
+    """Return the error of a run after a newer generation of its connector."""
     newer = f"generation {theirs}" if theirs > own else "a run that is starting, or a repair,"
     return Fenced(
         f"{newer} of connector {connector!r} has taken over from generation {own}",

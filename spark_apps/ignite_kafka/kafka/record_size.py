@@ -31,7 +31,7 @@ class SizeLimit:
 
     @staticmethod
     def of(config: Mapping[str, Any]) -> SizeLimit:
-        """The limits of a producer with this librdkafka configuration."""
+        """Return the limits of a producer with this librdkafka configuration."""
         compression = str(config.get("compression.codec", config.get("compression.type", "none")))
         return SizeLimit(int(config.get("message.max.bytes", DEFAULT_MESSAGE_BYTES)), compression)
 
@@ -55,14 +55,14 @@ class SizeLimit:
                 refusals[row] = too_large(
                     f"a record of {size} bytes is larger than the producer's message.max.bytes", topic
                 )
-            elif topic_bytes is not None and (sent := self._compressed(records, row)) > topic_bytes:
+            elif topic_bytes is not None and (sent := self._compressed_size(records, row)) > topic_bytes:
                 compressed = f" ({sent} compressed)" if sent < size else ""
                 refusals[row] = too_large(
                     f"a record of {size} bytes{compressed} is larger than the topic's max.message.bytes", topic
                 )
         return refusals
 
-    def _compressed(self, records: Records, row: int) -> int:
+    def _compressed_size(self, records: Records, row: int) -> int:
         plain = (records.keys[row].as_py() or b"") + (records.values[row].as_py() or b"")
         if self.compression not in _CODECS:
             return len(plain) + RECORD_OVERHEAD
@@ -70,7 +70,7 @@ class SizeLimit:
 
 
 def too_large(what: str, topic: str, **where: Any) -> RecordTooLarge:
-    """The error of a record that client or topic refuse for its size."""
+    """Return the error of a record refused by client or topic for its size."""
     return RecordTooLarge(
         what, "Raise message.max.bytes in producer_override and max.message.bytes of the topic.", topic=topic, **where
     )

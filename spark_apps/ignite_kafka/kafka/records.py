@@ -128,7 +128,7 @@ class Consumed:
 
 
 def payload_bytes(array: pa.BinaryArray) -> int:
-    """Bytes of all values of a binary array that has no offset."""
+    """Return the bytes of all values of a binary array without an offset."""
     if not len(array):
         return 0
     bounds = np.frombuffer(array.buffers()[1], np.int32, len(array) + 1)
@@ -136,7 +136,7 @@ def payload_bytes(array: pa.BinaryArray) -> int:
 
 
 def no_records() -> Records:
-    """An empty batch."""
+    """Return an empty batch."""
     return Records(pa.array([], pa.binary()), pa.array([], pa.binary()))
 
 
@@ -178,14 +178,14 @@ def concat_present(columns: Sequence[pa.Array | None]) -> pa.Array | None:
 
 
 def _concat_headers(parts: Sequence[Records]) -> pa.ListArray | None:
-    """Headers of all records; of batches without any those of each record are null."""
+    """Join the headers of all records; batches without headers get nulls."""
     if all(part.headers is None for part in parts):
         return None
     return pa.concat_arrays([pa.nulls(len(part), HEADERS) if part.headers is None else part.headers for part in parts])
 
 
 def _concat_times(parts: Sequence[Records]) -> Int64Array | None:
-    """Timestamps of all records; 0, the time of sending, for those of batches without any."""
+    """Join the timestamps of all records; batches without timestamps get 0, the time of sending."""
     if all(part.times_ms is None for part in parts):
         return None
     return np.concatenate([np.zeros(len(part), np.int64) if part.times_ms is None else part.times_ms for part in parts])
@@ -216,17 +216,17 @@ def gather(arrays: Sequence[pa.Array]) -> pa.BinaryArray:
     if not parts:
         return pa.array([], pa.binary())
     whole = parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
-    return _without_offset(whole) if whole.offset else whole
+    return _drop_offset(whole) if whole.offset else whole
 
 
 def too_large(size: int) -> RecordTooLarge:
-    """The error of a batch beyond int32 offsets."""
+    """Return the error of a batch beyond int32 offsets."""
     what = f"a batch of {size:,} bytes does not fit into one binary array of 2 GiB"
     return RecordTooLarge(what, "Lower page_bytes, so that a batch holds less.")
 
 
-def _without_offset(array: pa.BinaryArray) -> pa.BinaryArray:
-    """The same values: offsets begin at the slice's first one, the data buffer is shared."""
+def _drop_offset(array: pa.BinaryArray) -> pa.BinaryArray:
+    """Return the same values with offsets from 0 on; the data buffer is shared."""
     count = len(array)
     _, offsets, data = array.buffers()
     kept = np.frombuffer(offsets, np.int32)[array.offset : array.offset + count + 1]
@@ -237,7 +237,7 @@ def _without_offset(array: pa.BinaryArray) -> pa.BinaryArray:
 
 
 def largest_record(records: Records) -> tuple[int, int]:
-    """Row and size in bytes (key and value) of the largest record; (0, 0) without records."""
+    """Return the row and size in bytes (key and value) of the largest record; (0, 0) without records."""
     if not len(records):
         return 0, 0
     sizes = record_sizes(records)
@@ -246,7 +246,7 @@ def largest_record(records: Records) -> tuple[int, int]:
 
 
 def record_sizes(records: Records) -> Int64Array:
-    """Size of each record's key, value and headers, in bytes."""
+    """Return the size of each record's key, value and headers, in bytes."""
     if not len(records):
         return np.zeros(0, np.int64)
     bounds = [

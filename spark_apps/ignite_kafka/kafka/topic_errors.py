@@ -34,13 +34,13 @@ _LEADER_MOVED = {
 
 
 def code_of(answer: Future[Any]) -> int | None:
-    """Error code of an answer that is there, None if it succeeded."""
+    """Return the error code of a completed answer, None if it succeeded."""
     error = answer.exception()
     return error.args[0].code() if isinstance(error, KafkaException) else None
 
 
 def not_known_yet(topic: str, doing: str, cause: KafkaException) -> KafkaUnavailable:
-    """The error of a topic that exists but is unknown to a broker.
+    """Return the error of an existing topic still unknown to a broker.
 
     :param doing: the failed action, as in 'describing a topic'.
     """
@@ -54,7 +54,7 @@ def not_known_yet(topic: str, doing: str, cause: KafkaException) -> KafkaUnavail
 
 
 def may_pass(error: IgniteKafkaError) -> bool:
-    """Whether a broker does not know a topic yet, or a partition's leader or its epoch has changed."""
+    """Return whether an error is temporary: an unknown topic, or a changed leader or leader epoch."""
     cause = error.__cause__
     if not isinstance(error, KafkaUnavailable) or not isinstance(cause, KafkaException):
         return False

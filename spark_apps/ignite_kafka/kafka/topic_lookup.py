@@ -60,7 +60,7 @@ class TopicLookup:
         return descriptions
 
     def _configs(self, names: list[str]) -> dict[str, dict[str, str]]:
-        """Settings by topic; empty without permission to describe them. A topic deleted meanwhile is left out."""
+        """Return settings by topic, without topics deleted meanwhile; empty without permission to describe them."""
         if not names:
             return {}
         admin = self._admin
@@ -77,7 +77,7 @@ class TopicLookup:
         }
 
     def _answers(self, answers: Mapping[str, Future[Any]], admin: AdminClient, doing: str) -> dict[str, Any]:
-        """Answers by topic, without topics that do not exist.
+        """Return the answers by topic, without topics that do not exist.
 
         :raises KafkaUnavailable: among others, if a topic exists but the broker does not know it yet.
         """
@@ -89,12 +89,12 @@ class TopicLookup:
             except KafkaException as cause:
                 if cause.args[0].code() not in UNKNOWN_TOPIC:
                     raise translate(cause.args[0], doing, self._memory, topic=name) from cause
-                if self._is_there(name):
+                if self._exists_at_controller(name):
                     raise not_known_yet(name, doing, cause) from cause
         return by_name
 
-    def _is_there(self, name: str) -> bool:
-        """Whether a topic that a broker does not know exists.
+    def _exists_at_controller(self, name: str) -> bool:
+        """Return whether a topic exists though a broker does not know it.
 
         A create request that is only validated fails at the controller if the topic exists. Without permission to
         create topics, a topic counts as missing once it has been unknown for some seconds.

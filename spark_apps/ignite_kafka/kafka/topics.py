@@ -74,7 +74,7 @@ class Topics(TopicLookup):
     """Topic administration of one connector."""
 
     def existing(self) -> dict[str, int]:
-        """Partition counts of all topics that a broker knows; a new topic may be missing, see :meth:`counts`."""
+        """Return partition counts of all topics known to a broker; a new topic may be missing, see :meth:`counts`."""
         try:
             topics = self._admin.list_topics(timeout=self._timeout_s).topics
         except KafkaException as cause:
@@ -84,7 +84,7 @@ class Topics(TopicLookup):
         }
 
     def counts(self, names: Iterable[str]) -> dict[str, int]:
-        """Partition counts of topics; topics that do not exist are left out.
+        """Return the partition counts of topics; topics that do not exist are left out.
 
         :raises KafkaUnavailable: a topic exists, but the brokers do not know it yet.
         :raises TopicError: the user may not describe a topic.
@@ -92,11 +92,11 @@ class Topics(TopicLookup):
         return {name: len(topic.partitions) for name, topic in self._descriptions(list(names)).items()}
 
     def exists(self, name: str) -> bool:
-        """Whether there is a topic of that name; raises as :meth:`counts`."""
+        """Return whether there is a topic of that name; raises as :meth:`counts`."""
         return bool(self.counts([name]))
 
     def cluster_id(self) -> str:
-        """The cluster id, which never changes."""
+        """Return the cluster id, which never changes."""
         try:
             return str(self._admin.list_topics(timeout=self._timeout_s).cluster_id)
         except KafkaException as cause:
@@ -144,7 +144,7 @@ class Topics(TopicLookup):
         return {spec.name: counts[spec.name] for spec in specs}
 
     def partitions(self, topic: str) -> int:
-        """Partition count of a topic.
+        """Return the partition count of a topic.
 
         :raises TopicError: the topic does not exist.
         """
@@ -161,7 +161,7 @@ class Topics(TopicLookup):
         for name, topic in descriptions.items():
             settings = configs.get(name)
             if settings is not None:
-                largest = _whole(settings, "max.message.bytes")
+                largest = _to_int(settings, "max.message.bytes")
                 policy = settings.get(_POLICY)
                 states[name] = TopicState(
                     name, str(topic.topic_id), len(topic.partitions), largest, policy, _may_write(topic)
@@ -169,7 +169,7 @@ class Topics(TopicLookup):
         return states
 
     def identities(self, names: Iterable[str]) -> dict[str, tuple[str, int]]:
-        """Id and partition count of topics; topics that do not exist are left out. Raises as :meth:`counts`."""
+        """Return id and partition count of the existing topics among some; raises as :meth:`counts`."""
         return {
             name: (str(topic.topic_id), len(topic.partitions))
             for name, topic in self._descriptions(list(names)).items()
@@ -205,7 +205,7 @@ class Topics(TopicLookup):
     def offsets(
         self, places: Iterable[TopicPartition], spec: OffsetSpec, *, committed: bool = False
     ) -> dict[TopicPartition, int]:
-        """First or end offsets of partitions. Waits while a partition's leader changes.
+        """Return first or end offsets of partitions; wait while a partition's leader changes.
 
         :param committed: whether an end is the last stable offset, which lies before every open transaction.
         :raises TopicError: a topic does not exist.
@@ -231,10 +231,10 @@ class Topics(TopicLookup):
                 self._unknown_since.pop(place.topic, None)
             except KafkaException as cause:
                 code = cause.args[0].code()
-                if code in UNKNOWN_TOPIC and self._is_there(place.topic):
+                if code in UNKNOWN_TOPIC and self._exists_at_controller(place.topic):
                     raise not_known_yet(place.topic, doing, cause) from cause
                 if code == KafkaError._TIMED_OUT and timeout_s < self._timeout_s:
-                    cause = _no_offset()
+                    cause = _no_offset_error()
                 raise translate(
                     cause.args[0], doing, self._memory, topic=place.topic, partition=place.partition
                 ) from cause
@@ -243,7 +243,7 @@ class Topics(TopicLookup):
     def group_offsets(
         self, group: str, places: Iterable[TopicPartition], *, stable: bool = True
     ) -> dict[TopicPartition, tuple[int, str | None]]:
-        """Committed offset and metadata of a consumer group, by partition; partitions without an offset are left out.
+        """Return committed offset and metadata of a consumer group, by partition, where there is one.
 
         :param stable: whether to wait until no transaction has offsets of these partitions that are not committed; that
             of a producer which was killed ends when its transactional id is taken over, or times out.
@@ -271,26 +271,26 @@ class Topics(TopicLookup):
 
 
 def _offset_of(answer: ListOffsetsResultInfo) -> int:
-    """The offset of an answer; -1 where no record is as late as the time that was asked for.
+    """Return the offset of an answer; -1 if no record is as late as the requested time.
 
     :raises KafkaException: there is none, and no error: librdkafka 2.16 answers so when the partition's leader was away
         for the request's time. Taken for an end, it would make a topic look empty.
     """
     if answer.offset == OFFSET_INVALID:
-        raise _no_offset()
+        raise _no_offset_error()
     return int(answer.offset)
 
 
-def _no_offset() -> KafkaException:
+def _no_offset_error() -> KafkaException:
     return KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE, "the partition's leader has not answered"))
 
 
 def _may_write(topic: TopicDescription) -> bool:
-    """Whether the broker reports the permission WRITE, or reports none: whoever sees a topic has DESCRIBE."""
+    """Return whether the broker reports the permission WRITE, or reports none."""
     return not topic.authorized_operations or AclOperation.WRITE in topic.authorized_operations
 
 
-def _whole(settings: Mapping[str, str], name: str) -> int | None:
+def _to_int(settings: Mapping[str, str], name: str) -> int | None:
     return int(settings[name]) if name in settings else None
 
 

@@ -27,7 +27,7 @@ class ValueHeads:
         self._heads: dict[str, bytes] = {}
 
     def cut(self, part: Consumed) -> Consumed:
-        """The records without the common head of their values; unchanged if a value does not begin with it.
+        """Cut the common head off the values of records; unchanged if a value does not begin with it.
 
         Tombstones have no values: records that are all tombstones fit any head.
         """

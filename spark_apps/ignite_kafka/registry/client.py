@@ -67,11 +67,11 @@ class Registry:
         self.close()
 
     def subject(self, topic: str, record_name: str | None) -> str:
-        """Subject of a schema, see :meth:`.SubjectNames.subject`."""
+        """Return the subject of a schema, see :meth:`.SubjectNames.subject`."""
         return self.config.subjects.subject(topic, record_name)
 
     def registered(self, subject: str, schema: RegistrySchema) -> Registered:
-        """The id of a schema, and the schema that values with this id are written with.
+        """Return the id of a schema, and the schema to write values with this id.
 
         With ``auto.register.schemas`` the schema is registered, unless it is already. Without, it must be registered,
         or the properties name another one. Kept for the life of the process, but the latest of a subject only for
@@ -96,7 +96,7 @@ class Registry:
         self._call("reading the registry's configuration", lambda client: client.get_compatibility())
 
     def permanent_ids(self) -> tuple[KnownId, ...]:
-        """The schema ids that :meth:`registered` keeps while the process lives."""
+        """Return the schema ids that :meth:`registered` keeps while the process lives."""
         return tuple(KnownId(*key, registered) for key, (registered, until) in self._ids.items() if until == _FOR_EVER)
 
     def learn(self, ids: Iterable[KnownId]) -> None:
@@ -109,7 +109,7 @@ class Registry:
         self._schemas.put(registered.id, registered.schema)
 
     def schema(self, id: int, subject: str | None = None) -> RegistrySchema:
-        """The schema of an id, kept for the life of the process.
+        """Return the schema of an id, kept for the life of the process.
 
         :param subject: for the message.
         :raises RegistryError: the registry has no such id, or refuses the credentials.
@@ -117,28 +117,30 @@ class Registry:
         """
         kept = self._schemas.get(id)
         if kept is None:
-            kept = self._call("reading a schema", lambda client: _ours(client.get_schema(id)), id=id, subject=subject)
+            kept = self._call(
+                "reading a schema", lambda client: _from_client_schema(client.get_schema(id)), id=id, subject=subject
+            )
             self._schemas.put(id, kept)
         return kept
 
     def latest(self, subject: str) -> RegistrySchema:
-        """The latest schema of a subject, asked for at each call; the same errors as :meth:`schema`."""
+        """Request the latest schema of a subject; the same errors as :meth:`schema`."""
         return self._latest(
             "reading the latest schema", subject, lambda client: client.get_latest_version(subject), False
         ).schema
 
     def referenced(self, reference: Reference) -> RegistrySchema:
-        """A schema that another one refers to; the same errors as :meth:`schema`."""
+        """Return a schema referenced by another one; the same errors as :meth:`schema`."""
         subject = reference.subject
         version = reference.version
         doing = "reading a referenced schema"
         referenced: RegistrySchema = self._call(
-            doing, lambda client: _ours(client.get_version(subject, version).schema), subject=subject
+            doing, lambda client: _from_client_schema(client.get_version(subject, version).schema), subject=subject
         )
         return referenced
 
     def _find(self, subject: str, schema: RegistrySchema) -> tuple[Registered, float]:
-        """The registered schema to write with, and the seconds for which it may be kept."""
+        """Return the registered schema to write with, and for how many seconds it may be kept."""
         properties = self.config.properties
         normalize = properties["normalize.schemas"]
         if properties["auto.register.schemas"]:
@@ -148,7 +150,7 @@ class Registry:
                 _in_either_form(lambda client, form: client.register_schema(subject, form, normalize), schema),
                 subject=subject,
             )
-            return Registered(self._checked(id, subject), schema), _FOR_EVER
+            return Registered(self._check_id(id, subject), schema), _FOR_EVER
         ttl = properties["latest.cache.ttl.sec"]
         lives_s = _FOR_EVER if ttl < 0 else float(ttl)
         if (schema_id := properties["use.schema.id"]) >= 0:
@@ -171,20 +173,20 @@ class Registry:
             _in_either_form(lambda client, form: client.lookup_schema(subject, form, normalize).schema_id, schema),
             subject=subject,
         )
-        return Registered(self._checked(id, subject), schema), _FOR_EVER
+        return Registered(self._check_id(id, subject), schema), _FOR_EVER
 
     def _latest(
         self, doing: str, subject: str, ask: Callable[[SchemaRegistryClient], RegisteredSchema], strict: bool
     ) -> Registered:
         def read(client: SchemaRegistryClient) -> tuple[Any, RegistrySchema]:
             latest = ask(client)
-            return latest.schema_id, _ours(latest.schema)
+            return latest.schema_id, _from_client_schema(latest.schema)
 
         id, schema = self._call(doing, read, subject=subject)
-        return Registered(self._checked(id, subject), schema, strict)
+        return Registered(self._check_id(id, subject), schema, strict)
 
-    def _checked(self, id: Any, subject: str) -> int:
-        """An id, of which no answer without one makes something else."""
+    def _check_id(self, id: Any, subject: str) -> int:
+        """Check the id of an answer, and return it; RegistryError if it is none."""
         if isinstance(id, int) and not isinstance(id, bool) and 0 <= id < 1 << 31:
             return id
         raise RegistryError(
@@ -220,12 +222,12 @@ class Registry:
 
 
 def registry(config: RegistryConfig) -> Registry:
-    """The registry of a configuration: one in a process, with what it learnt."""
-    return _shared(config, os.getpid())
+    """Return the registry of a configuration, one in a process, with its caches."""
+    return _shared_registry(config, os.getpid())
 
 
 @functools.lru_cache(maxsize=16)
-def _shared(config: RegistryConfig, _process: int) -> Registry:
+def _shared_registry(config: RegistryConfig, _process: int) -> Registry:
     return Registry(config)
 
 
@@ -256,7 +258,7 @@ def _make_client(config: RegistryConfig) -> SchemaRegistryClient:
 def _in_either_form(
     request: Callable[[SchemaRegistryClient, Schema], T], schema: RegistrySchema
 ) -> Callable[[SchemaRegistryClient], T]:
-    """A request with a schema as it is and, if the registry refuses or does not know it so, with ``$schema``.
+    """Return a request with a schema, repeated with ``$schema`` if the registry refuses or does not know the schema.
 
     Apicurio Registry does not recognise the JSON Schema of a single value or an array unless it has ``$schema``.
     Confluent's registry does, and there one with ``$schema`` has another id than that which Confluent's converter
@@ -267,20 +269,20 @@ def _in_either_form(
         from confluent_kafka.schema_registry.error import SchemaRegistryError
 
         try:
-            return request(client, _theirs(schema))
+            return request(client, _to_client_schema(schema))
         except SchemaRegistryError as refused:
             other = with_dialect(schema) if refused.error_code in _NOT_SO else None
             if other is None:
                 raise
             try:
-                return request(client, _theirs(other))
+                return request(client, _to_client_schema(other))
             except SchemaRegistryError as again:
                 raise (refused if again.error_code in _NOT_SO else again) from again
 
     return ask
 
 
-def _theirs(schema: RegistrySchema) -> Schema:
+def _to_client_schema(schema: RegistrySchema) -> Schema:
     from confluent_kafka.schema_registry import Schema, SchemaReference
 
     references = [
@@ -289,8 +291,8 @@ def _theirs(schema: RegistrySchema) -> Schema:
     return Schema(schema.text, schema.type, references)
 
 
-def _ours(schema: Schema | None) -> RegistrySchema:
-    """A schema as the registry gave it; ValueError for an answer without one."""
+def _from_client_schema(schema: Schema | None) -> RegistrySchema:
+    """Convert a schema of the registry; ValueError for an answer without one."""
     if schema is None or schema.schema_str is None:
         raise ValueError("no schema")
     references = []
@@ -323,6 +325,6 @@ class _Kept(Generic[K, V]):
                 self._values.popitem(last=False)
 
     def items(self) -> list[tuple[K, V]]:
-        """The current content."""
+        """Return the current content."""
         with self._lock:
             return list(self._values.items())

@@ -64,7 +64,7 @@ class RegistryConfig:
 
 
 def registry_config(settings: ConnectorSettings, secrets: Secrets, side: str) -> RegistryConfig:
-    """Configuration for keys or values.
+    """Return the configuration for keys or values.
 
     :param side: ``key`` or ``value``.
     :raises SettingsError: a URL or a credential is missing, a connection is not protected, or settings decide where a
@@ -96,7 +96,7 @@ def config_of(
     setting: str = "",
     set_in: str | None = None,
 ) -> RegistryConfig:
-    """Configuration from a converter's properties, see :func:`registry_config`, which has the errors.
+    """Return the configuration from a converter's properties; raises as :func:`registry_config`.
 
     :param properties: canonical values of every property of the converter.
     :param secrets: properties from the secrets file, which override those.
@@ -111,7 +111,7 @@ def config_of(
     url_info = ""
     properties_by_name = {name: properties[name] for name in names.PROPERTIES}
     if names.URL in own:
-        own[names.URL], url_info = _without_credentials(own[names.URL])
+        own[names.URL], url_info = _split_credentials(own[names.URL])
     for name in own.keys() & names.PROPERTIES.keys() - {names.KEY_TEXT}:
         properties_by_name[name] = parse_property(f"secrets.registry.{name}", names.PROPERTIES[name], own[name])
     if not properties_by_name[names.URL]:
@@ -131,8 +131,8 @@ def config_of(
     )
 
 
-def _without_credentials(text: str) -> tuple[str, str]:
-    """URLs without credentials, and the first URL's ``user:password``."""
+def _split_credentials(text: str) -> tuple[str, str]:
+    """Split the credentials off URLs: the URLs without them, and the first URL's ``user:password``."""
     urls = [url.strip() for url in text.split(",") if url.strip()]
     infos = [urlsplit(url).netloc.rpartition("@")[0] for url in urls]
     bare = [url.replace(f"{info}@", "", 1) if info else url for url, info in zip(urls, infos, strict=True)]
@@ -147,7 +147,7 @@ def _login(
     if token_source:
         return _bearer(properties, own, kafka, setting)
     if source == "USER_INFO":
-        info = _needed(own, names.USER_INFO, setting)
+        info = _require(own, names.USER_INFO, setting)
     elif source == "SASL_INHERIT":
         if "sasl.username" not in kafka or "sasl.password" not in kafka:
             raise SettingsError(
@@ -172,17 +172,17 @@ def _bearer(
     if pool := properties["bearer.auth.identity.pool.id"]:
         common["bearer.auth.identity.pool.id"] = pool
     if properties[names.TOKEN_SOURCE] == "STATIC_TOKEN":
-        return {**common, names.TOKEN_SOURCE: "STATIC_TOKEN", names.TOKEN: _needed(own, names.TOKEN, setting)}
+        return {**common, names.TOKEN_SOURCE: "STATIC_TOKEN", names.TOKEN: _require(own, names.TOKEN, setting)}
     if properties[names.TOKEN_SOURCE] == "SASL_OAUTHBEARER_INHERIT":
         issuer = {name: str(kafka.get(theirs, "")) for name, theirs in _OAUTH.items()}
     else:
         issuer = {name: own.get(name, "") or properties.get(name, "") for name in _OAUTH}
     for name in (names.ISSUER_URL, "bearer.auth.client.id", names.CLIENT_SECRET):
-        _needed(issuer, name, setting)
+        _require(issuer, name, setting)
     return {**common, names.TOKEN_SOURCE: "OAUTHBEARER", **issuer}
 
 
-def _needed(properties: Mapping[str, str], name: str, setting: str) -> str:
+def _require(properties: Mapping[str, str], name: str, setting: str) -> str:
     if not properties.get(name):
         raise SettingsError(
             "it is missing, and the registry's credentials need it", _REMEDY, setting=f"{setting}.{name}"
@@ -191,16 +191,16 @@ def _needed(properties: Mapping[str, str], name: str, setting: str) -> str:
 
 
 def _tls(properties: Mapping[str, Any], own: Mapping[str, str]) -> dict[str, Any]:
-    """Files of the client, or their content as text under ``CA_TEXT`` and ``CERTIFICATE_TEXT``."""
+    """Return the files of the client, or their content as text under ``CA_TEXT`` and ``CERTIFICATE_TEXT``."""
     config: dict[str, Any] = {}
-    path, text = _one_of(properties, "truststore.location", "truststore.certificates")
+    path, text = _path_or_text(properties, "truststore.location", "truststore.certificates")
     if path and _is_store(properties, "truststore", path):
         text = key_stores.trusted(path, own.get(names.TRUST_PASSWORD, ""), f"{names.PREFIX}ssl.truststore.location")
     if text:
         config[CA_TEXT] = text
     elif path:
         config["ssl.ca.location"] = path
-    path, text = _one_of(properties, "keystore.location", "keystore.certificate.chain")
+    path, text = _path_or_text(properties, "keystore.location", "keystore.certificate.chain")
     key_password = own.get(names.KEY_PASSWORD, "")
     store_password = own.get(names.STORE_PASSWORD, "")
     if path and _is_store(properties, "keystore", path):
@@ -217,7 +217,7 @@ def _tls(properties: Mapping[str, Any], own: Mapping[str, str]) -> dict[str, Any
     return config
 
 
-def _one_of(properties: Mapping[str, Any], file: str, text: str) -> tuple[str, str]:
+def _path_or_text(properties: Mapping[str, Any], file: str, text: str) -> tuple[str, str]:
     """Return path and text; at most one of them is set."""
     file = f"{names.PREFIX}ssl.{file}"
     text = f"{names.PREFIX}ssl.{text}"

@@ -39,7 +39,7 @@ def translated(doing: str, where: Mapping[str, Any]) -> Iterator[None]:
     try:
         yield
     except SchemaRegistryError as error:
-        raise _refused(doing, error.http_status_code, error.error_code, str(error.error_message), where) from None
+        raise _refusal_error(doing, error.http_status_code, error.error_code, str(error.error_message), where) from None
     except OAuthTokenError as error:
         away = isinstance(error.__context__, httpx.TransportError)
         kind: type[IgniteKafkaError] = RegistryUnavailable if away else RegistryError
@@ -58,7 +58,9 @@ def translated(doing: str, where: Mapping[str, Any]) -> Iterator[None]:
         ) from error
 
 
-def _refused(doing: str, status: int, code: int | None, message: str, where: Mapping[str, Any]) -> IgniteKafkaError:
+def _refusal_error(
+    doing: str, status: int, code: int | None, message: str, where: Mapping[str, Any]
+) -> IgniteKafkaError:
     where = {**where, "status": status, "code": code if code not in (None, -1, status) else None}
     text = f"{doing} failed: {message[:_LONGEST].rstrip('.')}"
     if status in _TRANSIENT or status >= 500:
@@ -76,7 +78,7 @@ def _refused(doing: str, status: int, code: int | None, message: str, where: Map
 
 
 def _is_of_tls(error: BaseException | None) -> bool:
-    """Whether TLS refuses the other side, which no retry changes."""
+    """Return whether TLS refuses the other side, a permanent error."""
     seen = set[int]()
     while error is not None and id(error) not in seen:
         if isinstance(error, ssl.SSLCertVerificationError):

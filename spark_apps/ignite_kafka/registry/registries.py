@@ -48,7 +48,7 @@ def provide(settings: ConnectorSettings, secrets: Secrets) -> None:
 
 
 def registry_configs(settings: ConnectorSettings, secrets: Secrets) -> tuple[RegistryConfig, ...]:
-    """How the connector's converters, those of its overrides too, reach their registries, each registry and login once.
+    """Return the registry configurations of the converters, overrides included: one for each registry and login.
 
     :raises SettingsError: as :func:`provide`.
     """
@@ -57,7 +57,7 @@ def registry_configs(settings: ConnectorSettings, secrets: Secrets) -> tuple[Reg
 
 
 def known_ids(settings: ConnectorSettings) -> Ids:
-    """The connector's schema ids received by this process; its tasks need not request them."""
+    """Return the connector's schema ids received by this process, to spare its tasks the requests."""
     keys = {_key(side, variant.converter_properties(side)) for variant, side in _sides(settings)}
     with _lock:
         configs = {key: _configs[key] for key in keys if key in _configs}
@@ -72,7 +72,7 @@ def learn_ids(ids: Ids) -> None:
 
 
 def _sides(settings: ConnectorSettings) -> Iterator[tuple[ConnectorSettings, str]]:
-    """Settings and side of each converter that uses a registry."""
+    """Yield the settings and side of each converter that uses a registry."""
     for variant in settings.variants:
         for side in ("key", "value"):
             if uses_registry(getattr(variant, f"{side}_converter")):
@@ -94,7 +94,7 @@ def _put(kept: dict[_Key, V], key: _Key, value: V) -> None:
 
 
 def registry_of(side: str, properties: Mapping[str, Any]) -> Registry:
-    """The registry of a side's converter.
+    """Return the registry of a side's converter.
 
     :param properties: every property of the converter.
     :raises SettingsError: nothing in this process has named a registry with these properties.

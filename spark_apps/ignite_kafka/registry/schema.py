@@ -37,7 +37,7 @@ class RegistrySchema:
 
 
 def with_dialect(schema: RegistrySchema) -> RegistrySchema | None:
-    """The same JSON Schema with ``$schema``; None for one that has it, and for other types."""
+    """Add ``$schema`` to a JSON Schema; None for one that has it, and for other types."""
     if schema.type != JSON:
         return None
     root = json.loads(schema.text)
@@ -83,7 +83,7 @@ class SubjectNames:
     side: str
 
     def subject(self, topic: str, record_name: str | None) -> str:
-        """Subject of a schema in a topic.
+        """Return the subject of a schema in a topic.
 
         :param record_name: full name of the schema, if it is one of records.
         :raises UnsupportedType: the strategy needs a record's name, and the schema has none.

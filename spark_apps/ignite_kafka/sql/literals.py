@@ -23,7 +23,7 @@ _MOST_LONG = 2**63 - 1
 
 
 def number(text: str, position: int, *, negative: bool = False) -> Literal:
-    """A number: DOUBLE with an exponent or D, DECIMAL with a point or BD, else an integer.
+    """Parse a number: DOUBLE with an exponent or D, DECIMAL with a point or BD, else an integer.
 
     :raises Refused: it has another suffix, or more digits than Spark's types.
     """
@@ -35,10 +35,10 @@ def number(text: str, position: int, *, negative: bool = False) -> Literal:
         raise Refused(f"the number {text} has a suffix that is not supported", position, "Use L, D, BD or none")
     digits = ("-" if negative else "") + match["digits"] + (match["exponent"] or "")
     if suffix == "D" or (match["exponent"] and not suffix):
-        return _double(digits, position)
+        return _double_literal(digits, position)
     value = Decimal(digits)
     if suffix != "BD" and "." not in text:
-        return _integer(int(digits), suffix, position)
+        return _integer_literal(int(digits), suffix, position)
     if match["exponent"] or len(value.as_tuple().digits) > _MOST_DIGITS or _scale(value) > _MOST_DIGITS:
         raise Refused(
             f"the number {text} is no DECIMAL of at most {_MOST_DIGITS} digits",
@@ -48,14 +48,14 @@ def number(text: str, position: int, *, negative: bool = False) -> Literal:
     return Literal(Kind.DECIMAL, value)
 
 
-def _double(digits: str, position: int) -> Literal:
+def _double_literal(digits: str, position: int) -> Literal:
     value = float(digits)
     if value in (float("inf"), float("-inf")):
         raise Refused(f"the number {digits} is out of the range of DOUBLE", position, "Write a smaller one")
     return Literal(Kind.DOUBLE, value)
 
 
-def _integer(value: int, suffix: str, position: int) -> Literal:
+def _integer_literal(value: int, suffix: str, position: int) -> Literal:
     if not _LEAST_LONG <= value <= _MOST_LONG:
         raise Refused(
             f"the number {value}{suffix} is out of the range of BIGINT",
@@ -71,20 +71,20 @@ def _scale(value: Decimal) -> int:
 
 
 def day(text: str, position: int) -> Literal:
-    """A DATE literal; raises Refused."""
+    """Parse a DATE literal; raises Refused."""
     match = _DATE.fullmatch(text)
     try:
-        return Literal(Kind.DATE, date(*map(int, match.groups()))) if match else _no_date(text, position)
+        return Literal(Kind.DATE, date(*map(int, match.groups()))) if match else _refuse_date(text, position)
     except ValueError:
-        return _no_date(text, position)
+        return _refuse_date(text, position)
 
 
-def _no_date(text: str, position: int) -> Literal:
+def _refuse_date(text: str, position: int) -> Literal:
     raise Refused(f"{text!r} is no date", position, "Write it as DATE '2024-01-31'")
 
 
 def moment(text: str, position: int) -> Literal:
-    """A TIMESTAMP literal, which must say its zone.
+    """Parse a TIMESTAMP literal, which must have a zone.
 
     Spark reads others in the session's zone, which a connector does not have.
 
@@ -111,7 +111,7 @@ def moment(text: str, position: int) -> Literal:
 
 
 def like_parts(pattern: str, escape: str, position: int) -> tuple[tuple[str, str], ...]:
-    """The parts of a pattern of LIKE, see :class:`.syntax.Like`; raises Refused as Spark does."""
+    """Split a pattern of LIKE into its parts, see :class:`.syntax.Like`; raises Refused as Spark does."""
     parts: list[tuple[str, str]] = []
     letters = iter(pattern)
     for letter in letters:

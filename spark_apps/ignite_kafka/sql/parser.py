@@ -44,7 +44,7 @@ _TYPED = ("DATE", "TIMESTAMP")
 
 
 def parse_condition(text: str) -> Condition:
-    """The syntax tree of a condition.
+    """Parse a condition to its syntax tree.
 
     :raises Refused: it is no condition, or has something whose result is not proved equal to Spark's.
     """
@@ -78,15 +78,15 @@ def parse_columns(text: str) -> tuple[SelectedField, ...]:
     return tuple(fields)
 
 
-def _tree(make: type[And] | type[Or], items: list[Condition]) -> Condition:
-    """Conditions in their order as a tree of minimum depth, so that a long chain is not as deep as it is long."""
+def _balanced_tree(make: type[And] | type[Or], items: list[Condition]) -> Condition:
+    """Build a tree of minimum depth from conditions in their order, so that a long chain is not deep."""
     if len(items) == 1:
         return items[0]
     middle = (len(items) + 1) // 2
-    return make(_tree(make, items[:middle]), _tree(make, items[middle:]))
+    return make(_balanced_tree(make, items[:middle]), _balanced_tree(make, items[middle:]))
 
 
-def _repeated(make: type[Not] | type[Negative], count: int, operand: Condition) -> Condition:
+def _repeat_prefix(make: type[Not] | type[Negative], count: int, operand: Condition) -> Condition:
     """Apply a repeated prefix operator.
 
     A pair changes no value but restricts the operand's types, so one pair stands for all pairs.
@@ -127,7 +127,7 @@ class _Parser:
             return True
         return False
 
-    def _keyword(self, *words: str) -> bool:
+    def _take_keywords(self, *words: str) -> bool:
         """Read keywords if they are next."""
         ahead = self._tokens[self._at : self._at + len(words)]
         if [token.word for token in ahead] == list(words):
@@ -145,39 +145,39 @@ class _Parser:
             raise Refused(f"{what} is not supported here", token.position)
 
     def parse_or(self) -> Condition:
-        """Conditions with OR between them."""
+        """Parse conditions with OR between them."""
         self._depth += 1
         if self._depth > _MOST_DEPTH:
             raise Refused(f"the condition is nested deeper than {_MOST_DEPTH} levels", self._next.position)
         items = [self._parse_and()]
-        while self._keyword("OR"):
+        while self._take_keywords("OR"):
             items.append(self._parse_and())
         self._depth -= 1
-        return _tree(Or, items)
+        return _balanced_tree(Or, items)
 
     def _parse_and(self) -> Condition:
         items = [self._parse_not()]
-        while self._keyword("AND"):
+        while self._take_keywords("AND"):
             items.append(self._parse_not())
-        return _tree(And, items)
+        return _balanced_tree(And, items)
 
     def _parse_not(self) -> Condition:
         count = 0
-        while self._keyword("NOT"):
+        while self._take_keywords("NOT"):
             count += 1
-        return _repeated(Not, count, self._parse_predicate())
+        return _repeat_prefix(Not, count, self._parse_predicate())
 
     def _parse_predicate(self) -> Condition:
         operand = self._parse_comparison()
-        if self._keyword("IS", "NULL"):
+        if self._take_keywords("IS", "NULL"):
             return IsNull(operand)
-        if self._keyword("IS", "NOT", "NULL"):
+        if self._take_keywords("IS", "NOT", "NULL"):
             return Not(IsNull(operand))
         opposite = self._next.word == "NOT"
         at = self._at
         self._at = self._at + opposite
         for word, read in (("IN", self._parse_in), ("BETWEEN", self._parse_between), ("LIKE", self._parse_like)):
-            if self._keyword(word):
+            if self._take_keywords(word):
                 predicate = read(operand)
                 return Not(predicate) if opposite else predicate
         self._at = at
@@ -185,12 +185,12 @@ class _Parser:
 
     def _parse_comparison(self) -> Condition:
         left = self._parse_additive()
-        operator = self._one_of(*_COMPARISONS)
+        operator = self._take_one_of(*_COMPARISONS)
         if not operator:
             return left
         comparison = Compare(_COMPARISONS[operator], left, self._parse_additive())
         behind = self._next
-        if self._one_of(*_COMPARISONS):
+        if self._take_one_of(*_COMPARISONS):
             raise Refused(
                 "two comparisons follow one another", behind.position, "Put parentheses around one, or AND between"
             )
@@ -203,7 +203,7 @@ class _Parser:
         items = [self._parse_literal()]
         while self.take(","):
             items.append(self._parse_literal())
-        self._close()
+        self._take_closing()
         kinds = {item.kind for item in items} - {Kind.NULL}
         if len(kinds) > 1:
             shown = ", ".join(sorted(kind.value for kind in kinds))
@@ -214,7 +214,7 @@ class _Parser:
 
     def _parse_between(self, operand: Condition) -> Condition:
         low = self._parse_additive()
-        if not self._keyword("AND"):
+        if not self._take_keywords("AND"):
             raise Refused("BETWEEN has no AND", self._next.position, "Write it as x BETWEEN 1 AND 2")
         return And(Compare(">=", operand, low), Compare("<=", operand, self._parse_additive()))
 
@@ -223,7 +223,7 @@ class _Parser:
         escape = "\\"
         if pattern.kind != "string":
             raise Refused("the pattern of LIKE is no text", pattern.position)
-        if self._keyword("ESCAPE"):
+        if self._take_keywords("ESCAPE"):
             token = self._advance()
             if token.kind != "string" or len(token.text) != 1 or token.text in "%_":
                 raise Refused(
@@ -233,9 +233,9 @@ class _Parser:
         return Like(operand, literals.like_parts(pattern.text, escape, pattern.position))
 
     def _parse_additive(self) -> Condition:
-        """Operands with ``+``, ``-`` or ``||`` between them."""
+        """Parse operands with ``+``, ``-`` or ``||`` between them."""
         left = self._parse_multiplicative()
-        while operator := self._one_of("+", "-", "||"):
+        while operator := self._take_one_of("+", "-", "||"):
             right = self._parse_multiplicative()
             left = Call("concat", (left, right)) if operator == "||" else Arithmetic(operator, left, right)
             self._count_operator()
@@ -243,7 +243,7 @@ class _Parser:
 
     def _parse_multiplicative(self) -> Condition:
         left = self._parse_signed()
-        while operator := self._one_of("*", "/", "%"):
+        while operator := self._take_one_of("*", "/", "%"):
             left = Arithmetic(operator, left, self._parse_signed())
             self._count_operator()
         return left
@@ -261,17 +261,17 @@ class _Parser:
             and self._tokens[self._at + 1].kind != "number"
         ):
             signs += self._advance().text == "-"
-        return _repeated(Negative, signs, self._parse_operand())
+        return _repeat_prefix(Negative, signs, self._parse_operand())
 
-    def _one_of(self, *operators: str) -> str:
+    def _take_one_of(self, *operators: str) -> str:
         """Read one of the operators if it is next; empty if none is."""
         return next((operator for operator in operators if self.take(operator)), "")
 
     def _parse_operand(self) -> Condition:
-        """A column, a constant, a function, or a condition in parentheses."""
+        """Parse a column, a constant, a function, or a condition in parentheses."""
         if self.take("("):
             inner = self.parse_or()
-            self._close()
+            self._take_closing()
             return inner
         token = self._next
         if (
@@ -291,8 +291,8 @@ class _Parser:
         tries = self._advance().word == "TRY_CAST"
         self.take("(")
         operand = self.parse_or()
-        if not self._keyword("AS"):
-            raise Refused(_expected("AS", self._next), self._next.position, "Write it as CAST(a AS INT)")
+        if not self._take_keywords("AS"):
+            raise Refused(_expected_text("AS", self._next), self._next.position, "Write it as CAST(a AS INT)")
         token = self._advance()
         target = CAST_TARGETS.get(token.word)
         if target is None:
@@ -300,7 +300,7 @@ class _Parser:
             raise Refused(
                 f"CAST to {token.text or 'the end'} is not supported", token.position, f"Supported are {supported}"
             )
-        self._close()
+        self._take_closing()
         return Cast(operand, target, tries)
 
     def _parse_call(self) -> Call:
@@ -314,7 +314,7 @@ class _Parser:
         while arguments and self.take(","):
             arguments.append(self.parse_or())
         if arguments:
-            self._close()
+            self._take_closing()
         least, most = FUNCTIONS[function]
         if not least <= len(arguments) <= most:
             raise Refused(
@@ -324,9 +324,9 @@ class _Parser:
             )
         return Call(function[0], tuple(arguments))
 
-    def _close(self) -> None:
+    def _take_closing(self) -> None:
         if not self.take(")"):
-            raise Refused(_expected(")", self._next), self._next.position, "Close the parenthesis")
+            raise Refused(_expected_text(")", self._next), self._next.position, "Close the parenthesis")
 
     def _is_literal(self) -> bool:
         token = self._next
@@ -338,7 +338,9 @@ class _Parser:
         path = [self._advance()]
         while self.take("."):
             if self._next.kind not in ("name", "quoted"):
-                raise Refused(_expected("a name", self._next), self._next.position, "Name the field behind the point")
+                raise Refused(
+                    _expected_text("a name", self._next), self._next.position, "Name the field behind the point"
+                )
             path.append(self._advance())
         if self._next.kind == "operator" and self._next.text in ("(", "["):
             what = f"function {path[-1].text}" if self._next.text == "(" else f"an element of {path[-1].text}"
@@ -346,9 +348,9 @@ class _Parser:
         return Column(tuple(token.text for token in path))
 
     def parse_field(self) -> SelectedField:
-        """A column, possibly renamed; raises Refused."""
+        """Parse a column, possibly renamed; raises Refused."""
         name = self._parse_name()
-        alias = self._parse_name() if self._keyword("AS") else name
+        alias = self._parse_name() if self._take_keywords("AS") else name
         if self._next.kind in ("name", "quoted"):
             raise Refused(
                 f"{self._next.text} follows column {alias.text}", self._next.position, "Write a comma, or AS, between"
@@ -364,7 +366,7 @@ class _Parser:
     def _parse_name(self) -> Token:
         token = self._advance()
         if token.kind != "quoted" and (token.kind != "name" or token.word in _KEYWORDS):
-            raise Refused(_expected("a column's name", token), token.position, "Name columns, with commas between")
+            raise Refused(_expected_text("a column's name", token), token.position, "Name columns, with commas between")
         if not token.text:
             raise Refused("a column's name is empty", token.position, "Name columns, with commas between")
         return token
@@ -389,9 +391,9 @@ class _Parser:
         if token.word in _KEYWORDS:
             raise Refused(f"{token.word} is not supported here", token.position)
         raise Refused(
-            _expected("a column or a constant", token), token.position, "Write one, or leave out what is before"
+            _expected_text("a column or a constant", token), token.position, "Write one, or leave out what is before"
         )
 
 
-def _expected(what: str, token: Token) -> str:
+def _expected_text(what: str, token: Token) -> str:
     return f"{what} is expected, and {token.text or 'the end'} was found"

@@ -180,7 +180,7 @@ FUNCTIONS = {
 
 
 def parts_of(condition: Condition) -> tuple[Condition, ...]:
-    """The operands of a condition or expression."""
+    """Return the operands of a condition or expression."""
     match condition:
         case Compare(_, left, right) | Arithmetic(_, left, right) | And(left, right) | Or(left, right):
             return left, right
@@ -195,7 +195,7 @@ def parts_of(condition: Condition) -> tuple[Condition, ...]:
 
 
 def columns_of(condition: Condition) -> Iterator[Column]:
-    """Every column that a condition names, in its order."""
+    """Yield every column of a condition, in its order."""
     if isinstance(condition, Column):
         yield condition
     for part in parts_of(condition):

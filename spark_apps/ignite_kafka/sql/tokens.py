@@ -65,7 +65,7 @@ _ESCAPED = re.compile(r"\\(.)|''", re.DOTALL)
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of a text, with one of kind end behind them.
+    """Split a text into tokens, with one of kind end behind them.
 
     :raises Refused: the text is longer than `MAX_CONDITION_LENGTH`, a character begins no token, or a string has an
         escape that is not proved.
@@ -81,11 +81,11 @@ def tokens(text: str) -> list[Token]:
     while at < len(text):
         match = _PATTERN.match(text, at)
         if match is None:
-            raise _unreadable(text, at)
+            raise _unreadable_error(text, at)
         kind = match.lastgroup or ""
         content = match[kind]
         if kind == "string":
-            content = _unescaped(content, at)
+            content = _unescape(content, at)
         elif kind == "quoted":
             content = content.replace("``", "`")
         if kind != "space":
@@ -96,7 +96,7 @@ def tokens(text: str) -> list[Token]:
     return [*result, Token("end", "", len(text))]
 
 
-def _unreadable(text: str, at: int) -> Refused:
+def _unreadable_error(text: str, at: int) -> Refused:
     if text[at] in "'`":
         return Refused(f"the text that begins with {text[at]} has no end", at, "Close it")
     if text[at] == '"':
@@ -118,7 +118,7 @@ def _unreadable(text: str, at: int) -> Refused:
     )
 
 
-def _unescaped(content: str, at: int) -> str:
+def _unescape(content: str, at: int) -> str:
     def character(match: re.Match[str]) -> str:
         letter = match[1]
         if letter is None:

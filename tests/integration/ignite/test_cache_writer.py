@@ -225,7 +225,7 @@ def test_entries_go_to_the_primary_node_of_their_partition(cluster: Cluster, new
     await_owners(cluster, cache, 2)
     keys = encoded(pa.array([f"key {number}" for number in range(500)]), TEXT)
     with CacheWriter(cluster, cache, overwrite=True) as writer:
-        parts = list(writer._by_node(keys))
+        parts = list(writer._group_by_node(keys))
         writer.put(keys, keys)
         writer.flush()
     assert len(parts) == 2

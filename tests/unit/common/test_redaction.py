@@ -74,8 +74,8 @@ def record_of_a_topic() -> str:
 
 def refused_put() -> str:
     writer = cast(Any, object.__new__(CacheWriter))
-    writer._place = lambda connection: {"cache": "c"}
-    return str(writer._refused(None, ThinError(1, f"Value for a column 'X' is too long. Maximum length: 2, value: {SECRET}")))
+    writer._where = lambda connection: {"cache": "c"}
+    return str(writer._refusal_error(None, ThinError(1, f"Value for a column 'X' is too long. Maximum length: 2, value: {SECRET}")))
 
 
 def refused_record() -> str:

@@ -15,7 +15,7 @@ import pytest
 
 from ignite_kafka.errors import AnswerTooLarge, AuthenticationFailed, IgniteUnreachable
 from ignite_kafka.ignite import protocol
-from ignite_kafka.ignite.connection import ThinConnection, _out_of_time
+from ignite_kafka.ignite.connection import ThinConnection, _is_time_out
 from ignite_kafka.ignite.endpoint import MAX_FRAME_BYTES, IgniteCredentials, IgniteEndpoint
 from ignite_kafka.ignite.framing import FIRST_BYTES
 from ignite_kafka.ignite.protocol import ThinError
@@ -188,13 +188,13 @@ def test_what_was_given_up_is_told_from_what_broke() -> None:
 def test_the_system_s_word_that_the_other_side_is_away_is_no_wait_of_ours() -> None:
     away = OSError(errno.ETIMEDOUT, "Connection timed out")
     assert isinstance(away, TimeoutError)
-    assert not _out_of_time(away)
+    assert not _is_time_out(away)
     end, other = socket.socketpair()
     with end, other:
         end.settimeout(0.01)
         with pytest.raises(TimeoutError) as ours:
             end.recv(1)
-    assert _out_of_time(ours.value)
+    assert _is_time_out(ours.value)
 
 
 def test_closing_with_replies_outstanding_resets_nothing() -> None:

@@ -111,7 +111,7 @@ def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget every registry, as in a new process."""
     monkeypatch.setattr(registries, "_configs", {})
     monkeypatch.setattr(registries, "_learned", {})
-    client._shared.cache_clear()
+    client._shared_registry.cache_clear()
 
 
 def prefixes(plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, argument: Any) -> Iterator[SlotResult]:

@@ -26,7 +26,7 @@ MOST_BYTES = np.iinfo(np.int32).max
 
 
 def fixed_rows(rows: npt.NDArray[Any]) -> pa.BinaryArray:
-    """The bytes of each row of an array, whose rows are of one width.
+    """Return the bytes of each row of an array with rows of one width.
 
     Its items, or its rows where it has two dimensions.
     """
@@ -35,7 +35,7 @@ def fixed_rows(rows: npt.NDArray[Any]) -> pa.BinaryArray:
 
 
 def sliced(offsets: npt.NDArray[Any], data: Any) -> pa.BinaryArray:
-    """Rows [offsets[i], offsets[i + 1]) of a buffer; ValueError beyond the 2 GiB that a column of bytes can hold."""
+    """Return the rows [offsets[i], offsets[i + 1]) of a buffer; ValueError beyond 2 GiB, the limit of a column."""
     if offsets[-1] > MOST_BYTES:
         raise ValueError(f"{offsets[-1]} bytes in one column, which holds 2 GiB: take fewer rows at a time")
     return pa.Array.from_buffers(
@@ -44,7 +44,7 @@ def sliced(offsets: npt.NDArray[Any], data: Any) -> pa.BinaryArray:
 
 
 def structured(size: int, **parts: Any) -> npt.NDArray[Any]:
-    """Packed records of `size` rows; each part is a (dtype, value or column) in the order written."""
+    """Pack records of `size` rows; each part is a (dtype, value or column) in the order written."""
     rows = np.empty(size, [(name, kind) for name, (kind, _) in parts.items()])
     for name, (_, value) in parts.items():
         rows[name] = value
@@ -52,7 +52,7 @@ def structured(size: int, **parts: Any) -> npt.NDArray[Any]:
 
 
 def offsets_of(array: pa.BinaryArray) -> Offsets:
-    """The n + 1 offsets of an array into its data, also of a slice."""
+    """Return the n + 1 offsets of an array into its data, also of a slice."""
     return (
         np.frombuffer(array.buffers()[1], np.int32, len(array) + 1, array.offset * 4)
         if len(array)
@@ -61,7 +61,7 @@ def offsets_of(array: pa.BinaryArray) -> Offsets:
 
 
 def lengths_of(pieces: ByteColumns) -> npt.NDArray[np.int64]:
-    """Bytes of each row over all pieces."""
+    """Return how many bytes each row has over all pieces."""
     return sum(
         (np.diff(offsets_of(piece)).astype(np.int64) for piece in pieces[1:]),
         np.diff(offsets_of(pieces[0])).astype(np.int64),
@@ -69,27 +69,27 @@ def lengths_of(pieces: ByteColumns) -> npt.NDArray[np.int64]:
 
 
 def data_of(array: pa.BinaryArray) -> npt.NDArray[np.uint8]:
-    """The data of an array from its first row's first byte to its last row's last."""
+    """Return the data of an array from its first row's first byte to its last row's last."""
     offsets = offsets_of(array)
     data = array.buffers()[2]
     return np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]] if data is not None else np.zeros(0, np.uint8)
 
 
 def join_columns(pieces: ByteColumns) -> pa.BinaryArray:
-    """One array of the rows of several."""
+    """Join pieces row by row: each row of the result is the bytes of that row of all pieces."""
     return pieces[0] if len(pieces) == 1 else pc.binary_join_element_wise(*pieces, NOTHING)
 
 
 def or_null(piece: pa.BinaryArray, valid: pa.BooleanArray | None) -> pa.BinaryArray:
-    """The piece, Ignite's null in the rows that are not valid; `valid` None where all are."""
+    """Replace the rows of a piece that are not valid by Ignite's null; `valid` None: all rows are valid."""
     return piece if valid is None else pc.if_else(valid, piece, NULL)
 
 
 def or_nothing(piece: pa.BinaryArray, valid: pa.BooleanArray | None) -> pa.BinaryArray:
-    """The piece, no bytes in the rows that are not valid: what follows a null that an earlier piece has written."""
+    """Empty the rows of a piece that are not valid, where an earlier piece has written the null."""
     return piece if valid is None else pc.if_else(valid, piece, NOTHING)
 
 
 def valid_of(array: pa.Array) -> pa.BooleanArray | None:
-    """True for rows that are not null; None if none is null."""
+    """Return a mask of the rows that are not null; None if none is null."""
     return array.is_valid() if array.null_count else None

@@ -1,4 +1,4 @@
-"""Bytes read one number after the other, with bounds checks and errors that name the place.
+"""Reader of bytes, one number after the other, with bounds checks and errors that name the position.
 
 The base of the row path.
 """
@@ -19,7 +19,7 @@ from .text import decode_text
 
 @dataclass
 class ByteReader:
-    """Reads at `position`, which moves to the end of what was read; nothing is read at or after `limit`."""
+    """Reads at `position` and moves it to the end of the value; reads nothing at or after `limit`."""
 
     data: memoryview
     partition: int
@@ -28,17 +28,17 @@ class ByteReader:
     limit: int = 0
 
     def error(self, position: int, what: str, type_id: int | None = None) -> DecodeError:
-        """The error of broken bytes at a position."""
+        """Return the error for broken bytes at a position."""
         place = {"cache": self.cache, "partition": self.partition, "type_id": type_id, "position": position}
         return DecodeError(what, "The bytes are broken or of an unknown format; nothing was skipped", **place)
 
     def unsupported(self, position: int, what: str, type_id: int | None = None) -> UnsupportedType:
-        """The error of a valid value at a position that this library cannot read."""
+        """Return the error for a valid value, at a position, that this library cannot read."""
         place = {"cache": self.cache, "partition": self.partition, "type_id": type_id, "position": position}
         return UnsupportedType(what, "Copy this cache with the ignite-binary converter", **place)
 
     def take(self, count: int) -> memoryview:
-        """The next `count` bytes."""
+        """Read the next `count` bytes."""
         start = self.position
         if count < 0:
             raise self.error(start, f"The length {count} is negative")
@@ -48,7 +48,7 @@ class ByteReader:
         return self.data[start : self.position]
 
     def number(self, form: str) -> Any:
-        """The next number, of a struct format of one item."""
+        """Read the next number, of a struct format of one item."""
         return struct.unpack(form, self.take(struct.calcsize(form)))[0]
 
 
@@ -57,14 +57,14 @@ class ScalarReader(ByteReader):
     """Bodies of values without inner values; `position` is behind the type code."""
 
     def boolean(self) -> bool:
-        """A boolean: one byte, 0 or 1."""
+        """Read a boolean: one byte, 0 or 1."""
         byte = self.number("<B")
         if byte > 1:
             raise self.error(self.position - 2, "A boolean is neither 0 nor 1")
         return bool(byte)
 
     def string(self) -> str:
-        """A string: int32 length and UTF-8."""
+        """Read a string: int32 length and UTF-8."""
         start = self.position - 1
         data = bytes(self.take(self.number("<i")))
         try:
@@ -73,13 +73,13 @@ class ScalarReader(ByteReader):
             raise self.error(start, "A String is no valid UTF-8") from None
 
     def uuid(self) -> uuid.UUID:
-        """A UUID: two int64, the most significant first."""
+        """Read a UUID: two int64, the most significant first."""
         high = self.number("<Q")
         low = self.number("<Q")
         return uuid.UUID(int=high << 64 | low)
 
     def timestamp(self) -> Timestamp:
-        """A timestamp: int64 milliseconds and int32 nanoseconds to add."""
+        """Read a timestamp: int64 milliseconds and int32 nanoseconds to add."""
         start = self.position - 1
         millis = self.number("<q")
         nanos = self.number("<i")
@@ -89,7 +89,7 @@ class ScalarReader(ByteReader):
         return Timestamp(seconds, rest * 1_000_000 + nanos)
 
     def decimal(self) -> Decimal:
-        """A decimal: int32 scale, int32 length and magnitude, whose top bit is the sign."""
+        """Read a decimal: int32 scale, int32 length and magnitude, with the sign in its top bit."""
         start = self.position - 1
         scale = self.number("<i")
         magnitude = self.take(self.number("<i"))
@@ -100,12 +100,12 @@ class ScalarReader(ByteReader):
         return decimal_value(magnitude, scale)
 
     def primitive_array(self, form: str) -> list[Any]:
-        """An array of numbers: int32 count and items of a struct format."""
+        """Read an array of numbers: int32 count and items of a struct format."""
         count = self.number("<i")
         return list(struct.unpack(f"<{count}{form}", self.take(count * struct.calcsize("<" + form))))
 
     def booleans(self) -> list[bool]:
-        """An array of booleans: int32 count and bytes."""
+        """Read an array of booleans: int32 count and bytes."""
         start = self.position - 1
         data = self.take(self.number("<i"))
         if any(byte > 1 for byte in data):

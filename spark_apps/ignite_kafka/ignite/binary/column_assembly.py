@@ -14,13 +14,13 @@ from .unify_types import cast_exactly
 
 
 def list_of(offsets: npt.NDArray[np.int32], inner: Column) -> Column:
-    """A column of n lists from n + 1 offsets into a column of elements."""
+    """Build a column of n lists from n + 1 offsets into a column of elements."""
     kind = pa.list_(inner.field("item"))
     return Column(pa.ListArray.from_arrays(pa.array(offsets), inner.data, type=kind))
 
 
 def spread(column: Column, rows: Positions, size: int) -> Column:
-    """The column's values at `rows` of a column of `size` rows, null elsewhere."""
+    """Spread a column's values to `rows` of a column of `size` rows, null elsewhere."""
     if rows.size == size:
         return column
     is_set = np.zeros(size, bool)
@@ -34,7 +34,7 @@ def spread(column: Column, rows: Positions, size: int) -> Column:
 
 
 def _spread_buffers(data: pa.Array, is_set: npt.NDArray[np.bool_]) -> pa.Array | None:
-    """The same for strings, bytes and numbers without nulls of their own, straight in Arrow's buffers.
+    """Spread strings, bytes and numbers without nulls of their own, straight in Arrow's buffers.
 
     None for other types.
     """
@@ -57,35 +57,36 @@ def _spread_buffers(data: pa.Array, is_set: npt.NDArray[np.bool_]) -> pa.Array |
     return None
 
 
-def _one_type(columns: list[Column]) -> Column | None:
-    """The columns one after the other where they are of one type.
+def _concat_one_type(columns: list[Column]) -> Column | None:
+    """Concatenate columns of one type; None if their types differ.
 
-    A list or map without any element takes the others' type.
+    A column of lists or maps without any element takes the type of the others.
     """
     arrays = [column.data for column in columns]
-    kind = next((array.type for array in arrays if not _empty(array)), arrays[0].type)
+    kind = next((array.type for array in arrays if not _has_no_elements(array)), arrays[0].type)
     # elements of one Arrow type may have marks of their own: a java.sql.Time is stored as a long is
     same = all(
-        array.type.equals(kind, check_metadata=True) or (_empty(array) and array.type.id == kind.id) for array in arrays
+        array.type.equals(kind, check_metadata=True) or (_has_no_elements(array) and array.type.id == kind.id)
+        for array in arrays
     )
     if not same or len({(column.mark, column.type_name) for column in columns}) > 1:
         return None
     return replace(columns[0], data=pa.concat_arrays([cast_exactly(array, kind, "") for array in arrays]))
 
 
-def _empty(array: pa.Array) -> bool:
-    """True for lists or maps that have no element at all, so that their elements' type was made up."""
+def _has_no_elements(array: pa.Array) -> bool:
+    """Return whether lists or maps have no element at all, so that the type of their elements is arbitrary."""
     lists = pa.types.is_list(array.type)
     maps = pa.types.is_map(array.type)
     return bool((lists and not len(array.values)) or (maps and not len(array.keys)))
 
 
 def union(names: list[str], columns: list[Column], rows: list[Positions], size: int) -> Column:
-    """Values of several kinds as one dense union, marked mixed; rows of no kind are of a last kind that is null.
+    """Join values of several kinds to one dense union, marked mixed; other rows are of a last, null kind.
 
     Kinds that are one Arrow type (an Object[] and a Collection of strings) are one plain column.
     """
-    joined = _one_type(columns)
+    joined = _concat_one_type(columns)
     if joined is not None:
         filled = np.concatenate(rows)
         back = np.argsort(filled, kind="stable")

@@ -31,13 +31,13 @@ class Elements:
 
 
 def element_places(wire: Wire, code: int, at: Positions, end: Positions) -> Elements:
-    """Places of the elements of containers of one code; a map's keys and values take turns."""
+    """Return the places of the elements of containers of one code; a map's keys and values alternate."""
     first, count = _first_and_count(wire, code, at, end)
     return _places(wire, first, count, end)
 
 
 def tree_places(wire: Wire, start: Positions, stop: Positions, each: int) -> Elements:
-    """Places of the values of java.util.TreeMap (`each` 2) or TreeSet (1) objects.
+    """Return the places of the values of java.util.TreeMap (`each` 2) or TreeSet (1) objects.
 
     Raw data of comparator, int32 size, values.
     """
@@ -57,7 +57,7 @@ def _places(wire: Wire, first: Positions, count: Positions, end: Positions) -> E
 
 
 def _first_and_count(wire: Wire, code: int, at: Positions, end: Positions) -> tuple[Positions, Positions]:
-    """Position of the first element and number of elements.
+    """Return position of the first element and number of elements of each container.
 
     Each element is one byte at least, so counts are bounded.
     """
@@ -113,7 +113,7 @@ def _end(wire: Wire, data: memoryview, position: int, limit: int) -> int:
 
 
 def after(wire: Wire, at: Positions, end: Positions) -> Positions:
-    """Position after the value at each place; values of any codes."""
+    """Return the position after the value, of any code, at each place."""
     wire.require(at, at + 1, end, "An element")
     code = wire.data[at]
     size = codes.FIXED[code]
@@ -139,7 +139,7 @@ def _sizes(wire: Wire, code: int, at: Positions, end: Positions) -> Positions:
 
 
 def ends_of(wire: Wire, at: Positions) -> Positions:
-    """Position after each value, of any code; places that occur several times (handles) are measured once."""
+    """Return the position after each value, of any code; places that occur several times are measured once."""
     data = wire.data.data
     size = int(wire.data.size)
     places, index = np.unique(at, return_inverse=True)

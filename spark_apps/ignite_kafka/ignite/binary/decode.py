@@ -77,7 +77,7 @@ def decode_entries(
     value_fields: Fields = None,
     date_zone: str = "UTC",
 ) -> list[EntryGroup]:
-    """All entries of `pages`, column by column.
+    """Decode all entries of `pages`, column by column.
 
     Give many small pages at once: below 20,000 rows the calls outweigh the work.
 
@@ -112,7 +112,7 @@ def decode_arrays(
     value_fields: Fields = None,
     date_zone: str = "UTC",
 ) -> list[EntryGroup]:
-    """N keys and N values in Ignite's binary format, not wrapped, none null.
+    """Decode N keys and N values in Ignite's binary format, not wrapped, none null.
 
     All columns as tables have them, see :func:`decode_entries`.
 
@@ -147,7 +147,7 @@ def _decode(wire: Wire, bounds: EntryBounds, decoders: Sequence[ColumnDecoder | 
 
 
 def _signatures(wire: Wire, start: Positions, end: Positions) -> Positions:
-    """One number for each type: its code, and for objects the type id above it."""
+    """Return one number for each type: its code, and for objects the type id above it."""
     code = wire.data[start]
     signature: Positions = code.astype(np.int64)
     objects = code == codes.OBJECT
@@ -160,7 +160,7 @@ def _signatures(wire: Wire, start: Positions, end: Positions) -> Positions:
 
 
 def _groups(keys: Positions, values: Positions) -> list[Positions]:
-    """Rows of each pair of signatures, in the order of their first entries."""
+    """Return the rows of each pair of signatures, in the order of their first entries."""
     if (keys == keys[0]).all() and (values == values[0]).all():
         return [np.arange(keys.size)]
     key_index = np.unique(keys, return_inverse=True)[1].ravel()

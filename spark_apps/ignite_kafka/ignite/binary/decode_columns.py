@@ -59,7 +59,7 @@ class ColumnDecoder:
     def decode(
         self, at: Positions, end: Positions, declared: int = codes.OBJECT, depth: int = 0, path: str = ""
     ) -> Column:
-        """The values at `at` (-1: absent), each inside its `end`, as one column of as many rows.
+        """Decode the values at `at` (-1: absent), each inside its `end`, as one column of as many rows.
 
         `declared` is the type code of the metadata; it decides only where no value is there. Null and absent are null.
         Values of several kinds become a dense union marked mixed.
@@ -70,10 +70,10 @@ class ColumnDecoder:
             self.wire.require(at, at + 1, end, "A value")
             code = self.wire.data[at]
             if code[0] not in _INDIRECT and (code == code[0]).all():
-                return self._kind(int(code[0]), at, end, depth, path)
-        return self._with_nulls(at, end, declared, depth, path)
+                return self._decode_code(int(code[0]), at, end, depth, path)
+        return self._decode_with_nulls(at, end, declared, depth, path)
 
-    def _with_nulls(self, at: Positions, end: Positions, declared: int, depth: int, path: str) -> Column:
+    def _decode_with_nulls(self, at: Positions, end: Positions, declared: int, depth: int, path: str) -> Column:
         rows = np.flatnonzero(at >= 0)
         place = at[rows]
         limit = end[rows]
@@ -88,15 +88,15 @@ class ColumnDecoder:
             none = declared_field("", declared, ordinals=self.enums is EnumPolicy.ORDINAL)
             return Column(pa.nulls(at.size, none.type), mark_of(none))
         if (code == code[0]).all():
-            return spread(self._kind(int(code[0]), place, limit, depth, path), rows, at.size)
+            return spread(self._decode_code(int(code[0]), place, limit, depth, path), rows, at.size)
         for code_from, code_to in _ONE_KIND.items():
             code = np.where(code == code_from, code_to, code)
         kinds = np.unique(code)
         if kinds.size == 1:
-            return spread(self._kind(int(kinds[0]), place, limit, depth, path), rows, at.size)
+            return spread(self._decode_code(int(kinds[0]), place, limit, depth, path), rows, at.size)
         parts = [(code == kind) for kind in kinds]
         columns = [
-            self._kind(int(kind), place[part], limit[part], depth, path)
+            self._decode_code(int(kind), place[part], limit[part], depth, path)
             for kind, part in zip(kinds, parts, strict=True)
         ]
         return union([code_name(int(kind)) for kind in kinds], columns, [rows[part] for part in parts], at.size)
@@ -146,8 +146,8 @@ class ColumnDecoder:
             )
         place[rows], limit[rows] = start + 5 + offset, stop
 
-    def _kind(self, code: int, at: Positions, end: Positions, depth: int, path: str) -> Column:
-        """Values of one code, all of them there."""
+    def _decode_code(self, code: int, at: Positions, end: Positions, depth: int, path: str) -> Column:
+        """Decode values of one code, none absent."""
         if code in scalars.NUMPY:
             return scalars.fixed(self.wire, code, at, end)
         if code in _SIMPLE:
@@ -157,25 +157,25 @@ class ColumnDecoder:
         if code in _LISTS or code in codes.ELEMENT_WIDTH or code == codes.MAP:
             self._note(path, code)
         if code in codes.ELEMENT_WIDTH:
-            return self._primitive_array(code, at, end)
+            return self._decode_primitive_array(code, at, end)
         if depth >= MAX_DEPTH:
             raise self.wire.unsupported(
                 int(at[0]), f"A value is nested deeper than {MAX_DEPTH} levels, or contains itself"
             )
         if code == codes.OPTIMIZED:
-            return self._optimized(at, end, depth, path)
+            return self._decode_optimized(at, end, depth, path)
         if code in _LISTS:
-            return self._list(code, at, end, depth, path)
+            return self._decode_list(code, at, end, depth, path)
         if code == codes.MAP:
-            return self._map(at, end, depth, path)
+            return self._decode_map(at, end, depth, path)
         if code == codes.OBJECT:
-            return self._objects(at, end, depth, path)
+            return self._decode_objects(at, end, depth, path)
         if code in codes.KNOWN:
             raise self.wire.unsupported(int(at[0]), f"A value of type code {code} has no column form")
         raise self.wire.error(int(at[0]), f"There is no type code {code}")
 
-    def _optimized(self, at: Positions, end: Positions, depth: int, path: str) -> Column:
-        """java.sql.Date and java.time by themselves; other values rewritten as binary format and read from there."""
+    def _decode_optimized(self, at: Positions, end: Positions, depth: int, path: str) -> Column:
+        """Decode java.sql.Date and java.time directly, other values after a rewrite as binary format."""
         temporal = are_temporal(self.wire, at, end)
         if temporal.all():
             return optimized(self.wire, at, end, self.date_zone)
@@ -192,7 +192,7 @@ class ColumnDecoder:
         parts = [column, optimized(self.wire, at[others], end[others], self.date_zone)]
         return union(["collection", "java.time"], parts, [rows, others], at.size)
 
-    def _primitive_array(self, code: int, at: Positions, end: Positions) -> Column:
+    def _decode_primitive_array(self, code: int, at: Positions, end: Positions) -> Column:
         width = codes.ELEMENT_WIDTH[code]
         element = BY_CODE[code].element
         count = scalars.lengths(self.wire, at, end, 5, width, f"A {BY_CODE[code].name}")
@@ -205,19 +205,19 @@ class ColumnDecoder:
             inner = Column(pa.array(data.view(scalars.NUMPY[element or 0])))
         return list_of(offsets // np.int32(width), inner)
 
-    def _list(self, code: int, at: Positions, end: Positions, depth: int, path: str) -> Column:
-        return self._list_of(
+    def _decode_list(self, code: int, at: Positions, end: Positions, depth: int, path: str) -> Column:
+        return self._build_list(
             element_places(self.wire, code, at, end), BY_CODE[code].element or codes.OBJECT, depth, path
         )
 
-    def _list_of(self, places: Elements, element: int, depth: int, path: str) -> Column:
+    def _build_list(self, places: Elements, element: int, depth: int, path: str) -> Column:
         inner = self.decode(places.at, places.end, element, depth + 1, f"{path}[]")
         return list_of(places.offsets.astype(np.int32), inner)
 
-    def _map(self, at: Positions, end: Positions, depth: int, path: str) -> Column:
-        return self._map_of(element_places(self.wire, codes.MAP, at, end), at, depth, path)
+    def _decode_map(self, at: Positions, end: Positions, depth: int, path: str) -> Column:
+        return self._build_map(element_places(self.wire, codes.MAP, at, end), at, depth, path)
 
-    def _map_of(self, places: Elements, at: Positions, depth: int, path: str) -> Column:
+    def _build_map(self, places: Elements, at: Positions, depth: int, path: str) -> Column:
         keys = self.decode(places.at[0::2], places.end[0::2], codes.OBJECT, depth + 1, f"{path}{{key}}")
         items = self.decode(places.at[1::2], places.end[1::2], codes.OBJECT, depth + 1, f"{path}{{value}}")
         if keys.data.null_count:
@@ -228,7 +228,7 @@ class ColumnDecoder:
         offsets = pa.array((places.offsets // 2).astype(np.int32))
         return Column(pa.MapArray.from_arrays(offsets, keys.data, items.data, kind))
 
-    def _objects(self, at: Positions, end: Positions, depth: int, path: str) -> Column:
+    def _decode_objects(self, at: Positions, end: Positions, depth: int, path: str) -> Column:
         headers = read_headers(self.wire, at, end)
         type_ids = np.unique(headers.type_id)
         if type_ids.size == 1:
@@ -242,7 +242,7 @@ class ColumnDecoder:
         return union([type_name(self.wire.types, int(type_id)) for type_id in type_ids], columns, parts, at.size)
 
     def places(self, type_id: int, headers: Headers) -> tuple[BinaryType, FieldPlaces]:
-        """Metadata and field places; where they do not fit, once more with fresh metadata."""
+        """Return metadata and field places; if they do not fit, once more with fresh metadata."""
         binary = metadata(self.wire.types, type_id)
         try:
             return binary, field_places(self.wire, binary, headers)
@@ -253,16 +253,16 @@ class ColumnDecoder:
             return fresh, field_places(self.wire, fresh, headers)
 
     def struct(self, headers: Headers, depth: int, path: str = "") -> Column:
-        """Objects of one type id as a struct of their fields, ordered by :attr:`order`; trees as maps and lists.
+        """Decode objects of one type id as a struct, its fields in the :attr:`order`; trees as maps and lists.
 
         Where rows differ in their order the last child, marked ``order``, has it of each row (field_order.py).
         """
         if headers.type_id[0] == TREE_MAP:
             self._note(path, codes.MAP)
-            return self._map_of(tree_places(self.wire, headers.start, headers.stop, 2), headers.start, depth, path)
+            return self._build_map(tree_places(self.wire, headers.start, headers.stop, 2), headers.start, depth, path)
         if headers.type_id[0] == TREE_SET:
             self._note(path, codes.COLLECTION)
-            return self._list_of(tree_places(self.wire, headers.start, headers.stop, 1), codes.OBJECT, depth, path)
+            return self._build_list(tree_places(self.wire, headers.start, headers.stop, 1), codes.OBJECT, depth, path)
         binary, places = self.places(int(headers.type_id[0]), headers)
         orders, order_of = field_orders(binary, places, self.order)
         shown: Sequence[int] = orders[0] if order_of is None else sorted(set().union(*orders))
@@ -290,5 +290,5 @@ class ColumnDecoder:
         self.containers.setdefault(path, set()).add(code)
 
     def _shown_name(self, binary: BinaryType) -> str | None:
-        """The name for documents; in tables objects of several types that have the same columns are one column."""
+        """Return the type name for documents; None in tables, where types of equal columns are one column."""
         return None if self.order is FieldOrder.TYPE else binary.name

@@ -20,7 +20,7 @@ MAX_MAGNITUDE = 16 << 10
 
 
 def decimals(wire: Wire, at: Positions, end: Positions) -> Column:
-    """decimal128(38, s) when all values have the scale s, 0 <= s <= 38, and fit 38 digits.
+    """Decode to decimal128(38, s) if all values have the scale s, 0 <= s <= 38, and fit 38 digits.
 
     Else their text, marked decimal.
     """
@@ -47,18 +47,18 @@ def decimals(wire: Wire, at: Positions, end: Positions) -> Column:
 
 
 def decimal_text(magnitude: memoryview | bytes, scale: int) -> str:
-    """The text of BigDecimal.toString: exact, with its scale."""
+    """Return the text of BigDecimal.toString: exact, with its scale."""
     return str(decimal_value(magnitude, scale))
 
 
 def decimal_value(magnitude: memoryview | bytes, scale: int) -> Decimal:
-    """Exact value with its scale; `magnitude` is not empty."""
+    """Return the exact value with its scale; `magnitude` is not empty."""
     unscaled = int.from_bytes(bytes([magnitude[0] & 0x7F]) + bytes(magnitude[1:]), "big")
     return Decimal(-unscaled if magnitude[0] >= 0x80 else unscaled).scaleb(-scale, _EXACT)
 
 
 def _magnitudes(wire: Wire, start: Positions, length: Positions) -> tuple[Halves, Halves, npt.NDArray[np.bool_]]:
-    """High and low 64 bits of each magnitude without its sign bit, and the sign."""
+    """Return the high and low 64 bits of each magnitude without its sign bit, and the sign."""
     padded = np.zeros((start.size, 16), np.uint8)
     for size in np.unique(length):
         rows = np.flatnonzero(length == size)

@@ -1,4 +1,7 @@
-"""The plain row path: one value at a time to Python values, written apart from the columnar path so that each checks the other."""
+"""The plain row path: decodes one value at a time to a Python value.
+
+It shares no code with the columnar path, so that tests check each with the other.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ _ARRAYS = {
 
 
 def decode_rows(pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Iterator[tuple[Any, Any]]:
-    """(key, value) of every entry in order, as Python values (see values.py).
+    """Yield (key, value) of every entry in order, as Python values (row_values.py).
 
     :raises DecodeError: for bytes that are no values: cache, partition, type id, position in the page's data.
     :raises UnsupportedType: for raw-data objects, objects that contain themselves and unknown optimized-marshalled
@@ -52,7 +55,7 @@ def decode_rows(pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> I
 
 
 def decode_values(data: memoryview, start: int, count: int, types: TypeSource) -> tuple[list[Any], list[int], int]:
-    """The next `count` values from `start` as Python values, the type code of each, and the position after them.
+    """Decode the next `count` values from `start`: Python values, type code of each, and position after them.
 
     Raises as above.
     """
@@ -75,7 +78,7 @@ class _Reader(ScalarReader):
     open: set[int] = field(default_factory=set)
 
     def top(self) -> Any:
-        """One key or value; handles do not reach beyond it."""
+        """Read one key or value; handles do not reach beyond it."""
         self.limit = len(self.data)
         self.depth = 0
         self.read_before.clear()
@@ -98,7 +101,7 @@ class _Reader(ScalarReader):
         raise self.error(start, f"There is no type code {code}")
 
     def nested(self, start: int, code: int) -> Any:
-        """A value with values inside, remembered with its end for handles to it."""
+        """Read a value with values inside, and remember it with its end for handles to it."""
         if start in self.read_before:
             value, self.position = self.read_before[start]
             return value
@@ -113,7 +116,7 @@ class _Reader(ScalarReader):
         return value
 
     def type_id(self) -> tuple[int, str | None]:
-        """int32 type id, and the class name that follows a type id of 0."""
+        """Read an int32 type id, and the class name after a type id of 0."""
         type_id = self.number("<i")
         if type_id:
             return type_id, None
@@ -142,14 +145,14 @@ class _Reader(ScalarReader):
         start = self.position - 1
         payload = self.take(self.number("<i"))
         try:
-            return read_optimized(payload) if is_temporal(payload) else self.rewritten(start, transcoded(payload))
+            return read_optimized(payload) if is_temporal(payload) else self.read_rewritten(start, transcoded(payload))
         except NotReadable as error:
             raise self.unsupported(start, str(error)) from None
         except ValueError as error:
             raise self.error(start, f"A value of Java's optimized marshaller is broken: {error}") from None
 
-    def rewritten(self, start: int, data: bytes) -> Any:
-        """A value that was rewritten as binary format; errors in it name the place it was made of."""
+    def read_rewritten(self, start: int, data: bytes) -> Any:
+        """Read a value rewritten as binary format; errors in it have the position of the original."""
         try:
             reader = _Reader(
                 memoryview(data), self.partition, self.cache, types=self.types, limit=len(data), depth=self.depth + 1
@@ -186,19 +189,19 @@ class _Reader(ScalarReader):
         target = start - self.number("<i")
         if target in self.open:
             raise self.unsupported(start, "A value contains itself")
-        return self.read_before[target][0] if target in self.read_before else self.elsewhere(start, target)
+        return self.read_before[target][0] if target in self.read_before else self.read_target(start, target)
 
-    def elsewhere(self, start: int, target: int) -> Any:
-        """The value at an earlier place that was not read yet (a field of an older object)."""
+    def read_target(self, start: int, target: int) -> Any:
+        """Read the value at an earlier place that was not read yet (a field of an older object)."""
         if target < 0 or target >= start:
             raise self.error(start, "A handle leads outside its page")
         back = self.position
         self.position = target
-        value = self.value() if self.data[target] in _NESTED else self._no_target(start)
+        value = self.value() if self.data[target] in _NESTED else self._raise_no_target(start)
         self.position = back
         return value
 
-    def _no_target(self, start: int) -> Any:
+    def _raise_no_target(self, start: int) -> Any:
         raise self.error(start, "A handle leads to a value that has no handles")
 
     def wrapped(self) -> Any:
@@ -248,7 +251,7 @@ class _Reader(ScalarReader):
         return Document(binary.name, type_id, members | {names[field_id]: None for field_id in absent}, len(members))
 
     def tree(self, start: int, length: int, is_map: bool) -> Any:
-        """java.util.TreeMap or TreeSet: its comparator, which is passed over, its size, its values."""
+        """Read a java.util.TreeMap or TreeSet: its comparator, which is skipped, its size, its values."""
         limit = self.limit
         self.limit = start + length
         try:
@@ -271,7 +274,7 @@ class _Reader(ScalarReader):
     def offsets(
         self, start: int, flags: int, schema_id: int, footer: int, length: int, binary: BinaryType
     ) -> dict[int, int]:
-        """Field id to offset in the order of the footer, from it and, where it is compact, the schema of the metadata."""
+        """Map field ids to offsets in the order of the footer; a compact footer needs the schema of the metadata."""
         if not flags & codes.FLAG_HAS_SCHEMA:
             return {}
         form = "B" if flags & codes.FLAG_OFFSET_1 else "H" if flags & codes.FLAG_OFFSET_2 else "i"

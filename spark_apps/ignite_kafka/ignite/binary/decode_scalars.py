@@ -39,14 +39,14 @@ class EnumPolicy(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """An Arrow array, the mark of its field (see ignite/types/type_table.py), and the binary type of a struct's objects."""
+    """An Arrow array, the mark of its field (ignite/types/type_table.py) and the binary type of a struct's objects."""
 
     data: pa.Array
     mark: str | None = None
     type_name: str | None = None
 
     def field(self, name: str, nullable: bool = True) -> pa.Field:
-        """The Arrow field of this column as part of another."""
+        """Return the Arrow field of this column as part of another."""
         field = field_of(name, self.data.type, self.mark, nullable)
         return (
             field
@@ -56,7 +56,7 @@ class Column:
 
 
 def fixed(wire: Wire, code: int, at: Positions, end: Positions) -> Column:
-    """byte, short, int, long, float, double, Date, Time."""
+    """Decode byte, short, int, long, float, double, Date or Time."""
     wire.require(at, at + codes.FIXED_SIZE[code], end, f"A value of type {BY_CODE[code].name}")
     entry = BY_CODE[code]
     values = pa.array(wire.at(at + 1, NUMPY[code]))
@@ -64,19 +64,19 @@ def fixed(wire: Wire, code: int, at: Positions, end: Positions) -> Column:
 
 
 def chars(wire: Wire, at: Positions, end: Positions) -> Column:
-    """UTF-16 code units as int32."""
+    """Decode UTF-16 code units as int32."""
     wire.require(at, at + 3, end, "A value of type char")
     return Column(pa.array(wire.at(at + 1, "<u2").astype(np.int32)), "char")
 
 
 def booleans(wire: Wire, at: Positions, end: Positions) -> Column:
-    """Booleans of one byte."""
+    """Decode booleans of one byte."""
     wire.require(at, at + 2, end, "A value of type boolean")
     return Column(packed(wire, at, wire.data[at + 1]))
 
 
 def packed(wire: Wire, at: Positions, values: npt.NDArray[np.uint8]) -> pa.Array:
-    """Bytes 0 and 1 as an Arrow boolean array.
+    """Convert bytes 0 and 1 to an Arrow boolean array.
 
     Raises DecodeError for another byte, at the place `at` of the first one.
     """
@@ -88,7 +88,7 @@ def packed(wire: Wire, at: Positions, values: npt.NDArray[np.uint8]) -> pa.Array
 
 
 def lengths(wire: Wire, at: Positions, end: Positions, header: int, width: int, what: str) -> Positions:
-    """int32 in the last 4 of `header` bytes at each value, checked.
+    """Read the checked int32 in the last 4 of `header` bytes at each value.
 
     Not negative, and `width` times it fits before `end`.
     """
@@ -101,7 +101,7 @@ def lengths(wire: Wire, at: Positions, end: Positions, header: int, width: int, 
 
 
 def strings(wire: Wire, at: Positions, end: Positions) -> Column:
-    """UTF-8; bytes that are no UTF-8 are tried as Ignite's other form (surrogate pairs of 3 + 3 bytes), else DecodeError."""
+    """Decode Strings: as UTF-8, else as Ignite's other form (surrogate pairs of 3 + 3 bytes), else DecodeError."""
     length = lengths(wire, at, end, 5, 1, "A String")
     offsets, data = wire.ragged(at + 5, length)
     array = pa.Array.from_buffers(pa.string(), at.size, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
@@ -113,13 +113,13 @@ def strings(wire: Wire, at: Positions, end: Positions) -> Column:
 
 
 def binaries(wire: Wire, at: Positions, end: Positions) -> Column:
-    """Byte arrays."""
+    """Decode byte arrays."""
     offsets, data = wire.ragged(at + 5, lengths(wire, at, end, 5, 1, "A byte[]"))
     return Column(pa.Array.from_buffers(pa.binary(), at.size, [None, pa.py_buffer(offsets), pa.py_buffer(data)]))
 
 
 def uuids(wire: Wire, at: Positions, end: Positions) -> Column:
-    """UUIDs as text of 36 characters."""
+    """Decode UUIDs as text of 36 characters."""
     wire.require(at, at + 17, end, "A UUID")
     wire.spend(36 * at.size, int(at[0]))
     raw = wire.at(at + 1, "V16").view(np.uint8).reshape(-1, 16)[:, _UUID_BYTES]
@@ -132,7 +132,7 @@ def uuids(wire: Wire, at: Positions, end: Positions) -> Column:
 
 
 def timestamps(wire: Wire, at: Positions, end: Positions) -> Column:
-    """int64 milliseconds and int32 nanoseconds to add, as java.sql.Timestamp.setNanos does; below 1 us is dropped."""
+    """Decode int64 milliseconds plus int32 nanoseconds (java.sql.Timestamp.setNanos); below 1 us is dropped."""
     wire.require(at, at + 13, end, "A Timestamp")
     millis = wire.at(at + 1, "<i8")
     nanos = wire.ints(at + 9)
@@ -149,7 +149,7 @@ def timestamps(wire: Wire, at: Positions, end: Positions) -> Column:
 
 
 def enums(wire: Wire, at: Positions, end: Positions, policy: EnumPolicy, *, named: bool = False) -> Column:
-    """int32 type id and int32 ordinal, as ordinals or names.
+    """Decode int32 type id and int32 ordinal, as ordinals or names.
 
     :param named: the column has the enum's name, if all constants are of one.
     """
@@ -171,7 +171,7 @@ def _enum_name(wire: Wire, type_ids: npt.NDArray[np.int32]) -> str | None:
 
 
 def enum_text(wire: Wire, position: int, type_id: int, ordinal: int, policy: EnumPolicy) -> str:
-    """Text of one constant; raises DecodeError where the metadata has no name for the ordinal."""
+    """Return the text of one constant; raises DecodeError if the metadata has no name for the ordinal."""
     if type_id == 0:
         raise wire.unsupported(position, "An enum of a class that was never registered")
     binary = wire.types.binary_type(type_id)
@@ -186,12 +186,12 @@ def enum_text(wire: Wire, position: int, type_id: int, ordinal: int, policy: Enu
 
 
 def simple_name(type_name: str) -> str:
-    """Class name without package and outer class."""
+    """Return the class name without package and outer class."""
     return type_name.rpartition(".")[2].rpartition("$")[2]
 
 
 def classes(wire: Wire, at: Positions, end: Positions) -> Column:
-    """int32 type id, by the name of its type; a class that was not registered has its name behind a type id of 0."""
+    """Decode int32 type ids to the names of their types; a type id of 0 has the class name behind it."""
     wire.require(at, at + 5, end, "A Class")
     type_ids = wire.at(at + 1, "<i4")
     if (type_ids == 0).any():

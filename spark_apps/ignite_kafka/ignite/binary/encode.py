@@ -34,7 +34,7 @@ from .object_layout import ObjectLayout, is_optional
 def encoded(
     array: pa.Array, field: pa.Field, *, compact: bool = True, date_zone: str = UTC, schemas: Schemas | None = None
 ) -> pa.BinaryArray:
-    """Each value with its type code, null as Ignite's null: never an Arrow null.
+    """Encode each value with its type code, null as Ignite's null: never an Arrow null.
 
     :param array: of the field's type, or of one that Arrow casts to it without loss (a dictionary of strings).
     :param field: its type and marks give the Ignite type, see ignite/types/type_table.py.
@@ -50,7 +50,7 @@ def encoded(
 def encode_objects(
     layout: ObjectLayout, columns: Sequence[pa.Array], date_zone: str = UTC, schemas: Schemas | None = None
 ) -> pa.BinaryArray:
-    """Whole binary objects, one a row, with all fields of the layout.
+    """Encode whole binary objects, one a row, with all fields of the layout.
 
     Header with Java's hash code, the fields, the footer.
 
@@ -74,7 +74,7 @@ def encode_objects(
 
 
 def _footers(layout: ObjectLayout, starts: npt.NDArray[np.int64]) -> tuple[npt.NDArray[Any], pa.BinaryArray]:
-    """Width of the offsets of each row, and the footers of objects that have the same fields.
+    """Return the width of the offsets of each row, and the footers of objects with the same fields.
 
     :param starts: of the fields in their objects, fields x rows.
     """

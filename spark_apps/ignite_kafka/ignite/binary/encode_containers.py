@@ -32,7 +32,7 @@ Encode = Callable[[pa.Array, pa.Field], ByteColumns]
 
 
 def container(array: pa.Array, field: pa.Field, encode: Encode) -> ByteColumns:
-    """Lists as arrays of their elements' type, marked objects as Object[], marked collection as ArrayList.
+    """Encode lists as arrays of their elements' type, marked objects as Object[], marked collection as ArrayList.
 
     Maps as HashMap.
 
@@ -64,12 +64,12 @@ def container(array: pa.Array, field: pa.Field, encode: Encode) -> ByteColumns:
         else:
             body = _rows(encode(elements, field.type.value_field), bounds)
     except EncodeError as error:
-        raise _of_row(error, field, bounds) from None
+        raise _error_of_row(error, field, bounds) from None
     return [or_null(fixed_rows(structured(len(array), **heads)), valid_of(array)), body]
 
 
 def _element_type(code: int, element: pa.Field) -> int:
-    """The type id of an array's elements.
+    """Return the type id of an array's elements.
 
     That of an enum or binary type, the code of arrays (int[][]), or java.lang.Object's.
     """
@@ -80,21 +80,21 @@ def _element_type(code: int, element: pa.Field) -> int:
 
 
 def _entries(array: pa.MapArray) -> pa.ListArray:
-    """A map column as lists of its pairs, without copying."""
+    """Convert a map column to lists of its pairs, without copying."""
     kind = array.type
     pairs = pa.struct([kind.key_field, kind.item_field])
     return array.cast(pa.list_(pa.field("entries", pairs, nullable=False)))
 
 
 def _rows(pieces: ByteColumns, bounds: npt.NDArray[np.int64]) -> pa.BinaryArray:
-    """The bytes of the elements [bounds[r], bounds[r + 1]) of each row."""
+    """Return the bytes of the elements [bounds[r], bounds[r + 1]) of each row."""
     flat = join_columns(pieces)
     data = flat.buffers()[2]
     return sliced(offsets_of(flat)[bounds], data if data is not None else b"")
 
 
 def _primitives(elements: pa.Array, field: pa.Field, kind: str, bounds: npt.NDArray[np.int64]) -> pa.BinaryArray:
-    """Numbers one after the other, without codes."""
+    """Encode numbers one after the other, without codes."""
     if elements.null_count:
         refuse(field, elements.is_null().to_numpy(zero_copy_only=False), "A null in an array of primitives")
     wide = numbers(elements, np.int64 if mark_of(field) == "char" else kind)
@@ -104,8 +104,8 @@ def _primitives(elements: pa.Array, field: pa.Field, kind: str, bounds: npt.NDAr
     return sliced(bounds * values.itemsize, values)
 
 
-def _of_row(error: EncodeError, field: pa.Field, bounds: npt.NDArray[np.int64]) -> EncodeError:
-    """An error of an element as one of the row that has it."""
+def _error_of_row(error: EncodeError, field: pa.Field, bounds: npt.NDArray[np.int64]) -> EncodeError:
+    """Convert an error of an element to one of its row."""
     where = dict(error.where)
     if "row" in where:
         where["row"] = int(np.searchsorted(bounds, where["row"], side="right")) - 1

@@ -23,7 +23,7 @@ _WIDTH_FLAGS = np.array([0, codes.FLAG_OFFSET_1, codes.FLAG_OFFSET_2, 0, 0])
 def whole_objects(
     layout: ObjectLayout, body: pa.BinaryArray, widths: Int64Array, footer: pa.BinaryArray, schema_ids: Int64Array | int
 ) -> pa.BinaryArray:
-    """The objects of a type: header with Java's hash code, body, footer.
+    """Join the objects of a type: header with Java's hash code, body, footer.
 
     :param body: the fields of each object. :param widths: of each object's offsets in its footer (1, 2 or 4 bytes).
     :param footer: of each object; one without fields has an empty footer and no schema.
@@ -48,14 +48,14 @@ def whole_objects(
 
 
 def offset_widths(last: Int64Array) -> Int64Array:
-    """Width of the offsets of each object: the fewest of 1, 2 and 4 bytes that hold its last one."""
+    """Return the width of the offsets of each object: the fewest of 1, 2 and 4 bytes for its last one."""
     return np.select([last < 1 << 8, last < 1 << 16], [1, 2], 4)
 
 
 def footers(
     layout: ObjectLayout, starts: Int64Array, field_ids: npt.NDArray[np.int32], bounds: Int64Array, widths: Int64Array
 ) -> pa.BinaryArray:
-    """The footers of n objects, each with fields of its own.
+    """Encode the footers of n objects, each with fields of its own.
 
     :param starts: of all fields, one object's after the other's, each in its object. :param field_ids: of the same
         fields.

@@ -55,27 +55,27 @@ def refuse(field: pa.Field, wrong: npt.NDArray[np.bool_], what: str) -> None:
 
 
 def numbers(array: pa.Array, kind: Any) -> npt.NDArray[Any]:
-    """The values of a column of fixed width, 0 for null."""
+    """Return the values of a column of fixed width, 0 for null."""
     plain = array.view(pa.int64()) if pa.types.is_temporal(array.type) and array.type.bit_width == 64 else array
     values: npt.NDArray[Any] = (plain.fill_null(0) if plain.null_count else plain).to_numpy(zero_copy_only=False)
     return values.astype(kind, copy=False)
 
 
 def fixed(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """byte, short, int, long, float, double, Date, Time."""
+    """Encode byte, short, int, long, float, double, Date or Time."""
     code = type_code(field)
     rows = structured(len(array), code=("u1", code), value=(NUMPY[code], numbers(array, NUMPY[code])))
     return [or_null(fixed_rows(rows), valid_of(array))]
 
 
 def booleans(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Booleans of one byte."""
+    """Encode booleans of one byte."""
     values = pc.fill_null(array, False).to_numpy(zero_copy_only=False)
     return [or_null(fixed_rows(structured(len(array), code=("u1", codes.BOOL), value=("u1", values))), valid_of(array))]
 
 
 def chars(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """UTF-16 code units from integers; raises UnsupportedType beyond 0 to 65,535."""
+    """Encode integers as UTF-16 code units; raises UnsupportedType beyond 0 to 65,535."""
     values = numbers(array, np.int64)
     refuse(field, (values < 0) | (values > 0xFFFF), "A number that is no UTF-16 code unit")
     return [
@@ -84,7 +84,7 @@ def chars(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def timestamps(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """int64 milliseconds, rounded down, and int32 nanoseconds to add, as java.sql.Timestamp has them."""
+    """Encode int64 milliseconds, rounded down, and int32 nanoseconds to add, as java.sql.Timestamp has them."""
     micros = numbers(array, np.int64)
     millis = micros // 1000
     nanos = (micros - millis * 1000) * 1000
@@ -93,7 +93,7 @@ def timestamps(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def sql_dates(array: pa.Array, zone: str) -> ByteColumns:
-    """java.sql.Date at midnight in a time zone, by Java's optimized marshaller (see optimized.py)."""
+    """Encode java.sql.Date at midnight in a time zone, by Java's optimized marshaller (see optimized.py)."""
     head = np.frombuffer(_SQL_DATE_HEAD, f"V{len(_SQL_DATE_HEAD)}")[0]
     millis = midnights(numbers(array.view(pa.int32()), np.int32), zone)
     rows = structured(len(array), head=(head.dtype, head), millis=("<i8", millis))
@@ -101,29 +101,29 @@ def sql_dates(array: pa.Array, zone: str) -> ByteColumns:
 
 
 def sql_date_bytes(millis: int) -> bytes:
-    """One java.sql.Date, of milliseconds since 1970-01-01T00:00Z."""
+    """Encode one java.sql.Date, of milliseconds since 1970-01-01T00:00Z."""
     return _SQL_DATE_HEAD + struct.pack("<q", millis)
 
 
 def strings(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Strings as UTF-8 with their length."""
+    """Encode strings as UTF-8 with their length."""
     return sized(array.cast(pa.binary()), codes.STRING)
 
 
 def binaries(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Byte arrays with their length."""
+    """Encode byte arrays with their length."""
     return sized(array, codes.BYTE_ARRAY)
 
 
 def sized(array: pa.BinaryArray, code: int) -> ByteColumns:
-    """Code and length, then the bytes themselves, which are not copied."""
+    """Return code and length, then the bytes themselves, which are not copied."""
     heads = structured(len(array), code=("u1", code), length=("<i4", np.diff(offsets_of(array))))
     valid = valid_of(array)
     return [or_null(fixed_rows(heads), valid), or_nothing(array, valid)]
 
 
 def uuids(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """From the usual text form of 36 characters: two little-endian longs."""
+    """Encode UUIDs in the usual text form of 36 characters as two little-endian longs."""
     valid = valid_of(array)
     texts = (array if valid is None else array.fill_null("0" * 8 + "-0000" * 3 + "-" + "0" * 12)).cast(pa.binary())
     refuse(field, np.diff(offsets_of(texts)) != 36, "A text that is no UUID")
@@ -137,7 +137,10 @@ def uuids(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def decimals(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """int32 scale, int32 length, magnitude in the fewest big-endian bytes whose first bit is free, and that bit set where negative."""
+    """Encode BigDecimals: int32 scale, int32 length, magnitude.
+
+    The magnitude has the fewest big-endian bytes whose first bit is free; that bit is the sign.
+    """
     if not pa.types.is_decimal128(array.type) or array.type.scale < 0:
         return _decimals_by_row(array, field)
     plain = array.fill_null(pa.scalar(Decimal(0), array.type)) if array.null_count else array
@@ -161,7 +164,7 @@ def decimals(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def _decimals_by_row(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Texts of BigDecimals of any scale, and decimals of more than 38 digits."""
+    """Encode texts of BigDecimals of any scale, and decimals of more than 38 digits."""
     rows = []
     for row, value in enumerate(array.to_pylist()):
         try:
@@ -177,7 +180,7 @@ def _decimals_by_row(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def decimal_bytes(value: Decimal | None) -> bytes:
-    """One BigDecimal with its scale, or null."""
+    """Encode one BigDecimal with its scale, or null."""
     if value is None:
         return bytes([codes.NULL])
     sign, digits, exponent = value.as_tuple()
@@ -188,7 +191,7 @@ def decimal_bytes(value: Decimal | None) -> bytes:
 
 
 def enums(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """int32 type id and int32 ordinal; from names or ordinals that the field's metadata knows."""
+    """Encode int32 type id and int32 ordinal, from names or ordinals in the field's metadata."""
     type_id = java_hash(type_name_of(field).lower())
     ordinal_of: dict[str, int] = json.loads((field.metadata or {}).get(ENUM_VALUES, b"{}"))
     valid = valid_of(array)
@@ -209,7 +212,7 @@ def enums(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def classes(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """A java.lang.Class by its name, as one that was never registered: type id 0, then the name."""
+    """Encode a java.lang.Class by its name, as an unregistered one: type id 0, then the name."""
     names = array.cast(pa.binary())
     rows = structured(len(array), code=("u1", codes.CLASS), type_id=("<i4", 0))
     valid = valid_of(array)
@@ -217,12 +220,12 @@ def classes(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def nulls(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Nulls, whatever the array holds."""
+    """Encode nulls, whatever the array holds."""
     return [fixed_rows(np.full((len(array), 1), codes.NULL, np.uint8))]
 
 
 def as_they_are(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Values that are already encoded."""
+    """Return values that are already encoded."""
     return [or_null(array, valid_of(array))]
 
 
@@ -235,7 +238,7 @@ _BY_CODE: dict[int, Encoder] = {
 
 
 def scalar_encoder(field: pa.Field) -> Encoder:
-    """The encoder of a field without inner values; raises UnsupportedType for an Arrow type without an Ignite type."""
+    """Return the encoder of a field without inner values; UnsupportedType if no Ignite type is written for it."""
     if pa.types.is_null(field.type):
         return nulls
     if mark_of(field) == "encoded":

@@ -1,4 +1,4 @@
-"""Objects that have the fields for which they have a value: columns of bytes whose rows have different fields.
+"""Encoder of objects with optional fields: each object has only the fields with a value in its row.
 
 See encode.py.
 
@@ -35,21 +35,21 @@ class Schemas(Protocol):
     """Decides which schemas the objects of a type may have, since the cluster holds each of them for ever."""
 
     def accepted(self, type_name: str, schemas: Sequence[Schema]) -> Sequence[bool]:
-        """Whether objects may have these schemas; those are registered before the objects are stored."""
+        """Return for each schema whether objects may have it, and register the accepted ones first."""
 
     def use(self, type_name: str, schema: Schema) -> None:
-        """Have a schema registered that objects have in any case."""
+        """Have a schema registered that needs no acceptance."""
 
     def whole(self, type_name: str) -> tuple[pa.Field, ...]:
-        """All fields of the type: what the objects have whose schemas are not accepted."""
+        """Return all fields of the type, which objects have if their own schema is not accepted."""
 
 
 @dataclass(frozen=True)
 class SparseEncoder:
     """Encodes objects whose layouts have optional fields.
 
-    :param encode: of any column; gives the pieces of its values. :param dense: of objects that have all fields of a
-        layout.
+    :param encode: encodes any column to the pieces of its values.
+    :param dense: encodes objects that have all fields of a layout.
     :param schemas: None: each schema is accepted.
     """
 
@@ -60,10 +60,10 @@ class SparseEncoder:
     def objects(
         self, layout: ObjectLayout, columns: Sequence[pa.Array], valid: pa.BooleanArray | None
     ) -> pa.BinaryArray:
-        """Whole binary objects, one a row, each with the fields that are not optional and the optional ones that are not null.
+        """Return one whole binary object a row: all required fields, and the optional ones that are not null.
 
-        :param columns: one a field. :param valid: rows that are not null; None: all. What the other rows hold means
-            nothing.
+        :param columns: one a field. :param valid: rows that are not null; None: all. The contents of the other rows
+            mean nothing.
         """
         count = len(columns[0])
         is_valid = np.ones(count, bool) if valid is None else np.asarray(valid)
@@ -76,27 +76,27 @@ class SparseEncoder:
         part = replace(layout, fields=tuple(layout.fields[number] for number in kept))
         ids = [tuple(part.field_ids[place] for place in np.flatnonzero(candidate)) for candidate in sets.T]
         chosen = [columns[number] for number in kept]
-        refused = self._refused(layout.type_name, ids, set_of, is_valid)
+        refused = self._refused_rows(layout.type_name, ids, set_of, is_valid)
         if not refused.any():
-            return self._made(part, chosen, matrix, ids, set_of)
+            return self._exact_objects(part, chosen, matrix, ids, set_of)
         rows, others = (pa.array(np.flatnonzero(mask)) for mask in (~refused, refused))
-        exact = self._made(
+        exact = self._exact_objects(
             part, [candidate.take(rows) for candidate in chosen], matrix[:, ~refused], ids, set_of[~refused]
         )
-        whole = self._whole(part, [candidate.take(others) for candidate in chosen])
+        whole = self._whole_objects(part, [candidate.take(others) for candidate in chosen])
         back = np.argsort(np.concatenate([np.asarray(rows), np.asarray(others)]))
         return pa.concat_arrays([exact, whole]).take(pa.array(back))
 
-    def _refused(self, type_name: str, ids: Sequence[Schema], set_of: Int64Array, is_valid: Mask) -> Mask:
-        """The rows whose schema is not accepted."""
+    def _refused_rows(self, type_name: str, ids: Sequence[Schema], set_of: Int64Array, is_valid: Mask) -> Mask:
+        """Return a mask of the rows whose schema is not accepted."""
         used = np.unique(set_of[is_valid]).tolist()
         accepted = np.ones(len(ids), bool)
         if self.schemas is not None and used:
             accepted[used] = self.schemas.accepted(type_name, [ids[number] for number in used])
         return ~accepted[set_of] & is_valid
 
-    def _whole(self, layout: ObjectLayout, columns: Sequence[pa.Array]) -> pa.BinaryArray:
-        """Objects with all fields of their type, null where `columns` lack one."""
+    def _whole_objects(self, layout: ObjectLayout, columns: Sequence[pa.Array]) -> pa.BinaryArray:
+        """Return objects with all fields of their type, null where `columns` lack one."""
         assert self.schemas is not None
         present = dict(zip(layout.field_ids, zip(layout.fields, columns, strict=True), strict=True))
         nothing = pa.nulls(len(columns[0]))
@@ -110,7 +110,7 @@ class SparseEncoder:
             replace(layout, fields=tuple(field for field, _ in complete)), [column for _, column in complete]
         )
 
-    def _made(
+    def _exact_objects(
         self,
         layout: ObjectLayout,
         columns: Sequence[pa.Array],
@@ -118,9 +118,10 @@ class SparseEncoder:
         ids: Sequence[Schema],
         set_of: Int64Array,
     ) -> pa.BinaryArray:
-        """Objects with the fields that the matrix (fields x rows) says.
+        """Return objects with exactly the fields of their rows.
 
-        :param ids: the different schemas. :param set_of: which of them each row has.
+        :param matrix: fields x rows, True where the object of a row has the field.
+        :param ids: the distinct schemas. :param set_of: for each row the index of its schema.
         """
         if len(ids) == 1 and layout.field_ids == ids[0] and ids[0]:
             return self.dense(layout, columns)
@@ -147,7 +148,7 @@ class SparseEncoder:
     def _values(
         self, layout: ObjectLayout, columns: Sequence[pa.Array], matrix: npt.NDArray[np.bool_]
     ) -> list[pa.BinaryArray]:
-        """The encoded values of each field, in the rows that have it."""
+        """Return the encoded values of each field, in the rows that have it."""
         return [
             join_columns(self.encode(column if mask.all() else column.filter(pa.array(mask)), field))
             for field, column, mask in zip(layout.fields, columns, matrix, strict=True)
@@ -155,7 +156,7 @@ class SparseEncoder:
 
 
 def _schema_ids(ids: Sequence[Schema], set_of: Int64Array) -> Int64Array:
-    """The schema id of each row."""
+    """Return the schema id of each row."""
     schema_ids = np.zeros(len(ids), np.int64)
     for number in np.unique(set_of).tolist():
         schema_ids[number] = schema_id_of(ids[number])
@@ -163,7 +164,7 @@ def _schema_ids(ids: Sequence[Schema], set_of: Int64Array) -> Int64Array:
 
 
 def _has(column: pa.Array, field: pa.Field, is_valid: Mask) -> Mask | None:
-    """The rows that have a field; None: no row has it."""
+    """Return a mask of the rows that have a field; None: no row has it."""
     if not is_optional(field):
         return is_valid
     if column.null_count == len(column):
@@ -172,7 +173,7 @@ def _has(column: pa.Array, field: pa.Field, is_valid: Mask) -> Mask | None:
 
 
 def _sets(matrix: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], Int64Array]:
-    """The different columns of a matrix in the order of their first ones, and the place of each column among them."""
+    """Return the distinct columns of a matrix by first occurrence, and for each column its index among them."""
     if not len(matrix) or not matrix.shape[1] or (matrix == matrix[:, :1]).all():
         return matrix[:, :1], np.zeros(matrix.shape[1], np.int64)
     packed = np.ascontiguousarray(np.packbits(matrix, axis=0).T)

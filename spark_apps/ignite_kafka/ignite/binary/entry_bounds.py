@@ -32,7 +32,7 @@ class EntryBounds:
 
 
 def entry_bounds(page: Page, cache: str = "") -> EntryBounds:
-    """Positions of all keys and values of `page`.
+    """Return the positions of all keys and values of `page`.
 
     Raises DecodeError (cache, partition, position) unless they fill it exactly.
     """
@@ -40,12 +40,16 @@ def entry_bounds(page: Page, cache: str = "") -> EntryBounds:
     if page.rows == 0 and data.size == 0:
         none = np.zeros(0, np.int64)
         return EntryBounds(none, none, none, none)
-    bounds = _fixed(data, page.rows) or _wrapped_objects(data, page.rows) or _wrapped_both(data, page.rows)
-    return bounds or _one_by_one(page, cache)
+    bounds = (
+        _bounds_of_fixed_sizes(data, page.rows)
+        or _bounds_of_wrapped_values(data, page.rows)
+        or _bounds_of_wrapped_entries(data, page.rows)
+    )
+    return bounds or _measure_each(page, cache)
 
 
 def raw_entries(page: Page, cache: str = "") -> Iterator[tuple[bytes, bytes]]:
-    """Key and value of each entry of `page` as Ignite writes them, unwrapped.
+    """Yield the key and value of each entry of `page` as Ignite writes them, unwrapped.
 
     Raises DecodeError as :func:`entry_bounds` does.
     """
@@ -56,14 +60,18 @@ def raw_entries(page: Page, cache: str = "") -> Iterator[tuple[bytes, bytes]]:
 
 
 def concat_bounds(pages: Sequence[Page], wire: Wire) -> EntryBounds:
-    """Bounds of all pages' entries in the buffer that joins them; raises DecodeError as :func:`entry_bounds` does.
+    """Return the bounds of all pages' entries in the joined buffer; raises DecodeError as :func:`entry_bounds`.
 
     One look at the whole buffer serves where its entries are alike and each page begins with one; else each page is
     looked at alone.
     """
     counts = np.array([page.rows for page in pages], np.int64)
     rows = int(counts.sum())
-    whole = _fixed(wire.data, rows) or _wrapped_objects(wire.data, rows) or _wrapped_both(wire.data, rows)
+    whole = (
+        _bounds_of_fixed_sizes(wire.data, rows)
+        or _bounds_of_wrapped_values(wire.data, rows)
+        or _bounds_of_wrapped_entries(wire.data, rows)
+    )
     if whole is not None:
         first = np.cumsum(counts) - counts
         filled = counts > 0
@@ -88,8 +96,8 @@ def concat_bounds(pages: Sequence[Page], wire: Wire) -> EntryBounds:
     )
 
 
-def _fixed(data: Bytes, rows: int) -> EntryBounds | None:
-    """Key and value both of one fixed size."""
+def _bounds_of_fixed_sizes(data: Bytes, rows: int) -> EntryBounds | None:
+    """Return the bounds if key and value are both of one fixed size, else None."""
     if rows <= 0 or data.size % rows or data.size < 2:
         return None
     key = int(codes.FIXED[data[0]])
@@ -108,7 +116,7 @@ def _fixed(data: Bytes, rows: int) -> EntryBounds | None:
 
 
 def _wrapped_candidates(data: Bytes) -> tuple[Positions, Positions]:
-    """Every position that looks like a wrapped object (27, length, 103, protocol 1), and the length written there."""
+    """Return every possible position of a wrapped object (27, length, 103, protocol 1), and the length there."""
     if data.size < codes.HEADER + 9:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     at = np.flatnonzero(data[: data.size - codes.HEADER - 5] == codes.WRAPPED)
@@ -118,14 +126,14 @@ def _wrapped_candidates(data: Bytes) -> tuple[Positions, Positions]:
     return at[fits], length[fits]
 
 
-def _plain_payload(data: Bytes, at: Positions, length: Positions) -> bool:
-    """True when each wrapped object starts at offset 0 of its payload and fills it."""
+def _are_plain_payloads(data: Bytes, at: Positions, length: Positions) -> bool:
+    """Return whether each wrapped object starts at offset 0 of its payload and fills it."""
     ints = np.ndarray((data.size - 3,), "<i4", data, 0, (1,))
     return bool((ints[at + 5 + length] == 0).all() and (ints[at + 17] == length).all())
 
 
-def _wrapped_objects(data: Bytes, rows: int) -> EntryBounds | None:
-    """Keys of one simple code, values wrapped objects.
+def _bounds_of_wrapped_values(data: Bytes, rows: int) -> EntryBounds | None:
+    """Return the bounds if keys are of one simple code and values are wrapped objects, else None.
 
     Values are found by their signature and proved by the chain of lengths.
     """
@@ -138,9 +146,9 @@ def _wrapped_objects(data: Bytes, rows: int) -> EntryBounds | None:
         after = at + length + 9
         start = np.concatenate((np.zeros(1, np.int64), after[:-1]))
         good = _key_sizes(data, start) == at - start
-        if at.size == rows and good.all() and after[-1] == data.size and _plain_payload(data, at, length):
+        if at.size == rows and good.all() and after[-1] == data.size and _are_plain_payloads(data, at, length):
             return EntryBounds(start, at, at + 5, at + 5 + length)
-        keep = _reachable(data, at, after)
+        keep = _is_after_key(data, at, after)
         if keep.all():
             return None
         at = at[keep]
@@ -148,8 +156,8 @@ def _wrapped_objects(data: Bytes, rows: int) -> EntryBounds | None:
     return None
 
 
-def _reachable(data: Bytes, at: Positions, after: Positions) -> np.ndarray:
-    """False for a candidate that no entry can lead to: the key before it must start at 0 or where a candidate ends."""
+def _is_after_key(data: Bytes, at: Positions, after: Positions) -> np.ndarray:
+    """Return a mask of the candidates right after a key; a key starts at 0 or at a candidate's end."""
     starts = np.concatenate((np.zeros(1, np.int64), after))
     starts = starts[starts < data.size]
     sizes = _key_sizes(data, starts)
@@ -162,7 +170,7 @@ def _reachable(data: Bytes, at: Positions, after: Positions) -> np.ndarray:
 
 
 def _key_sizes(data: Bytes, start: Positions) -> Positions:
-    """Size of the key at each start, 0 where it has another code than the first one or does not fit."""
+    """Return the size of the key at each start, 0 if it has another code than the first one or does not fit."""
     code = data[0]
     inside = start + 5 <= data.size
     safe = np.where(inside, start, 0)
@@ -176,23 +184,23 @@ def _key_sizes(data: Bytes, start: Positions) -> Positions:
     return fits
 
 
-def _wrapped_both(data: Bytes, rows: int) -> EntryBounds | None:
-    """Keys and values both wrapped objects."""
+def _bounds_of_wrapped_entries(data: Bytes, rows: int) -> EntryBounds | None:
+    """Return the bounds if keys and values are both wrapped objects, else None."""
     if data.size == 0 or data[0] != codes.WRAPPED:
         return None
     at, length = _wrapped_candidates(data)
     if at.size != 2 * rows or rows == 0 or at[0] != 0:
         return None
     after = at + length + 9
-    if (after[:-1] != at[1:]).any() or after[-1] != data.size or not _plain_payload(data, at, length):
+    if (after[:-1] != at[1:]).any() or after[-1] != data.size or not _are_plain_payloads(data, at, length):
         return None
     start = at + 5
     end = at + 5 + length
     return EntryBounds(start[0::2], end[0::2], start[1::2], end[1::2])
 
 
-def _one_by_one(page: Page, cache: str) -> EntryBounds:
-    """Any types, one value after the other."""
+def _measure_each(page: Page, cache: str) -> EntryBounds:
+    """Return the bounds of entries of any types, one value after the other."""
     data = _bytes_of(page)
     spans: list[int] = []
     add = spans.extend
@@ -200,13 +208,13 @@ def _one_by_one(page: Page, cache: str) -> EntryBounds:
         for position, end in pairwise(entry_cuts(page, cache)):
             add(_unwrap(data, position, end) if data[position] == codes.WRAPPED else (position, end))
     except Malformed as error:
-        raise _broken(page, cache, error.position, error.what) from None
+        raise _broken_page_error(page, cache, error.position, error.what) from None
     flat = np.array(spans, np.int64).reshape(-1, 4)
     return EntryBounds(flat[:, 0].copy(), flat[:, 1].copy(), flat[:, 2].copy(), flat[:, 3].copy())
 
 
 def entry_cuts(page: Page, cache: str = "") -> list[int]:
-    """Where each key and each value of `page` begins, as it travels (wrapped or not), and where the last one ends.
+    """Return the start of each key and each value of `page`, wrapped or not, and the end of the last value.
 
     2 * rows + 1 positions.
 
@@ -221,9 +229,11 @@ def entry_cuts(page: Page, cache: str = "") -> list[int]:
             position = end_of(data, position, size)
             cuts.append(position)
     except Malformed as error:
-        raise _broken(page, cache, error.position, error.what) from None
+        raise _broken_page_error(page, cache, error.position, error.what) from None
     if position != size:
-        raise _broken(page, cache, position, f"{size - position} bytes are left after the last of {page.rows} entries")
+        raise _broken_page_error(
+            page, cache, position, f"{size - position} bytes are left after the last of {page.rows} entries"
+        )
     return cuts
 
 
@@ -232,7 +242,7 @@ def _bytes_of(page: Page) -> memoryview:
 
 
 def _unwrap(data: memoryview, position: int, end: int) -> tuple[int, int]:
-    """Start and end of the object inside a wrapped value (code, length, payload, offset of the object in the payload)."""
+    """Return start and end of the object in a wrapped value: code, length, payload, offset of the object in it."""
     offset = _int(data, end - 4)[0]
     start = position + 5 + offset
     limit = end - 4
@@ -241,7 +251,7 @@ def _unwrap(data: memoryview, position: int, end: int) -> tuple[int, int]:
     return start, end_of(data, start, limit)
 
 
-def _broken(page: Page, cache: str, position: int, what: str) -> DecodeError:
+def _broken_page_error(page: Page, cache: str, position: int, what: str) -> DecodeError:
     return DecodeError(
         what,
         "The page is broken; nothing of it was used",

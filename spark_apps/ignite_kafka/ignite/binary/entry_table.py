@@ -32,7 +32,7 @@ _TYPES_METADATA = b"ignite.types"
 
 
 def entries_schema(cache: CacheInfo, types: TypeSource, groups: Sequence[EntryGroup]) -> pa.Schema:
-    """Schema for all entries of `cache`, from its query entities and from `groups` decoded of a sample of its pages.
+    """Return a schema for all entries of `cache`, from its query entities and `groups` of a sample of its pages.
 
     :raises UnsupportedType: nothing is known of an empty cache without query entities, or its keys are of kinds that no
         column unites.
@@ -40,11 +40,11 @@ def entries_schema(cache: CacheInfo, types: TypeSource, groups: Sequence[EntryGr
     key: pa.Field | None = None
     columns: dict[str, pa.Field] = {}
     own: dict[str, dict[str, str]] = {}
-    for name, key_field, value_field in [*_sampled(cache, groups), *_declared(cache, types)]:
-        key = key_field if key is None else _joined_key(key, key_field, cache)
+    for name, key_field, value_field in [*_sampled_kinds(cache, groups), *_declared_kinds(cache, types)]:
+        key = key_field if key is None else _join_keys(key, key_field, cache)
         moved = own.setdefault(name, {})
         for field in value_field.type if pa.types.is_struct(value_field.type) else [value_field]:
-            _add(columns, field, name, moved)
+            _add_column(columns, field, name, moved)
     if key is None:
         raise UnsupportedType(
             "The cache is empty and has no query entity, so its columns are not known",
@@ -58,12 +58,12 @@ def entries_schema(cache: CacheInfo, types: TypeSource, groups: Sequence[EntryGr
 
 
 def is_own(schema: pa.Schema) -> bool:
-    """Whether a schema is one of :func:`entries_schema`, whose fields have the marks of their Ignite types."""
+    """Return whether a schema is one of :func:`entries_schema`, with the marks of the Ignite types."""
     return _TYPES_METADATA in (schema.metadata or {})
 
 
 def to_batch(group: EntryGroup, schema: pa.Schema) -> pa.RecordBatch:
-    """The entries of `group` as a batch of exactly `schema`.
+    """Convert the entries of `group` to a batch of exactly `schema`.
 
     :raises UnsupportedType: a value or field that a column cannot hold, or a type that the schema was not made for;
         names it.
@@ -105,7 +105,7 @@ def _fields(group: EntryGroup) -> list[tuple[str, pa.Array]]:
     return [(field.name, group.value.field(index)) for index, field in enumerate(group.value.type)]
 
 
-def _sampled(cache: CacheInfo, groups: Sequence[EntryGroup]) -> list[_Kind]:
+def _sampled_kinds(cache: CacheInfo, groups: Sequence[EntryGroup]) -> list[_Kind]:
     scales = {
         field.name.lower(): field for entity in cache.query_entities for field in entity.fields if not field.is_key
     }
@@ -113,9 +113,7 @@ def _sampled(cache: CacheInfo, groups: Sequence[EntryGroup]) -> list[_Kind]:
     for group in sorted(groups, key=_kind_name):  # in an order that the entries of the sample do not decide
         value = field_of(VALUE, group.value.type, group.value_type.mark)
         if pa.types.is_struct(value.type):
-            value = value.with_type(
-                pa.struct([_refined(field, scales.get(field.name.lower())) for field in value.type])
-            )
+            value = value.with_type(pa.struct([_refine(field, scales.get(field.name.lower())) for field in value.type]))
         samples.append((group.value_type.name, field_of(KEY, group.key.type, group.key_type.mark), value))
     return samples
 
@@ -124,8 +122,8 @@ def _kind_name(group: EntryGroup) -> tuple[bool, str, str]:
     return group.value_type.code != codes.OBJECT, group.value_type.name, group.key_type.name
 
 
-def _refined(field: pa.Field, declared: QueryField | None) -> pa.Field:
-    """The declared type of a field of which the sample had no value, and the declared scale of a decimal."""
+def _refine(field: pa.Field, declared: QueryField | None) -> pa.Field:
+    """Return a field with its declared type if the sample has no value of it, and a decimal's declared scale."""
     if declared is None:
         return field
     java = java_field(field.name, declared.java_type, declared.scale)
@@ -136,16 +134,16 @@ def _refined(field: pa.Field, declared: QueryField | None) -> pa.Field:
     return field
 
 
-def _declared(cache: CacheInfo, types: TypeSource) -> list[_Kind]:
-    """Types from the query entities, which the sample may lack."""
+def _declared_kinds(cache: CacheInfo, types: TypeSource) -> list[_Kind]:
+    """Return the types from the query entities, which the sample may lack."""
     return [
-        (_shown(entity.value_type, types), _entity_field(KEY, entity, types), _entity_field(VALUE, entity, types))
+        (_shown_name(entity.value_type, types), _entity_field(KEY, entity, types), _entity_field(VALUE, entity, types))
         for entity in cache.query_entities
     ]  # fmt: skip
 
 
-def _shown(type_name: str, types: TypeSource) -> str:
-    """The name that a group of this type carries: that of the metadata, or the type table's name of a Java class."""
+def _shown_name(type_name: str, types: TypeSource) -> str:
+    """Return the name for a group of this type: the metadata's, or the type table's for a Java class."""
     simple = java_field("", type_name)
     if not pa.types.is_null(simple.type):
         return simple_type_name(type_name)
@@ -156,7 +154,7 @@ def _shown(type_name: str, types: TypeSource) -> str:
 
 
 def simple_type_name(java_type: str) -> str:
-    """The type table's name of a Java class."""
+    """Return the type table's name of a Java class."""
     boxes = {
         "java.lang.Integer": "int",
         "java.lang.Character": "char",
@@ -182,16 +180,17 @@ def _entity_field(column: str, entity: QueryEntity, types: TypeSource) -> pa.Fie
             column, pa.struct([java_field(field.name, field.java_type, field.scale) for field in declared.values()])
         )
     arrow = [
-        _refined(_of_metadata(field.name, field.type_code), declared.get(field.name.lower())) for field in binary.fields
+        _refine(_metadata_field(field.name, field.type_code), declared.get(field.name.lower()))
+        for field in binary.fields
     ]
     return pa.field(column, pa.struct(arrow))
 
 
-def _of_metadata(name: str, code: int) -> pa.Field:
+def _metadata_field(name: str, code: int) -> pa.Field:
     return pa.field(name, pa.null()) if code == codes.DECIMAL else declared_field(name, code)
 
 
-def _joined_key(first: pa.Field, second: pa.Field, cache: CacheInfo) -> pa.Field:
+def _join_keys(first: pa.Field, second: pa.Field, cache: CacheInfo) -> pa.Field:
     joined = unify_fields(first, second)
     if joined is None:
         what = f"Keys are of kinds that no column unites: {first.type} and {second.type}"
@@ -199,7 +198,7 @@ def _joined_key(first: pa.Field, second: pa.Field, cache: CacheInfo) -> pa.Field
     return joined
 
 
-def _add(columns: dict[str, pa.Field], field: pa.Field, type_name: str, moved: dict[str, str]) -> None:
+def _add_column(columns: dict[str, pa.Field], field: pa.Field, type_name: str, moved: dict[str, str]) -> None:
     """Put a field into its column.
 
     The one of its name, or one of its type's own, noted in `moved` (field to column).

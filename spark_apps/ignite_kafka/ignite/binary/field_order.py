@@ -40,7 +40,10 @@ class FieldOrder(Enum):
 def field_orders(
     binary: BinaryType, places: FieldPlaces, order: FieldOrder
 ) -> tuple[list[tuple[int, ...]], Positions | None]:
-    """The distinct orders of some objects as indexes into the type's fields, and for each object the number of its order; None if one."""
+    """Return the distinct orders of fields of some objects, and for each object the number of its order.
+
+    An order is a tuple of indexes into the type's fields. The numbers are None if there is one order.
+    """
     if order is FieldOrder.TYPE:
         return [tuple(range(len(binary.fields)))], None
     index = {field.field_id: at for at, field in enumerate(binary.fields)}
@@ -55,14 +58,14 @@ def field_orders(
 
 
 def order_column(orders: Sequence[Sequence[int]], order_of: Positions, shown: Sequence[int]) -> Column:
-    """The child marked ``order`` of a struct whose children are the fields `shown`."""
+    """Build the child marked ``order`` of a struct with the fields `shown` as its children."""
     child = {field: at for at, field in enumerate(shown)}
     texts = [" ".join(str(child[field]) for field in order) for order in orders]
     return Column(pa.DictionaryArray.from_arrays(pa.array(order_of, pa.int32()), pa.array(texts, pa.string())), ORDER)
 
 
 def orders_of(column: pa.DictionaryArray) -> tuple[list[list[int]], npt.NDArray[np.int64]]:
-    """The inverse of :func:`order_column`: distinct orders as indexes of children, and each row's number.
+    """Invert :func:`order_column`: distinct orders as indexes of children, and each row's number.
 
     0 where the row is null.
     """

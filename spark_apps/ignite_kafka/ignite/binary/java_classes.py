@@ -1,4 +1,7 @@
-"""Names of Java classes by type id: those that Ignite registers itself have no metadata in the cluster."""
+"""Names of Java classes by type id.
+
+The cluster has no metadata for the classes that Ignite registers itself.
+"""
 
 from __future__ import annotations
 
@@ -59,12 +62,12 @@ def class_name(types: TypeSource, type_id: int) -> str:
 
 
 def metadata(types: TypeSource, type_id: int) -> BinaryType:
-    """Metadata of an object's type, from the cluster or, for a type of Ignite itself, from here."""
+    """Return the metadata of an object's type, from the cluster or, for a type of Ignite itself, from here."""
     return _AFFINITY_KEY if type_id == _AFFINITY_KEY.type_id else types.binary_type(type_id)
 
 
 def refreshed(types: TypeSource, type_id: int) -> BinaryType:
-    """Metadata requested again, if the source caches it: a type may have new fields."""
+    """Request metadata again, if the source caches it: a type may have new fields."""
     forget = getattr(types, "forget_types", None)
     if forget is not None:
         forget()

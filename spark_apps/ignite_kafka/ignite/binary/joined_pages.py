@@ -27,7 +27,7 @@ class JoinedPages(Sequence[Page]):
 
     @classmethod
     def of(cls, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> JoinedPages:
-        """The pages themselves, if they are joined; else joined anew."""
+        """Join pages, unless they are joined already."""
         return pages if isinstance(pages, JoinedPages) else cls(pages, cache, types)
 
     @overload
@@ -65,7 +65,7 @@ class JoinedPages(Sequence[Page]):
 
 
 def _starts(wire: Wire, bounds: EntryBounds) -> Positions | None:
-    """Where each entry begins, with its wrapping, and where the last one ends.
+    """Return the start of each entry, with its wrapping, and the end of the last one.
 
     None if only reading one entry after the other can find out.
 

@@ -27,21 +27,23 @@ _BLOCK = 1 << 17
 
 @cache
 def _powers(base: int) -> npt.NDArray[np.uint32]:
-    """base^0 to base^_BLOCK modulo 2^32."""
+    """Return base^0 to base^_BLOCK modulo 2^32."""
     powers = np.full(_BLOCK + 1, base, np.uint32)
     powers[0] = 1
     return np.cumprod(powers, dtype=np.uint32)
 
 
 def array_hashes(rows: pa.BinaryArray) -> Hashes:
-    """`Arrays.hashCode(byte[])` of each row."""
+    """Return `Arrays.hashCode(byte[])` of each row."""
     units = data_of(rows).view(np.int8)
     offsets = offsets_of(rows).astype(np.int64)
     return polynomial_hashes(units, offsets - offsets[0], first=1)
 
 
 def polynomial_hashes(units: npt.NDArray[Any], offsets: npt.NDArray[np.int64], *, first: int = 0) -> Hashes:
-    """`first` * 31^n + sum of unit[i] * 31^(n-1-i), modulo 2^32, of each row of n units [offsets[r], offsets[r + 1]).
+    """Return `first` * 31^n + sum of unit[i] * 31^(n-1-i) modulo 2^32 of each row of n units.
+
+    Row r has the units [offsets[r], offsets[r + 1]).
 
     31 is odd, so it has an inverse modulo 2^32: with the weights 31^-j over all units of a block the sums of its rows
     are one `add.reduceat`, and a row's sum times 31^(end-1) is its hash. Exact.
@@ -76,7 +78,7 @@ def _block_hashes(units: npt.NDArray[Any], offsets: npt.NDArray[np.int64], first
 
 
 def _long_hash(units: npt.NDArray[Any], first: int) -> int:
-    """The hash of a row that is longer than a block."""
+    """Return the hash of a row longer than a block."""
     value = first
     for start in range(0, units.size, _BLOCK):
         part = units[start : start + _BLOCK]
@@ -86,10 +88,10 @@ def _long_hash(units: npt.NDArray[Any], first: int) -> int:
 
 
 def key_hashes(keys: pa.BinaryArray) -> tuple[Hashes, npt.NDArray[np.bool_]]:
-    """Java's `hashCode` of encoded keys, and where it is known.
+    """Return Java's `hashCode` of encoded keys, and a mask of the keys with a known one.
 
-    It is not for decimals, arrays, enums and other rare kinds of keys, nor for strings that are no text: what Java
-    reads of those is not told by their bytes alone.
+    Unknown are those of decimals, arrays, enums and other rare kinds of keys, and of strings that are no text: their
+    bytes alone do not determine what Java reads.
     """
     hashes = np.zeros(len(keys), np.int32)
     is_hashed = np.zeros(len(keys), bool)
@@ -109,7 +111,7 @@ def key_hashes(keys: pa.BinaryArray) -> tuple[Hashes, npt.NDArray[np.bool_]]:
 
 
 def partitions_of(hashes: Hashes, count: int) -> npt.NDArray[np.int32]:
-    """`RendezvousAffinityFunction.partition` of keys with these hash codes."""
+    """Return `RendezvousAffinityFunction.partition` of keys with these hash codes."""
     if count & (count - 1) == 0:
         unsigned = hashes.view(np.uint32)
         return ((unsigned ^ (unsigned >> 16)) & np.uint32(count - 1)).astype(np.int32)
@@ -117,7 +119,7 @@ def partitions_of(hashes: Hashes, count: int) -> npt.NDArray[np.int32]:
 
 
 def _column(keys: pa.BinaryArray, kind: str, at: int = 1) -> npt.NDArray[Any]:
-    """One number at a place of each key; the keys are of one width."""
+    """Return one number at a place of each key; the keys are of one width."""
     data = data_of(keys).reshape(len(keys), -1)
     return np.ascontiguousarray(data[:, at : at + np.dtype(kind).itemsize]).view(kind).ravel()
 
@@ -153,7 +155,7 @@ def _uuid(keys: pa.BinaryArray) -> Hashes:
 
 
 def _string(keys: pa.BinaryArray) -> tuple[Hashes, npt.NDArray[np.bool_]]:
-    """Over UTF-16 units, and which are known; units of plain ASCII are its bytes."""
+    """Return hashes over UTF-16 units, and a mask of the keys that are text; units of ASCII are its bytes."""
     units, offsets = string_bytes(keys)
     if (units < 0x80).all():
         return polynomial_hashes(units, offsets), np.ones(len(keys), bool)
@@ -167,7 +169,7 @@ def _string(keys: pa.BinaryArray) -> tuple[Hashes, npt.NDArray[np.bool_]]:
 
 
 def _utf_16(data: bytes) -> bytes | None:
-    """The units of a string's bytes, in either of Ignite's forms; None where they are no text."""
+    """Return the UTF-16 units of a string's bytes, in either of Ignite's forms; None if they are no text."""
     try:
         return decode_text(data).encode("utf-16-le")
     except UnicodeError:

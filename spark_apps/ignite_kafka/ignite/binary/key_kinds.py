@@ -20,27 +20,27 @@ _MOST = 64  # kinds of one batch; a key class with more is not turned back
 
 
 def key_kinds(decoder: ColumnDecoder, at: Positions, end: Positions) -> tuple[frozenset[KeyKind], tuple[int, ...]]:
-    """Kinds of the keys at `at`, and rows that show each kind.
+    """Return the kinds of the keys at `at`, and rows that have them: the first of each kind.
 
     :param at: N positions of keys that are not wrapped, none null. :param end: where each key ends.
     """
     kinds = _Kinds(decoder)
     kinds.add_values((), at, end, np.arange(at.size), 0)
-    if len(kinds.found) > _MOST:
+    if len(kinds.first_rows) > _MOST:
         return frozenset({OBJECT_KIND}), (0,)
-    return frozenset(kinds.found), tuple(sorted(set(kinds.found.values())))
+    return frozenset(kinds.first_rows), tuple(sorted(set(kinds.first_rows.values())))
 
 
 class _Kinds:
-    """Collects kinds; `found` has for each kind the first row that shows it."""
+    """Collects kinds; `first_rows` maps each kind to the first row that has it."""
 
     def __init__(self, decoder: ColumnDecoder) -> None:
         self._decoder = decoder
         self._wire = decoder.wire
-        self.found: dict[KeyKind, int] = {}
+        self.first_rows: dict[KeyKind, int] = {}
 
     def add_values(self, prefix: KeyKind, at: Positions, end: Positions, rows: Positions, depth: int) -> None:
-        """Kinds of the values at `at`, behind `prefix`; `rows` are the keys that the values are of."""
+        """Add the kinds of the values at `at`, behind `prefix`; `rows` has the row of each value's key."""
         code = self._wire.data[at]
         for type_code in np.unique(code).tolist():
             part = code == type_code
@@ -63,7 +63,7 @@ class _Kinds:
             self._add((*prefix, code), rows)
 
     def _add(self, kind: Iterable[int], rows: Positions) -> None:
-        self.found.setdefault(tuple(kind), int(rows[0]))
+        self.first_rows.setdefault(tuple(kind), int(rows[0]))
 
     def _add_each(self, prefix: KeyKind, numbers: Positions, rows: Positions) -> None:
         distinct, first = np.unique(numbers, return_index=True)
@@ -85,7 +85,7 @@ class _Kinds:
                 self._add_layout(prefix, type_id, headers.of(part), rows[part], depth)
 
     def _add_layout(self, prefix: KeyKind, type_id: int, headers: Headers, rows: Positions, depth: int) -> None:
-        """Objects of one type, one schema and equal flags."""
+        """Add the kinds of objects of one type, one schema and equal flags."""
         flags = int(headers.flags[0]) & ~_WIDTHS
         kind = (codes.OBJECT, type_id, int(headers.schema_id[0]), flags)
         if type_id in (TREE_MAP, TREE_SET) or flags & codes.FLAG_HAS_RAW:

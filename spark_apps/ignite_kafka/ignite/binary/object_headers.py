@@ -22,7 +22,7 @@ _LAYOUT = codes.FLAG_HAS_SCHEMA | codes.FLAG_OFFSET_1 | codes.FLAG_OFFSET_2 | co
 
 @dataclass(frozen=True)
 class Headers:
-    """One of each an object: absolute start, type id, schema id, flags, where the footer begins and where the object ends."""
+    """Headers of N objects: absolute start, type id, schema id, flags, start of the footer and end of each."""
 
     start: Positions
     type_id: npt.NDArray[np.int32]
@@ -32,7 +32,7 @@ class Headers:
     stop: Positions
 
     def of(self, rows: Positions) -> Headers:
-        """The headers of some of the objects."""
+        """Return the headers of some of the objects."""
         return Headers(
             self.start[rows], self.type_id[rows], self.schema_id[rows], self.flags[rows], self.footer[rows],
             self.stop[rows]
@@ -40,7 +40,7 @@ class Headers:
 
 
 def read_headers(wire: Wire, at: Positions, end: Positions) -> Headers:
-    """Headers of the objects at `at`, each inside its `end`; raises DecodeError for one that is broken or longer."""
+    """Read the headers of the objects at `at`, each inside its `end`; DecodeError if one is broken or longer."""
     wire.require(at, at + codes.HEADER, end, "The header of a binary object")
     type_id = wire.at(at + 4, "<i4")
     _refuse(wire, at, wire.data[at + 1] != 1, "A binary object is not of protocol version 1", type_id)
@@ -89,7 +89,7 @@ class FieldPlaces:
 
 
 def field_places(wire: Wire, binary: BinaryType, headers: Headers) -> FieldPlaces:
-    """Places of the fields of `binary` in each object, and the schemas of the objects."""
+    """Return the places of the fields of `binary` in each object, and the schemas of the objects."""
     raw = (headers.flags & codes.FLAG_HAS_RAW) != 0
     if raw.any():
         where = int(headers.start[np.flatnonzero(raw)[0]])
@@ -116,7 +116,7 @@ def field_places(wire: Wire, binary: BinaryType, headers: Headers) -> FieldPlace
 
 
 def _places_of_schema(wire: Wire, binary: BinaryType, headers: Headers) -> dict[int, Positions]:
-    """Field id to positions, for objects of one schema id and one layout; in the order of their footers."""
+    """Map field ids to positions, for objects of one schema id and one layout, in the order of their footers."""
     flags = int(headers.flags[0])
     if not flags & codes.FLAG_HAS_SCHEMA:
         return {}
@@ -165,7 +165,7 @@ def _absolute(
 
 
 def _schema(wire: Wire, binary: BinaryType, headers: Headers) -> tuple[int, ...]:
-    """Field ids of the schema in the order of the footer."""
+    """Return the field ids of the schema in the order of the footer."""
     schema_id = int(headers.schema_id[0])
     if schema_id not in binary.schemas:
         raise wire.error(

@@ -22,7 +22,7 @@ _OPTIONAL = b"ignite.optional"
 
 
 def optional(field: pa.Field) -> pa.Field:
-    """The field, marked as one that only those objects have that have a value for it.
+    """Mark a field as optional: an object has it only if its value is not null.
 
     Objects have all other fields of their type.
     """
@@ -30,17 +30,17 @@ def optional(field: pa.Field) -> pa.Field:
 
 
 def is_optional(field: pa.Field) -> bool:
-    """True if only those objects have the field that have a value for it."""
+    """Return whether a field is marked as optional."""
     return _OPTIONAL in (field.metadata or {})
 
 
 def as_optional(field: pa.Field, other: pa.Field) -> pa.Field:
-    """The field, marked if the other one is."""
+    """Mark a field as optional if the other one is."""
     return optional(field) if is_optional(other) else field
 
 
 def schema_id_of(field_ids: Sequence[int]) -> int:
-    """The id of a schema: FNV1 over the bytes of the field ids."""
+    """Return the id of a schema: FNV1 over the bytes of the field ids."""
     number = _FNV_OFFSET
     for field_id in field_ids:
         for byte in field_id.to_bytes(4, "little", signed=True):
@@ -53,8 +53,7 @@ class ObjectLayout:
     """A binary type and its fields in the order written.
 
     :param affinity_field: the field that a key's partition is taken from, None for the whole key.
-    :param compact: whether footers are compact, as a cluster's nodes have it by default; keys of the other form are not
-        found.
+    :param compact: whether footers are compact, the default of a cluster's nodes; they find no keys of the other form.
     :raises UnsupportedType: two fields of one id: their names differ in case only, or have one hash.
     """
 
@@ -78,7 +77,7 @@ class ObjectLayout:
 
     @classmethod
     def of(cls, field: pa.Field, *, compact: bool = True) -> ObjectLayout:
-        """The layout of a struct field that names its binary type."""
+        """Return the layout of a struct field with the name of its binary type."""
         return cls(type_name_of(field), tuple(field.type), compact=compact)
 
     @cached_property

@@ -27,11 +27,11 @@ _MONTH_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 class NotReadable(Exception):
-    """A value of a class that is not read; the message names what is known of it."""
+    """A value of a class that this library does not read; the message names the class as far as possible."""
 
 
 def read_optimized(payload: memoryview) -> Any:
-    """The value of one payload (what follows code and length).
+    """Read the value of one payload: the bytes after code and length.
 
     :raises NotReadable: another class. :raises ValueError: a known class whose data is broken.
     """
@@ -40,14 +40,14 @@ def read_optimized(payload: memoryview) -> Any:
     kind, class_hash, _ = _HEAD.unpack_from(payload)
     data = payload[_HEAD.size :]
     if (kind, class_hash) == (SERIALIZABLE, SQL_DATE):
-        return SqlDate(_whole("<q", data)[0])
+        return SqlDate(_unpack_whole("<q", data)[0])
     if (kind, class_hash) == (EXTERNALIZABLE, _JAVA_TIME) and len(data) and data[0] in _JAVA_TIMES:
         return _JAVA_TIMES[data[0]](data[1:])
     raise NotReadable(f"A value of a class with name hash {class_hash}, written by Java's optimized marshaller")
 
 
 def is_temporal(payload: memoryview) -> bool:
-    """True for a payload that :func:`read_optimized` knows."""
+    """Return whether :func:`read_optimized` reads a payload."""
     if len(payload) <= _HEAD.size:
         return False
     kind, class_hash, _ = _HEAD.unpack_from(payload)
@@ -55,7 +55,7 @@ def is_temporal(payload: memoryview) -> bool:
 
 
 def temporal_size(kind: int, class_hash: int, data: memoryview) -> int | None:
-    """Bytes of the data of a java.sql.Date or java.time value at the beginning of `data`; None for another class."""
+    """Return the size of a java.sql.Date or java.time value at the start of `data`; None for another class."""
     if (kind, class_hash) == (SERIALIZABLE, SQL_DATE):
         return 8
     if (kind, class_hash) != (EXTERNALIZABLE, _JAVA_TIME) or not len(data) or data[0] not in _JAVA_TIMES:
@@ -66,21 +66,21 @@ def temporal_size(kind: int, class_hash: int, data: memoryview) -> int | None:
     return 1 + date + (short if data[0] in (4, 5) else 0)
 
 
-def _whole(form: str, data: memoryview) -> tuple[Any, ...]:
+def _unpack_whole(form: str, data: memoryview) -> tuple[Any, ...]:
     if len(data) != struct.calcsize(form):
         raise ValueError(f"{len(data)} bytes where {struct.calcsize(form)} are due")
     return struct.unpack(form, data)
 
 
 def _instant(data: memoryview) -> Instant:
-    seconds, nanos = _whole("<qi", data)
+    seconds, nanos = _unpack_whole("<qi", data)
     if not 0 <= nanos < _NANOS:
         raise ValueError(f"{in_message(nanos)} nanoseconds in an Instant")
     return Instant(seconds, nanos)
 
 
 def _local_date(data: memoryview) -> LocalDate:
-    year, month, day = _whole("<iBB", data)
+    year, month, day = _unpack_whole("<iBB", data)
     if not (-_YEARS <= year <= _YEARS and 1 <= month <= 12 and 1 <= day <= _MONTH_DAYS[month - 1]):
         raise ValueError(f"{in_message(f'{year}-{month}-{day}')} is no date")
     if (month, day) == (2, 29) and (year % 4 or (year % 100 == 0 and year % 400)):
@@ -89,7 +89,7 @@ def _local_date(data: memoryview) -> LocalDate:
 
 
 def _local_time(data: memoryview) -> LocalTime:
-    """Hour, minute, second, nanosecond.
+    """Read hour, minute, second, nanosecond.
 
     The last one that is not zero ends the data, then written as its complement (~x).
     """

@@ -63,7 +63,7 @@ _FORMS: dict[type, _Form] = {
 
 
 def optimized(wire: Wire, at: Positions, end: Positions, date_zone: str = "UTC") -> Column:
-    """Values of code 254, one by one; what is below 1 us is dropped. Several classes in one column become a union.
+    """Decode values of code 254 one by one; fractions below 1 us are dropped. Several classes become a union.
 
     :param date_zone: time zone at whose midnight a java.sql.Date was made.
     :raises UnsupportedType: for another class, a java.sql.Date that is not midnight there, or a value out of the Arrow
@@ -83,7 +83,7 @@ def optimized(wire: Wire, at: Positions, end: Positions, date_zone: str = "UTC")
 
 
 def are_temporal(wire: Wire, at: Positions, end: Positions) -> npt.NDArray[np.bool_]:
-    """For each value of code 254 whether :func:`optimized` reads it; checks that it is inside its `end`."""
+    """Return whether :func:`optimized` reads each value of code 254; checks that it is inside its `end`."""
     length = lengths(wire, at, end, 5, 1, "A value of Java's optimized marshaller")
     data = wire.data.data
     return np.array(
@@ -96,7 +96,7 @@ def are_temporal(wire: Wire, at: Positions, end: Positions) -> npt.NDArray[np.bo
 
 
 def rewrite(wire: Wire, at: Positions) -> Wire:
-    """Values of other classes as a buffer of binary format; `starts` are their bounds."""
+    """Rewrite values of other classes as a buffer of binary format; `starts` are their bounds."""
     data = wire.data.data
     pieces = []
     for start, size in zip(at.tolist(), wire.ints(at + 1).tolist(), strict=True):

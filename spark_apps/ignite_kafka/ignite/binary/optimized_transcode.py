@@ -36,7 +36,7 @@ _MOST_DEPTH = 64
 
 
 def transcoded(payload: memoryview) -> bytes:
-    """One payload (what follows code 254 and its length) as a value of the binary format.
+    """Rewrite one payload, the bytes after code 254 and its length, as a value of the binary format.
 
     :raises NotReadable: it has an object of a class that is not known here. :raises ValueError: it is broken.
     """
@@ -48,7 +48,7 @@ def transcoded(payload: memoryview) -> bytes:
 
 
 def classes_of(payload: memoryview) -> set[int]:
-    """Hashes of the names of the classes in one payload, as far as it is read.
+    """Return the hashes of the class names in one payload, as far as it is read.
 
     Not of those within objects of other classes.
     """
@@ -77,7 +77,7 @@ class _Transcoder:
         return int.from_bytes(self.take(4), "little", signed=True)
 
     def count(self) -> int:
-        """A number of values that follow, each of one byte at least."""
+        """Read the number of values that follow, each of one byte at least."""
         size = self.int32()
         if not 0 <= size <= len(self.data) - self.position:
             raise ValueError(f"{size} values are due and {len(self.data) - self.position} bytes are left")
@@ -92,11 +92,11 @@ class _Transcoder:
         if tag == _CLASS:
             return bytes([codes.CLASS]) + self.class_data()
         if tag == _HANDLE:
-            return self.spent(self.shared())
-        return self.numbered(tag)
+            return self.count_written(self.read_shared())
+        return self.read_numbered(tag)
 
-    def numbered(self, tag: int) -> bytes:
-        """An object that handles can name."""
+    def read_numbered(self, tag: int) -> bytes:
+        """Rewrite an object that handles can refer to."""
         number = len(self.objects)
         self.objects.append(None)
         self.depth += 1
@@ -104,18 +104,18 @@ class _Transcoder:
             raise NotReadable(
                 f"A value nested deeper than {_MOST_DEPTH} levels, written by Java's optimized marshaller"
             )
-        data = self.spent(self.object(tag))
+        data = self.count_written(self.object(tag))
         self.depth -= 1
         self.objects[number] = data
         return data
 
-    def spent(self, data: bytes) -> bytes:
+    def count_written(self, data: bytes) -> bytes:
         self.written += len(data)
         if self.written > _MOST_BYTES:
             raise NotReadable(f"A value of more than {_MOST_BYTES} bytes, written by Java's optimized marshaller")
         return data
 
-    def shared(self) -> bytes:
+    def read_shared(self) -> bytes:
         number = self.int32()
         if not 0 <= number < len(self.objects):
             raise ValueError(f"handle {number} of {len(self.objects)}")
@@ -147,7 +147,7 @@ class _Transcoder:
             self.take(_MAPS[tag])
             return _map(size, self.values(2 * size))
         if tag in (EXTERNALIZABLE, SERIALIZABLE):
-            return self.of_class(tag)
+            return self.read_class_value(tag)
         raise NotReadable("A value of Java's optimized marshaller")
 
     def values(self, size: int) -> bytes:
@@ -158,12 +158,12 @@ class _Transcoder:
         return struct.pack("<Bi", codes.STRING, size) + self.take(size)
 
     def class_data(self) -> bytes:
-        """int32 hash of a class name; 0 is followed by the name."""
+        """Read the int32 hash of a class name; after 0 the name follows."""
         number = self.int32()
         self.classes.add(number)
         return struct.pack("<i", number) + (b"" if number else self.string())
 
-    def of_class(self, tag: int) -> bytes:
+    def read_class_value(self, tag: int) -> bytes:
         start = self.position - 1
         class_hash = self.int32()
         self.classes.add(class_hash)
@@ -178,15 +178,15 @@ class _Transcoder:
         return written
 
     def immutable(self) -> bytes:
-        """java.util.CollSer: List.of (1, 4), Set.of (2), Map.of (3)."""
+        """Rewrite java.util.CollSer: List.of (1, 4), Set.of (2), Map.of (3)."""
         kind = self.int32() & 0xFF
         size = self.count()
         if kind not in (1, 2, 3, 4) or (kind == 3 and size % 2):
             raise ValueError(f"a collection of kind {kind} and {size} values")
         return _map(size // 2, self.values(size)) if kind == 3 else _collection(size, self.values(size))
 
-    def twice(self) -> bytes:
-        """An unmodifiable list: two fields that hold the same list."""
+    def unmodifiable_list(self) -> bytes:
+        """Rewrite an unmodifiable list: two fields that hold the same list."""
         first = self.value()
         if self.value() != first:
             raise ValueError("an unmodifiable list of two lists")
@@ -197,7 +197,7 @@ class _Transcoder:
         return struct.pack("<Bqi", codes.TIMESTAMP, millis + nanos // 1_000_000, nanos % 1_000_000)
 
     def big_integer(self) -> bytes:
-        """Four int32 that are caches, byte[] magnitude, int32 sign; as a BigDecimal of scale 0."""
+        """Rewrite four cached int32, byte[] magnitude and int32 sign as a BigDecimal of scale 0."""
         self.take(16)
         magnitude = self.value()
         sign = self.int32()
@@ -206,7 +206,7 @@ class _Transcoder:
         return _decimal(0, magnitude[5:], sign < 0)
 
     def big_decimal(self) -> bytes:
-        """BigInteger, int32 scale."""
+        """Rewrite a BigDecimal: BigInteger, int32 scale."""
         unscaled = self.value()
         if unscaled[0] != codes.DECIMAL:
             raise ValueError("a BigDecimal without its BigInteger")
@@ -234,8 +234,8 @@ def _single(reader: _Transcoder) -> bytes:
 _UTIL: dict[str, Callable[[_Transcoder], Any]] = {
     "Arrays$ArrayList": _Transcoder.value,
     "CollSer": _Transcoder.immutable,
-    "Collections$UnmodifiableRandomAccessList": _Transcoder.twice,
-    "Collections$UnmodifiableList": _Transcoder.twice,
+    "Collections$UnmodifiableRandomAccessList": _Transcoder.unmodifiable_list,
+    "Collections$UnmodifiableList": _Transcoder.unmodifiable_list,
     "Collections$UnmodifiableSet": _Transcoder.value,
     "Collections$UnmodifiableCollection": _Transcoder.value,
     "Collections$UnmodifiableMap": _Transcoder.value,

@@ -24,11 +24,11 @@ _BUDGET_FACTOR = 32
 
 @dataclass
 class Wire:
-    """The data of `pages` in one buffer, with what is needed to decode it and to name a place in it.
+    """The data of `pages` in one buffer, with the context for decoding and for the positions in errors.
 
-    `budget` bounds the bytes that decoding may produce: overlapping fields or shared handles of broken data cannot grow
-    without end. `ends` has the ends of containers that were measured, so that those within containers are not measured
-    again at each level.
+    `budget` limits the bytes that decoding may produce: overlapping fields or shared handles of broken data could grow
+    without limit. `ends` has the ends of measured containers, so that nested ones are not measured again at each
+    level.
     """
 
     data: Bytes
@@ -49,7 +49,7 @@ class Wire:
         return Wire(data, cache.name, types, starts, tuple(page.partition for page in pages), budget)
 
     def error(self, position: int, what: str, type_id: int | None = None) -> DecodeError:
-        """A DecodeError at a position of the buffer.
+        """Return a DecodeError at a position of the buffer.
 
         Names cache, partition, type id and position within the page's data.
         """
@@ -58,13 +58,13 @@ class Wire:
         )
 
     def unsupported(self, position: int, what: str, type_id: int | None = None) -> UnsupportedType:
-        """An UnsupportedType at a position: the bytes are sound, but no column or row can hold the value."""
+        """Return an UnsupportedType at a position: the bytes are sound, but no column or row can hold the value."""
         return UnsupportedType(
             what, "Copy this cache with the ignite-binary converter", **self._place(position, type_id)
         )
 
     def moved(self, error: IgniteKafkaError, position: int) -> IgniteKafkaError:
-        """An error inside bytes that were rewritten, at the position of the value they were made of."""
+        """Move an error inside rewritten bytes to the position of the original value."""
         return type(error)(error.what, error.remedy, **self._place(position, error.where.get("type_id")))
 
     def _place(self, position: int, type_id: int | None) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class Wire:
             raise self.error(position, "The values expand far beyond their bytes (shared or overlapping parts)")
 
     def at(self, positions: Positions, dtype: str) -> npt.NDArray[Any]:
-        """One fixed-width value at each position, unaligned, no Python loop. Positions must have been checked."""
+        """Gather one fixed-width value at each position, unaligned. Positions must have been checked."""
         width = np.dtype(dtype).itemsize
         if positions.size == 0 or self.data.size < width:
             return np.zeros(positions.size, dtype)
@@ -93,7 +93,7 @@ class Wire:
         return window[positions]
 
     def ints(self, positions: Positions) -> Positions:
-        """int32 at each position, widened to int64."""
+        """Gather an int32 at each position, widened to int64."""
         return self.at(positions, "<i4").astype(np.int64)
 
     def require(self, start: Positions, stop: Positions | np.int64, limit: Positions, what: str) -> None:

@@ -17,7 +17,7 @@ _NULL = bytes([codes.NULL])
 
 
 def kept_rows(pages: Sequence[Page], kept: Mask, cache: CacheInfo, types: TypeSource) -> Sequence[Page]:
-    """The pages with the kept entries alone; a page of which none is kept is empty.
+    """Cut pages down to the kept entries; a page without any is empty.
 
     :param pages: :class:`~.joined_pages.JoinedPages` are not parsed again.
     :param kept: a flag for each entry of all pages.
@@ -40,7 +40,7 @@ def kept_rows(pages: Sequence[Page], kept: Mask, cache: CacheInfo, types: TypeSo
 
 
 def with_nulls(pages: Sequence[Page], nulls: Mask, cache: CacheInfo) -> list[Page]:
-    """The pages with Ignite's null as the value of some entries.
+    """Replace the values of some entries of pages by Ignite's null.
 
     :param nulls: a flag for each entry of all pages.
     :raises DecodeError: the bounds of a page's entries are broken.
@@ -49,13 +49,13 @@ def with_nulls(pages: Sequence[Page], nulls: Mask, cache: CacheInfo) -> list[Pag
     pages_with_nulls = []
     for page in pages:
         entries = [(key, _NULL if next(flags) else value) for key, value in raw_entries(page, cache.name)]
-        data = b"".join(_wrapped(part) for entry in entries for part in entry)
+        data = b"".join(_wrap(part) for entry in entries for part in entry)
         pages_with_nulls.append(Page(page.partition, page.rows, memoryview(data), page.last))
     return pages_with_nulls
 
 
-def _wrapped(value: bytes) -> bytes:
-    """A key or value as it travels in pages."""
+def _wrap(value: bytes) -> bytes:
+    """Wrap a key or value as it is in pages."""
     if value[0] != codes.OBJECT:
         return value
     return bytes([codes.WRAPPED]) + len(value).to_bytes(4, "little") + value + bytes(4)

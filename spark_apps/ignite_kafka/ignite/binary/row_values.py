@@ -108,9 +108,9 @@ class MapValue:
 
 @dataclass(frozen=True)
 class Document:
-    """A binary object: the fields of its own schema in their order, `own` of them, then its type's other fields by name, all None.
+    """A binary object: the `own` fields of its schema in their order, then its type's other fields by name, all None.
 
-    Objects are equal whose fields have the same values, whatever their schemas: absent is None.
+    Objects are equal if their fields have the same values; schemas do not matter, and an absent field is None.
     """
 
     type_name: str

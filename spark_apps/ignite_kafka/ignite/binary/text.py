@@ -17,7 +17,7 @@ _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 def decode_text(data: bytes) -> str:
-    """Text of UTF-8 or of Ignite's second form; raises UnicodeError for anything else, a lone surrogate included.
+    """Decode UTF-8 or Ignite's second form; UnicodeError for anything else, a lone surrogate included.
 
     The two forms do not overlap: bytes that the second form adds are never valid UTF-8. Source:
     `BinaryUtils.strToUtf8Bytes`, used by nodes that set IGNITE_BINARY_MARSHALLER_USE_STRING_SERIALIZATION_VER_2.
@@ -32,7 +32,7 @@ def decode_text(data: bytes) -> str:
 
 
 def string_bytes(strings: pa.BinaryArray) -> tuple[Bytes, Positions]:
-    """The bytes of encoded Strings without their heads, and where each begins; the last place is the end."""
+    """Return the bytes of encoded Strings without their heads, and the start of each; the last place is the end."""
     data = data_of(strings)
     starts = offsets_of(strings)[:-1].astype(np.int64) - offsets_of(strings)[0]
     of_text = np.ones(data.size, bool)
@@ -41,7 +41,7 @@ def string_bytes(strings: pa.BinaryArray) -> tuple[Bytes, Positions]:
 
 
 def all_text(strings: pa.BinaryArray) -> bool:
-    """Whether encoded Strings are text, in either form."""
+    """Return whether encoded Strings are text, in either form."""
     data, offsets = string_bytes(strings)
     try:
         whole = pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)
@@ -61,7 +61,7 @@ def _is_text(data: bytes) -> bool:
 
 
 def repaired(wire: Wire, at: Positions, offsets: npt.NDArray[np.int32], data: Bytes) -> pa.Array:
-    """The strings of a column one by one; raises DecodeError at the place of the first one that is no text."""
+    """Decode the strings of a column one by one; raises DecodeError at the first one that is no text."""
     texts = []
     raw = data.tobytes()
     for row, position in enumerate(at.tolist()):

@@ -1,4 +1,4 @@
-"""The binary types that entries use, found without decoding fields that cannot hold one."""
+"""Binary types used by entries, collected without decoding fields that cannot hold one."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Ids = npt.NDArray[np.int32]
 _ENUMS = (codes.ENUM, codes.BINARY_ENUM)
 _LISTS = (codes.COLLECTION, codes.MAP, codes.OBJECT_ARRAY, codes.ENUM_ARRAY)
 _HOLDERS = frozenset({codes.OBJECT, *_ENUMS, *_LISTS, codes.WRAPPED, codes.PROXY, codes.OPTIMIZED})
-"""Type codes under which a binary type can be found; a field declared as another one holds none."""
+"""Type codes under which a binary type can occur; a field declared as another one holds none."""
 _NESTED = frozenset({codes.OBJECT, codes.OPTIMIZED, *_LISTS})
 
 
 def type_ids_within(wire: Wire, bounds: EntryBounds, *, max_depth: int | None = None) -> set[int]:
-    """Ids of all binary types in keys and values, enums included; types that are part of Ignite itself are left out.
+    """Return the ids of all binary types in keys and values, with enums, without types of Ignite itself.
 
     A type whose fields are all simple costs its headers only. Objects with raw data count with their own type alone.
     Values of Java's optimized marshaller name classes, not binary types: their ids are those of
@@ -47,7 +47,7 @@ def type_ids_within(wire: Wire, bounds: EntryBounds, *, max_depth: int | None = 
     walker.left = [(bounds.key_start, bounds.key_end, 0), (bounds.value_start, bounds.value_end, 0)]
     while walker.left:
         walker.visit(*walker.left.pop())
-    return walker.found - SYSTEM_TYPES - {0}
+    return walker.type_ids - SYSTEM_TYPES - {0}
 
 
 @dataclass
@@ -61,44 +61,44 @@ class _Walker:
 
     decoder: ColumnDecoder
     max_depth: int | None
-    found: set[int] = field(default_factory=set)
+    type_ids: set[int] = field(default_factory=set)
     left: list[tuple[Positions, Positions, int]] = field(default_factory=list)
     visited: Mask | None = None
 
     def visit(self, at: Positions, end: Positions, depth: int) -> None:
-        """Note the types of the values at these places (-1: absent)."""
+        """Collect the types of the values at these places (-1: absent)."""
         wire = self.decoder.wire
         is_present = at >= 0
         wire.require(at[is_present], at[is_present] + 1, end[is_present], "A value")
-        # what a handle leads to is met where it stands
+        # the target of a handle is visited at its own position
         is_present[is_present] = wire.data[at[is_present]] != codes.HANDLE
         place, limit = self.decoder.resolve(at[is_present], end[is_present])
         code = wire.data[place]
         for type_code in np.unique(code).tolist():
             rows = np.flatnonzero(code == type_code)
-            self._kind(type_code, place[rows], limit[rows], depth)
+            self._visit_code(type_code, place[rows], limit[rows], depth)
 
-    def _kind(self, code: int, at: Positions, end: Positions, depth: int) -> None:
+    def _visit_code(self, code: int, at: Positions, end: Positions, depth: int) -> None:
         wire = self.decoder.wire
         if self.max_depth is not None and depth >= self.max_depth and code in _NESTED:
             raise wire.unsupported(int(at[0]), f"A value is nested deeper than {self.max_depth} levels")
         if code in _ENUMS:
             wire.require(at, at + 9, end, "An enum")
-            self._constants(wire.at(at + 1, "<i4"), wire.at(at + 5, "<i4"))
+            self._add_constants(wire.at(at + 1, "<i4"), wire.at(at + 5, "<i4"))
         elif code == codes.OPTIMIZED:
-            self._classes(at, end)
+            self._add_classes(at, end)
         elif code in _LISTS:
-            self._elements(element_places(wire, code, at, end), depth)
+            self._queue_elements(element_places(wire, code, at, end), depth)
         elif code == codes.OBJECT:
-            new = self._not_visited(at, depth)
+            new = self._mark_visited(at, depth)
             if self.max_depth is not None and not new.all():
                 raise wire.error(int(at[~new][0]), "Two fields share the bytes of an object")
             headers = read_headers(wire, at[new], end[new])
             for type_id in np.unique(headers.type_id).tolist():
-                self._objects(type_id, headers.of(np.flatnonzero(headers.type_id == type_id)), depth)
+                self._visit_objects(type_id, headers.of(np.flatnonzero(headers.type_id == type_id)), depth)
 
-    def _not_visited(self, at: Positions, depth: int) -> Mask:
-        """True for objects that were not visited; they count as visited from now on.
+    def _mark_visited(self, at: Positions, depth: int) -> Mask:
+        """Return a mask of the objects not visited yet, and count them as visited.
 
         Whole keys and values share nothing.
         """
@@ -110,35 +110,35 @@ class _Walker:
         self.visited[at] = True
         return new
 
-    def _constants(self, type_ids: Ids, ordinals: Ids) -> None:
-        """Note the enums; one of a constant that the metadata at hand lacks is asked for again: it has grown since."""
+    def _add_constants(self, type_ids: Ids, ordinals: Ids) -> None:
+        """Collect the enums; request the metadata again if it lacks a constant, because an enum may have grown."""
         for type_id in np.unique(type_ids).tolist():
-            self.found.add(type_id)
+            self.type_ids.add(type_id)
             if type_id:
                 names = metadata(self.decoder.wire.types, type_id).enum_values
                 if names and not names.keys() >= set(np.unique(ordinals[type_ids == type_id]).tolist()):
                     refreshed(self.decoder.wire.types, type_id)
 
-    def _classes(self, at: Positions, end: Positions) -> None:
+    def _add_classes(self, at: Positions, end: Positions) -> None:
         wire = self.decoder.wire
         sizes = lengths(wire, at, end, 5, 1, "An object of Java's optimized marshaller")
         for start, size in zip((at + 5).tolist(), sizes.tolist(), strict=True):
-            self.found.update(class_id(name) for name in classes_of(wire.data[start : start + size].data))
+            self.type_ids.update(class_id(name) for name in classes_of(wire.data[start : start + size].data))
 
-    def _elements(self, places: Elements, depth: int) -> None:
+    def _queue_elements(self, places: Elements, depth: int) -> None:
         if places.at.size:
             self.left.append((places.at, places.end, depth + 1))
 
-    def _objects(self, type_id: int, headers: Headers, depth: int) -> None:
+    def _visit_objects(self, type_id: int, headers: Headers, depth: int) -> None:
         wire = self.decoder.wire
-        self.found.add(class_id(type_id) if type_id == TREE_SET else type_id)
+        self.type_ids.add(class_id(type_id) if type_id == TREE_SET else type_id)
         if type_id in (TREE_MAP, TREE_SET):
-            self._elements(tree_places(wire, headers.start, headers.stop, 2 if type_id == TREE_MAP else 1), depth)
+            self._queue_elements(tree_places(wire, headers.start, headers.stop, 2 if type_id == TREE_MAP else 1), depth)
             return
         raw = (headers.flags & codes.FLAG_HAS_RAW) != 0
-        self._schemas_of_raw(type_id, headers.of(np.flatnonzero(raw)))
+        self._check_raw_schemas(type_id, headers.of(np.flatnonzero(raw)))
         headers = headers.of(np.flatnonzero(~raw))
-        if headers.start.size == 0 or self._flat(type_id, headers):
+        if headers.start.size == 0 or self._holds_no_type(type_id, headers):
             return
         binary, places = self.decoder.places(type_id, headers)
         for place, binary_field in zip(places.at, binary.fields, strict=True):
@@ -146,8 +146,8 @@ class _Walker:
                 wire.spend(1024 + place.size, int(headers.start[0]))
                 self.left.append((place, headers.footer, depth + 1))
 
-    def _schemas_of_raw(self, type_id: int, headers: Headers) -> None:
-        """Require the schemas of objects whose fields are not looked into; others are when their fields are found."""
+    def _check_raw_schemas(self, type_id: int, headers: Headers) -> None:
+        """Check the schemas of objects with raw data; those of others are checked when their fields are located."""
         layout = codes.FLAG_HAS_SCHEMA | codes.FLAG_COMPACT
         rows = np.flatnonzero((headers.flags & layout) == layout)
         schema_ids = np.unique(headers.schema_id[rows]).tolist()
@@ -157,8 +157,8 @@ class _Walker:
                 what = f"The metadata of {metadata(types, type_id).name} has no schema {schema}"
                 raise self.decoder.wire.error(int(headers.start[rows[0]]), what, type_id)
 
-    def _flat(self, type_id: int, headers: Headers) -> bool:
-        """True when no field of the type can hold a binary type, and the metadata at hand knows all the schemas."""
+    def _holds_no_type(self, type_id: int, headers: Headers) -> bool:
+        """Return whether the metadata at hand has all the schemas, and no field can hold a binary type."""
         binary = metadata(self.decoder.wire.types, type_id)
         simple = not any(field.type_code in _HOLDERS for field in binary.fields)
         return simple and all(schema in binary.schemas for schema in np.unique(headers.schema_id).tolist())

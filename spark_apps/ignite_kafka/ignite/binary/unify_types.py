@@ -10,7 +10,7 @@ from ..types.type_table import field_of, mark_of
 
 
 def unify_fields(first: pa.Field, second: pa.Field) -> pa.Field | None:
-    """A field that holds the values of both exactly, under the first one's name; None where there is none.
+    """Return a field that holds the values of both exactly, under the first one's name; None if none does.
 
     Integers widen, floats widen, the null type gives way, decimals of different scales become text, containers are
     unified inside.
@@ -53,7 +53,7 @@ def _unify_inner(kind: pa.DataType, other: pa.DataType) -> pa.DataType | None:
 
 
 def cast_exactly(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
-    """`array` as `target` with no value changed; `path` names the field for errors.
+    """Cast `array` to `target` with no value changed; `path` is the field's name for errors.
 
     :raises UnsupportedType: a value that the target cannot hold.
     """
@@ -63,7 +63,7 @@ def cast_exactly(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
     if pa.types.is_null(source) or array.null_count == len(array):
         return pa.nulls(len(array), target)
     if pa.types.is_struct(source) and pa.types.is_struct(target):
-        return _struct(array, target, path)
+        return _cast_struct(array, target, path)
     if pa.types.is_list(source) and pa.types.is_list(target):
         values = cast_exactly(array.values, target.value_type, f"{path}[]")
         return pa.ListArray.from_arrays(
@@ -74,16 +74,16 @@ def cast_exactly(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
         items = cast_exactly(array.items, target.item_type, f"{path} value")
         offsets = pa.array(array.offsets.to_numpy())
         return pa.MapArray.from_arrays(offsets, keys, items, target, mask=array.is_null() if array.null_count else None)
-    if not _castable(source, target):
-        raise _refused(path, source, target, "")
+    if not _is_castable(source, target):
+        raise _cast_error(path, source, target, "")
     try:
         return exact_cast(array, target)
     except pa.ArrowInvalid as error:
-        raise _refused(path, source, target, f": {error}") from None
+        raise _cast_error(path, source, target, f": {error}") from None
 
 
-def _castable(source: pa.DataType, target: pa.DataType) -> bool:
-    """Casts that Arrow does exactly or refuses."""
+def _is_castable(source: pa.DataType, target: pa.DataType) -> bool:
+    """Return whether Arrow casts exactly, or refuses the value."""
     kinds = pa.types
     return bool(
         (kinds.is_integer(source) and kinds.is_integer(target))
@@ -95,7 +95,7 @@ def _castable(source: pa.DataType, target: pa.DataType) -> bool:
     )
 
 
-def _struct(array: pa.StructArray, target: pa.StructType, path: str) -> pa.Array:
+def _cast_struct(array: pa.StructArray, target: pa.StructType, path: str) -> pa.Array:
     names_of_target = {field.name for field in target}
     for field, column in zip(array.type, array.flatten(), strict=True):
         if field.name not in names_of_target and column.null_count < len(column):
@@ -119,5 +119,5 @@ def _struct(array: pa.StructArray, target: pa.StructType, path: str) -> pa.Array
 _REMEDY = "Take the schema from more rows (sample_rows), give the cache a query entity, or copy it as JSON"
 
 
-def _refused(path: str, source: pa.DataType, target: pa.DataType, why: str) -> UnsupportedType:
+def _cast_error(path: str, source: pa.DataType, target: pa.DataType, why: str) -> UnsupportedType:
     return UnsupportedType(f"Field {path} holds {source}, its column is {target}{why}", _REMEDY, field=path)

@@ -24,7 +24,7 @@ class Malformed(Exception):
 
 
 def end_of(data: memoryview, position: int, limit: int) -> int:
-    """Position after the value at `position`; raises Malformed when it is no value or ends after `limit`."""
+    """Return the position after the value at `position`; Malformed if it is no value or ends after `limit`."""
     pending = 1
     while pending:
         pending -= 1
@@ -44,7 +44,7 @@ def end_of(data: memoryview, position: int, limit: int) -> int:
 
 
 def measure(data: memoryview, position: int, limit: int, ends: dict[int, int]) -> int:
-    """As :func:`end_of`; notes the ends of containers, the value itself and those within it, in `ends` by their positions.
+    """Return as :func:`end_of`, and store the ends of the value and of the containers in it in `ends` by position.
 
     A reader that goes through nested containers level by level then measures no byte twice.
     """
@@ -71,12 +71,12 @@ def measure(data: memoryview, position: int, limit: int, ends: dict[int, int]) -
 
 
 def end_of_head(data: memoryview, position: int, limit: int) -> int:
-    """Position of the first element of a value whose code is in :data:`NESTING`; raises as :func:`end_of`."""
+    """Return the position of the first element of a value with a code of :data:`NESTING`; raises as :func:`end_of`."""
     return _variable(data, position, data[position], limit)[0]
 
 
 def _variable(data: memoryview, position: int, code: int, limit: int) -> tuple[int, int]:
-    """(end of the value or of its header, number of values that follow inside it)."""
+    """Return the end of the value or of its header, and the number of values that follow inside it."""
     if code == codes.OBJECT:
         length = _count(data, position, position + 12, limit)
         if length < codes.HEADER:
@@ -112,7 +112,7 @@ def _count(data: memoryview, position: int, at: int, limit: int) -> int:
 
 
 def _after_type(data: memoryview, position: int, limit: int, at: int | None = None) -> int:
-    """Position after a type id at `at`, and after the class name that follows a type id of 0."""
+    """Return the position after a type id at `at`, and after the class name that follows a type id of 0."""
     at = position + 1 if at is None else at
     if at + 4 > limit:
         raise Malformed(position, "The bytes end within a type id")

@@ -1,4 +1,6 @@
-"""Kinds of keys: what the bytes of a record's key may not show, and what turning them back into an Ignite key needs.
+"""Kinds of keys: how Ignite marshalled a key.
+
+The bytes of a record's key may not show it, and turning them back into an Ignite key needs it.
 
 =========================================================== ==========================================================
 kind                                                        keys

@@ -103,7 +103,7 @@ _CLASS_IDS = 1 << 32
 
 
 def class_id(name_hash: int) -> int:
-    """Id of a Java class that has no binary type, by ``String.hashCode`` of its name.
+    """Return the id of a Java class without a binary type, by ``String.hashCode`` of its name.
 
     Beyond the 32 bits of binary types' ids.
     """
@@ -135,12 +135,12 @@ class BinaryType:
         return self.type_id >= _CLASS_IDS
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "fields", _ordered(self.fields, self.schemas))
+        object.__setattr__(self, "fields", _order_fields(self.fields, self.schemas))
         object.__setattr__(self, "schemas", dict(sorted(self.schemas.items())))
         object.__setattr__(self, "enum_values", dict(sorted(self.enum_values.items())))
 
 
-def _ordered(fields: Iterable[BinaryField], schemas: Mapping[int, tuple[int, ...]]) -> tuple[BinaryField, ...]:
+def _order_fields(fields: Iterable[BinaryField], schemas: Mapping[int, tuple[int, ...]]) -> tuple[BinaryField, ...]:
     _, fullest = max(schemas.items(), key=lambda schema: (len(schema[1]), schema[0]), default=(0, ()))
     place = {field_id: at for at, field_id in enumerate(fullest)}
 
@@ -177,4 +177,4 @@ class TypeSource(Protocol):
     """Where binary type metadata comes from; raises UnknownBinaryType for a type the cluster does not hold."""
 
     def binary_type(self, type_id: int) -> BinaryType:
-        """Metadata of a binary type; raises UnknownBinaryType."""
+        """Return the metadata of a binary type; raises UnknownBinaryType."""

@@ -110,23 +110,27 @@ BY_CODE = MappingProxyType({entry.code: entry for entry in TABLE})
 
 
 def field_of(name: str, data_type: pa.DataType, mark: str | None = None, nullable: bool = True) -> pa.Field:
-    """An Arrow field that carries its mark."""
+    """Build an Arrow field with its mark."""
     return pa.field(name, data_type, nullable, {MARK: mark.encode()} if mark else None)
 
 
 def mark_of(field: pa.Field) -> str | None:
-    """The mark of an Arrow field, None when it has none."""
+    """Return the mark of an Arrow field, None when it has none."""
     metadata = field.metadata
     return metadata[MARK].decode() if metadata and MARK in metadata else None
 
 
 def object_field(name: str, type_name: str, fields: Iterable[pa.Field]) -> pa.Field:
-    """A field of binary objects of that type."""
+    """Build a field of binary objects of that type."""
     return pa.field(name, pa.struct(list(fields)), metadata={TYPE_NAME: type_name.encode()})
 
 
-def enum_field(name: str, binary: BinaryType, data_type: pa.DataType = pa.string()) -> pa.Field:  # noqa: B008 (a constant)
-    """A field of an enum's constants, by name or, as int32, by ordinal."""
+def enum_field(
+    name: str,
+    binary: BinaryType,
+    data_type: pa.DataType = pa.string(),  # noqa: B008 (a constant)
+) -> pa.Field:
+    """Build a field of an enum's constants, by name or, as int32, by ordinal."""
     values = json.dumps({label: ordinal for ordinal, label in binary.enum_values.items()})
     return pa.field(
         name, data_type, metadata={MARK: b"enum", TYPE_NAME: binary.name.encode(), ENUM_VALUES: values.encode()}
@@ -134,7 +138,7 @@ def enum_field(name: str, binary: BinaryType, data_type: pa.DataType = pa.string
 
 
 def type_name_of(field: pa.Field) -> str:
-    """The binary type of a field of objects or enums. Raises UnsupportedType if the field does not name it."""
+    """Return the binary type of a field of objects or enums. Raises UnsupportedType if the field does not name it."""
     name = (field.metadata or {}).get(TYPE_NAME)
     if not name:
         raise UnsupportedType(
@@ -144,7 +148,7 @@ def type_name_of(field: pa.Field) -> str:
 
 
 def type_code(field: pa.Field) -> int:
-    """The code that binary metadata has for a field as it is written; the inverse of :func:`declared_field`.
+    """Return the code in binary metadata for a field as it is written; the inverse of :func:`declared_field`.
 
     A java.sql.Date is an object to the metadata, as Java's clients register it.
 
@@ -179,12 +183,12 @@ _ARRAYS = MappingProxyType(
 
 
 def code_name(code: int) -> str:
-    """Readable name of a type code for messages."""
+    """Return the readable name of a type code for messages."""
     return BY_CODE[code].name if code in BY_CODE else f"type code {code}"
 
 
 def declared_field(name: str, code: int, *, ordinals: bool = False) -> pa.Field:
-    """The Arrow field of a declared type code when no value is there to look at.
+    """Return the Arrow field of a declared type code, for columns without any value.
 
     Decimals become strings (no scale is known), containers and objects become the null type: their content is not
     declared.
@@ -218,12 +222,12 @@ _JAVA_NAMES = {
 
 
 def java_code(java_type: str) -> int | None:
-    """The type code of a simple Java class, None for any other."""
+    """Return the type code of a simple Java class, None for any other."""
     return _JAVA_NAMES.get(java_type)
 
 
 def java_field(name: str, java_type: str, scale: int = -1) -> pa.Field:
-    """The Arrow field of a Java class name as query entities have them; an unknown class gives the null type.
+    """Return the Arrow field of a Java class name in query entities; an unknown class gives the null type.
 
     :param scale: of a BigDecimal column, -1 where it is not declared.
     """
@@ -236,7 +240,7 @@ def java_field(name: str, java_type: str, scale: int = -1) -> pa.Field:
 
 
 def java_type(field: pa.Field) -> str:
-    """The Java class that a query entity names for a field as it is written; the inverse of :func:`java_field`."""
+    """Return the Java class in a query entity for a field as it is written; the inverse of :func:`java_field`."""
     if pa.types.is_struct(field.type) or mark_of(field) == "enum":
         return type_name_of(field)
     if field.type == pa.date32():
@@ -245,7 +249,7 @@ def java_type(field: pa.Field) -> str:
 
 
 def java_class(field: pa.Field) -> str | None:
-    """The Java class of a decoded column of values without content; None for others.
+    """Return the Java class of a decoded column of values without content; None for others.
 
     Columns do not tell java.time.LocalDate from java.sql.Date, nor java.time.Instant from Timestamp.
     """
@@ -273,7 +277,7 @@ _CONTAINER_CLASSES = {
 
 
 def container_class(code: int) -> str:
-    """The Java class of an array, or what a collection or map is at least.
+    """Return the Java class of an array, or the common interface of collections or maps.
 
     Of arrays of objects or enums it has no element's class.
     """
@@ -284,7 +288,7 @@ _SPARK = {_UTC_MS: _UTC_US}
 
 
 def spark_field(field: pa.Field) -> pa.Field:
-    """The same field as Spark takes it.
+    """Return the same field as Spark takes it.
 
     Timestamps in microseconds, strings for the null type and for times of day, unions refused.
 

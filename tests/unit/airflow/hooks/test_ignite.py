@@ -129,7 +129,7 @@ _FIELDS = (
 
 @pytest.mark.parametrize("field", [*_FIELDS, "request_timeout_ms"])
 def test_test_button_answers_whatever_the_extra_holds(connect: Any, monkeypatch: pytest.MonkeyPatch, field: str) -> None:
-    monkeypatch.setattr("ignite_kafka.ignite.connection._open", refuse)
+    monkeypatch.setattr("ignite_kafka.ignite.connection._open_tcp", refuse)
     for value in _ODD:
         for tls in ({}, {"tls": True}):
             connect("ignite_default", conn_type="ignite", host="127.0.0.1", port=1, extra={**tls, field: value})
@@ -153,7 +153,7 @@ _VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False)
 def test_test_button_answers_whatever_the_form_holds(
     connect: Any, monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], extra: Any
 ) -> None:
-    monkeypatch.setattr("ignite_kafka.ignite.connection._open", refuse)
+    monkeypatch.setattr("ignite_kafka.ignite.connection._open_tcp", refuse)
     connect("ignite_default", conn_type="ignite", **fields, extra=extra)
     works, message = IgniteHook().test_connection()
     assert not works

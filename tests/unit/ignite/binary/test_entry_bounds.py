@@ -104,7 +104,7 @@ def test_objects_are_found_without_a_loop(monkeypatch: pytest.MonkeyPatch) -> No
     def never(*_: object) -> None:
         raise AssertionError("one by one")
 
-    monkeypatch.setattr(sys.modules[entry_bounds.__module__], "_one_by_one", never)
+    monkeypatch.setattr(sys.modules[entry_bounds.__module__], "_measure_each", never)
     rows = generator(1).sample(range(1000), 1000)
     for key in ("long", "string", "uuid", "object"):
         assert entry_bounds(page([(KEYS[key](row), VALUES["object"](row)) for row in rows])).key_start.size == 1000
