@@ -44,9 +44,9 @@ def serializer(name: str, side: str, properties: Mapping[str, Any]) -> Serialize
 
 def header_serializer(name: str, properties: Mapping[str, Any]) -> Serializer:
     """The serializer of headers' values."""
-    made = serializer(name, "header", properties)
-    assert made is not None, name
-    return made
+    writer = serializer(name, "header", properties)
+    assert writer is not None, name
+    return writer
 
 
 def deserializer(side: str, rules: SideRules) -> Deserializer | None:
@@ -76,7 +76,9 @@ def head_of(rules: SideRules) -> Callable[[bytes], bytes] | None:
 
 
 def _with_defaults(rules: SideRules) -> Mapping[str, Any]:
-    return {name: one.default for name, one in converters.PROPERTIES[rules.converter].items()} | dict(rules.properties)
+    return {name: definition.default for name, definition in converters.PROPERTIES[rules.converter].items()} | dict(
+        rules.properties
+    )
 
 
 def _json_serializer(side: str, properties: Mapping[str, Any]) -> Serializer | None:

@@ -34,8 +34,8 @@ class BodyWriter:
 
     def constant(self, data: bytes, mask: Mask | None = None) -> None:
         """Append the same bytes."""
-        for one in data:
-            self.cell(one, mask)
+        for byte in data:
+            self.cell(byte, mask)
 
     def fixed(self, values: npt.NDArray[Any], mask: Mask | None = None) -> None:
         """Append the bytes of each item of an array."""

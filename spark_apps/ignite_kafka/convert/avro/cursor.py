@@ -79,30 +79,30 @@ class Cursor:
 
     def byte(self, path: str) -> npt.NDArray[np.uint8]:
         """The next byte of each row."""
-        found = self.bodies.bytes[self.at]
+        octets = self.bodies.bytes[self.at]
         self.skip(1, path)
-        return found
+        return octets
 
     def number(self, path: str) -> Int64Array:
         """The next zig-zag number of each row."""
         letters = self.bodies.bytes
-        one = letters[self.at]
-        found = (one & 0x7F).astype(np.uint64)
+        octets = letters[self.at]
+        zigzag = (octets & 0x7F).astype(np.uint64)
         self.at = self.at + 1
-        longer = np.flatnonzero(one > 0x7F)
+        longer = np.flatnonzero(octets > 0x7F)
         shift = 7
         while longer.size and shift <= _MOST_SHIFT:
-            one = letters[self.at[longer]]
-            found[longer] |= (one & 0x7F).astype(np.uint64) << np.uint64(shift)
+            octets = letters[self.at[longer]]
+            zigzag[longer] |= (octets & 0x7F).astype(np.uint64) << np.uint64(shift)
             self.at[longer] += 1
-            longer = longer[one > 0x7F]
+            longer = longer[octets > 0x7F]
             shift = shift + 7
         if longer.size:
             wrong = np.zeros(len(self), np.bool_)
             wrong[longer] = True
             self.fail(wrong, f"{path}: a number of more than ten bytes")
         over = self._within(path)
-        values = (found >> np.uint64(1)).view(np.int64) ^ -(found & np.uint64(1)).view(np.int64)
+        values = (zigzag >> np.uint64(1)).view(np.int64) ^ -(zigzag & np.uint64(1)).view(np.int64)
         return values if over is None else np.where(over, 0, values)
 
     def fixed(self, kind: Any, path: str) -> npt.NDArray[Any]:
@@ -111,17 +111,17 @@ class Cursor:
         at = self.at
         self.skip(width, path)
         windows = np.lib.stride_tricks.sliding_window_view(self.bodies.bytes, width)
-        found: npt.NDArray[Any] = windows[np.minimum(at, len(windows) - 1)].view(kind).ravel()
-        return found
+        values: npt.NDArray[Any] = windows[np.minimum(at, len(windows) - 1)].view(kind).ravel()
+        return values
 
     def lengths(self, path: str) -> Int64Array:
         """The next length of each row, which its bytes have room for."""
-        found = self.number(path)
-        wrong = (found < 0) | (found > self.ends - self.at)
+        lengths = self.number(path)
+        wrong = (lengths < 0) | (lengths > self.ends - self.at)
         if wrong.any():
             self.fail(wrong, f"{path}: a length that the bytes have no room for")
-            found[wrong] = 0
-        return found
+            lengths[wrong] = 0
+        return lengths
 
     def _within(self, path: str) -> Mask | None:
         """The rows that had no bytes left, which fail; None if none."""

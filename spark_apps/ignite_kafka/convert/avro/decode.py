@@ -42,16 +42,16 @@ def decode(
     :param data: bodies without nulls. :param avro: the schema that they were written with.
     :param connect: what :func:`.to_connect.to_connect` made of it. :param skip: bytes before each body.
     """
-    found: dict[pa.DataType, tuple[list[RowIndex], list[pa.Array]]] = {}
+    by_type: dict[pa.DataType, tuple[list[RowIndex], list[pa.Array]]] = {}
     bad: dict[int, str] = {}
     for start in range(0, len(data), ROWS):
         rows, values, broken = _decode(data.slice(start, ROWS), avro, connect, skip)
         bad |= {start + row: reason for row, reason in broken.items()}
         if rows.size:
-            parts = found.setdefault(values.type, ([], []))
+            parts = by_type.setdefault(values.type, ([], []))
             parts[0].append(rows + start)
             parts[1].append(values)
-    return [(np.concatenate(rows), pa.concat_arrays(columns)) for rows, columns in found.values()], bad
+    return [(np.concatenate(rows), pa.concat_arrays(columns)) for rows, columns in by_type.values()], bad
 
 
 def _decode(
@@ -123,15 +123,17 @@ def _entries(avro: AvroType, connect: ConnectSchema, place: str) -> Reader:
     assert connect.key_schema is not None
     assert connect.value_schema is not None
     schemas = {"key": connect.key_schema, "value": connect.value_schema}
-    members = [one.name for one in avro.content().fields]
-    readers = [reader_of(one.type, schemas[one.name], f"{place}{{{one.name}}}") for one in avro.content().fields]
+    members = [field.name for field in avro.content().fields]
+    readers = [
+        reader_of(field.type, schemas[field.name], f"{place}{{{field.name}}}") for field in avro.content().fields
+    ]
     return EntriesReader(readers, place, key=members.index("key"), has_bytes=_has_bytes(avro.content()))
 
 
 def _has_bytes(avro: AvroType) -> bool:
     """Whether each value of a schema has at least one byte."""
     if avro.kind == "record":
-        return any(_has_bytes(one.type) for one in avro.fields)
+        return any(_has_bytes(field.type) for field in avro.fields)
     return avro.size > 0 if avro.kind == "fixed" else avro.kind != "null"
 
 
@@ -209,11 +211,11 @@ class _Union:
             cursor.fail(wrong, f"{self._path}: a branch that its union does not have")
             chosen[wrong] = -1
         for index, branch in enumerate(self._branches):
-            mine = chosen == index
+            in_branch = chosen == index
             if branch is not None:
-                some = cursor.of(mine)
+                some = cursor.of(in_branch)
                 branch.read(some)
-                cursor.put(mine, some)
+                cursor.put(in_branch, some)
         self._chosen.append(chosen)
 
     def finish(self, bodies: Bodies) -> pa.Array:
@@ -229,7 +231,7 @@ class _Union:
             pa.field(field.name, column.type) for field, column in zip(self._connect.fields, columns, strict=True)
         ]
         nulls = functools.reduce(
-            np.logical_or, [chosen == i for i, one in enumerate(self._branches) if one is None], chosen < 0
+            np.logical_or, [chosen == i for i, reader in enumerate(self._branches) if reader is None], chosen < 0
         )
         return pa.StructArray.from_arrays(columns, fields=fields, mask=pa.array(nulls))
 

@@ -36,26 +36,26 @@ class NumberReader:
         self._kind = arrow_type(connect)
         self._path = path
         self._bits = _BOUNDS.get(connect.type, 63)
-        self._found: list[Int64Array] = []
+        self._parts: list[Int64Array] = []
 
     def read(self, cursor: Cursor) -> None:
         """Read a value of each row."""
-        found = cursor.number(self._path)
+        numbers = cursor.number(self._path)
         if self._bits < 63:
             low = -(1 << self._bits)
             high = (1 << self._bits) - 1
             if pa.types.is_time(self._kind):
                 low = 0
                 high = _DAY_MS - 1
-            wrong = (found < low) | (found > high)
+            wrong = (numbers < low) | (numbers > high)
             if wrong.any():
                 cursor.fail(wrong, f"{self._path}: a number beyond {low} to {high}")
-                found[wrong] = 0
-        self._found.append(found)
+                numbers[wrong] = 0
+        self._parts.append(numbers)
 
     def finish(self, bodies: Bodies) -> pa.Array:
         """The column of the values."""
-        values = _joined(self._found, np.int64)
+        values = _joined(self._parts, np.int64)
         if pa.types.is_integer(self._kind):
             return pa.array(values.astype(self._kind.to_pandas_dtype(), copy=False))
         return pa.array(values if self._kind.bit_width == 64 else values.astype(np.int32)).view(self._kind)
@@ -67,15 +67,15 @@ class FloatReader:
     def __init__(self, connect: ConnectSchema, path: str) -> None:
         self._kind: Any = np.dtype("<f4") if connect.type is ConnectType.FLOAT32 else np.dtype("<f8")
         self._path = path
-        self._found: list[npt.NDArray[Any]] = []
+        self._parts: list[npt.NDArray[Any]] = []
 
     def read(self, cursor: Cursor) -> None:
         """Read a value of each row."""
-        self._found.append(cursor.fixed(self._kind, self._path))
+        self._parts.append(cursor.fixed(self._kind, self._path))
 
     def finish(self, bodies: Bodies) -> pa.Array:
         """The column of the values."""
-        return pa.array(_joined(self._found, self._kind))
+        return pa.array(_joined(self._parts, self._kind))
 
 
 class BooleanReader:
@@ -83,19 +83,19 @@ class BooleanReader:
 
     def __init__(self, connect: ConnectSchema, path: str) -> None:
         self._path = path
-        self._found: list[npt.NDArray[np.uint8]] = []
+        self._parts: list[npt.NDArray[np.uint8]] = []
 
     def read(self, cursor: Cursor) -> None:
         """Read a value of each row."""
-        found = cursor.byte(self._path)
-        wrong = (found > 1) & (cursor.at <= cursor.ends)
+        octets = cursor.byte(self._path)
+        wrong = (octets > 1) & (cursor.at <= cursor.ends)
         if wrong.any():
             cursor.fail(wrong, f"{self._path}: a boolean that is neither 0 nor 1")
-        self._found.append(found)
+        self._parts.append(octets)
 
     def finish(self, bodies: Bodies) -> pa.Array:
         """The column of the values."""
-        return pa.array(_joined(self._found, np.uint8) == 1)
+        return pa.array(_joined(self._parts, np.uint8) == 1)
 
 
 class EnumReader:
@@ -104,20 +104,20 @@ class EnumReader:
     def __init__(self, symbols: tuple[str, ...], path: str) -> None:
         self._symbols = pa.array(symbols, pa.string())
         self._path = path
-        self._found: list[Int64Array] = []
+        self._parts: list[Int64Array] = []
 
     def read(self, cursor: Cursor) -> None:
         """Read a value of each row."""
-        found = cursor.number(self._path)
-        wrong = (found < 0) | (found >= len(self._symbols))
+        indexes = cursor.number(self._path)
+        wrong = (indexes < 0) | (indexes >= len(self._symbols))
         if wrong.any():
             cursor.fail(wrong, f"{self._path}: a constant that its enum does not have")
-            found[wrong] = 0
-        self._found.append(found)
+            indexes[wrong] = 0
+        self._parts.append(indexes)
 
     def finish(self, bodies: Bodies) -> pa.Array:
         """The column of the values."""
-        return self._symbols.take(pa.array(_joined(self._found, np.int64)))
+        return self._symbols.take(pa.array(_joined(self._parts, np.int64)))
 
 
 class BytesReader:
@@ -154,7 +154,9 @@ class BytesReader:
         try:
             return data.cast(pa.string())
         except pa.ArrowInvalid:
-            return pa.array([self._text(bodies, row, one) for row, one in enumerate(data.to_pylist())], pa.string())
+            return pa.array(
+                [self._text(bodies, row, octets) for row, octets in enumerate(data.to_pylist())], pa.string()
+            )
 
     def _text(self, bodies: Bodies, place: int, data: bytes) -> str | None:
         try:
@@ -169,10 +171,10 @@ class BytesReader:
         for place in np.flatnonzero(empty).tolist():
             self._note(bodies, place, "a decimal without bytes")
         if pa.types.is_decimal(kind):
-            made, wrong = decimals_from_bytes(data, empty, kind)
+            decimals, wrong = decimals_from_bytes(data, empty, kind)
             if not (wrong & ~empty).any():
-                return made
-        return pa.array([_decimal_text(one, scale) if one else None for one in data.to_pylist()], pa.string())
+                return decimals
+        return pa.array([_decimal_text(octets, scale) if octets else None for octets in data.to_pylist()], pa.string())
 
     def _note(self, bodies: Bodies, place: int, reason: str) -> None:
         bodies.bad.setdefault(int(np.concatenate(self._rows)[place]), f"{self._path}: {reason}")

@@ -60,7 +60,7 @@ class AvroDeserializer:
             avro, schema = form
             chosen = data if rows.size == len(data) else data.take(pa.array(rows))
             columns, broken = decode(chosen, avro, schema, HEADER_BYTES)
-            parts += [ConnectPart(rows[mine], ConnectColumn(column, schema)) for mine, column in columns]
+            parts += [ConnectPart(rows[places], ConnectColumn(column, schema)) for places, column in columns]
             bad |= {int(rows[row]): f"Avro of schema id {id}: {reason}" for row, reason in broken.items()}
         return Deserialized(tuple(parts), tuple(sorted(bad.items())))
 
@@ -83,10 +83,10 @@ class AvroDeserializer:
         return form
 
     def _read(self, id: int) -> tuple[AvroType, ConnectSchema]:
-        found = self._registry.schema(id)
-        if found.type != AVRO:
-            raise UnsupportedType(f"its schema is one of {found.type}", "Use the converter of that format.")
-        avro = parse_with_references(found, self._registry)
+        registered = self._registry.schema(id)
+        if registered.type != AVRO:
+            raise UnsupportedType(f"its schema is one of {registered.type}", "Use the converter of that format.")
+        avro = parse_with_references(registered, self._registry)
         return avro, to_connect(avro, self._options)
 
 

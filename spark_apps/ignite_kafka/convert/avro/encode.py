@@ -86,7 +86,7 @@ class _Encoder:
             return
         valid = np.asarray(data.is_valid()) if data.null_count else None
         if avro.kind == "union":
-            null = next(index for index, one in enumerate(avro.branches) if one.kind == "null")
+            null = next(index for index, branch in enumerate(avro.branches) if branch.kind == "null")
             of_value = 0 if null else 2
             self.writer.cell(
                 of_value if valid is None else np.where(valid, of_value, 2 - of_value).astype(np.uint8), present
@@ -107,7 +107,7 @@ class _Encoder:
             if is_union(field.schema) or member.type.kind != "union":
                 self._value(child, field.schema, member.type, present, field.name)
                 continue
-            of_value = next(index for index, one in enumerate(member.type.branches) if one.kind != "null")
+            of_value = next(index for index, branch in enumerate(member.type.branches) if branch.kind != "null")
             self.writer.cell(2 * of_value, present)
             self._value(child, field.schema, member.type.branches[of_value], present, field.name)
 
@@ -188,15 +188,15 @@ class _Encoder:
     ) -> None:
         """A struct with one field for each branch that is not null: the first field with a value is the branch."""
         first = 1 if connect.optional else 0
-        taken = np.zeros(len(data), np.bool_) if present is None else ~present
+        written = np.zeros(len(data), np.bool_) if present is None else ~present
         chosen = np.zeros(len(data), np.int32)
         children = []
         for index, child in enumerate(data.flatten(), first):
-            valid = np.asarray(child.is_valid()) & ~taken
+            valid = np.asarray(child.is_valid()) & ~written
             chosen[valid] = index
-            taken |= valid
+            written |= valid
             children.append((pc.if_else(pa.array(valid), child, pa.scalar(None, child.type)), valid))
-        if not connect.optional and not taken.all():
+        if not connect.optional and not written.all():
             raise UnsupportedType(f"{_place(path)} has no branch of its union, and null is none of them", field=path)
         self.writer.varint(chosen, present)
         for (child, valid), field, branch in zip(children, connect.fields, avro.branches[first:], strict=True):

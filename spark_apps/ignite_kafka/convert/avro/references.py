@@ -24,17 +24,17 @@ def parse_with_references(schema: RegistrySchema, registry: References) -> AvroT
     :raises RegistryError: the registry does not have a schema that is referred to.
     :raises RegistryUnavailable: the registry did not answer.
     """
-    known: dict[str, AvroType | None] = {}
-    _resolve(schema, known, registry)
-    return parse(schema.text, known)
+    named: dict[str, AvroType | None] = {}
+    _resolve(schema, named, registry)
+    return parse(schema.text, named)
 
 
-def _resolve(schema: RegistrySchema, known: dict[str, AvroType | None], registry: References, depth: int = 0) -> None:
+def _resolve(schema: RegistrySchema, named: dict[str, AvroType | None], registry: References, depth: int = 0) -> None:
     if depth > MAX_SCHEMA_DEPTH:
         what = f"the Avro schema refers to others over more than {MAX_SCHEMA_DEPTH} steps, or to itself"
         raise UnsupportedType(what, "Correct the references in the registry")
     for reference in schema.references:
-        if reference.name not in known:
+        if reference.name not in named:
             inner = registry.referenced(reference)
-            _resolve(inner, known, registry, depth + 1)
-            known[reference.name] = parse(inner.text, known)
+            _resolve(inner, named, registry, depth + 1)
+            named[reference.name] = parse(inner.text, named)

@@ -36,10 +36,10 @@ def explained(error: RegistryError, subject: str, avro: AvroType, registry: Late
         latest = parse_with_references(registry.latest(subject), registry)
     except (RegistryError, RegistryUnavailable, UnsupportedType):  # the refusal is the error to report
         return error
-    found = next(_other_scales(latest, avro, ""), None)
-    if found is None:
+    difference = next(_other_scales(latest, avro, ""), None)
+    if difference is None:
         return error
-    path, before, now = found
+    path, before, now = difference
     place = f"field {path}" if path else "the value itself"
     what = (
         f"{error.what}: a decimal ({place}) has scale {now} here and scale {before} in the latest schema of subject "
@@ -53,9 +53,9 @@ def explained(error: RegistryError, subject: str, avro: AvroType, registry: Late
     return RegistryError(what, remedy, **error.where)
 
 
-def _other_scales(one: AvroType, other: AvroType, path: str) -> Iterator[tuple[str, int, int]]:
+def _other_scales(registered: AvroType, other: AvroType, path: str) -> Iterator[tuple[str, int, int]]:
     """Path and both scales of each decimal that has two; of the parts that both schemas have."""
-    first = _value_of(one)
+    first = _value_of(registered)
     second = _value_of(other)
     if first.kind != second.kind:
         return
@@ -73,5 +73,5 @@ def _other_scales(one: AvroType, other: AvroType, path: str) -> Iterator[tuple[s
 
 def _value_of(avro: AvroType) -> AvroType:
     """The type of an optional value; other unions stay."""
-    branches = [one for one in avro.branches if one.kind != "null"]
+    branches = [branch for branch in avro.branches if branch.kind != "null"]
     return branches[0] if len(branches) == 1 else avro

@@ -99,7 +99,7 @@ class AvroSerializer:
         """Bytes of structs of many schemas; the errors of :meth:`serialize`."""
         schema = column.whole.schema
         assert schema is not None
-        prefixes = np.array([self._form(one, topic).prefix for one in column.schemas], f"V{HEADER_BYTES}")
+        prefixes = np.array([self._form(row_schema, topic).prefix for row_schema in column.schemas], f"V{HEADER_BYTES}")
         return encode_sparse(column.whole.data, schema, from_connect(schema, self._options), prefixes[column.schema_of])
 
     def _form(self, schema: ConnectSchema, topic: str) -> _Form:
@@ -120,20 +120,22 @@ class AvroSerializer:
         text = to_text(avro)
         subject = self._subject(avro, topic)
         try:
-            found = self._registry.registered(subject, RegistrySchema(text, AVRO))
+            registered = self._registry.registered(subject, RegistrySchema(text, AVRO))
         except RegistryError as error:
             raise explained(error, subject, avro, self._registry) from error
-        if found.schema.text != text and not _same_body(parse_with_references(found.schema, self._registry), avro):
+        if registered.schema.text != text and not _same_body(
+            parse_with_references(registered.schema, self._registry), avro
+        ):
             what = (
-                f"the registry has schema {found.id} for these values, whose fields or types differ from those of the "
+                f"the registry has schema {registered.id} for these values, whose fields or types differ from those of the "
                 "entries"
             )
             remedy = "Set auto.register.schemas=true, or register the entries' schema under the subject."
             raise UnsupportedType(what, remedy, subject=subject, topic=topic)
-        return _Form(registry_header(found.id), avro)
+        return _Form(registry_header(registered.id), avro)
 
     def _subject(self, avro: AvroType, topic: str) -> str:
-        record = next((one for one in (avro, *avro.branches) if one.kind == "record"), None)
+        record = next((branch for branch in (avro, *avro.branches) if branch.kind == "record"), None)
         name = record.name if record is not None else None
         subject = self._registry.subject(topic, name)
         self._note_name(subject, name or avro.kind)
@@ -149,16 +151,20 @@ class AvroSerializer:
         events.emit(events.SEVERAL_TYPES_IN_SUBJECT, subject=subject, first=first, second=name)
 
 
-def _same_body(one: AvroType, other: AvroType) -> bool:
+def _same_body(first: AvroType, second: AvroType) -> bool:
     """True if both schemas give the same bytes: names and types of fields in order, constants and sizes are equal."""
-    if one.kind != other.kind or len(one.fields) != len(other.fields) or len(one.branches) != len(other.branches):
+    if (
+        first.kind != second.kind
+        or len(first.fields) != len(second.fields)
+        or len(first.branches) != len(second.branches)
+    ):
         return False
-    if (one.symbols, one.size) != (other.symbols, other.size):
+    if (first.symbols, first.size) != (second.symbols, second.size):
         return False
-    if one.items is not None and other.items is not None and not _same_body(one.items, other.items):
+    if first.items is not None and second.items is not None and not _same_body(first.items, second.items):
         return False
-    fields = zip(one.fields, other.fields, strict=True)
-    branches = zip(one.branches, other.branches, strict=True)
+    fields = zip(first.fields, second.fields, strict=True)
+    branches = zip(first.branches, second.branches, strict=True)
     return all(a.name == b.name and _same_body(a.type, b.type) for a, b in fields) and all(
         _same_body(a, b) for a, b in branches
     )

@@ -34,9 +34,9 @@ def unique_entries(
     order = np.argsort(first)
     first = first[order]
     last = last[order]
-    made = np.zeros(offsets.size, np.int32)
-    np.cumsum(np.bincount(owners[first], minlength=offsets.size - 1), out=made[1:])
-    return made, keys.take(pa.array(first)), values.take(pa.array(last))
+    new_offsets = np.zeros(offsets.size, np.int32)
+    np.cumsum(np.bincount(owners[first], minlength=offsets.size - 1), out=new_offsets[1:])
+    return new_offsets, keys.take(pa.array(first)), values.take(pa.array(last))
 
 
 def _codes(array: pa.Array) -> Int64Array:
@@ -59,12 +59,12 @@ def _codes_of_lists(array: pa.Array) -> Int64Array:
     is_map = pa.types.is_map(array.type)
     inner = _numbered(_codes(array.keys), _codes(array.items)) if is_map else _codes(array.values)
     offsets = np.asarray(array.offsets)
-    found: dict[object, int] = {}
+    code_of: dict[object, int] = {}
     codes = np.zeros(len(array), np.int64)
     for row, valid in enumerate(array.is_valid().to_pylist()):
         items = inner[offsets[row] : offsets[row + 1]].tolist()
         content = None if not valid else tuple(sorted(items) if is_map else items)
-        codes[row] = found.setdefault(content, len(found))
+        codes[row] = code_of.setdefault(content, len(code_of))
     return codes
 
 

@@ -102,7 +102,7 @@ class ConnectSchema:
 
     def field(self, name: str) -> ConnectField | None:
         """The field of a STRUCT of that very name."""
-        return next((one for one in self.fields if one.name == name), None)
+        return next((field for field in self.fields if field.name == name), None)
 
 
 def decimal(scale: int, *, optional: bool = False) -> ConnectSchema:
@@ -156,7 +156,7 @@ _LOGICAL = {
 def arrow_type(schema: ConnectSchema) -> pa.DataType:
     """The Arrow type of a schema's values. Decimals: decimal128(38, scale) where the scale allows it, else string."""
     if schema.type is ConnectType.STRUCT:
-        return pa.struct([arrow_field(one.name, one.schema) for one in schema.fields])
+        return pa.struct([arrow_field(field.name, field.schema) for field in schema.fields])
     if schema.type is ConnectType.ARRAY:
         return pa.list_(arrow_field("item", _inner(schema.value_schema)))
     if schema.type is ConnectType.MAP:
@@ -176,7 +176,7 @@ def arrow_field(name: str, schema: ConnectSchema) -> pa.Field:
 def text_type(schema: ConnectSchema) -> pa.DataType:
     """The Arrow type of a schema's values with decimals as text."""
     if schema.type is ConnectType.STRUCT:
-        return pa.struct([pa.field(one.name, text_type(one.schema)) for one in schema.fields])
+        return pa.struct([pa.field(field.name, text_type(field.schema)) for field in schema.fields])
     if schema.type is ConnectType.ARRAY:
         return pa.list_(pa.field("item", text_type(_inner(schema.value_schema))))
     if schema.type is ConnectType.MAP:
@@ -191,10 +191,10 @@ def default_array(schema: ConnectSchema, kind: pa.DataType | None = None) -> pa.
     :raises pa.ArrowException: a decimal of the default has more digits than the type holds.
     """
     try:
-        made = pa.array([schema.default], arrow_type(schema))
+        array = pa.array([schema.default], arrow_type(schema))
     except pa.ArrowTypeError:  # of decimals as text, which have more digits
-        made = pa.array([schema.default], text_type(schema))
-    return made if kind is None or made.type == kind else made.cast(kind)
+        array = pa.array([schema.default], text_type(schema))
+    return array if kind is None or array.type == kind else array.cast(kind)
 
 
 def _inner(schema: ConnectSchema | None) -> ConnectSchema:

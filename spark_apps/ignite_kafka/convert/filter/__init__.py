@@ -23,11 +23,11 @@ def check_conditions(settings: ConnectorSettings) -> None:
 
     :raises SettingsError: a constant has no value, such as ``1 / 0``, or its type cannot be used there.
     """
-    for one in settings.variants:
+    for variant in settings.variants:
         try:
-            entry_filter_of(one.where)
+            entry_filter_of(variant.where)
         except UnsupportedType as error:
-            raise one.wrong("where", error.what, error.remedy) from error
+            raise variant.wrong("where", error.what, error.remedy) from error
 
 
 def entry_filter(settings: ConnectorSettings, name: str) -> EntryFilter | None:
@@ -58,11 +58,11 @@ class Filters:
 
     def __init__(self, settings: ConnectorSettings) -> None:
         self._settings = settings
-        self._made: dict[str | None, EntryFilter | None] = {}
+        self._filters: dict[str | None, EntryFilter | None] = {}
 
     def of(self, name: str) -> EntryFilter | None:
         """The filter of one of them, as :func:`entry_filter` gives it."""
         override = self._settings.override_of(name)
-        if override not in self._made:
-            self._made[override] = entry_filter(self._settings, name)
-        return self._made[override]
+        if override not in self._filters:
+            self._filters[override] = entry_filter(self._settings, name)
+        return self._filters[override]

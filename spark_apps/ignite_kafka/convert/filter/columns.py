@@ -62,20 +62,20 @@ class NeededColumns:
 
 def columns_of_group(group: EntryGroup, records: OfRecords) -> dict[str, tuple[pa.Array, pa.Field]]:
     """The columns of a group by their names, each with its field and marks."""
-    found = {KEY: (group.key, field_of(KEY, group.key.type, group.key_type.mark))}
+    columns = {KEY: (group.key, field_of(KEY, group.key.type, group.key_type.mark))}
     value = group.value
     if pa.types.is_struct(value.type):
-        found |= {
+        columns |= {
             field.name: (value.field(at), field)
             for at, field in enumerate(value.type)
             if field.name not in (KEY, VALUE, TYPE)
         }
     else:
-        found[VALUE] = value, field_of(VALUE, value.type, group.value_type.mark)
+        columns[VALUE] = value, field_of(VALUE, value.type, group.value_type.mark)
     for name, column in records.items():
-        found[name] = column.take(pa.array(group.rows)), pa.field(name, column.type)
-    found[TYPE] = pa.repeat(pa.scalar(group.value_type.name), len(value)), pa.field(TYPE, pa.string())
-    return found
+        columns[name] = column.take(pa.array(group.rows)), pa.field(name, column.type)
+    columns[TYPE] = pa.repeat(pa.scalar(group.value_type.name), len(value)), pa.field(TYPE, pa.string())
+    return columns
 
 
 class ColumnLookup:
@@ -122,9 +122,9 @@ def _inner(array: pa.Array, name: str, outer: str) -> tuple[pa.Array, pa.Field]:
             if array.null_count and not pa.types.is_null(child.type):
                 child = pc.if_else(array.is_valid(), child, pa.scalar(None, child.type))
             return child, field
-    known = ", ".join(field.name for field in array.type)
+    names = ", ".join(field.name for field in array.type)
     raise UnsupportedType(
-        f"column {outer} has no field {name} (but {known})", "Correct where.", field=f"{outer}.{name}"
+        f"column {outer} has no field {name} (but {names})", "Correct where.", field=f"{outer}.{name}"
     )
 
 
@@ -135,31 +135,31 @@ def check_absent(setting: str, group: EntryGroup, cache: CacheInfo, types: TypeS
     """
     if pa.types.is_null(group.value.type):
         return
-    known = declared_fields(cache, types)
-    if name.lower() not in known:
+    declared = declared_fields(cache, types)
+    if name.lower() not in declared:
         own = (
             set()
             if group.value_type.type_id is None
             else {field.name for field in types.binary_type(group.value_type.type_id).fields}
         )
-        raise no_column(setting, name, cache.name, known | {field.lower() for field in own})
+        raise no_column(setting, name, cache.name, declared | {field.lower() for field in own})
 
 
 def declared_fields(cache: CacheInfo, types: TypeSource) -> set[str]:
     """Fields of values that the query entities of a cache name, or that the cluster knows of their types, in lower case."""
-    known: set[str] = set()
+    names: set[str] = set()
     for entity in cache.query_entities:
-        known |= {field.name.lower() for field in entity.fields if not field.is_key}
+        names |= {field.name.lower() for field in entity.fields if not field.is_key}
         try:
-            known |= {field.name.lower() for field in types.binary_type(java_hash(entity.value_type.lower())).fields}
+            names |= {field.name.lower() for field in types.binary_type(java_hash(entity.value_type.lower())).fields}
         except UnknownBinaryType:
             continue  # a simple class, or a type of which no object was written yet
-    return known
+    return names
 
 
-def no_column(setting: str, name: str, cache: str, known: Collection[str]) -> UnsupportedType:
+def no_column(setting: str, name: str, cache: str, names: Collection[str]) -> UnsupportedType:
     """The error of a setting that names a column that is not there."""
-    what = f"{setting} names column {name}, which values do not have (but {', '.join(sorted(known)) or VALUE})"
+    what = f"{setting} names column {name}, which values do not have (but {', '.join(sorted(names)) or VALUE})"
     return UnsupportedType(
         what, f"Correct {setting}: docs/filter.md says which columns there are.", cache=cache, field=name
     )

@@ -82,20 +82,20 @@ class _Evaluation:
 
     def condition(self, condition: Condition) -> Operand:
         """The operand of a condition: N booleans."""
-        found = self.operand(condition)
-        return replace(found, kind=Kind.BOOLEAN, values=_condition(found, self._count))
+        operand = self.operand(condition)
+        return replace(operand, kind=Kind.BOOLEAN, values=_condition(operand, self._count))
 
     def operand(self, condition: Condition) -> Operand:
         """The operand of any expression.
 
         :raises UnsupportedType: the expression is a constant with an error instead of a value.
         """
-        found = self._operand(condition)
-        if not found.constant or found.is_literal or not self._count:
-            return found
-        if found.failure is not None:
-            raise UnsupportedType(f"a constant of where has no value: {found.failure.first}", "Correct where.")
-        return replace(found, void=found.array(self._count).null_count == self._count)
+        operand = self._operand(condition)
+        if not operand.constant or operand.is_literal or not self._count:
+            return operand
+        if operand.failure is not None:
+            raise UnsupportedType(f"a constant of where has no value: {operand.failure.first}", "Correct where.")
+        return replace(operand, void=operand.array(self._count).null_count == self._count)
 
     def _operand(self, condition: Condition) -> Operand:
         count = self._count
@@ -109,17 +109,17 @@ class _Evaluation:
                 second = self.operand(right)
                 return replace(calculated(operator, first, second, count), constant=_fold(first, second))
             case Negative(inner):
-                one = self.operand(inner)
-                return replace(negated(one, count), constant=one.constant)
+                operand = self.operand(inner)
+                return replace(negated(operand, count), constant=operand.constant)
             case Cast(inner, target, tries):
-                one = self.operand(inner)
-                return replace(cast(one, target, count, tries=tries), constant=one.constant)
+                operand = self.operand(inner)
+                return replace(cast(operand, target, count, tries=tries), constant=operand.constant)
             case Call(name, parts):
-                arguments = [self.operand(one) for one in parts]
+                arguments = [self.operand(part) for part in parts]
                 if name in ("coalesce", "nvl"):
                     constant = _first_is_constant(arguments)
                 else:
-                    constant = all(one.constant for one in arguments) or is_folded(name, arguments)
+                    constant = all(argument.constant for argument in arguments) or is_folded(name, arguments)
                 return replace(called(name, arguments, count), constant=constant)
             case _:
                 return self._predicate(condition)
@@ -132,20 +132,20 @@ class _Evaluation:
             case Or(left, right):
                 return self._both(pc.or_kleene, left, right, decides=True)
             case Not(inner):
-                one = self.condition(inner)
-                return _boolean(pc.invert(one.values), one.failure, constant=one.constant)
+                operand = self.condition(inner)
+                return _boolean(pc.invert(operand.values), operand.failure, constant=operand.constant)
             case IsNull(inner):
-                one = self.operand(inner)
-                return _boolean(_nulls(one, count), one.failure, constant=one.constant)
+                operand = self.operand(inner)
+                return _boolean(_nulls(operand, count), operand.failure, constant=operand.constant)
             case In(inner, items):
-                one = self.operand(inner)
+                operand = self.operand(inner)
                 void = all(item.kind is Kind.NULL for item in items)
                 return _boolean(
-                    _one_of(one, items, count), None if void else one.failure, constant=one.constant or void
+                    _one_of(operand, items, count), None if void else operand.failure, constant=operand.constant or void
                 )
             case Like(inner, pattern):
-                one = self.operand(inner)
-                return _boolean(_like(one, pattern, count), one.failure, constant=one.constant)
+                operand = self.operand(inner)
+                return _boolean(_like(operand, pattern, count), operand.failure, constant=operand.constant)
             case Compare(operator, left, right):
                 return self._compared(operator, left, right)
         raise AssertionError(f"{condition} is no condition")
@@ -161,7 +161,7 @@ class _Evaluation:
         first = self.condition(left)
         second = self.condition(right)
         result = combine(first.values, second.values)
-        decided = any(one.constant and _all(one.values, decides) for one in (first, second))
+        decided = any(side.constant and _all(side.values, decides) for side in (first, second))
         constant = decided or (first.constant and second.constant)
         if decided or first.failure is second.failure is None:
             return _boolean(result, None, constant=constant)
@@ -172,29 +172,29 @@ class _Evaluation:
         left = self.operand(first)
         right = self.operand(second)
         count = self._count
-        for one, other in ((left, second), (right, first)):
-            if one.kind is Kind.DECIMAL and not one.is_literal and not isinstance(other, Column | Literal):
-                what = f"column {one.name} is a DECIMAL, which Spark may round to compare it with an expression"
-                raise UnsupportedType(what, operands.REMEDY, field=one.name)
+        for side, other in ((left, second), (right, first)):
+            if side.kind is Kind.DECIMAL and not side.is_literal and not isinstance(other, Column | Literal):
+                what = f"column {side.name} is a DECIMAL, which Spark may round to compare it with an expression"
+                raise UnsupportedType(what, operands.REMEDY, field=side.name)
         if operator == "<=>":
             both = left.constant and right.constant
             return _boolean(_null_safe_equal(left, right, count), either(left.failure, right.failure), constant=both)
-        found = operands.compared(operator, left, right, count)
+        result = operands.compared(operator, left, right, count)
         constant = _fold(left, right)
         if left.failure is right.failure is None or left.void or right.void:
-            return _boolean(found, None, constant=constant)
-        there = ~np.asarray(_nulls(left, count))
-        return _boolean(found, either(left.failure, within(right.failure, there)), constant=constant)
+            return _boolean(result, None, constant=constant)
+        left_valid = ~np.asarray(_nulls(left, count))
+        return _boolean(result, either(left.failure, within(right.failure, left_valid)), constant=constant)
 
 
 def _fold(*parts: Operand) -> bool:
     """Whether Spark folds an expression of these operands into a constant; a constant null makes it null."""
-    return all(one.constant for one in parts) or any(one.void for one in parts)
+    return all(part.constant for part in parts) or any(part.void for part in parts)
 
 
 def _first_is_constant(arguments: list[Operand]) -> bool:
     """Whether the first argument that is not a constant null is a constant, or all are constant nulls."""
-    first = next((one for one in arguments if not one.void), None)
+    first = next((argument for argument in arguments if not argument.void), None)
     return first is None or first.constant
 
 
@@ -203,8 +203,8 @@ def _boolean(values: pa.BooleanArray, failed: Failure | None, *, constant: bool)
     return Operand(Kind.BOOLEAN, without(values, failed), "a condition", failure=failed, constant=constant)
 
 
-def _all(values: pa.BooleanArray, wanted: bool) -> bool:
-    return not values.null_count and pc.all(pc.equal(values, wanted)).as_py() is not False
+def _all(values: pa.BooleanArray, expected: bool) -> bool:
+    return not values.null_count and pc.all(pc.equal(values, expected)).as_py() is not False
 
 
 def _condition(operand: Operand, count: int) -> pa.BooleanArray:

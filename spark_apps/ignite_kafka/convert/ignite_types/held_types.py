@@ -7,10 +7,13 @@ from ...ignite.types.model import BinaryType
 from ...java.hash_code import java_hash
 
 
-def alike(held: BinaryType, wanted: BinaryType) -> bool:
+def alike(held: BinaryType, expected: BinaryType) -> bool:
     """True if the cluster holds a key type as wanted: the same schema, no more fields, no field of another type."""
-    mine = {one.field_id: one.type_code for one in wanted.fields}
-    return wanted.schemas.keys() <= held.schemas.keys() and {one.field_id: one.type_code for one in held.fields} == mine
+    expected_codes = {field.field_id: field.type_code for field in expected.fields}
+    return (
+        expected.schemas.keys() <= held.schemas.keys()
+        and {field.field_id: field.type_code for field in held.fields} == expected_codes
+    )
 
 
 def declared_form(held: BinaryType, names: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -34,7 +37,7 @@ def require_one_form(held: BinaryType) -> None:
     """
     if len(held.schemas) < 2:
         return
-    names = {one.field_id: one.name for one in held.fields}
+    names = {field.field_id: field.name for field in held.fields}
     forms = "; ".join(
         ", ".join(names.get(number, str(number)) for number in schema) for schema in sorted(held.schemas.values())
     )

@@ -32,19 +32,19 @@ class KeyTypes:
         return _within(type_name, self._keys) and not _within(type_name, self._declared - self._keys)
 
 
-def types_of_keys(known: EntryTypes) -> frozenset[str]:
+def types_of_keys(entry_types: EntryTypes) -> frozenset[str]:
     """The types of a cache's keys, with the classes that the fields of keys are declared to have.
 
     A class may be that of a field of the value, too: its objects get no more fields there either.
     """
-    found: set[str] = set()
-    waiting = [*known.key_objects, *_names(known.key)]
+    names: set[str] = set()
+    waiting = [*entry_types.key_objects, *_names(entry_types.key)]
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting += [inner for one in known.objects.get(name, ()) for inner in _names(one)]
-    return frozenset(found)
+        if name not in names:
+            names.add(name)
+            waiting += [inner for field in entry_types.objects.get(name, ()) for inner in _names(field)]
+    return frozenset(names)
 
 
 def _names(field: pa.Field) -> Iterator[str]:
@@ -60,4 +60,4 @@ def _names(field: pa.Field) -> Iterator[str]:
 
 
 def _within(type_name: str, outer: Iterable[str]) -> bool:
-    return any(type_name == one or type_name.startswith(f"{one}.") for one in outer)
+    return any(type_name == prefix or type_name.startswith(f"{prefix}.") for prefix in outer)

@@ -41,7 +41,7 @@ class KnownType:
     ids: dict[int, str] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.ids = {java_hash(name): name for name, one in self.fields.items() if not is_a(one, UNKNOWN)}
+        self.ids = {java_hash(name): name for name, field in self.fields.items() if not is_a(field, UNKNOWN)}
 
     @property
     def dense(self) -> bool:
@@ -51,17 +51,21 @@ class KnownType:
     def written(self) -> tuple[pa.Field, ...]:
         """The fields in the order written, the optional ones marked."""
         if self.dense or self.always is None:
-            return tuple(one for _, one in sorted(self.fields.items())) if self.by_name else tuple(self.fields.values())
+            return (
+                tuple(field for _, field in sorted(self.fields.items()))
+                if self.by_name
+                else tuple(self.fields.values())
+            )
         first = {name: self.fields[name] for name in self.always if name in self.fields}
-        return (*first.values(), *(optional(one) for name, one in sorted(self.fields.items()) if name not in first))
+        return (*first.values(), *(optional(field) for name, field in sorted(self.fields.items()) if name not in first))
 
-    def put(self, name: str, one: pa.Field) -> None:
+    def put(self, name: str, field: pa.Field) -> None:
         """Add a field under its name in lower case, or replace the field of that name."""
-        self.fields[name] = one
-        if not is_a(one, UNKNOWN):
+        self.fields[name] = field
+        if not is_a(field, UNKNOWN):
             self.ids[java_hash(name)] = name
 
-    def learn(self, name: str, one: pa.Field, *, by_name: bool) -> Callable[[], None]:
+    def learn(self, name: str, field: pa.Field, *, by_name: bool) -> Callable[[], None]:
         """Put a field that records have; returns what takes it back.
 
         Only this field is kept for that, not all: a copy for each field would be quadratic in the fields of a record.
@@ -69,7 +73,7 @@ class KnownType:
         old = self.fields.get(name)
         was_learned = name in self.learned
         was_by_name = self.by_name
-        self.put(name, one)
+        self.put(name, field)
         self.learned.add(name)
         self.by_name = by_name or was_by_name
 

@@ -52,10 +52,10 @@ def metadata_field(binary: BinaryField, type_name: str, declared: pa.Field | Non
             return refused(name, _UNTYPED)
     if code not in BY_CODE:
         return refused(name, f"is of type code {code}, which JSON cannot hold")
-    one = declared_field(name, code)
-    if code in codes.ELEMENT_WIDTH and pa.types.is_list(one.type):
-        return one.with_type(pa.list_(one.type.value_field.with_nullable(False)))
-    return one
+    field = declared_field(name, code)
+    if code in codes.ELEMENT_WIDTH and pa.types.is_list(field.type):
+        return field.with_type(pa.list_(field.type.value_field.with_nullable(False)))
+    return field
 
 
 def _by_code(declared: pa.Field, code: int) -> pa.Field:
@@ -70,10 +70,10 @@ def _by_code(declared: pa.Field, code: int) -> pa.Field:
     return untyped_enum(declared) if code in (codes.ENUM, codes.BINARY_ENUM, codes.ENUM_ARRAY) else declared
 
 
-def metadata_code(one: pa.Field) -> int:
+def metadata_code(field: pa.Field) -> int:
     """The code that metadata has for a field."""
-    if pa.types.is_null(one.type):
+    if pa.types.is_null(field.type):
         return codes.OBJECT
-    if pa.types.is_list(one.type) and pa.types.is_null(one.type.value_type) and mark_of(one) != "collection":
+    if pa.types.is_list(field.type) and pa.types.is_null(field.type.value_type) and mark_of(field) != "collection":
         return codes.OBJECT_ARRAY
-    return type_code(one)
+    return type_code(field)

@@ -41,15 +41,15 @@ class ObjectSchemas:
         held = self._of_cluster(type_name)
         new = self._new[type_name]
         left = MAX_SCHEMA_FIELDS - sum(map(_cost, (*held, *new)))
-        found = []
+        flags = []
         for schema in schemas:
-            known = schema in held or schema in new
-            if not known and (not limited or not schema or _cost(schema) <= left):
+            is_accepted = schema in held or schema in new
+            if not is_accepted and (not limited or not schema or _cost(schema) <= left):
                 new.add(schema)
-                known = True
+                is_accepted = True
                 left = left - _cost(schema)
-            found.append(known)
-        return found
+            flags.append(is_accepted)
+        return flags
 
     def use(self, type_name: str, schema: Schema) -> None:
         """Note a schema that objects have whatever the budget."""

@@ -43,13 +43,13 @@ def entry_types(cache: CacheInfo, types: TypeSource, *, several: bool = False) -
             "type."
         )
         raise UnsupportedType(what, remedy, cache=cache.name)
-    found = [_of_entity(cache, types, entity) for entity in entities]
-    if len(found) == 1:
-        return found[0]
+    of_entities = [_of_entity(cache, types, entity) for entity in entities]
+    if len(of_entities) == 1:
+        return of_entities[0]
     keys = {entity.key_type for entity in entities}
-    objects = {name: fields for one in found for name, fields in one.objects.items()}
-    key_objects = frozenset(names[:1]).union(*(one.key_objects for one in found))
-    key = found[0].key if len(keys) == 1 else any_kind("", names[0])
+    objects = {name: fields for of_entity in of_entities for name, fields in of_entity.objects.items()}
+    key_objects = frozenset(names[:1]).union(*(of_entity.key_objects for of_entity in of_entities))
+    key = of_entities[0].key if len(keys) == 1 else any_kind("", names[0])
     return EntryTypes(
         key, any_kind("", names[1]), objects, key_objects, tuple(entity.value_type for entity in entities)
     )
@@ -60,9 +60,11 @@ def _of_entity(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> Entr
     value = class_field(cache, types, "", entity.value_type, _scale(entity, entity.value_field))
     objects: dict[str, tuple[pa.Field, ...]] = {}
     if java_code(entity.key_type) is None:
-        of_key = _fields(cache, types, [one for one in entity.fields if one.is_key], entity.key_type)
+        of_key = _fields(cache, types, [field for field in entity.fields if field.is_key], entity.key_type)
         # a key that lacks a field because its class is not known would be another key once it is
-        objects[entity.key_type] = tuple(one.with_nullable(False) if undecided_class(one) else one for one in of_key)
+        objects[entity.key_type] = tuple(
+            field.with_nullable(False) if undecided_class(field) else field for field in of_key
+        )
     if java_code(entity.value_type) is None:
         objects[entity.value_type] = _fields(cache, types, list(_value_fields(entity)), entity.value_type)
         objects = _fields_within(cache, types, entity) | objects
@@ -71,17 +73,17 @@ def _of_entity(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> Entr
 
 def _scale(entity: QueryEntity, whole: str | None) -> int:
     """The declared scale of a key or value that is one column; -1: none."""
-    return next((one.scale for one in entity.fields if whole and one.name.lower() == whole.lower()), -1)
+    return next((field.scale for field in entity.fields if whole and field.name.lower() == whole.lower()), -1)
 
 
 def _fields_within(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> dict[str, tuple[pa.Field, ...]]:
     """Fields of objects within the value, by the types of these: columns such as `address.city`."""
-    found: dict[str, tuple[pa.Field, ...]] = {}
-    for one in _value_fields(entity):
-        *_, (type_name, name) = object_paths(entity, one, whole=True)
-        if type_name != entity.value_type or name != one.name:
-            found[type_name] = (*found.get(type_name, ()), _declared(cache, types, one, name, type_name))
-    return found
+    fields: dict[str, tuple[pa.Field, ...]] = {}
+    for column in _value_fields(entity):
+        *_, (type_name, name) = object_paths(entity, column, whole=True)
+        if type_name != entity.value_type or name != column.name:
+            fields[type_name] = (*fields.get(type_name, ()), _declared(cache, types, column, name, type_name))
+    return fields
 
 
 def object_paths(entity: QueryEntity, column: QueryField, *, whole: bool = False) -> Iterator[tuple[str, str]]:
@@ -89,7 +91,7 @@ def object_paths(entity: QueryEntity, column: QueryField, *, whole: bool = False
 
     :param whole: with the last type, of which the rest is a field; else only those of which it is a path.
     """
-    classes = {one.name: one.java_type for one in entity.fields if one.is_key == column.is_key}
+    classes = {field.name: field.java_type for field in entity.fields if field.is_key == column.is_key}
     type_name = entity.key_type if column.is_key else entity.value_type
     path = column.name.split(".")
     for number, name in enumerate(path, 1):
@@ -101,14 +103,20 @@ def object_paths(entity: QueryEntity, column: QueryField, *, whole: bool = False
 
 def _value_fields(entity: QueryEntity) -> Iterable[QueryField]:
     """Columns of the value: not those of the key, nor the names that the whole key or the whole value have in SQL."""
-    return (one for one in entity.fields if not one.is_key and one.name not in (entity.key_field, entity.value_field))
+    return (
+        field
+        for field in entity.fields
+        if not field.is_key and field.name not in (entity.key_field, entity.value_field)
+    )
 
 
 def _fields(cache: CacheInfo, types: TypeSource, columns: Sequence[QueryField], type_name: str) -> tuple[pa.Field, ...]:
     """Fields of an object; columns such as `address.city` are of objects within, so `address` is an object."""
-    outer = {one.name.partition(".")[0] for one in columns if "." in one.name}
-    plain = (one for one in columns if "." not in one.name)
-    return tuple(_declared(cache, types, one, one.name, type_name, is_object=one.name in outer) for one in plain)
+    outer = {column.name.partition(".")[0] for column in columns if "." in column.name}
+    plain = (column for column in columns if "." not in column.name)
+    return tuple(
+        _declared(cache, types, column, column.name, type_name, is_object=column.name in outer) for column in plain
+    )
 
 
 def _declared(

@@ -42,16 +42,16 @@ class SqlColumns:
 
     def undecided(self, type_name: str) -> Iterator[pa.Field]:
         """The key columns of a type whose class the cluster does not know."""
-        return (one for one in self.key_fields.get(type_name, {}).values() if undecided_class(one))
+        return (field for field in self.key_fields.get(type_name, {}).values() if undecided_class(field))
 
     def refusal(self, type_name: str, name: str) -> str | None:
         """Why a value of a field of that name cannot be stored, as the predicate of a sentence; None: it can."""
-        found = self.nested.get(type_name, {}).get(name.lower())
-        if found is None:
+        nested = self.nested.get(type_name, {}).get(name.lower())
+        if nested is None:
             return None
-        outer, _, inner = found.path.partition(".")
+        outer, _, inner = nested.path.partition(".")
         what = (
-            f"has the name of column {found.column}, which SQL reads from field {inner} of an object in field {outer}"
+            f"has the name of column {nested.column}, which SQL reads from field {inner} of an object in field {outer}"
         )
         return f"{what}: send this object instead of the flat field, or rename the field"
 
@@ -66,7 +66,8 @@ def sql_columns(cache: CacheInfo, types: TypeSource) -> SqlColumns:
     for entity in cache.query_entities:
         if java_code(entity.value_type) is None:
             key_fields[entity.value_type] = {
-                one.name.lower(): _of_key(cache, types, entity, one) for one in _key_columns(entity)
+                key_column.name.lower(): _of_key(cache, types, entity, key_column)
+                for key_column in _key_columns(entity)
             }
         for column in entity.fields:
             for type_name, path in object_paths(entity, column):
@@ -76,9 +77,13 @@ def sql_columns(cache: CacheInfo, types: TypeSource) -> SqlColumns:
 
 def _key_columns(entity: QueryEntity) -> Iterator[QueryField]:
     """Columns of the key that are no paths: those of its fields, or the name of the whole key."""
-    listed = [one for one in entity.fields if (one.is_key or one.name == entity.key_field) and "." not in one.name]
+    listed = [
+        column
+        for column in entity.fields
+        if (column.is_key or column.name == entity.key_field) and "." not in column.name
+    ]
     yield from listed
-    if entity.key_field and all(one.name != entity.key_field for one in listed):
+    if entity.key_field and all(column.name != entity.key_field for column in listed):
         yield QueryField(entity.key_field, entity.key_type, is_key=True)
 
 

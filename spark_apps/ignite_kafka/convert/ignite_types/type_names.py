@@ -14,7 +14,7 @@ class TypeNames:
         self._types = types
         self._by_id: dict[int, str] = {}
 
-    def known(self, type_name: str) -> bool:
+    def is_known(self, type_name: str) -> bool:
         """True if the cluster holds a binary type of that name."""
         return self._held(type_name) is not None
 

@@ -79,5 +79,5 @@ def _element(field: pa.Field) -> pa.Field:
 
 def _of_element(field: pa.Field, element: pa.Field) -> pa.Field:
     """The field with that type, or with elements of that type."""
-    made = pa.field(field.name, pa.list_(element)) if pa.types.is_list(field.type) else element
-    return made.with_nullable(field.nullable)
+    typed = pa.field(field.name, pa.list_(element)) if pa.types.is_list(field.type) else element
+    return typed.with_nullable(field.nullable)

@@ -96,15 +96,15 @@ class JsonConverter:
         """For each JSON text the keys of Ignite, not wrapped, of these kinds that it may be of."""
         unscaled = self._form.decimal_format == "BASE64"
         forms = KeyForms(kinds, context.cache, context.types, context.enums, unscaled=unscaled)
-        found = []
+        forms_of_keys = []
         for key in keys:
             try:
-                found.append(
+                forms_of_keys.append(
                     forms.of(json.loads(key, parse_int=json_integer, parse_float=Decimal, parse_constant=Decimal))
                 )
             except (ValueError, RecursionError):
-                found.append([])
-        return found
+                forms_of_keys.append([])
+        return forms_of_keys
 
     def key_types(self, group: EntryGroup, keys: pa.BinaryArray) -> set[KeyType]:
         """Types of the keys of a group."""

@@ -41,7 +41,8 @@ def refusal(side: str) -> str:
 def are_columns(cache: CacheInfo, side: str) -> bool:
     """True if the cache's query entity declares schema and payload as columns of its keys or values, so that they are data."""
     names = (
-        {one.name.lower() for one in entity.fields if one.is_key == (side == "key")} for entity in cache.query_entities
+        {field.name.lower() for field in entity.fields if field.is_key == (side == "key")}
+        for entity in cache.query_entities
     )
     return any(columns >= _MEMBERS for columns in names)
 

@@ -26,8 +26,8 @@ def have_one_form(array: pa.FloatingPointArray) -> bool:
 
 def floats(array: pa.FloatingPointArray) -> pa.BinaryArray:
     """JSON of each value; null is the four bytes ``null``. NaN and the infinities are in quotes."""
-    made = java_text(array)
+    texts = java_text(array)
     finite = pc.is_finite(array).fill_null(True)
     if not pc.all(finite, min_count=0).as_py():
-        made = pc.if_else(finite, made, pc.binary_join_element_wise(_QUOTE, made, _QUOTE, _NOTHING))
-    return made.fill_null("null").cast(_BINARY)
+        texts = pc.if_else(finite, texts, pc.binary_join_element_wise(_QUOTE, texts, _QUOTE, _NOTHING))
+    return texts.fill_null("null").cast(_BINARY)

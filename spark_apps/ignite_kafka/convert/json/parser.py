@@ -61,10 +61,10 @@ def parsed(
             if table is None:
                 yield part, None
             elif pa.types.is_struct(kind):
-                columns = [_one(column) for column in table.columns]
+                columns = [_whole(column) for column in table.columns]
                 yield part, pa.StructArray.from_arrays(columns, fields=list(kind))
             else:
-                yield part, _one(table.column(0))
+                yield part, _whole(table.column(0))
 
 
 def _halved(
@@ -112,10 +112,10 @@ def _are_objects(texts: pa.BinaryArray) -> Mask:
     if data is None or not data.size:
         return np.zeros(len(texts), bool)
     letters = np.frombuffer(data, np.uint8)
-    there = offsets[1:] > offsets[:-1]
+    nonempty = offsets[1:] > offsets[:-1]
     first = letters[np.minimum(offsets[:-1], letters.size - 1)]
     last = letters[offsets[1:] - 1]
-    fit: Mask = there & (first == ord("{")) & (last == ord("}"))
+    fit: Mask = nonempty & (first == ord("{")) & (last == ord("}"))
     return fit
 
 
@@ -126,5 +126,5 @@ def _runs(flags: Mask) -> Iterator[slice]:
         yield from (slice(a, b) for a, b in itertools.pairwise(cuts))
 
 
-def _one(column: pa.ChunkedArray) -> pa.Array:
+def _whole(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -58,7 +58,7 @@ def parsed_as(field: pa.Field, form: JsonFormat) -> pa.DataType | None:
     if pa.types.is_struct(kind):
         inner = [(spelling(child), parsed_as(child, form)) for child in kind]
         nothing = all(map(is_open, kind))
-        return None if nothing or any(one is None for _, one in inner) else pa.struct(inner)
+        return None if nothing or any(child_type is None for _, child_type in inner) else pa.struct(inner)
     return None if pa.types.is_map(kind) else kind
 
 
@@ -90,8 +90,8 @@ def _with_members(field: pa.Field, names: set[bytes]) -> pa.Field:
         return field.with_type(pa.list_(_with_members(kind.value_field, names)))
     if not pa.types.is_struct(kind):
         return field
-    kept = [one for one in kind if not is_optional(one) or spelling(one).encode() in names]
-    return field.with_type(pa.struct([_with_members(one, names) for one in kept or list(kind)[:1]]))
+    kept = [child for child in kind if not is_optional(child) or spelling(child).encode() in names]
+    return field.with_type(pa.struct([_with_members(child, names) for child in kept or list(kind)[:1]]))
 
 
 def typed(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Mask]:
@@ -161,9 +161,9 @@ def _list(array: pa.ListArray, field: pa.Field) -> tuple[pa.Array, Mask]:
 def _enum(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Mask]:
     """Ordinals of constants by their names."""
     forms = enum_forms(field)
-    found = pc.index_in(array, value_set=pa.array(list(forms), pa.string()))
-    wrong = np.asarray(found.is_null()) & np.asarray(array.is_valid())
-    return pa.array(list(forms.values()), pa.int32()).take(found), wrong
+    places = pc.index_in(array, value_set=pa.array(list(forms), pa.string()))
+    wrong = np.asarray(places.is_null()) & np.asarray(array.is_valid())
+    return pa.array(list(forms.values()), pa.int32()).take(places), wrong
 
 
 def _filled(flags: pa.BooleanArray, value: bool) -> Mask:

@@ -78,7 +78,7 @@ def without_leading_zeros(text: bytes) -> bytes:
 
     Texts in quotes stay.
     """
-    return _QUOTED_OR_ZEROS.sub(lambda found: found[0] if found[1] is None else found[1], text)
+    return _QUOTED_OR_ZEROS.sub(lambda matched: matched[0] if matched[1] is None else matched[1], text)
 
 
 def is_json(text: bytes) -> bool:
@@ -178,34 +178,34 @@ class RowReader:
 
         NaN is a number unless other texts are met, in it or in lists before.
         """
-        if type(item) is list and any(type(one) is str for one in item):
-            met = self._objects.lists.get(type_name)
-            numbers = any(type(one) is Number for one in item)
-            others = any(one not in QUOTED_FLOATS for one in item if type(one) is str)
-            alone = not numbers and all(one is None or type(one) is str for one in item)
-            if others and met != "text":
+        if type(item) is list and any(type(element) is str for element in item):
+            content = self._objects.lists.get(type_name)
+            numbers = any(type(element) is Number for element in item)
+            others = any(element not in QUOTED_FLOATS for element in item if type(element) is str)
+            alone = not numbers and all(element is None or type(element) is str for element in item)
+            if others and content != "text":
                 self._objects.remember(type_name, "text")
-            elif not others and (numbers or (alone and met != "text" and not self._objects.of_key(type_name))):
-                if met is None or (numbers and met == "guess"):
+            elif not others and (numbers or (alone and content != "text" and not self._objects.of_key(type_name))):
+                if content is None or (numbers and content == "guess"):
                     self._objects.remember(type_name, "number" if numbers else "guess")
-                item = [QuotedFloat(one) if type(one) is str else one for one in item]
+                item = [QuotedFloat(element) if type(element) is str else element for element in item]
         return _list(read, item)
 
     def _any(self, type_name: str, item: Any) -> Typed:
         kind = type_name, _json_kind(item)
-        known = self._kinds.get(kind)
-        if known is None:
+        entry = self._kinds.get(kind)
+        if entry is None:
             field = kind_of(item, type_name)
-            known = self._kinds[kind] = field, self._not_null(field)
-        field, read = known
+            entry = self._kinds[kind] = field, self._not_null(field)
+        field, read = entry
         self._objects.hint(type_name, field)
         return Typed(field, self._deeper(read, item) if type(item) is list else read(item))  # objects count themselves
 
     def _object(self, type_name: str, item: Any) -> dict[str, Any]:
-        if type(item) is str and not self._objects.names.known(type_name) and not self._objects.written(type_name):
+        if type(item) is str and not self._objects.names.is_known(type_name) and not self._objects.written(type_name):
             refuse(unknown_class(type_name))
-        made: dict[str, Any] = self._deeper(partial(self._fields, type_name), expect(dict, "object", item))
-        return made
+        members: dict[str, Any] = self._deeper(partial(self._fields, type_name), expect(dict, "object", item))
+        return members
 
     def _deeper(self, read: Read, item: Any) -> Any:
         if self._depth == MAX_DEPTH:
@@ -217,21 +217,21 @@ class RowReader:
             self._depth -= 1
 
     def _fields(self, type_name: str, item: dict[str, Any]) -> dict[str, Any]:
-        made: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         for name, member in item.items():
-            label, read = self._known(type_name).get(name) or self._member(type_name, name, member)
+            label, read = self._members_of(type_name).get(name) or self._member(type_name, name, member)
             try:
                 value = None if member is None else self._read(type_name, label, read, member)
-                if value is not None and made.get(label) is not None:
+                if value is not None and members.get(label) is not None:
                     refuse(f"and {label} are one field for Ignite, which does not tell upper from lower case")
             except Refused as error:
                 raise error.within(name) from None
-            if value is not None or label not in made:
-                made[label] = value
+            if value is not None or label not in members:
+                members[label] = value
         for required in self._names_required(type_name):
-            if made.get(required) is None:
+            if members.get(required) is None:
                 raise self._null_error(type_name, required).within(required)
-        return made
+        return members
 
     def _null_error(self, type_name: str, name: str) -> Refused:
         field = self._objects.field(type_name, name)
@@ -243,14 +243,14 @@ class RowReader:
 
         Kept until a type changes, as small objects may be of a type of many fields.
         """
-        self._known(type_name)
-        found = self._required.get(type_name)
-        if found is None:
+        self._members_of(type_name)
+        names = self._required.get(type_name)
+        if names is None:
             if not self._objects.written(type_name):
                 refuse(f"is an object of {type_name}, of which no field is known yet")
-            found = tuple(field.name for field in self._objects.fields(type_name) if not field.nullable)
-            self._required[type_name] = found
-        return found
+            names = tuple(field.name for field in self._objects.fields(type_name) if not field.nullable)
+            self._required[type_name] = names
+        return names
 
     def _read(self, type_name: str, label: str, read: Read, member: Any) -> Any:
         """The member's value; the first other text, or number, settles a guessed type."""
@@ -265,7 +265,7 @@ class RowReader:
             self._objects.settle(type_name, label)
         return value
 
-    def _known(self, type_name: str) -> dict[str, tuple[str, Read]]:
+    def _members_of(self, type_name: str) -> dict[str, tuple[str, Read]]:
         """Readers of the members of a type's objects, by their names in JSON; dropped when a type changes."""
         if self._version != self._objects.version:
             self._members = {}
@@ -300,14 +300,14 @@ class RowReader:
         read = self._not_null(field)
         if column := column_class(field):
             read = partial(_of_column, read, column)
-        found = self._known(type_name)[name] = field.name, read
-        return found
+        entry = self._members_of(type_name)[name] = field.name, read
+        return entry
 
 
 def _holds_objects(item: Any) -> bool:
     """True for an object, and for an array whose first element that is not null is one."""
-    one = next((one for one in item if one is not None), None) if type(item) is list else item
-    return isinstance(one, dict)
+    first = next((first for first in item if first is not None), None) if type(item) is list else item
+    return isinstance(first, dict)
 
 
 def _of_column(read: Read, java_type: str, item: Any) -> Any:
@@ -327,31 +327,31 @@ def _json_kind(item: Any) -> str:
 
 
 def _list(read: Read, item: Any) -> list[Any]:
-    made: list[Any] = []
+    values: list[Any] = []
     try:
-        for one in expect(list, "array", item):
-            made.append(read(one))
+        for element in expect(list, "array", item):
+            values.append(read(element))
     except Refused as error:
-        raise error.within(f"[{len(made)}]") if type(item) is list else error from None
-    return made
+        raise error.within(f"[{len(values)}]") if type(item) is list else error from None
+    return values
 
 
 def report_list_guesses(objects: ObjectTypes) -> None:
     """Warn, once for each, of lists that were read as doubles because of texts such as NaN alone."""
-    for type_name, met in objects.lists.items():
-        if met == "guess":
+    for type_name, content in objects.lists.items():
+        if content == "guess":
             emit(FLOAT_GUESSED, type=type_name, field="(list element)", kind="double")
             objects.lists[type_name] = "number"
 
 
 def _map(read_key: Read, read_item: Read, item: Any) -> list[tuple[Any, Any]]:
     """An object, or an array of [key, value] as JsonConverter writes maps whose keys are not all texts."""
-    made = []
+    pairs = []
     for pair in item.items() if type(item) is dict else expect(list, "object", item):
         if type(pair) not in (list, tuple) or len(pair) != 2:
             refuse("is an array of something else than [key, value] where a map is due")
         try:
-            made.append((read_key(pair[0]), read_item(pair[1])))
+            pairs.append((read_key(pair[0]), read_item(pair[1])))
         except Refused as error:
             raise error.within(repr(pair[0])[1:-1] if type(pair[0]) is str else str(pair[0])) from None
-    return made
+    return pairs

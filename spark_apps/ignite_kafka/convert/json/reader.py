@@ -64,7 +64,7 @@ class JsonReader:
         self._choice = _Choice(chosen, alone)
         self._enveloped = enveloped
         self._date_zone = date_zone
-        self._met: set[str] = set()
+        self._seen: set[str] = set()
 
     def read(self, texts: pa.BinaryArray) -> ConvertedSide:
         """All texts, which are not null.
@@ -127,19 +127,19 @@ class JsonReader:
         """
         quoted = np.asarray(pc.is_in(trimmed, value_set=pa.array([f'"{text}"' for text in QUOTED_FLOATS])))
         if np.isin(kinds, ("1", ".")).any():
-            self._met.add(".")
+            self._seen.add(".")
         if np.any((kinds == '"') & ~quoted & np.asarray(pc.starts_with(trimmed, '"'))):
-            self._met.add('"')
+            self._seen.add('"')
         if not quoted.any():
             return kinds
         of_key = self._objects.of_key(name)
-        if not self._met:
+        if not self._seen:
             guess = '"' if of_key else "."
-            self._met.add(guess)
+            self._seen.add(guess)
             kind = code_name(type_code(kind_of(_EXAMPLES[guess], name)))
             emit(FLOAT_GUESSED, type=name, field=f"(whole {'key' if of_key else 'value'})", kind=kind)
-        clear = self._met == {'"'} or (self._met == {"."} and not of_key)
-        return np.where(quoted, next(iter(self._met)) if clear else _UNCLEAR, kinds)
+        clear = self._seen == {'"'} or (self._seen == {"."} and not of_key)
+        return np.where(quoted, next(iter(self._seen)) if clear else _UNCLEAR, kinds)
 
 
 @dataclass(frozen=True)
@@ -152,9 +152,9 @@ class _Choice:
     def of_field(self, field: pa.Field) -> pa.Field:
         if not self.names:
             return field
-        wanted = {name.lower() for name in self.names}
+        lower_names = {name.lower() for name in self.names}
         return field.with_type(
-            pa.struct([one.with_nullable(False) for one in field.type if one.name.lower() in wanted])
+            pa.struct([child.with_nullable(False) for child in field.type if child.name.lower() in lower_names])
         )
 
     def of_item(self, item: Any) -> Any:
@@ -227,15 +227,15 @@ class _Batch:
         if not arrays:
             return False
         rows = np.concatenate(starts)
-        made, wrong = typed(arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays), field)
+        typed_array, wrong = typed(arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays), field)
         if strict:
             wrong |= np.concatenate(doubts)
         if wrong.any():
             if self.by_rows(rows[wrong].tolist()):
                 return True
             rows = rows[~wrong]
-            made = made.filter(pa.array(~wrong))
-        self._columns = rows, self._encoded(made, field.with_type(made.type))
+            typed_array = typed_array.filter(pa.array(~wrong))
+        self._columns = rows, self._encoded(typed_array, field.with_type(typed_array.type))
         return False
 
     def by_rows(self, rows: Iterable[int]) -> bool:
@@ -256,9 +256,9 @@ class _Batch:
         """The converted texts in the order of the rows."""
         rows, data = self._columns
         if self._single:
-            made, field = array_of([value for _, value in self._single], self._root, self._objects)
+            array, field = array_of([value for _, value in self._single], self._root, self._objects)
             rows = np.concatenate((rows, [row for row, _ in self._single])).astype(np.int64)
-            data = pa.concat_arrays([data, self._encoded(made, field)])
+            data = pa.concat_arrays([data, self._encoded(array, field)])
             order = np.argsort(rows)
             rows = rows[order]
             data = data.take(pa.array(order))
@@ -271,10 +271,10 @@ class _Batch:
         return pc.if_else(array.is_valid(), data, pa.scalar(None, pa.binary())) if array.null_count else data
 
 
-def _settle(array: pa.Array, one: pa.Field, objects: ObjectTypes) -> None:
+def _settle(array: pa.Array, field: pa.Field, objects: ObjectTypes) -> None:
     """Settle the guessed fields of parsed objects that have another value than one that is guessed."""
-    kind = one.type
-    type_name = (one.metadata or {}).get(TYPE_NAME, b"").decode()
+    kind = field.type
+    type_name = (field.metadata or {}).get(TYPE_NAME, b"").decode()
     for number, inner in enumerate(kind if pa.types.is_struct(kind) else ()):
         column = array.field(number)
         if pa.types.is_struct(inner.type):

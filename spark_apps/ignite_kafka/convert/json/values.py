@@ -223,10 +223,10 @@ _JSON_KINDS = {
 }
 
 
-def expect(kind: type, wanted: str, item: Any) -> Any:
-    """The item if it is of that type; else raises Refused, which names the JSON type `wanted`."""
+def expect(kind: type, expected: str, item: Any) -> Any:
+    """The item if it is of that type; else raises Refused, which names the JSON type `expected`."""
     if type(item) is not kind:
-        refuse(f"is a JSON {_JSON_KINDS[type(item)]} where a{'n' if wanted[0] in 'ao' else ''} {wanted} is due")
+        refuse(f"is a JSON {_JSON_KINDS[type(item)]} where a{'n' if expected[0] in 'ao' else ''} {expected} is due")
     return item
 
 

@@ -124,10 +124,10 @@ def present_members(array: pa.StructArray, field: pa.Field, form: JsonFormat) ->
     fields = list(field.type)
     columns = [_decoded(array.field(i)) for i in range(len(fields))]
     easy = [
-        None if _cut_by_c(one) or any(null_names(column, one)) else plain(column, one, form)
-        for column, one in zip(columns, fields, strict=True)
+        None if _cut_by_c(child) or any(null_names(column, child)) else plain(column, child, form)
+        for column, child in zip(columns, fields, strict=True)
     ]
-    names = [one.name for column, one in zip(columns, fields, strict=True) if null_rows(column).any()]
+    names = [child.name for column, child in zip(columns, fields, strict=True) if null_rows(column).any()]
     return _objects_without_nulls(columns, easy, fields, form, names)
 
 
@@ -190,12 +190,12 @@ def _ordered_objects(array: pa.StructArray, fields: Sequence[pa.Field], form: Js
     child = np.array([at for order in orders for at in order], np.int64)[np.repeat(begins[order_of], count) + within]
     row = np.repeat(np.arange(len(array)), count)
     if form.omit_nulls:
-        there = ~np.stack([null_rows(array.field(i)) for i in range(len(fields) - 1)])[child, row]
-        child = child[there]
-        row = row[there]
+        is_present = ~np.stack([null_rows(array.field(i)) for i in range(len(fields) - 1)])[child, row]
+        child = child[is_present]
+        row = row[is_present]
         starts = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=len(array)))))
-    taken = members.take(pa.array(child * len(array) + row))
-    return _lists(taken, pa.array(starts, pa.int32()), b"{", b"}")
+    ordered = members.take(pa.array(child * len(array) + row))
+    return _lists(ordered, pa.array(starts, pa.int32()), b"{", b"}")
 
 
 def plain(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array | None:
@@ -280,8 +280,8 @@ def _decoded(array: pa.Array) -> pa.Array:
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
-def _with_nulls(made: pa.Array, source: pa.Array) -> pa.Array:
-    return pc.if_else(source.is_valid(), made, _NULL) if source.null_count else made
+def _with_nulls(written: pa.Array, source: pa.Array) -> pa.Array:
+    return pc.if_else(source.is_valid(), written, _NULL) if source.null_count else written
 
 
 def _flat_list(array: pa.Array) -> tuple[pa.Array, pa.Array]:

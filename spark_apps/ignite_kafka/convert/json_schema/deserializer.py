@@ -72,13 +72,13 @@ class JsonSchemaDeserializer:
         records = data if rows.size == len(data) else data.take(pa.array(rows))
         documents = pc.binary_slice(records, HEADER_BYTES, _MOST_BYTES)
         groups = [(np.flatnonzero(codes == code), schema) for code, schema in schemas.items()]
-        found = self._reader.deserialize_payloads(documents, groups)
+        payloads = self._reader.deserialize_payloads(documents, groups)
         parts = []
-        for part in found.parts:
-            made, null_keys = self._maps(part)
+        for part in payloads.parts:
+            mapped, null_keys = self._maps(part)
             bad += [(int(rows[row]), _NULL_KEY) for row in null_keys]
-            parts.append(ConnectPart(rows[made.rows], made.column))
-        bad += [(int(rows[row]), reason) for row, reason in found.bad]
+            parts.append(ConnectPart(rows[mapped.rows], mapped.column))
+        bad += [(int(rows[row]), reason) for row, reason in payloads.bad]
         return Deserialized(tuple(parts), tuple(sorted(bad)))
 
     def _schemas(self, ids: list[int]) -> tuple[dict[int, KnownSchema], dict[int, str]]:
@@ -87,7 +87,7 @@ class JsonSchemaDeserializer:
         refused = {}
         for place, id in enumerate(ids):
             try:
-                schemas[place] = self._reader.known.get(str(id))
+                schemas[place] = self._reader.schemas.get(str(id))
             except Refused as error:
                 refused[place] = error.reason
         return schemas, refused
@@ -112,10 +112,10 @@ class JsonSchemaDeserializer:
         return listed
 
     def _referenced(self, registered: RegistrySchema) -> Any:
-        known = {one.name: one for one in registered.references}
+        references = {reference.name: reference for reference in registered.references}
 
         def read(name: str) -> Any:
-            return parse(self._registry.referenced(known[name]).text.encode()) if name in known else None
+            return parse(self._registry.referenced(references[name]).text.encode()) if name in references else None
 
         return read
 
@@ -125,7 +125,7 @@ class JsonSchemaDeserializer:
         schema = self._listed.get(part.column.schema)
         if schema is None:
             return part, []
-        made, wrong = to_maps(part.column.data, schema)
+        maps, wrong = to_maps(part.column.data, schema)
         if wrong.any():
-            made = made.filter(pa.array(~wrong))
-        return ConnectPart(part.rows[~wrong], ConnectColumn(made, schema)), part.rows[wrong].tolist()
+            maps = maps.filter(pa.array(~wrong))
+        return ConnectPart(part.rows[~wrong], ConnectColumn(maps, schema)), part.rows[wrong].tolist()

@@ -84,7 +84,7 @@ class JsonSchemaSerializer:
         schema = column.whole.schema
         data = column.whole.data
         assert schema is not None
-        prefixes = pa.array([self._prefix(one, topic) for one in column.schemas], _BINARY)
+        prefixes = pa.array([self._prefix(row_schema, topic) for row_schema in column.schemas], _BINARY)
         if has_listed(schema):
             schema, data = listed_schema(schema), to_lists(data, schema)
         values = sparse_payload(ConnectColumn(data, schema), self._form)

@@ -73,8 +73,8 @@ class ConnectJsonDeserializer:
     ) -> None:
         self.plain = plain
         self.defaults = defaults
-        self.known = KnownSchemas(schema_of or self._described, kept, defaults=defaults)
-        self._schema = self.known.get(content) if content else None
+        self.schemas = KnownSchemas(schema_of or self._described, kept, defaults=defaults)
+        self._schema = self.schemas.get(content) if content else None
         if self._schema is not None and self._schema.schema is None:
             raise Refused("null is no schema")
 
@@ -117,8 +117,8 @@ class _Values:
     def parts(self, schema: ConnectSchema | None) -> Iterable[ConnectPart]:
         """One part; two where the values of single rows need another Arrow type."""
         if self.rows:
-            made = array_of(self.items, schema) if schema else pa.array(self.items, _BINARY)
-            self.pieces.append((np.array(self.rows, np.int64), made))
+            single = array_of(self.items, schema) if schema else pa.array(self.items, _BINARY)
+            self.pieces.append((np.array(self.rows, np.int64), single))
         for kind in dict.fromkeys(array.type for _, array in self.pieces):
             same = [piece for piece in self.pieces if piece[1].type == kind]
             rows, data = same[0]
@@ -160,14 +160,14 @@ class _Batch:
 
     def read_payloads(self, groups: Sequence[tuple[RowIndex, KnownSchema]]) -> Deserialized:
         """See :meth:`ConnectJsonDeserializer.deserialize_payloads`."""
-        for number, (rows, known) in enumerate(groups):
+        for number, (rows, known_schema) in enumerate(groups):
             rest = rows
             if number < _MOST_SCHEMAS:
                 texts = self._texts if rows.size == len(self._texts) else self._texts.take(pa.array(rows))
-                rest = self._payloads(rows, texts, known)
+                rest = self._payloads(rows, texts, known_schema)
             for row in rest.tolist():
                 try:
-                    self._add_item(row, parse(self._texts[row].as_py(), doubled=True), known)
+                    self._add_item(row, parse(self._texts[row].as_py(), doubled=True), known_schema)
                 except Refused as error:
                     self._bad.append((row, error.reason))
         return self._deserialized()
@@ -202,11 +202,11 @@ class _Batch:
             return rest[1:]
         begin, schema_text = head
         texts = self._texts if rest.size == len(self._texts) else self._texts.take(pa.array(rest))
-        mine = np.asarray(pc.starts_with(texts, begin))
-        if not mine.all():
-            texts = texts.filter(pa.array(mine))
-        self._closed(rest[mine], texts, len(begin), schema_text)
-        others: RowIndex = rest[~mine]
+        matching = np.asarray(pc.starts_with(texts, begin))
+        if not matching.all():
+            texts = texts.filter(pa.array(matching))
+        self._closed(rest[matching], texts, len(begin), schema_text)
+        others: RowIndex = rest[~matching]
         return others
 
     def _closed(self, rows: RowIndex, texts: pa.BinaryArray, begin: int, schema_text: str) -> None:
@@ -217,25 +217,25 @@ class _Batch:
             texts = texts.filter(pa.array(closed))
             rows = rows[closed]
         try:
-            known = self._owner.known.get(schema_text)
+            known_schema = self._owner.schemas.get(schema_text)
         except Refused:
             self._singly(rows)
         else:
-            self._singly(self._payloads(rows, pc.binary_slice(texts, begin, -1), known))
+            self._singly(self._payloads(rows, pc.binary_slice(texts, begin, -1), known_schema))
 
-    def _payloads(self, rows: RowIndex, payloads: pa.BinaryArray, known: KnownSchema) -> RowIndex:
+    def _payloads(self, rows: RowIndex, payloads: pa.BinaryArray, known_schema: KnownSchema) -> RowIndex:
         """Read payloads of one schema as columns; return the rows that only rows can judge."""
-        if known.schema is None:
+        if known_schema.schema is None:
             self._add_plain(rows, payloads)
             return rows[:0]
-        pieces, rest = self._columns(payloads, known, known.schema)
-        self._of(known.schema).pieces += [(rows[at], data) for at, data in pieces]
+        pieces, rest = self._columns(payloads, known_schema, known_schema.schema)
+        self._of(known_schema.schema).pieces += [(rows[at], data) for at, data in pieces]
         return rows[rest]
 
     def _columns(
         self,
         payloads: pa.BinaryArray,
-        known: KnownSchema,
+        known_schema: KnownSchema,
         schema: ConnectSchema,
         misfits: Callable[[pa.Array, RowIndex], Mask] | None = None,
     ) -> tuple[list[tuple[RowIndex, pa.Array]], RowIndex]:
@@ -244,7 +244,7 @@ class _Batch:
         :param misfits: finds further ones by their parsed values and places.
         """
         places: RowIndex = np.arange(len(payloads))
-        quoted = self._quoted(payloads, known)
+        quoted = self._quoted(payloads, known_schema)
         numeric = quoted is not None
         kind = parsed_as(schema, numeric)
         if kind is None:
@@ -252,18 +252,18 @@ class _Batch:
         left = np.asarray(pc.equal(payloads, _NULL))
         if quoted is not None:
             left |= quoted
-        there = places[~left]
+        unquoted = places[~left]
         columns = PayloadColumns(defaults=self._owner.defaults, numeric=numeric)
         pieces, rest = columns.read(
-            payloads.take(pa.array(there)) if left.any() else payloads, schema, kind, _MOST_SINGLE
+            payloads.take(pa.array(unquoted)) if left.any() else payloads, schema, kind, _MOST_SINGLE
         )
-        found = []
-        odd = [places[left], there[rest]]
+        read = []
+        odd = [places[left], unquoted[rest]]
         for at, parsed, data in pieces:
-            wrong = misfits(parsed, there[at]) if misfits is not None else np.zeros(len(at), bool)
-            odd.append(there[at[wrong]])
-            found.append((there[at[~wrong]], data.filter(pa.array(~wrong)) if wrong.any() else data))
-        return found, np.sort(np.concatenate(odd))
+            wrong = misfits(parsed, unquoted[at]) if misfits is not None else np.zeros(len(at), bool)
+            odd.append(unquoted[at[wrong]])
+            read.append((unquoted[at[~wrong]], data.filter(pa.array(~wrong)) if wrong.any() else data))
+        return read, np.sort(np.concatenate(odd))
 
     def _merged(self, rest: RowIndex) -> RowIndex:
         """Read STRUCTs of one name, whose schemas differ in their fields, as one schema.
@@ -296,7 +296,7 @@ class _Batch:
 
     def _schema_or_none(self, text: str) -> ConnectSchema | None:
         try:
-            return self._owner.known.get(text).schema
+            return self._owner.schemas.get(text).schema
         except Refused:
             return None
 
@@ -322,19 +322,24 @@ class _Batch:
         return self._runs(fit, np.searchsorted(fit.rows, apart), cuts - 1) if len(fit.rows) else fit.rows
 
     @staticmethod
-    def _quoted(payloads: pa.BinaryArray, known: KnownSchema) -> Mask | None:
+    def _quoted(payloads: pa.BinaryArray, known_schema: KnownSchema) -> Mask | None:
         """The rows of :func:`.uncertain_decimals` if decimals are numbers.
 
         None if more of them are base64, or there are none.
         """
-        if not known.decimals:
+        if not known_schema.decimals:
             return None
         sample = payloads.slice(0, _SAMPLE)
-        if uncertain_decimals(sample, known.decimals).any() and not number_decimals(sample, known.decimals).any():
+        if (
+            uncertain_decimals(sample, known_schema.decimals).any()
+            and not number_decimals(sample, known_schema.decimals).any()
+        ):
             return None
-        quoted = uncertain_decimals(payloads, known.decimals)
+        quoted = uncertain_decimals(payloads, known_schema.decimals)
         return (
-            None if np.count_nonzero(quoted) > np.count_nonzero(number_decimals(payloads, known.decimals)) else quoted
+            None
+            if np.count_nonzero(quoted) > np.count_nonzero(number_decimals(payloads, known_schema.decimals))
+            else quoted
         )
 
     def _singly(self, rows: RowIndex) -> None:
@@ -362,16 +367,16 @@ class _Batch:
             self._add_plain(np.array([row]), pa.array([text], _BINARY))
             return
         texts = member_texts(text.decode())
-        known = self._owner.known.get(texts["schema"])
-        if known.reader is None:
+        known_schema = self._owner.schemas.get(texts["schema"])
+        if known_schema.reader is None:
             self._add_plain(np.array([row]), pa.array([texts["payload"].encode()], _BINARY))
             return
-        self._add_item(row, item["payload"], known)
+        self._add_item(row, item["payload"], known_schema)
 
-    def _add_item(self, row: int, payload: Any, known: KnownSchema) -> None:
-        assert known.reader is not None
-        value = known.reader.value(payload)
-        values = self._of(known.schema)
+    def _add_item(self, row: int, payload: Any, known_schema: KnownSchema) -> None:
+        assert known_schema.reader is not None
+        value = known_schema.reader.value(payload)
+        values = self._of(known_schema.schema)
         values.rows.append(row)
         values.items.append(value)
 

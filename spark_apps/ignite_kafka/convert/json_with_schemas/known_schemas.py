@@ -50,17 +50,17 @@ class KnownSchemas:
 
     def get(self, text: str) -> KnownSchema:
         """Return the schema that a text describes; raises Refused if it describes none."""
-        found = self._kept.get(text)
-        if found is None:
+        entry = self._kept.get(text)
+        if entry is None:
             try:
-                found = KnownSchema(self._schema_of(text), defaults=self._defaults)
+                entry = KnownSchema(self._schema_of(text), defaults=self._defaults)
             except Refused as error:
-                found = error.reason
-            self._kept[text] = found
+                entry = error.reason
+            self._kept[text] = entry
             if len(self._kept) > self._most:
                 self._kept.popitem(last=False)
         else:
             self._kept.move_to_end(text)
-        if isinstance(found, str):
-            raise Refused(found)
-        return found
+        if isinstance(entry, str):
+            raise Refused(entry)
+        return entry

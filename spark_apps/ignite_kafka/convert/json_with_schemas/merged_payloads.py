@@ -46,11 +46,11 @@ class PayloadGroup:
 
     def take(self, places: RowIndex) -> PayloadGroup:
         """The records at some places, rising, with their schemas alone."""
-        found, first, numbers = np.unique(self.numbers[places], return_index=True, return_inverse=True)
+        distinct, first, numbers = np.unique(self.numbers[places], return_index=True, return_inverse=True)
         order = np.argsort(first)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
-        schemas = [self.schemas[number] for number in found[order].tolist()]
+        schemas = [self.schemas[number] for number in distinct[order].tolist()]
         return PayloadGroup(self.rows[places], self.payloads.take(pa.array(places)), schemas, rank[numbers])
 
 
@@ -78,11 +78,11 @@ def payloads_by_name(
         ]  # no schema if the member is one of the schema: then it describes none
         if head not in groups_of:
             groups_of[head] = _group_of(groups, head, schema_of)
-        found = groups_of[head]
-        if found is None:
+        entry = groups_of[head]
+        if entry is None:
             others.append(row)
         else:
-            group, number = found
+            group, number = entry
             group.rows.append(row)
             group.payloads.append(text[middle.end() : -len(_END)])
             group.numbers.append(number)

@@ -34,7 +34,7 @@ def parsed_as(schema: ConnectSchema, numeric: bool) -> pa.DataType | None:
     :param numeric: decimals are numbers, else base64.
     """
     if schema.type is ConnectType.STRUCT:
-        inner = [(one.name, parsed_as(one.schema, numeric)) for one in schema.fields]
+        inner = [(field.name, parsed_as(field.schema, numeric)) for field in schema.fields]
         return None if not inner or any(kind is None for _, kind in inner) else pa.struct(inner)
     if schema.type is ConnectType.ARRAY:
         if numeric and any(not name for name, _ in decimal_members(schema)):
@@ -61,8 +61,8 @@ def decimal_members(schema: ConnectSchema) -> Iterator[tuple[str, int]]:
     scale = scale_of(schema)
     if scale is not None:
         yield "", scale
-    for one in schema.fields:
-        yield from ((name or one.name, of_name) for name, of_name in decimal_members(one.schema))
+    for field in schema.fields:
+        yield from ((name or field.name, of_name) for name, of_name in decimal_members(field.schema))
     if schema.type is ConnectType.ARRAY and schema.value_schema:
         yield from decimal_members(schema.value_schema)
 
@@ -117,22 +117,22 @@ class PayloadColumns:
 
         :param parent: the struct array that holds the column: a value of a null struct is none.
         """
-        made, wrong = self._there(array, schema)
+        values, wrong = self._typed_present(array, schema)
         if not array.null_count:
-            return made, wrong
+            return values, wrong
         missing = np.asarray(array.is_null())
         if parent is not None and parent.null_count:
             missing &= np.asarray(parent.is_valid())
         if schema.default is not None and self._defaults:
             try:
-                default = default_array(schema, made.type)
+                default = default_array(schema, values.type)
             except pa.ArrowException:  # of more digits than the column: rows have decimals as text
-                return made, wrong | missing
-            rows = np.where(missing, len(made), np.arange(len(made)))
-            return pa.concat_arrays([made, default]).take(pa.array(rows)), wrong
-        return made, wrong if schema.optional else wrong | missing
+                return values, wrong | missing
+            rows = np.where(missing, len(values), np.arange(len(values)))
+            return pa.concat_arrays([values, default]).take(pa.array(rows)), wrong
+        return values, wrong if schema.optional else wrong | missing
 
-    def _there(self, array: pa.Array, schema: ConnectSchema) -> tuple[pa.Array, Mask]:
+    def _typed_present(self, array: pa.Array, schema: ConnectSchema) -> tuple[pa.Array, Mask]:
         right = np.zeros(len(array), bool)
         if schema.type is ConnectType.STRUCT:
             return self._struct(array, schema)
@@ -152,8 +152,8 @@ class PayloadColumns:
     def _struct(self, array: pa.StructArray, schema: ConnectSchema) -> tuple[pa.Array, Mask]:
         wrong = np.zeros(len(array), bool)
         columns = []
-        for number, one in enumerate(schema.fields):
-            column, bad = self.typed(array.field(number), one.schema, array)
+        for number, field in enumerate(schema.fields):
+            column, bad = self.typed(array.field(number), field.schema, array)
             columns.append(column)
             wrong |= bad
         missing = null_mask(array)

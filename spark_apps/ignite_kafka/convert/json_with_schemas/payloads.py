@@ -101,18 +101,20 @@ class _Filling:
             return array, pa.field(name, array.type)
         columns = []
         kinds = []
-        for number, one in enumerate(fields):
-            inner, kind = self.value(array.field(number), one.schema, f"{path}.{one.name}" if path else one.name, array)
+        for number, field in enumerate(fields):
+            inner, kind = self.value(
+                array.field(number), field.schema, f"{path}.{field.name}" if path else field.name, array
+            )
             columns.append(inner)
-            kinds.append(kind.with_name(one.name))
-        made = pa.StructArray.from_arrays(columns, fields=kinds, mask=null_mask(array))
-        return made, pa.field(name, made.type)
+            kinds.append(kind.with_name(field.name))
+        struct = pa.StructArray.from_arrays(columns, fields=kinds, mask=null_mask(array))
+        return struct, pa.field(name, struct.type)
 
     def _list(self, array: pa.ListArray, schema: ConnectSchema, path: str, name: str) -> tuple[pa.Array, pa.Field]:
         assert schema.value_schema
         values, kind = self.value(array.flatten(), schema.value_schema, f"{path}[]")
-        made = pa.ListArray.from_arrays(_starts(array), values, type=pa.list_(kind), mask=null_mask(array))
-        return made, pa.field(name, made.type)
+        lists = pa.ListArray.from_arrays(_starts(array), values, type=pa.list_(kind), mask=null_mask(array))
+        return lists, pa.field(name, lists.type)
 
     def _map(self, array: pa.MapArray, schema: ConnectSchema, path: str, name: str) -> tuple[pa.Array, pa.Field]:
         assert schema.key_schema
@@ -122,8 +124,8 @@ class _Filling:
         keys, key = self.value(flat.field(0), schema.key_schema, f"{path}{{key}}")
         items, item = self.value(flat.field(1), schema.value_schema, f"{path}{{}}")
         kind = pa.map_(key.with_nullable(False), item)
-        made = pa.MapArray.from_arrays(_starts(array), keys, items, kind, mask=null_mask(array))
-        return made, pa.field(name, kind)
+        maps = pa.MapArray.from_arrays(_starts(array), keys, items, kind, mask=null_mask(array))
+        return maps, pa.field(name, kind)
 
 
 def _starts(array: pa.Array) -> pa.Array:

@@ -43,7 +43,7 @@ def _parts(schema: ConnectSchema, form: JsonFormat) -> Iterable[tuple[str, str]]
         yield "keys", schema_json(schema.key_schema, form)
         yield "values", schema_json(schema.value_schema, form)
     elif schema.type is ConnectType.STRUCT:
-        fields = (f'{{{_members(one.schema, form)},"field":{quoted(one.name)}}}' for one in schema.fields)
+        fields = (f'{{{_members(field.schema, form)},"field":{quoted(field.name)}}}' for field in schema.fields)
         yield "fields", f"[{','.join(fields)}]"
     yield "optional", "true" if schema.optional else "false"
     if schema.name is not None:

@@ -65,7 +65,7 @@ class ConnectJsonSerializer:
         values = sparse_payload(column.whole, self._form)
         if not self._schemas:
             return values
-        prefixes = pa.array([self._prefix(one) for one in column.schemas], _BINARY)
+        prefixes = pa.array([self._prefix(schema) for schema in column.schemas], _BINARY)
         return self._enveloped(prefixes.take(pa.array(column.schema_of)), values)
 
     def _prefix_of(self, schema: ConnectSchema) -> bytes:

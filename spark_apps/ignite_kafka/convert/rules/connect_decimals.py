@@ -71,8 +71,8 @@ def decimals_from_bytes(data: pa.BinaryArray, wrong: Mask, kind: pa.DataType) ->
         kept[row, np.repeat(ends, sizes) - 1 - np.arange(letters.size)] = letters
         little[valid] = kept
     mask = pa.py_buffer(np.packbits(valid, bitorder="little"))
-    made = pa.Array.from_buffers(kind, len(data), [mask, pa.py_buffer(little)])
-    return made, wrong
+    decimals = pa.Array.from_buffers(kind, len(data), [mask, pa.py_buffer(little)])
+    return decimals, wrong
 
 
 def _unscaled(text: str, scale: int | None, name: str) -> int:

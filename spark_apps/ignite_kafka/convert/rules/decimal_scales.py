@@ -31,21 +31,21 @@ def declared_scales(cache: CacheInfo, type_id: int | None, *, key: bool) -> dict
 
     :param type_id: binary type of the objects; None: keys or values are simple ones.
     """
-    found: dict[Path, int] = {}
+    scales: dict[Path, int] = {}
     for entity in cache.query_entities:
         name, whole = (entity.key_type, entity.key_field) if key else (entity.value_type, entity.value_field)
         if type_id is None:
             columns: list[tuple[Path, QueryField]] = [
-                ((), one)
-                for one in entity.fields
-                if name == DECIMAL_CLASS and whole and one.name.lower() == whole.lower()
+                ((), field)
+                for field in entity.fields
+                if name == DECIMAL_CLASS and whole and field.name.lower() == whole.lower()
             ]
         elif java_hash(name.lower()) == type_id:
-            columns = [(tuple(one.name.lower().split(".")), one) for one in entity.fields if one.is_key == key]
+            columns = [(tuple(field.name.lower().split(".")), field) for field in entity.fields if field.is_key == key]
         else:
             continue
-        found |= {path: one.scale for path, one in columns if path not in found and _has_scale(one)}
-    return found
+        scales |= {path: field.scale for path, field in columns if path not in scales and _has_scale(field)}
+    return scales
 
 
 def _has_scale(column: QueryField) -> bool:
@@ -58,7 +58,7 @@ def with_scales(field: pa.Field, scales: Mapping[Path, int], path: Path = ()) ->
     if not scales:
         return field
     if pa.types.is_struct(kind):
-        return field.with_type(pa.struct([with_scales(one, scales, (*path, one.name.lower())) for one in kind]))
+        return field.with_type(pa.struct([with_scales(child, scales, (*path, child.name.lower())) for child in kind]))
     if pa.types.is_list(kind):
         return field.with_type(pa.list_(with_scales(kind.value_field, scales, path)))
     if is_decimal(field) and path in scales:
@@ -88,8 +88,8 @@ def without_scale(field: pa.Field, path: str = "") -> Iterator[str]:
     """Names of the decimals within the field without a declared scale, such as ``total``, ``prices[]`` or ``place.height``."""
     kind = field.type
     if pa.types.is_struct(kind):
-        for one in kind:
-            yield from without_scale(one, f"{path}.{one.name}" if path else one.name)
+        for child in kind:
+            yield from without_scale(child, f"{path}.{child.name}" if path else child.name)
     elif pa.types.is_list(kind):
         yield from without_scale(kind.value_field, f"{path}[]")
     elif pa.types.is_map(kind):

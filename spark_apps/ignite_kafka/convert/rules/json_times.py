@@ -75,5 +75,5 @@ def _divided(array: pa.Array, divisor: int) -> pa.Array:
     """A 64-bit column divided and rounded down; nulls stay."""
     valid, data = array.buffers()
     units = np.frombuffer(data, np.int64) if data is not None else np.zeros(0, np.int64)
-    made = pa.py_buffer(units // divisor if divisor > 1 else units)
-    return pa.Array.from_buffers(pa.int64(), len(array), [valid, made], offset=array.offset)
+    quotients = pa.py_buffer(units // divisor if divisor > 1 else units)
+    return pa.Array.from_buffers(pa.int64(), len(array), [valid, quotients], offset=array.offset)

@@ -49,8 +49,8 @@ def undecided(name: str, java_type: str) -> pa.Field:
 
 def undecided_class(field: pa.Field) -> str:
     """The class of an undecided field, or of the elements of an undecided array; empty for other fields."""
-    one = field.type.value_field if pa.types.is_list(field.type) else field
-    return str(one.metadata[TYPE_NAME], "utf-8") if is_a(one, UNDECIDED) else ""
+    element = field.type.value_field if pa.types.is_list(field.type) else field
+    return str(element.metadata[TYPE_NAME], "utf-8") if is_a(element, UNDECIDED) else ""
 
 
 def is_open(field: pa.Field) -> bool:

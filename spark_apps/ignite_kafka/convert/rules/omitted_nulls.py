@@ -70,8 +70,8 @@ def joined_members(pieces: Collection[pa.BinaryArray]) -> pa.BinaryArray:
     nothing = pa.scalar(b"", _BINARY)
     parts = []
     for piece in pieces:
-        there = pc.greater(pc.binary_length(piece), 0)
-        parts.append(pc.if_else(there, pc.binary_join_element_wise(comma, piece, nothing), nothing))
+        nonempty = pc.greater(pc.binary_length(piece), 0)
+        parts.append(pc.if_else(nonempty, pc.binary_join_element_wise(comma, piece, nothing), nothing))
     # binary_slice without an end fails in Arrow 26
     members = pc.binary_replace_slice(pc.binary_join_element_wise(*parts, nothing), 0, 1, b"")
     return pc.binary_join_element_wise(pa.scalar(b"{", _BINARY), members, pa.scalar(b"}", _BINARY), nothing)

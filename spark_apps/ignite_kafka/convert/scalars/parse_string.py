@@ -115,20 +115,20 @@ class _Reader:
         return False
 
     def _scalar(self, token: str, embedded: bool) -> Parsed:
-        found = None
+        parsed = None
         if token[0].isdecimal():
             mark = self._tokens.mark
             rest = self._tokens.next_four()
-            found = None if rest is None else _temporal(token + rest)
-            if found is None:
+            parsed = None if rest is None else _temporal(token + rest)
+            if parsed is None:
                 self._tokens.rewind(mark)
-                found = _temporal(token)
-        if found is None and len(token) <= _MOST_LETTERS and _NUMBER.fullmatch(token):
+                parsed = _temporal(token)
+        if parsed is None and len(token) <= _MOST_LETTERS and _NUMBER.fullmatch(token):
             number = Decimal(token)
-            found = _number(number) if len(number.as_tuple().digits) <= MAX_HEADER_DIGITS else None
-        if found is None and embedded:
+            parsed = _number(number) if len(number.as_tuple().digits) <= MAX_HEADER_DIGITS else None
+        if parsed is None and embedded:
             raise _NotParsed
-        return found or Parsed(_TEXT, self._tokens.text)
+        return parsed or Parsed(_TEXT, self._tokens.text)
 
     def _quoted(self) -> Parsed:
         parts = []
@@ -176,13 +176,13 @@ def _map_of(keys: list[Parsed], values: list[Parsed]) -> Parsed:
     value_schema = None if key_schema is None else _merged(values)
     places = {(key.schema, repr(key.value)): row for row, key in enumerate(keys)}
     rows = list(places.values())
-    found = zip(
+    entries = zip(
         _aligned([keys[row] for row in rows], key_schema),
         _aligned([values[row] for row in rows], value_schema),
         strict=True,
     )
     schema = ConnectSchema(ConnectType.MAP, key_schema=key_schema, value_schema=value_schema)
-    return Parsed(schema, [list(pair) for pair in found])
+    return Parsed(schema, [list(pair) for pair in entries])
 
 
 def _merged(items: list[Parsed]) -> ConnectSchema | None:
@@ -252,9 +252,9 @@ def _float32(exact: Fraction) -> float:
     if not np.isfinite(near):
         return float("-inf") if exact < 0 else float("inf")
     around = [np.nextafter(near, np.float32(-np.inf)), near, np.nextafter(near, np.float32(np.inf))]
-    finite = [float(one) for one in around if np.isfinite(one)]
-    best = min(abs(Fraction(one) - exact) for one in finite)
-    ties = [one for one in finite if abs(Fraction(one) - exact) == best]
+    finite = [float(candidate) for candidate in around if np.isfinite(candidate)]
+    best = min(abs(Fraction(candidate) - exact) for candidate in finite)
+    ties = [candidate for candidate in finite if abs(Fraction(candidate) - exact) == best]
     return ties[0] if len(ties) == 1 else float(near)
 
 
@@ -274,12 +274,12 @@ _FLOATS: tuple[tuple[ConnectType, Callable[[Fraction], float]], ...] = (
 def _temporal(text: str) -> Parsed | None:
     """A date, time or timestamp; None for another text."""
     text = text.replace("\\:", ":")
-    known = _TEMPORAL.get(len(text))
-    found = known and known[0].match(text)
-    if not known or not found:
+    form = _TEMPORAL.get(len(text))
+    matched = form and form[0].match(text)
+    if not form or not matched:
         return None
-    numbers = [int(part) for part in found.groups()]
-    schema = known[1]
+    numbers = [int(part) for part in matched.groups()]
+    schema = form[1]
     days = _days(*numbers[:3]) if schema != time() else 0
     if schema == date():
         return Parsed(schema, days)

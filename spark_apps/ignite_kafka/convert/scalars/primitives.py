@@ -46,8 +46,8 @@ class Primitive:
 
 
 PRIMITIVES = {
-    one.name: one
-    for one in (
+    primitive.name: primitive
+    for primitive in (
         Primitive("boolean", ConnectType.BOOLEAN, np.dtype("u1"), "BooleanDeserializer"),
         Primitive("short", ConnectType.INT16, np.dtype(">i2"), "ShortDeserializer"),
         Primitive("integer", ConnectType.INT32, np.dtype(">i4"), "IntegerDeserializer"),
@@ -145,12 +145,12 @@ class BytesDeserializer:
         return Deserialized((ConnectPart(np.arange(len(data)), ConnectColumn(data, schema)),) if len(data) else ())
 
 
-def _require(schema: ConnectSchema | None, wanted: ConnectType, converter: str) -> None:
+def _require(schema: ConnectSchema | None, expected: ConnectType, converter: str) -> None:
     """A logical type is refused, too: in Connect its values are of another class."""
-    if schema is not None and schema.type is wanted and not (schema.name or "").startswith(_LOGICAL_VALUES):
+    if schema is not None and schema.type is expected and not (schema.name or "").startswith(_LOGICAL_VALUES):
         return
-    found = "no schema" if schema is None else f"type {schema.type}" + (f" ({schema.name})" if schema.name else "")
-    what = f"the value has {found}, and the converter {converter} writes {wanted} only"
+    actual = "no schema" if schema is None else f"type {schema.type}" + (f" ({schema.name})" if schema.name else "")
+    what = f"the value has {actual}, and the converter {converter} writes {expected} only"
     raise UnsupportedType(what, "Use the converter string or json for this side of the records.")
 
 

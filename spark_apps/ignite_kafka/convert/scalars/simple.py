@@ -95,34 +95,34 @@ class SimpleDeserializer:
         groups: dict[ConnectSchema | None, list[int]] = defaultdict(list)
         bad: list[tuple[int, str]] = []
         for row, at in enumerate(of_row.tolist()):
-            one = parsed[at]
-            if isinstance(one, str):
-                bad.append((row, one))
+            header = parsed[at]
+            if isinstance(header, str):
+                bad.append((row, header))
             else:
-                groups[one.schema].append(row)
+                groups[header.schema].append(row)
         parts = tuple(_part(schema, rows, [parsed[of_row[row]] for row in rows]) for schema, rows in groups.items())
         return Deserialized(parts, tuple(bad))
 
 
 def _parsed(data: bytes) -> Parsed | str:
     try:
-        found = parse_string(data.decode())
+        parsed = parse_string(data.decode())
     except UnicodeDecodeError as error:
         return f"byte {error.start} of the header is no text in UTF-8"
     except NestedTooDeep as error:
         return f"the header is not read: {error}"
-    if found.schema is not None and found.schema.name == TIME and not 0 <= found.value < _DAY_MS:
+    if parsed.schema is not None and parsed.schema.name == TIME and not 0 <= parsed.value < _DAY_MS:
         return "the header's time is not within a day"
-    if found.schema is not None and found.schema.type in _CONTAINERS:
-        return f"the header is of type {found.schema.type}, which is not read here: header_converter=string or json reads it"
-    return found
+    if parsed.schema is not None and parsed.schema.type in _CONTAINERS:
+        return f"the header is of type {parsed.schema.type}, which is not read here: header_converter=string or json reads it"
+    return parsed
 
 
-def _part(schema: ConnectSchema | None, rows: list[int], found: list[Any]) -> ConnectPart:
+def _part(schema: ConnectSchema | None, rows: list[int], headers: list[Any]) -> ConnectPart:
     if schema is None:
         column = ConnectColumn(pa.nulls(len(rows), pa.binary()), None)
         return ConnectPart(np.array(rows, np.int64), column)
-    values = [one.value for one in found]
+    values = [header.value for header in headers]
     kind = arrow_type(schema)
     if pa.types.is_decimal(kind) and any(len(value.as_tuple().digits) > _MOST_DIGITS for value in values):
         kind = pa.string()

@@ -72,9 +72,9 @@ def separate_bad_entries(
 
 def raise_stopping(settings: ConnectorSettings, bad: Iterable[BadEntry]) -> None:
     """Raise the error of the first entry, by row, for which the error policy is to stop."""
-    for one in bad:
-        if policy_of(settings, one.stage, one.error.where) == STOP:
-            raise one.error
+    for entry in bad:
+        if policy_of(settings, entry.stage, entry.error.where) == STOP:
+            raise entry.error
 
 
 def bad_entry(
@@ -132,7 +132,7 @@ class _Bisection:
 
     def _slices(self, first: int, last: int) -> list[Page]:
         """Pages of these entries alone."""
-        found = []
+        pages = []
         for at in range(
             int(np.searchsorted(self._starts, first, "right")) - 1, int(np.searchsorted(self._starts, last, "left"))
         ):
@@ -142,8 +142,8 @@ class _Bisection:
             low = max(first - start, 0)
             high = min(last - start, page.rows)
             if high > low:
-                found.append(Page(page.partition, high - low, page.data[cuts[2 * low] : cuts[2 * high]], page.last))
-        return found
+                pages.append(Page(page.partition, high - low, page.data[cuts[2 * low] : cuts[2 * high]], page.last))
+        return pages
 
     def bad_entry(self, row: int, error: IgniteKafkaError, stage: Stage | None = None) -> BadEntry:
         """The entry of this row.
@@ -165,9 +165,13 @@ class _Bisection:
         place.pop("position", None)  # within what was converted
         if stage is None and not isinstance(error, ValueNotWritten):
             stage, place["part"] = Stage.POLL, "key" if failed == Stage.KEY else "value"
-        found = stage or failed
+        failed_stage = stage or failed
         return BadEntry(
-            row, key, None if value[0] == codes.NULL else value, found, type(error)(error.what, error.remedy, **place)
+            row,
+            key,
+            None if value[0] == codes.NULL else value,
+            failed_stage,
+            type(error)(error.what, error.remedy, **place),
         )
 
     def _shown_key(self, page: Page, key: bytes) -> tuple[bytes, Stage]:

@@ -117,11 +117,11 @@ class ConnectSide:
             return pa.nulls(len(values), pa.binary())
         with naming_cache(context.cache):
             parts = self._parts(values, kind, context)
-            made = [self._serialized(part, context.topic) for part in parts]
+            serialized = [self._serialized(part, context.topic) for part in parts]
         if len(parts) == 1:
-            return made[0]
+            return serialized[0]
         return (
-            gather(made).take(pa.array(np.argsort(np.concatenate([part.rows for part in parts]))))
+            gather(serialized).take(pa.array(np.argsort(np.concatenate([part.rows for part in parts]))))
             if parts
             else pa.array([], pa.binary())
         )
@@ -176,7 +176,7 @@ class ConnectSide:
 
     def key_forms(self, keys: Sequence[bytes], kinds: Collection[KeyKind], context: SideContext) -> list[list[bytes]]:
         """For each key of a record the keys of Ignite, not wrapped, of these kinds that it may be of."""
-        found: list[list[bytes]] = [[] for _ in keys]
+        candidates: list[list[bytes]] = [[] for _ in keys]
         with self._reading:
             deserializer = self._deserializer()
             parts = (
@@ -187,12 +187,14 @@ class ConnectSide:
         forms = KeyForms(kinds, context.cache, context.types, context.enums, unscaled=False)
         for part in parts:
             if part.column.schema is None:
-                made = self._plain.key_forms(part.column.data.to_pylist(), kinds, context)
+                part_candidates = self._plain.key_forms(part.column.data.to_pylist(), kinds, context)
             else:
-                made = [forms.of_scalar(value) for value in python_values(part.column.data, part.column.schema)]
-            for row, one in zip(part.rows.tolist(), made, strict=True):
-                found[row] = one
-        return found
+                part_candidates = [
+                    forms.of_scalar(value) for value in python_values(part.column.data, part.column.schema)
+                ]
+            for row, key_candidates in zip(part.rows.tolist(), part_candidates, strict=True):
+                candidates[row] = key_candidates
+        return candidates
 
     def key_types(self, group: EntryGroup, keys: pa.BinaryArray) -> set[KeyType]:
         """Types of the keys of a group.

@@ -96,8 +96,8 @@ class EntryConverter:
             side.register(self._declared(side, cache, types, topic))
 
     def _sides(self, names: Collection[str]) -> list[SideConverter]:
-        known = {"key": self._key, "value": self._value}
-        return [side for name, side in known.items() if side is not None and name in names]
+        by_name = {"key": self._key, "value": self._value}
+        return [side for name, side in by_name.items() if side is not None and name in names]
 
     def _declared(self, side: SideConverter, cache: CacheInfo, types: TypeSource, topic: str) -> SideContext:
         """The context in which a side sees the declared types of its records."""
@@ -144,10 +144,10 @@ class EntryConverter:
     def keys(self, decoded: DecodedGroup, context: SideContext) -> tuple[pa.BinaryArray, set[KeyKind], set[KeyType]]:
         """Bytes of the keys of a group's records, and their kinds and types where the entries' keys are the records'."""
         assert self._key is not None
-        made = self._key.convert(decoded.key, decoded.key_type, context)
+        keys = self._key.convert(decoded.key, decoded.key_type, context)
         if self._fields.key:
-            return made, set(), set()
-        return made, self._key.key_kinds(decoded.group, made, context), self._key.key_types(decoded.group, made)
+            return keys, set(), set()
+        return keys, self._key.key_kinds(decoded.group, keys, context), self._key.key_types(decoded.group, keys)
 
     def values(self, group: EntryGroup, context: SideContext) -> pa.BinaryArray:
         """Bytes of the values of a group; null for those of removed entries."""
@@ -181,8 +181,8 @@ class EntryConverter:
             if self._key is None:
                 keys.append(_of_rows(raw, group.rows, key=True))
             else:
-                made, kinds_of_group, types_of_group = self.keys(decoded, context)
-                keys.append(made)
+                group_keys, kinds_of_group, types_of_group = self.keys(decoded, context)
+                keys.append(group_keys)
                 kinds |= kinds_of_group
                 key_types |= types_of_group
                 if not fields.key:

@@ -77,26 +77,26 @@ def _differences(first: ConnectSchema, schema: ConnectSchema, type_name: str, pa
 
     :raises UnsupportedType: a field has another schema, and is no object of the same type.
     """
-    found = []
-    for one in schema.fields:
-        name = f"{path}.{one.name}" if path else one.name
-        known = first.field(one.name)
-        if known is None:
-            found.append(name)
+    paths = []
+    for field in schema.fields:
+        name = f"{path}.{field.name}" if path else field.name
+        first_field = first.field(field.name)
+        if first_field is None:
+            paths.append(name)
         elif (
-            known.schema.type is ConnectType.STRUCT
-            and one.schema.type is ConnectType.STRUCT
-            and known.schema.name == one.schema.name
+            first_field.schema.type is ConnectType.STRUCT
+            and field.schema.type is ConnectType.STRUCT
+            and first_field.schema.name == field.schema.name
         ):
-            found += _differences(known.schema, one.schema, type_name, name)
-        elif known.schema != one.schema:
+            paths += _differences(first_field.schema, field.schema, type_name, name)
+        elif first_field.schema != field.schema:
             what = (
-                f"field {name} of {type_name} has schema {one.schema.name or one.schema.type}, and the type's first "
+                f"field {name} of {type_name} has schema {field.schema.name or field.schema.type}, and the type's first "
                 "value has"
             )
             remedy = "Set is_schema_dynamic to true, so that each value has its own schema."
-            raise UnsupportedType(f"{what} {known.schema.name or known.schema.type}", remedy, field=name)
-    return found
+            raise UnsupportedType(f"{what} {first_field.schema.name or first_field.schema.type}", remedy, field=name)
+    return paths
 
 
 @functools.lru_cache(maxsize=100)

@@ -63,13 +63,13 @@ def text_key_types_of(group: EntryGroup, texts: pa.BinaryArray) -> set[KeyType]:
             for s, row in scales.items()
         }
     kind = column.type
-    known = pa.types
-    if known.is_string(kind):
+    types = pa.types
+    if types.is_string(kind):
         shapes = _EVERY_TEXT  # a text can be that of any value
-    elif known.is_floating(kind):
+    elif types.is_floating(kind):
         shapes = _EVERY_TEXT - {"boolean", "date", "digits 0"}
     else:
-        shapes = frozenset({"boolean" if known.is_boolean(kind) else "date" if known.is_temporal(kind) else "digits 0"})
+        shapes = frozenset({"boolean" if types.is_boolean(kind) else "date" if types.is_temporal(kind) else "digits 0"})
     return {KeyType(group.key_type.name, shapes, _shown(texts, 0))}
 
 
@@ -102,7 +102,7 @@ class KeyTypes:
 
     def __init__(self) -> None:
         self.coinciding: list[tuple[KeyType, KeyType]] = []
-        self._met: set[KeyType] = set()
+        self._seen: set[KeyType] = set()
         self._lock = threading.Lock()
 
     def meet(self, types: Iterable[KeyType]) -> list[tuple[KeyType, KeyType]]:
@@ -112,18 +112,20 @@ class KeyTypes:
         """
         with self._lock:
             before = len(self.coinciding)
-            for one in sorted(set(types) - self._met, key=_order):
-                self.coinciding += [(other, one) for other in sorted(self._met, key=_order) if _coincide(other, one)]
-                self._met.add(one)
+            for key_type in sorted(set(types) - self._seen, key=_order):
+                self.coinciding += [
+                    (other, key_type) for other in sorted(self._seen, key=_order) if _coincide(other, key_type)
+                ]
+                self._seen.add(key_type)
             return self.coinciding[before:]
 
 
-def _order(one: KeyType) -> tuple[str, list[str]]:
-    return one.name, sorted(one.shapes)
+def _order(key_type: KeyType) -> tuple[str, list[str]]:
+    return key_type.name, sorted(key_type.shapes)
 
 
-def _coincide(one: KeyType, other: KeyType) -> bool:
-    return one.name != other.name and not one.shapes.isdisjoint(other.shapes)
+def _coincide(first: KeyType, second: KeyType) -> bool:
+    return first.name != second.name and not first.shapes.isdisjoint(second.shapes)
 
 
 @functools.lru_cache(maxsize=10_000)
@@ -150,22 +152,22 @@ def _scales(decimals: pa.Array) -> dict[int, int]:
     """Scale to the row of a decimal that has it, of the first decimals."""
     if pa.types.is_decimal(decimals.type):
         return {decimals.type.scale: 0}
-    found: dict[int, int] = {}
+    rows: dict[int, int] = {}
     for row, text in enumerate(decimals.slice(0, _LOOKED_AT).to_pylist()):
-        found.setdefault(scale_of_text(text), row)
-    return found
+        rows.setdefault(scale_of_text(text), row)
+    return rows
 
 
 def _shapes(column: pa.Field) -> frozenset[str]:
     """JSON forms of the values of a column that is neither a struct nor a decimal."""
     kind = column.type
-    known = pa.types
-    if known.is_boolean(kind):
+    types = pa.types
+    if types.is_boolean(kind):
         return frozenset({"boolean"})
-    if known.is_integer(kind) or known.is_temporal(kind):
+    if types.is_integer(kind) or types.is_temporal(kind):
         return frozenset({"digits 0"})
-    if known.is_floating(kind):
+    if types.is_floating(kind):
         return frozenset(f"digits {count}" for count in _DIGITS_OF_FLOATS)
-    if known.is_string(kind) or known.is_binary(kind):
+    if types.is_string(kind) or types.is_binary(kind):
         return frozenset({"text"})
-    return frozenset({"list"} if known.is_list(kind) else ())
+    return frozenset({"list"} if types.is_list(kind) else ())

@@ -86,12 +86,12 @@ def readings(value: Any) -> list[Any]:
     """A value, and if it is a text, the number or boolean that it may be the text of."""
     if type(value) is not str:
         return [value]
-    found: list[Any] = [value]
+    values: list[Any] = [value]
     if _INTEGER.fullmatch(value):
-        found.append(int(value))
+        values.append(int(value))
     if _NUMBER.fullmatch(value):
-        found.append(Decimal(value))
-    return [*found, value == "true"] if value in ("true", "false") else found
+        values.append(Decimal(value))
+    return [*values, value == "true"] if value in ("true", "false") else values
 
 
 def json_integer(digits: str) -> int | Decimal:
@@ -113,7 +113,7 @@ def python_values(array: pa.Array, schema: ConnectSchema) -> list[Any]:
 def _with_decimals(value: Any, schema: ConnectSchema) -> Any:
     """The value with the decimals that its column holds as text: a text would be taken for base64."""
     if schema.fields and value is not None:
-        return {one.name: _with_decimals(value[one.name], one.schema) for one in schema.fields}
+        return {field.name: _with_decimals(value[field.name], field.schema) for field in schema.fields}
     return Decimal(value) if type(value) is str and scale_of(schema) is not None else value
 
 
@@ -123,7 +123,7 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_date32(kind) or pa.types.is_time32(kind):
         return pa.int32()
     if pa.types.is_struct(kind):
-        return pa.struct([one.with_type(_plain_type(one.type)) for one in kind])
+        return pa.struct([field.with_type(_plain_type(field.type)) for field in kind])
     if pa.types.is_list(kind):
         return pa.list_(_plain_type(kind.value_type))
     return kind

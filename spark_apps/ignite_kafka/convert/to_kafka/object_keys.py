@@ -66,12 +66,12 @@ class KeyForms:
 
     def of(self, value: Any) -> list[bytes]:
         """Every key, not wrapped, that the value of a record's key may be of."""
-        found = []
+        forms = []
         for kind in self._kinds:
             type_id = kind[1] if kind[0] == codes.OBJECT and len(kind) == LAYOUT else None
             scales = declared_scales(self._cache, type_id, key=True) if self._unscaled else {}
-            found += self._forms(value, kind, (), scales)
-        return found
+            forms += self._forms(value, kind, (), scales)
+        return forms
 
     def of_scalar(self, value: Any) -> list[bytes]:
         """The same; a text may also be that of a number or a boolean."""
@@ -99,16 +99,16 @@ class KeyForms:
         if (
             not written
             or len(written) < len(schema)
-            or [one.name for one in written if one.name in fields] != list(fields)
+            or [member.name for member in written if member.name in fields] != list(fields)
         ):
             return []
         values = [
-            self._field(fields.get(one.name), one, (*kind, index), (*path, one.name.lower()), scales)
-            for index, one in enumerate(written)
+            self._field(fields.get(member.name), member, (*kind, index), (*path, member.name.lower()), scales)
+            for index, member in enumerate(written)
         ]
         if math.prod(map(len, values)) > _MOST_FORMS:
             return []
-        return [_object(kind, schema, one) for one in product(*values)]
+        return [_object(kind, schema, combination) for combination in product(*values)]
 
     def _field(
         self, value: Any, field: BinaryField, place: KeyKind, path: Path, scales: Mapping[Path, int]

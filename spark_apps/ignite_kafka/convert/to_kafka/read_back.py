@@ -37,7 +37,7 @@ def proved_kinds(group: EntryGroup, keys: pa.BinaryArray, side: KeyConverter, co
     forms = side.key_forms([keys[row].as_py() for row, _ in samples], group.key_kinds, context)
     return (
         set(group.key_kinds)
-        if all(key in found for (_, key), found in zip(samples, forms, strict=True))
+        if all(key in candidates for (_, key), candidates in zip(samples, forms, strict=True))
         else {OBJECT_KIND}
     )
 
@@ -60,8 +60,8 @@ class KeyReader:
 
     def read_back(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Each key in Ignite's binary form, not wrapped; None where no key is found, or several are."""
-        found = self.forms(keys, self._kinds) if self._complete else [[] for _ in keys]
-        return [forms[0] if len(forms) == 1 else None for forms in found]
+        candidates = self.forms(keys, self._kinds) if self._complete else [[] for _ in keys]
+        return [forms[0] if len(forms) == 1 else None for forms in candidates]
 
     def forms(self, keys: Sequence[bytes], kinds: Collection[KeyKind]) -> list[list[bytes]]:
         """For each record's key all Ignite keys of some kinds that convert to it."""
@@ -79,8 +79,8 @@ class KeyReader:
             records = self._converter.convert([page], self._cache, self._types, topic=self._topic, in_order=True)
         except ENTRY_ERRORS:
             return [None] if len(keys) == 1 else [converted for key in keys for converted in self._convert([key])]
-        found: list[bytes | None] = records.keys.to_pylist()
-        return found
+        keys_of_values: list[bytes | None] = records.keys.to_pylist()
+        return keys_of_values
 
 
 def _entry(key: bytes) -> bytes:

@@ -109,16 +109,16 @@ def _field(array: pa.Array, name: str, part: str) -> tuple[pa.Array, pa.Field]:
         for number, field in enumerate(array.type):
             if field.name.lower() == name.lower():
                 return array.field(number), field
-    known = [field.name for field in array.type] if pa.types.is_struct(array.type) else []
-    what = f"the entry's {part} has no field {name}" + (f" (but {', '.join(known)})" if known else ": it is no object")
+    names = [field.name for field in array.type] if pa.types.is_struct(array.type) else []
+    what = f"the entry's {part} has no field {name}" + (f" (but {', '.join(names)})" if names else ": it is no object")
     raise UnsupportedType(what, "Correct record_key or record_timestamp_field.", field=name)
 
 
 def _milliseconds(array: pa.Array, field: pa.Field) -> pa.Array | None:
     kind = array.type
-    known = pa.types
-    if known.is_timestamp(kind):
+    types = pa.types
+    if types.is_timestamp(kind):
         return pc.floor_temporal(array, unit="millisecond").cast(pa.timestamp("ms", kind.tz)).cast(pa.int64())
-    if known.is_date32(kind):
+    if types.is_date32(kind):
         return pc.multiply(array.cast(pa.int32()).cast(pa.int64()), _DAY_MS)
-    return array if known.is_int64(kind) and not mark_of(field) else None
+    return array if types.is_int64(kind) and not mark_of(field) else None

@@ -23,7 +23,9 @@ _FLOAT_BITS = {ConnectType.FLOAT32: 32, ConnectType.FLOAT64: 64}
 TARGETS = (*_BITS, *_FLOAT_BITS, ConnectType.BOOLEAN, ConnectType.STRING)
 """The types that values can be cast to."""
 _SOURCES = (*TARGETS, ConnectType.BYTES)
-_CLOCK, _DAY, _BOTH = (parts_of(one) for one in ("HH:mm:ss.SSS'Z'", "yyyy-MM-dd", "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"))
+_CLOCK, _DAY, _BOTH = (
+    parts_of(pattern) for pattern in ("HH:mm:ss.SSS'Z'", "yyyy-MM-dd", "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'")
+)
 _DAY_MS = 86_400_000
 _PLAIN_INTEGER = r"^-?[0-9]{1,18}$"
 _PLAIN_FLOAT = r"^-?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE][+-]?[0-9])?$"
@@ -34,7 +36,7 @@ def cast_column(data: pa.Array, schema: ConnectSchema, target: ConnectType, fail
     if data.null_count == len(data):
         return pa.nulls(len(data), arrow_type(ConnectSchema(target)))
     if schema.type not in _SOURCES:
-        names = ", ".join(one.name for one in _SOURCES)
+        names = ", ".join(source.name for source in _SOURCES)
         reason = f"Cast transformation does not support casting from {schema.type.name}; supported types are [{names}]"
         return _refused(data, target, reason, failures)
     if target is ConnectType.STRING:
@@ -66,7 +68,7 @@ def _moments(data: pa.Array) -> pa.StringArray:
     numbers = data.view(pa.int64() if data.type.bit_width == 64 else pa.int32())
     times = np.asarray(numbers.fill_null(0)).astype(np.int64)
     times = times * _DAY_MS if pa.types.is_date32(data.type) else times
-    clock, day, both = (formatted(times, one) for one in (_CLOCK, _DAY, _BOTH))
+    clock, day, both = (formatted(times, pattern) for pattern in (_CLOCK, _DAY, _BOTH))
     text = pc.if_else(times < _DAY_MS, clock, pc.if_else(times % _DAY_MS == 0, day, both))
     return pc.if_else(data.is_valid(), text, None)
 
@@ -82,13 +84,13 @@ def _of_numbers(data: pa.Array, target: ConnectType) -> pa.Array:
         numbers = np.asarray(pc.fill_null(data, 0))
     kind = arrow_type(ConnectSchema(target))
     if target is ConnectType.BOOLEAN:
-        made = narrowed(numbers, np.dtype(np.int64)) != 0
+        values = narrowed(numbers, np.dtype(np.int64)) != 0
     elif target in _BITS:
-        made = narrowed(numbers, np.dtype(kind.to_pandas_dtype()))
+        values = narrowed(numbers, np.dtype(kind.to_pandas_dtype()))
     else:
         with np.errstate(over="ignore"):
-            made = numbers.astype(kind.to_pandas_dtype())
-    return pa.array(made, kind, mask=nulls)
+            values = numbers.astype(kind.to_pandas_dtype())
+    return pa.array(values, kind, mask=nulls)
 
 
 def _of_decimals(data: pa.Array, target: ConnectType) -> pa.Array:
@@ -111,18 +113,18 @@ def _of_texts(data: pa.StringArray, target: ConnectType, failures: Failures) -> 
         return pc.equal(pc.ascii_lower(data), "true")
     bits = _BITS.get(target) or _FLOAT_BITS[target]
     plain = pc.match_substring_regex(data, _PLAIN_INTEGER if target in _BITS else _PLAIN_FLOAT)
-    made, wrong = _plain_numbers(pc.if_else(plain, data, None), target)
+    result, wrong = _plain_numbers(pc.if_else(plain, data, None), target)
     read: Callable[[str, int], float | None] = parsed_integer if target in _BITS else parsed_float
     rest = np.flatnonzero(np.asarray(pc.fill_null(pc.invert(plain), False)) | wrong)
     if not rest.size:
-        return made
-    found = [read(text, bits) for text in data.take(pa.array(rest)).to_pylist()]
+        return result
+    parsed = [read(text, bits) for text in data.take(pa.array(rest)).to_pylist()]
     mask = np.zeros(len(data), bool)
     mask[rest] = True
-    made = pc.replace_with_mask(made, pa.array(mask), pa.array(found, made.type))
-    mask[rest] = [one is None for one in found]
+    result = pc.replace_with_mask(result, pa.array(mask), pa.array(parsed, result.type))
+    mask[rest] = [number is None for number in parsed]
     failures.add(mask, lambda row: f"Value ({data[row].as_py()}) was out of range for requested data type")
-    return made
+    return result
 
 
 def _plain_numbers(texts: pa.StringArray, target: ConnectType) -> tuple[pa.Array, Any]:

@@ -75,16 +75,18 @@ class Flatten:
         :param optional: whether a struct on the way may be null.
         :param default: that of the nearest struct on the way which has one, as a dict.
         """
-        for number, one in enumerate(schema.fields):
-            name = self._name(prefix, one.name)
-            may_be_null = optional or one.schema.optional
-            own = one.schema.default if one.schema.default is not None or default is None else default.get(one.name)
-            if one.schema.type is ConnectType.STRUCT:
-                yield from self._leaves(one.schema, name, may_be_null, own, (*path, number))
-            elif one.schema.type is ConnectType.MAP:
+        for number, field in enumerate(schema.fields):
+            name = self._name(prefix, field.name)
+            may_be_null = optional or field.schema.optional
+            own = (
+                field.schema.default if field.schema.default is not None or default is None else default.get(field.name)
+            )
+            if field.schema.type is ConnectType.STRUCT:
+                yield from self._leaves(field.schema, name, may_be_null, own, (*path, number))
+            elif field.schema.type is ConnectType.MAP:
                 raise Thrown(f"Flatten transformation does not support MAP for record with schemas (for field {name}).")
             else:
-                leaf = replace(one.schema, optional=may_be_null, default=own)
+                leaf = replace(field.schema, optional=may_be_null, default=own)
                 yield _Leaf(ConnectField(name, leaf), (*path, number))
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
@@ -115,6 +117,6 @@ def _in_hash_order(value: Any) -> Any:
     return {name: _in_hash_order(value[name]) for name in in_hash_order(value)} if isinstance(value, dict) else value
 
 
-def flatten(given: Owner, side: Side) -> Flatten:
+def flatten(config: Owner, side: Side) -> Flatten:
     """The transform with its properties."""
-    return Flatten(side, given["delimiter"])
+    return Flatten(side, config["delimiter"])

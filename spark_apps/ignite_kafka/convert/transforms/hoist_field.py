@@ -30,9 +30,9 @@ class HoistField:
 
     def apply(self, batch: ConnectBatch) -> Transformed:
         """A null becomes a struct or map whose field is null."""
-        return changed(batch, self._changed)
+        return changed(batch, self._change)
 
-    def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
+    def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
         column = self.side.of(batch)
         return self.side.replaced(batch, self._wrapped(column, failures))
 
@@ -48,6 +48,6 @@ class HoistField:
         return struct_column(fields, [column.data], ConnectSchema(ConnectType.STRUCT), len(column.data))
 
 
-def hoist_field(given: Owner, side: Side) -> HoistField:
+def hoist_field(config: Owner, side: Side) -> HoistField:
     """The transform with its properties."""
-    return HoistField(side, given["field"])
+    return HoistField(side, config["field"])

@@ -140,9 +140,9 @@ class _Objects:
             return right, {}
         size = int(first[1])
         if ends.size == size * self._count and (np.diff(first) == size).all():
-            found = self._of_one_shape(ends.reshape(self._count, size))
-            if found is not None:
-                return right, found
+            columns = self._of_one_shape(ends.reshape(self._count, size))
+            if columns is not None:
+                return right, columns
         return self._of_names(ends, np.repeat(np.arange(self._count), np.diff(first)))
 
     def _rows_of(self, places: Places) -> RowIndex:
@@ -201,8 +201,8 @@ class _Objects:
             columns = [number for number, text in enumerate(texts) if len(text) > done]
             parts = [texts[number][: len(texts[number]) - done][-_WORD:] for number in columns]
             places = (ends if len(columns) == len(texts) else ends[:, columns]) - done
-            found = words[places] >> np.array([8 * (_WORD - len(part)) for part in parts], np.uint64)
-            if (found != np.array([int.from_bytes(part, "little") for part in parts], np.uint64)).any():
+            actual = words[places] >> np.array([8 * (_WORD - len(part)) for part in parts], np.uint64)
+            if (actual != np.array([int.from_bytes(part, "little") for part in parts], np.uint64)).any():
                 return False
         return True
 
@@ -238,7 +238,8 @@ class _Objects:
         stops = starts.copy()
         starts[rank, row], stops[rank, row] = begins, behind
         return right, {
-            names[one].decode(): pieces(self._block, starts[at], stops[at]) for at, one in enumerate(order.tolist())
+            names[name_number].decode(): pieces(self._block, starts[at], stops[at])
+            for at, name_number in enumerate(order.tolist())
         }
 
 
@@ -251,7 +252,7 @@ def _order(names: Sequence[bytes], number: RowIndex, row: RowIndex) -> RowIndex:
     """The numbers of names in an order that agrees with all texts, if there is one; else in their own order."""
     same = row[1:] == row[:-1]
     pairs = np.unique(number[:-1][same] * len(names) + number[1:][same])
-    before: dict[int, set[int]] = {one: set() for one in range(len(names))}
+    before: dict[int, set[int]] = {at: set() for at in range(len(names))}
     for pair in pairs.tolist():
         before[pair % len(names)].add(pair // len(names))
     try:

@@ -65,19 +65,19 @@ for _letter, _kind in (
 
 def kinds(tokens: pa.BinaryArray) -> npt.NDArray[np.uint8]:
     """N kinds (:class:`Kind`) of texts without surrounding blanks."""
-    found = np.zeros(len(tokens), np.uint8)
+    codes = np.zeros(len(tokens), np.uint8)
     offsets, block = bytes_of(tokens)
-    there = np.flatnonzero(offsets[1:] > offsets[:-1])
-    if there.size:
-        found[there] = _FIRST[block[offsets[there]]]
+    nonempty = np.flatnonzero(offsets[1:] > offsets[:-1])
+    if nonempty.size:
+        codes[nonempty] = _FIRST[block[offsets[nonempty]]]
     if tokens.null_count:
-        found[np.asarray(tokens.is_null())] = Kind.NULL
-    numbers = np.flatnonzero(found == Kind.LONG)
+        codes[np.asarray(tokens.is_null())] = Kind.NULL
+    numbers = np.flatnonzero(codes == Kind.LONG)
     if numbers.size:
-        offsets, block = bytes_of(_taken(tokens, numbers))
+        offsets, block = bytes_of(_take_rows(tokens, numbers))
         marks = np.flatnonzero((block == _POINT) | (block | _LOWER == _EXPONENT))
-        found[numbers[np.searchsorted(offsets, marks, "right") - 1]] = Kind.DOUBLE
-    return found
+        codes[numbers[np.searchsorted(offsets, marks, "right") - 1]] = Kind.DOUBLE
+    return codes
 
 
 def bytes_of(tokens: pa.Array) -> tuple[Int64Array, npt.NDArray[np.uint8]]:
@@ -88,8 +88,8 @@ def bytes_of(tokens: pa.Array) -> tuple[Int64Array, npt.NDArray[np.uint8]]:
 
 def by_kind(tokens: pa.BinaryArray) -> list[tuple[Kind, RowIndex]]:
     """The rows (int64, ascending) of each kind that occurs."""
-    found = kinds(tokens)
-    return [(Kind(one), np.flatnonzero(found == one)) for one in np.unique(found).tolist()]
+    codes = kinds(tokens)
+    return [(Kind(code), np.flatnonzero(codes == code)) for code in np.unique(codes).tolist()]
 
 
 def longs(tokens: pa.BinaryArray) -> pa.Int64Array:
@@ -136,12 +136,12 @@ def tokens_of(values: pa.Array) -> pa.BinaryArray:
 
 
 def _quoted(values: pa.StringArray) -> pa.BinaryArray:
-    made = pc.binary_join_element_wise(_QUOTE, values.cast(_BINARY), _QUOTE, _NOTHING)
+    quoted = pc.binary_join_element_wise(_QUOTE, values.cast(_BINARY), _QUOTE, _NOTHING)
     if not _IS_SPECIAL[bytes_of(values)[1]].any():
-        return made
+        return quoted
     special = np.asarray(pc.fill_null(pc.match_substring_regex(values, _SPECIAL), False))
-    found = [text_token(text) for text in values.filter(pa.array(special)).to_pylist()]
-    return pc.replace_with_mask(made, pa.array(special), pa.array(found, _BINARY))
+    escaped = [text_token(text) for text in values.filter(pa.array(special)).to_pylist()]
+    return pc.replace_with_mask(quoted, pa.array(special), pa.array(escaped, _BINARY))
 
 
 def text_token(text: str) -> bytes:
@@ -171,7 +171,7 @@ def gathered(parts: list[tuple[RowIndex, pa.BinaryArray]], count: int) -> pa.Bin
     return every.take(pa.array(places))
 
 
-def _taken(tokens: pa.BinaryArray, rows: RowIndex) -> pa.BinaryArray:
+def _take_rows(tokens: pa.BinaryArray, rows: RowIndex) -> pa.BinaryArray:
     return tokens if rows.size == len(tokens) else tokens.take(pa.array(rows))
 
 
@@ -179,8 +179,8 @@ def changed_by_kind(tokens: pa.BinaryArray, change: ChangeTokens, failures: Fail
     """The texts after a change, which is called once for each kind, with the texts of that kind."""
     parts = []
     for kind, rows in by_kind(tokens):
-        found = _taken(tokens, rows)
+        kind_tokens = _take_rows(tokens, rows)
         refused = Failures(rows.size)
-        parts.append((rows, change(kind, found, refused)))
+        parts.append((rows, change(kind, kind_tokens, refused)))
         failures.add_of(refused, rows)
     return gathered(parts, len(tokens))

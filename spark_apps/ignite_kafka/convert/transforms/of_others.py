@@ -30,7 +30,7 @@ def way_out(class_name: str) -> str:
     return _WAYS.get(class_name.partition("$")[0], _OWN)
 
 
-def new_name(name: str, known: Mapping[str, object]) -> str:
+def new_name(name: str, classes: Mapping[str, object]) -> str:
     """How to write a property under the name that it had before Kafka 4; empty if it is none."""
     renamed = _RENAMED.get(name)
-    return f"Write {renamed}: Kafka 4 has no {name} any more." if renamed in known else ""
+    return f"Write {renamed}: Kafka 4 has no {name} any more." if renamed in classes else ""

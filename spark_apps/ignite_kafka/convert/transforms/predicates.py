@@ -32,8 +32,8 @@ class TopicNameMatches:
         :raises Thrown: matching a name takes too many steps.
         """
         encoded = batch.topics.dictionary_encode()
-        found = [self._matches(name) for name in encoded.dictionary.to_pylist()]
-        flags: Mask = np.array(found, bool)[np.asarray(encoded.indices)]
+        matches = [self._matches(name) for name in encoded.dictionary.to_pylist()]
+        flags: Mask = np.array(matches, bool)[np.asarray(encoded.indices)]
         return flags
 
     def _matches(self, name: str) -> bool:
@@ -64,23 +64,23 @@ class RecordIsTombstone:
         return ~present(batch.value)
 
 
-def topic_name_matches(given: Owner) -> TopicNameMatches:
+def topic_name_matches(config: Owner) -> TopicNameMatches:
     """The predicate with its properties.
 
     :raises SettingsError: the expression cannot be used.
     """
     try:
-        check_pattern(given["pattern"])
+        check_pattern(config["pattern"])
     except ValueError as error:
-        raise given.refused("pattern", str(error), pattern_remedy(given["pattern"])) from None
-    return TopicNameMatches(given["pattern"])
+        raise config.refused("pattern", str(error), pattern_remedy(config["pattern"])) from None
+    return TopicNameMatches(config["pattern"])
 
 
-def has_header_key(given: Owner) -> HasHeaderKey:
+def has_header_key(config: Owner) -> HasHeaderKey:
     """The predicate with its properties."""
-    return HasHeaderKey(given["name"])
+    return HasHeaderKey(config["name"])
 
 
-def record_is_tombstone(given: Owner) -> RecordIsTombstone:
+def record_is_tombstone(config: Owner) -> RecordIsTombstone:
     """The predicate, which has no properties."""
     return RecordIsTombstone()

@@ -35,9 +35,9 @@ class Number(float):
 
     def __new__(cls, text: str) -> Number:
         """The number of a text."""
-        made = super().__new__(cls, text)
-        made.text = text
-        return made
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
 
 
 _DECODER = json.JSONDecoder(parse_float=Number)
@@ -103,7 +103,7 @@ def require_map(value: Any, purpose: str) -> dict[str, Any]:
 
 def members(maps: list[dict[str, Any] | None], name: str) -> list[Any]:
     """The member of a name of each map; None where there is no map, or no such member."""
-    return [None if one is None else one.get(name) for one in maps]
+    return [None if mapping is None else mapping.get(name) for mapping in maps]
 
 
 def in_hash_order(names: Iterable[str]) -> list[str]:
@@ -124,12 +124,12 @@ def row_by_row(values: list[Any], change: Callable[[int, Any], Any], failures: F
 
     None, and a failure, for which it raises Thrown.
     """
-    made = [None] * len(values)
+    results = [None] * len(values)
     for row, value in enumerate(values):
         try:
-            made[row] = change(row, value)
+            results[row] = change(row, value)
         except Thrown as error:
             mask = np.zeros(len(values), bool)
             mask[row] = True
             failures.add(mask, error.reason, error.exception)
-    return made
+    return results

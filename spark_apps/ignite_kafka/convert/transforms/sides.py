@@ -45,14 +45,14 @@ def selected(batch: ConnectBatch, mask: Mask) -> ConnectBatch:
     """The records of a batch that a mask of N flags names; the same batch if it names all."""
     if mask.all():
         return batch
-    taken = pa.array(mask)
+    flags = pa.array(mask)
     return ConnectBatch(
         batch.rows[mask],
-        _filtered(batch.key, taken),
-        _filtered(batch.value, taken),
-        batch.topics.filter(taken),
+        _filtered(batch.key, flags),
+        _filtered(batch.value, flags),
+        batch.topics.filter(flags),
         batch.times_ms[mask],
-        tuple(replace(header, column=_filtered(header.column, taken)) for header in batch.headers),
+        tuple(replace(header, column=_filtered(header.column, flags)) for header in batch.headers),
         batch.position and Position(batch.position.partitions[mask], batch.position.offsets[mask]),
     )
 
@@ -92,13 +92,13 @@ def changed(batch: ConnectBatch, change: Change) -> Transformed:
         return Transformed(())
     failures = Failures(len(batch))
     try:
-        made = change(batch, failures)
+        result = change(batch, failures)
     except Thrown as error:
         failures.add_all(error)
         return Transformed((), failures.bad_rows(batch.rows))
     if not failures.bad.any():
-        return Transformed((made,))
-    good = selected(made, ~failures.bad)
+        return Transformed((result,))
+    good = selected(result, ~failures.bad)
     return Transformed((good,) if len(good) else (), failures.bad_rows(batch.rows))
 
 
@@ -106,5 +106,5 @@ def changed_where(batch: ConnectBatch, mask: Mask, change: Change) -> Transforme
     """The records that a mask names, changed; the others as they are."""
     if mask.all():
         return changed(batch, change)
-    made = changed(selected(batch, mask), change)
-    return Transformed((selected(batch, ~mask), *made.batches), made.bad)
+    result = changed(selected(batch, mask), change)
+    return Transformed((selected(batch, ~mask), *result.batches), result.bad)

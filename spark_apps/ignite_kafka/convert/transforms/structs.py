@@ -26,8 +26,8 @@ def struct_schema(column: ConnectColumn, purpose: str) -> ConnectSchema:
     schema = column.schema
     assert schema is not None
     if schema.type is not ConnectType.STRUCT:
-        found = java_class(schema) if column.data.null_count < len(column.data) else "null"
-        raise Thrown(f"Only Struct objects supported for [{purpose}], found: {found}")
+        actual = java_class(schema) if column.data.null_count < len(column.data) else "null"
+        raise Thrown(f"Only Struct objects supported for [{purpose}], found: {actual}")
     return schema
 
 
@@ -71,15 +71,15 @@ def _same_type(values: pa.Array, default: pa.Array) -> tuple[pa.Array, pa.Array]
 
 
 def put(
-    name: str, schema: ConnectSchema, values: pa.Array, failures: Failures, there: pa.BooleanArray | None = None
+    name: str, schema: ConnectSchema, values: pa.Array, failures: Failures, is_valid: pa.BooleanArray | None = None
 ) -> None:
     """Note the records for which ``Struct.put`` refuses a null.
 
-    :param there: the records that have a struct; None: all have.
+    :param is_valid: the records that have a struct; None: all have.
     """
     if not schema.optional and values.null_count:
         reason = f'Invalid value: null used for required field: "{name}", schema type: {schema.type.name}'
-        failures.add(values.is_null() if there is None else pc.and_(values.is_null(), there), reason)
+        failures.add(values.is_null() if is_valid is None else pc.and_(values.is_null(), is_valid), reason)
 
 
 def put_other(name: str, schema: ConnectSchema, values: pa.Array, other: ConnectSchema, failures: Failures) -> pa.Array:
@@ -114,7 +114,9 @@ def _takes(schema: ConnectSchema, other: ConnectSchema) -> bool:
     if is_logical(schema) or is_logical(other):
         return (schema.type, schema.name, schema.parameters) == (other.type, other.name, other.parameters)
     parts = ((schema.key_schema, other.key_schema), (schema.value_schema, other.value_schema))
-    return schema.type is other.type and all(one is None or two is None or _takes(one, two) for one, two in parts)
+    return schema.type is other.type and all(
+        first is None or second is None or _takes(first, second) for first, second in parts
+    )
 
 
 def struct_column(
@@ -125,7 +127,7 @@ def struct_column(
     :param schema: without its fields.
     """
     if fields:
-        names = [pa.field(one.name, values.type) for one, values in zip(fields, columns, strict=True)]
+        names = [pa.field(field.name, values.type) for field, values in zip(fields, columns, strict=True)]
         data: pa.Array = pa.StructArray.from_arrays(list(columns), fields=names)
     else:
         data = pa.array([{}] * count, pa.struct([]))
@@ -143,12 +145,14 @@ def check_names(fields: Sequence[ConnectField]) -> None:
     :raises Thrown: two have.
     """
     seen: set[str] = set()
-    for one in fields:
-        if not one.name:
+    for field in fields:
+        if not field.name:
             raise Thrown("fieldName cannot be null.", SCHEMA_BUILDER_EXCEPTION)
-        if one.name in seen:
-            raise Thrown(f"Cannot create field because of field name duplication {one.name}", SCHEMA_BUILDER_EXCEPTION)
-        seen.add(one.name)
+        if field.name in seen:
+            raise Thrown(
+                f"Cannot create field because of field name duplication {field.name}", SCHEMA_BUILDER_EXCEPTION
+            )
+        seen.add(field.name)
 
 
 def constant(value: Any, schema: ConnectSchema, count: int) -> pa.Array:
