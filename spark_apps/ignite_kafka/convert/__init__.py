@@ -36,7 +36,7 @@ def check_transforms(settings: ConnectorSettings) -> None:
 
 
 def converter(settings: SourceSettings, whole: SourceSettings | None = None) -> Converter:
-    """The converter of entries to records.
+    """Return the converter of entries to records.
 
     :param settings: those of the cache.
     :param whole: those of the connector, which name the topic of each cache; None: `settings`.
@@ -90,14 +90,14 @@ class Converters:
         self._converters: dict[str | None, Converter] = {}
 
     def of(self, cache: str) -> Converter:
-        """The converter of a cache's entries."""
+        """Return the converter of a cache's entries."""
         override = self._settings.override_of(cache)
         if override not in self._converters:
             self._converters[override] = self._make(self._settings.of(cache))
         return self._converters[override]
 
     def of_keys(self, cache: str) -> Converter:
-        """What turns the keys of a cache's records back.
+        """Return the converter that turns the keys of a cache's records back.
 
         Its converter, without transforms where they do not make keys.
         """
@@ -106,7 +106,7 @@ class Converters:
 
 
 def _side(settings: SourceSettings, side: str, *, connect: bool = False) -> KeyConverter | None:
-    """The converter of keys or values; None: Ignite's binary format.
+    """Return the converter of keys or values; None: Ignite's binary format.
 
     :param connect: JSON without schemas, too, is written from Connect columns, as transforms give them.
     """
@@ -138,8 +138,7 @@ def _side(settings: SourceSettings, side: str, *, connect: bool = False) -> KeyC
     first = None
     if not settings.is_schema_dynamic:
         first = first_schemas(settings.name, settings.schema_cache_max_size, settings.schema_cache_ttl_ms)
-    schemaless = (
-        settings.is_schemaless and name == JSON
-    )  # the bytes of the others are the same with a schema and without
+    # the other converters write the same bytes with a schema and without
+    schemaless = settings.is_schemaless and name == JSON
     policy = SchemaPolicy(eager, schemaless, first, settings.date_time_zone)
     return ConnectSide(side, writer, policy, plain, lambda: deserializer(side, SideRules(name, properties)))

@@ -35,7 +35,7 @@ _SCALARS: Mapping[str, Callable[[ConnectSchema, str], Reader]] = {
 def decode(
     data: pa.BinaryArray, avro: AvroType, connect: ConnectSchema, skip: int = 0
 ) -> tuple[list[tuple[RowIndex, pa.Array]], dict[int, str]]:
-    """Columns of the values in bodies that one schema has, each with its rows, and the broken rows with the reason.
+    """Read bodies of one schema as columns, each with its rows; return broken rows with the reason.
 
     There is more than one column where decimals of some rows need another Arrow type than those of others.
 
@@ -75,7 +75,7 @@ def _decode(
 
 
 def reader_of(avro: AvroType, connect: ConnectSchema, path: str) -> Reader:
-    """The reader of a schema's values."""
+    """Return the reader of a schema's values."""
     place = path or "the value"
     kind = avro.kind
     inner = nullable(avro)
@@ -131,7 +131,7 @@ def _entries(avro: AvroType, connect: ConnectSchema, place: str) -> Reader:
 
 
 def _has_bytes(avro: AvroType) -> bool:
-    """Whether each value of a schema has at least one byte."""
+    """Return whether each value of a schema has at least one byte."""
     if avro.kind == "record":
         return any(_has_bytes(field.type) for field in avro.fields)
     return avro.size > 0 if avro.kind == "fixed" else avro.kind != "null"
@@ -142,7 +142,7 @@ def _is_struct_of_union(avro: AvroType, connect: ConnectSchema) -> bool:
 
 
 class _Record:
-    """Values of a record: a column of each field."""
+    """Reader of records: a column of each field."""
 
     def __init__(self, children: Sequence[Reader], connect: ConnectSchema) -> None:
         self._children = children
@@ -165,7 +165,7 @@ class _Record:
 
 
 class _Nullable:
-    """Values of a union of null and one type."""
+    """Reader of unions of null and one type."""
 
     def __init__(self, inner: Reader, null_first: bool, connect: ConnectSchema, path: str) -> None:
         self._inner = inner
@@ -189,11 +189,11 @@ class _Nullable:
         self._valid.append(valid)
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        return spread(self._inner.finish(bodies), _joined(self._valid))
+        return spread(self._inner.finish(bodies), _join(self._valid))
 
 
 class _Union:
-    """Values of a union of several types: a struct with a field for each, of which one has the value."""
+    """Reader of unions of several types: a struct with a field for each, of which one has the value."""
 
     def __init__(
         self, branches: Sequence[Reader | None], avro: AvroType, connect: ConnectSchema | None, path: str
@@ -237,12 +237,12 @@ class _Union:
 
 
 def spread(values: pa.Array, valid: Mask) -> pa.Array:
-    """The values in the rows that are valid, null in the others."""
+    """Return the values in the rows that are valid, null in the others."""
     if len(values) == valid.size:
         return values
     index = np.cumsum(valid) - 1
     return values.take(pa.array(index, mask=~valid))
 
 
-def _joined(parts: list[Mask]) -> Mask:
+def _join(parts: list[Mask]) -> Mask:
     return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.zeros(0, np.bool_)

@@ -26,11 +26,11 @@ class Reader(Protocol):
         """Move the cursor over a value of each of its rows, and note them; those of later calls follow."""
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        """The column of all values read."""
+        """Return the column of all values read."""
 
 
 class NumberReader:
-    """Zig-zag numbers: INT8 to INT64, Date, Time and Timestamp."""
+    """Reader of zig-zag numbers: INT8 to INT64, Date, Time and Timestamp."""
 
     def __init__(self, connect: ConnectSchema, path: str) -> None:
         self._kind = arrow_type(connect)
@@ -54,15 +54,15 @@ class NumberReader:
         self._parts.append(numbers)
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        """The column of the values."""
-        values = _joined(self._parts, np.int64)
+        """Return the column of the values."""
+        values = _join(self._parts, np.int64)
         if pa.types.is_integer(self._kind):
             return pa.array(values.astype(self._kind.to_pandas_dtype(), copy=False))
         return pa.array(values if self._kind.bit_width == 64 else values.astype(np.int32)).view(self._kind)
 
 
 class FloatReader:
-    """FLOAT32 and FLOAT64."""
+    """Reader of FLOAT32 and FLOAT64."""
 
     def __init__(self, connect: ConnectSchema, path: str) -> None:
         self._kind: Any = np.dtype("<f4") if connect.type is ConnectType.FLOAT32 else np.dtype("<f8")
@@ -74,12 +74,12 @@ class FloatReader:
         self._parts.append(cursor.fixed(self._kind, self._path))
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        """The column of the values."""
-        return pa.array(_joined(self._parts, self._kind))
+        """Return the column of the values."""
+        return pa.array(_join(self._parts, self._kind))
 
 
 class BooleanReader:
-    """BOOLEAN."""
+    """Reader of BOOLEAN."""
 
     def __init__(self, connect: ConnectSchema, path: str) -> None:
         self._path = path
@@ -94,12 +94,12 @@ class BooleanReader:
         self._parts.append(octets)
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        """The column of the values."""
-        return pa.array(_joined(self._parts, np.uint8) == 1)
+        """Return the column of the values."""
+        return pa.array(_join(self._parts, np.uint8) == 1)
 
 
 class EnumReader:
-    """Constants of an enum, as STRING."""
+    """Reader of an enum's constants, as STRING."""
 
     def __init__(self, symbols: tuple[str, ...], path: str) -> None:
         self._symbols = pa.array(symbols, pa.string())
@@ -116,12 +116,12 @@ class EnumReader:
         self._parts.append(indexes)
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        """The column of the values."""
-        return self._symbols.take(pa.array(_joined(self._parts, np.int64)))
+        """Return the column of the values."""
+        return self._symbols.take(pa.array(_join(self._parts, np.int64)))
 
 
 class BytesReader:
-    """STRING, BYTES and Decimal, of lengths of their own or of a fixed size."""
+    """Reader of STRING, BYTES and Decimal, of lengths of their own or of a fixed size."""
 
     def __init__(self, connect: ConnectSchema, path: str, size: int | None) -> None:
         self._connect = connect
@@ -143,7 +143,7 @@ class BytesReader:
             self._rows.append(cursor.rows)
 
     def finish(self, bodies: Bodies) -> pa.Array:
-        """The column of the values."""
+        """Return the column of the values."""
         data = pa.concat_arrays(self._parts) if self._parts else pa.array([], pa.binary())
         scale = scale_of(self._connect)
         if scale is not None:
@@ -181,13 +181,13 @@ class BytesReader:
 
 
 def _decimal_text(data: bytes, scale: int) -> str:
-    """Text of java.math.BigDecimal."""
+    """Return the text of a java.math.BigDecimal."""
     unscaled = int.from_bytes(data, "big", signed=True)
     return str(Decimal((int(unscaled < 0), Decimal(abs(unscaled)).as_tuple().digits, -scale)))
 
 
 def _bytes_at(bodies: Bodies, starts: Int64Array, ends: Int64Array) -> pa.BinaryArray:
-    """The bytes of ranges that rise and do not overlap.
+    """Return the bytes of ranges that rise and do not overlap.
 
     Every other value of an array whose values are the ranges and what is between.
     """
@@ -197,5 +197,5 @@ def _bytes_at(bodies: Bodies, starts: Int64Array, ends: Int64Array) -> pa.Binary
     return ranges.take(pa.array(np.arange(0, offsets.size, 2)))
 
 
-def _joined(parts: list[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:
+def _join(parts: list[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.zeros(0, kind)

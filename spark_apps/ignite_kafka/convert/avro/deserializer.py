@@ -1,4 +1,4 @@
-"""Reads values in Confluent's wire format as Connect values, each with the schema that its id names."""
+"""Reader of values in Confluent's wire format as Connect values, each with the schema of its id."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from .types import AvroType
 
 
 class Schemas(References, Protocol):
-    """What a deserializer asks of :class:`~ignite_kafka.registry.client.Registry`."""
+    """The part of :class:`~ignite_kafka.registry.client.Registry` that a deserializer uses."""
 
     def schema(self, id: int, subject: str | None = None) -> RegistrySchema:
-        """The schema of an id; RegistryError, RegistryUnavailable."""
+        """Return the schema of an id; RegistryError, RegistryUnavailable."""
 
 
 class AvroDeserializer:
@@ -45,7 +45,7 @@ class AvroDeserializer:
         self._forms: OrderedDict[int, tuple[AvroType, ConnectSchema] | str] = OrderedDict()
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Values, one part for each schema id.
+        """Read values, one part for each schema id.
 
         :raises RegistryError: the registry refuses the credentials. An id that it does not have makes bad rows.
         :raises RegistryUnavailable: the registry did not answer.
@@ -65,7 +65,7 @@ class AvroDeserializer:
         return Deserialized(tuple(parts), tuple(sorted(bad.items())))
 
     def _form(self, id: int) -> tuple[AvroType, ConnectSchema] | str:
-        """The schemas of an id, or why its values cannot be read."""
+        """Return the schemas of an id, or why its values cannot be read."""
         if id in self._forms:
             self._forms.move_to_end(id)
             return self._forms[id]

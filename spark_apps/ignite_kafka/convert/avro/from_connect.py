@@ -28,7 +28,7 @@ _MILLISECOND = datetime.timedelta(milliseconds=1)
 
 
 def from_connect(schema: ConnectSchema, options: AvroOptions = AvroOptions()) -> AvroType:  # noqa: B008
-    """The Avro schema of a Connect schema.
+    """Return the Avro schema of a Connect schema.
 
     :raises UnsupportedType: a name that Avro refuses.
     """
@@ -36,26 +36,26 @@ def from_connect(schema: ConnectSchema, options: AvroOptions = AvroOptions()) ->
 
 
 def is_union(schema: ConnectSchema) -> bool:
-    """True for a STRUCT that represents a union: one field for each branch."""
+    """Return True for a STRUCT that represents a union: one field for each branch."""
     return schema.type is ConnectType.STRUCT and (
         schema.name == names.UNION or any(name == names.GENERALIZED_UNION for name, _ in schema.parameters)
     )
 
 
 def is_avro_map(schema: ConnectSchema, options: AvroOptions) -> bool:
-    """True for a MAP that Avro's map holds; others are arrays of entries."""
+    """Return True for a MAP that Avro's map holds; others are arrays of entries."""
     key = schema.key_schema
     return key is not None and key.type is ConnectType.STRING and (not key.optional or options.allow_optional_map_keys)
 
 
 def fixed_size(schema: ConnectSchema) -> int | None:
-    """Bytes of a BYTES schema that was an Avro fixed."""
+    """Return the size in bytes of a BYTES schema that was an Avro fixed."""
     size = dict(schema.parameters).get(names.FIXED_SIZE)
     return int(size) if schema.type is ConnectType.BYTES and schema.name is not None and size is not None else None
 
 
 class _Mapping:
-    """The schema of one value: remembers the types that it has made, and numbers those without a name."""
+    """The schema of one value: keeps the types made so far, and numbers those without a name."""
 
     def __init__(self, options: AvroOptions) -> None:
         self._options = options
@@ -102,7 +102,7 @@ class _Mapping:
             return AvroType("string")
         symbols = tuple(name[len(mark) + 1 :] for name in parameters if name.startswith(f"{mark}."))
         for symbol in symbols:
-            self._checked(symbol, f"the constant {symbol} of enum {parameters[mark]}", scrub=False)
+            self._check_name(symbol, f"the constant {symbol} of enum {parameters[mark]}", scrub=False)
         local = self._name(schema.name)[1]
         doc = names.CONNECT_ENUM_DOC if options.discard_docs else names.ENUM_DOC + local
         default = None if options.discard_docs else parameters.get(names.ENUM_DEFAULT + local)
@@ -139,7 +139,7 @@ class _Mapping:
             place = f"the field {field.name} of {schema.name or 'a record without a name'}"
             fields.append(
                 self._field(
-                    self._checked(field.name, place), field.schema, parameters.get(names.FIELD_DOC + field.name)
+                    self._check_name(field.name, place), field.schema, parameters.get(names.FIELD_DOC + field.name)
                 )
             )
         twice = {field.name for field in fields if sum(other.name == field.name for other in fields) > 1}
@@ -185,16 +185,16 @@ class _Mapping:
         return metadata
 
     def _name(self, name: str | None) -> tuple[str, str]:
-        """Namespace and name of a schema; one without a name gets the next default name."""
+        """Return namespace and name of a schema; one without a name gets the next default name."""
         if name is not None:
             return names.split(self._full(name))
         self._unnamed += 1
         return names.NAMESPACE, names.DEFAULT_NAME + (str(self._unnamed) if self._unnamed > 1 else "")
 
     def _full(self, name: str) -> str:
-        return ".".join(self._checked(part, f"the type {name}") for part in name.split("."))
+        return ".".join(self._check_name(part, f"the type {name}") for part in name.split("."))
 
-    def _checked(self, name: str, place: str, *, scrub: bool = True) -> str:
+    def _check_name(self, name: str, place: str, *, scrub: bool = True) -> str:
         name = names.scrubbed(name) if self._options.scrub and scrub else name
         if not names.is_valid(name):
             raise UnsupportedType(
@@ -204,7 +204,7 @@ class _Mapping:
 
 
 def default_json(schema: ConnectSchema, value: Any, options: AvroOptions) -> Any:
-    """The JSON form of a default (AvroData.defaultValueFromConnect); `value` is as pyarrow's as_py gives it."""
+    """Return the JSON form of a default (AvroData.defaultValueFromConnect); `value` is as pyarrow's as_py gives it."""
     if value is None:
         return None
     if schema.name == DECIMAL and isinstance(value, Decimal):
@@ -235,7 +235,7 @@ def default_json(schema: ConnectSchema, value: Any, options: AvroOptions) -> Any
 
 
 def _has_entries(schema: ConnectSchema, options: AvroOptions) -> bool:
-    """True where the default has a map that is an array of records.
+    """Return True where the default has a map that is an array of records.
 
     Its form is no valid default of Avro, and is left out.
     """

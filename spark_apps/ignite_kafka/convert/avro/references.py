@@ -11,14 +11,14 @@ from .types import AvroType, parse
 
 
 class References(Protocol):
-    """What finding references asks of :class:`~ignite_kafka.registry.client.Registry`."""
+    """The part of :class:`~ignite_kafka.registry.client.Registry` that finds references."""
 
     def referenced(self, reference: Reference) -> RegistrySchema:
-        """A schema that another one refers to; RegistryError, RegistryUnavailable."""
+        """Return a schema referred to by another one; RegistryError, RegistryUnavailable."""
 
 
 def parse_with_references(schema: RegistrySchema, registry: References) -> AvroType:
-    """The Avro schema, in which the types of the schemas that it refers to are whole.
+    """Parse an Avro schema together with the schemas that it refers to.
 
     :raises UnsupportedType: a text is no Avro schema, or one that is too large, or a type contains itself.
     :raises RegistryError: the registry does not have a schema that is referred to.

@@ -1,4 +1,4 @@
-"""Writes Connect values in Confluent's wire format: a zero byte, the schema's id in four bytes, the Avro body."""
+"""Writer of Connect values in Confluent's wire format: a zero byte, the schema's id in four bytes, the Avro body."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from .types import AvroType, to_text
 
 
 class SchemaIds(LatestSchemas, Protocol):
-    """What a serializer asks of :class:`~ignite_kafka.registry.client.Registry`."""
+    """The part of :class:`~ignite_kafka.registry.client.Registry` that a serializer uses."""
 
     def subject(self, topic: str, record_name: str | None) -> str:
-        """Subject of a schema; UnsupportedType if the strategy finds no name."""
+        """Return the subject of a schema; UnsupportedType if the strategy finds no name."""
 
     def registered(self, subject: str, schema: RegistrySchema) -> Registered:
-        """The id of a schema, and the schema that its values are written with; RegistryError, RegistryUnavailable."""
+        """Return the id of a schema, and the schema for writing; RegistryError, RegistryUnavailable."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class AvroSerializer:
         self._form(schema, topic)
 
     def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-        """Bytes of each value; null for null.
+        """Return the bytes of each value; null for null.
 
         :raises UnsupportedType: a schema or a value that Avro has no form for, or the registered schema is another.
         :raises RegistryError: the registry refuses the schema.
@@ -96,7 +96,7 @@ class AvroSerializer:
         )
 
     def serialize_sparse(self, column: SparseColumn, topic: str) -> pa.BinaryArray:
-        """Bytes of structs of many schemas; the errors of :meth:`serialize`."""
+        """Return the bytes of structs of many schemas; the errors of :meth:`serialize`."""
         schema = column.whole.schema
         assert schema is not None
         prefixes = np.array([self._form(row_schema, topic).prefix for row_schema in column.schemas], f"V{HEADER_BYTES}")
@@ -108,14 +108,14 @@ class AvroSerializer:
             if key in self._forms:
                 self._forms.move_to_end(key)
                 return self._forms[key]
-        form = self._registered(schema, topic)
+        form = self._register(schema, topic)
         with self._lock:
             self._forms[key] = form
             if len(self._forms) > self._kept:
                 self._forms.popitem(last=False)
         return form
 
-    def _registered(self, schema: ConnectSchema, topic: str) -> _Form:
+    def _register(self, schema: ConnectSchema, topic: str) -> _Form:
         avro = from_connect(schema, self._options)
         text = to_text(avro)
         subject = self._subject(avro, topic)
@@ -127,8 +127,8 @@ class AvroSerializer:
             parse_with_references(registered.schema, self._registry), avro
         ):
             what = (
-                f"the registry has schema {registered.id} for these values, whose fields or types differ from those of the "
-                "entries"
+                f"the registry has schema {registered.id} for these values, whose fields or types differ from those of "
+                "the entries"
             )
             remedy = "Set auto.register.schemas=true, or register the entries' schema under the subject."
             raise UnsupportedType(what, remedy, subject=subject, topic=topic)
@@ -152,7 +152,10 @@ class AvroSerializer:
 
 
 def _same_body(first: AvroType, second: AvroType) -> bool:
-    """True if both schemas give the same bytes: names and types of fields in order, constants and sizes are equal."""
+    """Return whether both schemas give the same bytes.
+
+    Names and types of fields in order, constants and sizes are equal.
+    """
     if (
         first.kind != second.kind
         or len(first.fields) != len(second.fields)

@@ -24,7 +24,7 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def to_connect(schema: AvroType, options: AvroOptions = AvroOptions()) -> ConnectSchema:  # noqa: B008
-    """The Connect schema of an Avro schema.
+    """Return the Connect schema of an Avro schema.
 
     :raises UnsupportedType: the schema is null alone, or has properties ``connect.*`` that Connect refuses.
     """
@@ -32,7 +32,7 @@ def to_connect(schema: AvroType, options: AvroOptions = AvroOptions()) -> Connec
 
 
 def nullable(schema: AvroType) -> AvroType | None:
-    """The type of a union of null and one type; None for another schema."""
+    """Return the type of a union of null and one type; None for another schema."""
     if schema.kind != "union" or len(schema.branches) != 2:
         return None
     others = [branch for branch in schema.branches if branch.kind != "null"]
@@ -40,7 +40,7 @@ def nullable(schema: AvroType) -> AvroType | None:
 
 
 def is_entries(schema: AvroType) -> bool:
-    """True for an array of records that represents a map whose keys are not text."""
+    """Return whether an array of records represents a map whose keys are not text."""
     record = schema.items
     if schema.kind != "array" or record is None or record.kind != "record":
         return False
@@ -56,7 +56,7 @@ class _Mapping:
         self._schemas: dict[tuple[int, bool, int], ConnectSchema] = {}
 
     def of(self, schema: AvroType, *, optional: bool = False, field: AvroField | None = None) -> ConnectSchema:
-        """The schema of a value; `field` is the record's field whose default and doc it has.
+        """Return the schema of a value; `field` is the record's field whose default and doc it has.
 
         A type that is referred to several times is made once, unless its unions have numbers of their own at each
         place.
@@ -189,7 +189,7 @@ class _Mapping:
         parts["doc"] = self._doc(schema, field, parameters)
         version = schema.property(names.CONNECT_VERSION)
         if version is not None:
-            parts["version"] = _agreed(parts.get("version"), version, names.CONNECT_VERSION, int)
+            parts["version"] = _agree(parts.get("version"), version, names.CONNECT_VERSION, int)
         declared = schema.property(names.CONNECT_PARAMETERS)
         if options.metadata and declared is not None:
             if not isinstance(declared, Mapping) or not all(isinstance(value, str) for value in declared.values()):
@@ -230,12 +230,12 @@ class _Mapping:
             name = schema.name
         if name is None or (isinstance(name, str) and name.startswith(f"{names.NAMESPACE}.{names.DEFAULT_NAME}")):
             return own_name
-        agreed: str = _agreed(own_name, name, names.CONNECT_NAME, str)
+        agreed: str = _agree(own_name, name, names.CONNECT_NAME, str)
         return agreed
 
 
 def default_of(schema: ConnectSchema, value: Any) -> Any:
-    """The default that a JSON value represents, as pyarrow's as_py gives it; None where it fits no value."""
+    """Return the default that a JSON value represents, as pyarrow's as_py gives it; None if it fits no value."""
     try:
         if value is None:
             return None
@@ -268,7 +268,7 @@ def default_of(schema: ConnectSchema, value: Any) -> Any:
         return None
 
 
-def _agreed(own: Any, declared: Any, what: str, kind: type) -> Any:
+def _agree(own: Any, declared: Any, what: str, kind: type) -> Any:
     if not isinstance(declared, kind) or own not in (None, declared):
         raise _wrong(f"{what} {declared}, where Connect has {own}")
     return declared

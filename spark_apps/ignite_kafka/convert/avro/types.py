@@ -57,11 +57,11 @@ class AvroType:
     properties: Properties = ()
 
     def property(self, name: str) -> Any:
-        """The JSON value of a property; None without it."""
+        """Return the JSON value of a property; None without it."""
         return next((value for key, value in self.properties if key == name), None)
 
     def content(self) -> AvroType:
-        """Schema of an array's items or a map's values."""
+        """Return the schema of an array's items or a map's values."""
         assert self.items is not None
         return self.items
 
@@ -70,7 +70,7 @@ NULL = AvroType("null")
 
 
 def to_text(schema: AvroType) -> str:
-    """The schema as JSON, a type that occurs again by its name.
+    """Return the schema as JSON; a type that occurs again is written by its name.
 
     :raises UnsupportedType: two types of one name differ.
     """
@@ -90,7 +90,7 @@ def _json(schema: AvroType, space: str, seen: dict[str, AvroType]) -> Any:
                 raise _redefined(seen[schema.name])
             return name if namespace == space else schema.name
         seen[schema.name] = schema
-        members |= _named(schema, namespace, space, seen)
+        members |= _named_json(schema, namespace, space, seen)
     elif schema.kind == "array":
         members["items"] = _json(schema.content(), space, seen)
     elif schema.kind == "map":
@@ -98,7 +98,7 @@ def _json(schema: AvroType, space: str, seen: dict[str, AvroType]) -> Any:
     return members | dict(schema.properties)
 
 
-def _named(schema: AvroType, namespace: str, space: str, seen: dict[str, AvroType]) -> dict[str, Any]:
+def _named_json(schema: AvroType, namespace: str, space: str, seen: dict[str, AvroType]) -> dict[str, Any]:
     members: dict[str, Any] = {"name": split(schema.name)[1]}
     if namespace != space:
         members["namespace"] = namespace
@@ -125,7 +125,7 @@ def _field(field: AvroField, space: str, seen: dict[str, AvroType]) -> dict[str,
 
 
 def _redefined(first: AvroType) -> UnsupportedType:
-    """The error of a type that has two forms, of which this is the first."""
+    """Return the error of a type with two forms, of which this is the first."""
     within = [field.name for field in first.fields if field.type.name == first.name or _has(field.type, first.name)]
     if within:
         why = "each level has another form in Avro, which knows one form of a type within a schema"
@@ -141,7 +141,7 @@ def _redefined(first: AvroType) -> UnsupportedType:
 
 
 def _has(schema: AvroType, name: str) -> bool:
-    """Whether a type has one of that name within itself."""
+    """Return whether a type has one of that name within itself."""
     inner = [
         *schema.branches,
         *(field.type for field in schema.fields),
@@ -151,7 +151,7 @@ def _has(schema: AvroType, name: str) -> bool:
 
 
 def parse(text: str, named: dict[str, AvroType | None] | None = None) -> AvroType:
-    """The schema of a JSON text.
+    """Parse the schema of a JSON text.
 
     :param named: types of other texts that the text may refer to, by their full names; its own, nested ones too, are
         added.
@@ -161,7 +161,7 @@ def parse(text: str, named: dict[str, AvroType | None] | None = None) -> AvroTyp
     try:
         document = json.loads(text)
         json.dumps(document, ensure_ascii=False).encode()
-        parsed = _parsed(document, "", {} if named is None else named)
+        parsed = _parse_node(document, "", {} if named is None else named)
     except UnicodeEncodeError as error:
         raise _wrong("has half of a surrogate pair") from error
     except ValueError as error:
@@ -214,23 +214,23 @@ def _too_deep() -> UnsupportedType:
     return _wrong(f"is nested more than {MAX_SCHEMA_DEPTH} levels deep", "Write these records with another schema")
 
 
-def _parsed(node: Any, space: str, named: dict[str, AvroType | None]) -> AvroType:
+def _parse_node(node: Any, space: str, named: dict[str, AvroType | None]) -> AvroType:
     if isinstance(node, str):
         return AvroType(node) if node in PRIMITIVES else _reference(node, space, named)
     if isinstance(node, list):
-        return AvroType("union", branches=tuple(_parsed(branch, space, named) for branch in node))
+        return AvroType("union", branches=tuple(_parse_node(branch, space, named) for branch in node))
     if not isinstance(node, dict) or "type" not in node:
         raise _wrong(f"has {json.dumps(node)[:100]} where a type belongs")
     kind = node["type"]
     if isinstance(kind, str) and kind in NAMED:
-        return _parsed_named(node, space, named)
+        return _parse_named(node, space, named)
     if kind == "array":
-        return AvroType(kind, items=_parsed(node.get("items"), space, named), properties=_rest(node, "items"))
+        return AvroType(kind, items=_parse_node(node.get("items"), space, named), properties=_rest(node, "items"))
     if kind == "map":
-        return AvroType(kind, items=_parsed(node.get("values"), space, named), properties=_rest(node, "values"))
+        return AvroType(kind, items=_parse_node(node.get("values"), space, named), properties=_rest(node, "values"))
     if isinstance(kind, str) and kind in PRIMITIVES:
         return AvroType(kind, properties=_rest(node))
-    return _parsed(kind, space, named)
+    return _parse_node(kind, space, named)
 
 
 def _reference(name: str, space: str, named: dict[str, AvroType | None]) -> AvroType:
@@ -247,7 +247,7 @@ def _reference(name: str, space: str, named: dict[str, AvroType | None]) -> Avro
     return schema
 
 
-def _parsed_named(node: Mapping[str, Any], space: str, named: dict[str, AvroType | None]) -> AvroType:
+def _parse_named(node: Mapping[str, Any], space: str, named: dict[str, AvroType | None]) -> AvroType:
     name = _name_of(node)
     doc = _text_of(node, "doc")
     namespace = split(name)[0] or (_text_of(node, "namespace") if "namespace" in node else space) or ""
@@ -255,23 +255,23 @@ def _parsed_named(node: Mapping[str, Any], space: str, named: dict[str, AvroType
     named[full] = None
     space = split(full)[0]
     if node["type"] == "enum":
-        symbols = tuple(_checked(symbol, str, "symbol") for symbol in _checked(node.get("symbols"), list, "symbols"))
+        symbols = tuple(_check(symbol, str, "symbol") for symbol in _check(node.get("symbols"), list, "symbols"))
         rest = _rest(node, "name", "namespace", "doc", "symbols", "default")
         schema = AvroType("enum", full, doc, symbols=symbols, default=_text_of(node, "default"), properties=rest)
     elif node["type"] == "fixed":
-        size = _checked(node.get("size"), int, "size")
+        size = _check(node.get("size"), int, "size")
         schema = AvroType("fixed", full, doc, size=size, properties=_rest(node, "name", "namespace", "doc", "size"))
     else:
-        fields = tuple(_parsed_field(field, space, named) for field in _checked(node.get("fields"), list, "fields"))
+        fields = tuple(_parse_field(field, space, named) for field in _check(node.get("fields"), list, "fields"))
         schema = AvroType("record", full, doc, fields, properties=_rest(node, "name", "namespace", "doc", "fields"))
     named[full] = schema
     return schema
 
 
-def _parsed_field(node: Any, space: str, named: dict[str, AvroType | None]) -> AvroField:
-    name = _name_of(_checked(node, dict, "field"))
+def _parse_field(node: Any, space: str, named: dict[str, AvroType | None]) -> AvroField:
+    name = _name_of(_check(node, dict, "field"))
     return AvroField(
-        name, _parsed(node.get("type"), space, named), _text_of(node, "doc"), node.get("default", NO_DEFAULT)
+        name, _parse_node(node.get("type"), space, named), _text_of(node, "doc"), node.get("default", NO_DEFAULT)
     )
 
 
@@ -287,7 +287,7 @@ def _text_of(node: Mapping[str, Any], member: str) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def _checked(value: Any, kind: type, what: str) -> Any:
+def _check(value: Any, kind: type, what: str) -> Any:
     if not isinstance(value, kind) or isinstance(value, bool) or (isinstance(value, int) and value < 0):
         raise _wrong(f"has the {what} {json.dumps(value)[:100]}")
     return value

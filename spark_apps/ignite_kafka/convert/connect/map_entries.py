@@ -17,13 +17,13 @@ _ENTRY = "a map's entry"  # the name distinguishes an array of entries from one 
 
 
 def is_listed(schema: ConnectSchema) -> bool:
-    """Whether values of a MAP are arrays of entries: its keys are no texts, or may be null."""
+    """Return whether values of a MAP are arrays of entries: its keys are no texts, or may be null."""
     keys = schema.key_schema
     return schema.type is ConnectType.MAP and (keys is None or keys.type is not ConnectType.STRING or keys.optional)
 
 
 def has_listed(schema: ConnectSchema) -> bool:
-    """Whether a schema is, or holds, such a MAP."""
+    """Return whether a schema is, or holds, a MAP that is an array of entries."""
     inner = [field.schema for field in schema.fields] + [
         part for part in (schema.key_schema, schema.value_schema) if part
     ]
@@ -31,7 +31,7 @@ def has_listed(schema: ConnectSchema) -> bool:
 
 
 def listed_schema(schema: ConnectSchema) -> ConnectSchema:
-    """The schema with an ARRAY of STRUCTs instead of each such MAP."""
+    """Return the schema with an ARRAY of STRUCTs instead of each such MAP."""
     fields = tuple(ConnectField(field.name, listed_schema(field.schema)) for field in schema.fields)
     key = schema.key_schema and listed_schema(schema.key_schema)
     value = schema.value_schema and listed_schema(schema.value_schema)
@@ -60,7 +60,7 @@ def listed_schema(schema: ConnectSchema) -> ConnectSchema:
 
 
 def to_lists(array: pa.Array, schema: ConnectSchema) -> pa.Array:
-    """Values of a schema as values of its :func:`listed_schema`."""
+    """Convert values of a schema to values of its :func:`listed_schema`."""
     if not has_listed(schema):
         return array
     mask = null_mask(array)
@@ -124,7 +124,7 @@ def to_maps(array: pa.Array, schema: ConnectSchema) -> tuple[pa.Array, Mask]:
 
 
 def _entries(array: pa.MapArray) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Keys and items of the maps that are not null, and where each map starts."""
+    """Return keys and items of the maps that are not null, and where each map starts."""
     entries = pa.StructArray.from_arrays([array.keys, array.items], names=["key", "value"])
     mask = null_mask(array)
     flat = pa.ListArray.from_arrays(pa.array(np.array(array.offsets)), entries, mask=mask).flatten()
@@ -132,7 +132,7 @@ def _entries(array: pa.MapArray) -> tuple[pa.Array, pa.Array, pa.Array]:
 
 
 def _offsets(array: pa.Array) -> pa.Array:
-    """Where each list, or map, starts among the flattened values, int32; a null one is empty."""
+    """Return where each list, or map, starts among the flattened values, int32; a null one is empty."""
     counts = np.diff(np.asarray(array.offsets))
     if array.null_count:
         counts = np.where(np.asarray(array.is_valid()), counts, 0)
@@ -140,7 +140,7 @@ def _offsets(array: pa.Array) -> pa.Array:
 
 
 def _parents(array: pa.ListArray, bad: Mask) -> Mask:
-    """Lists that hold a marked value."""
+    """Mark lists that hold a marked value."""
     flags = np.zeros(len(array), bool)
     flags[np.repeat(np.arange(len(array)), np.diff(np.asarray(_offsets(array))))[bad]] = True
     return flags

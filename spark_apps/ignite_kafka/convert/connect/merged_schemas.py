@@ -1,4 +1,4 @@
-"""Schemas of STRUCTs that differ only in which fields they have, as one schema with all fields.
+"""Schemas of STRUCTs that differ only in their fields, as one schema with all fields.
 
 A source that leaves out null fields (``field_nullability_policy`` LAZY) gives each set of nulls a schema of its own. An
 absent field is stored as a null one is, so these schemas can be read as one.
@@ -129,15 +129,15 @@ class MergedSchema:
         for at, member in enumerate(self._fields.values()):
             inner = values.field(at)
             inner_valid = np.asarray(inner.is_valid())
-            wrong |= inner_valid & ~_marked(member._holders, schemas)[numbers]
-            wrong |= present & ~inner_valid & _marked(member._strict, schemas)[numbers]
+            wrong |= inner_valid & ~_mark(member._holders, schemas)[numbers]
+            wrong |= present & ~inner_valid & _mark(member._strict, schemas)[numbers]
             if member._nested():
                 wrong |= member.misfits(inner, numbers, schemas)
         if self._element is not None:
             rows = np.asarray(pc.list_parent_indices(values))
             elements = values.flatten()
             of = numbers[rows]
-            bad = ~np.asarray(elements.is_valid()) & _marked(self._element._strict, schemas)[of]
+            bad = ~np.asarray(elements.is_valid()) & _mark(self._element._strict, schemas)[of]
             wrong[rows[bad | self._element.misfits(elements, of, schemas)]] = True
         return wrong
 
@@ -146,7 +146,7 @@ class MergedSchema:
 
 
 def has_fields(schema: ConnectSchema | None) -> bool:
-    """Return whether it is a STRUCT with fields.
+    """Return whether a schema is a STRUCT with fields.
 
     One without says nothing of its type, and keeps its values to itself.
     """
@@ -165,7 +165,7 @@ def merge(schemas: Iterable[ConnectSchema]) -> MergedSchema | None:
 
 
 def _has_structs(schema: ConnectSchema) -> bool:
-    """An ARRAY of STRUCTs, or of ARRAYs of them."""
+    """Return whether a schema is an ARRAY of STRUCTs, or of ARRAYs of them."""
     inner = schema.value_schema
     return (
         schema.type is ConnectType.ARRAY
@@ -174,7 +174,7 @@ def _has_structs(schema: ConnectSchema) -> bool:
     )
 
 
-def _marked(numbers: list[int], count: int) -> Mask:
+def _mark(numbers: list[int], count: int) -> Mask:
     mask = np.zeros(count, bool)
     mask[numbers] = True
     return mask

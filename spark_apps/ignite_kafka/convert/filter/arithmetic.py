@@ -26,7 +26,7 @@ _SIGNS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "%": 
 
 
 def calculated(operator: str, left: Operand, right: Operand, count: int) -> Operand:
-    """N results of an operator, null where an operand is null.
+    """Calculate N results of an operator, null where an operand is null.
 
     :param operator: ``+``, ``-``, ``*``, ``/`` or ``%``.
     :raises UnsupportedType: an operand is not a whole number or float, or both are NULL.
@@ -55,7 +55,7 @@ def calculated(operator: str, left: Operand, right: Operand, count: int) -> Oper
 
 
 def negated(operand: Operand, count: int) -> Operand:
-    """N numbers with the opposite sign.
+    """Negate N numbers.
 
     :raises UnsupportedType: the operand is not a whole number or float.
     """
@@ -64,7 +64,7 @@ def negated(operand: Operand, count: int) -> Operand:
 
 
 def absolute(operand: Operand, count: int) -> Operand:
-    """N absolute values; raises as :func:`negated`."""
+    """Return N absolute values; raises as :func:`negated`."""
     check_number(operand, "function abs")
     return _calculate(operand, count, "abs", np.abs)
 
@@ -96,7 +96,10 @@ def check_number(operand: Operand, what: str) -> None:
 
 
 def result_type(operator: str, left: Operand, right: Operand) -> pa.DataType:
-    """The type in which Spark calculates, and the type of the result; raises UnsupportedType if both are NULL."""
+    """Return the type in which Spark calculates, and the type of the result.
+
+    Raises UnsupportedType if both are NULL.
+    """
     kinds = [operand.width for operand in (left, right) if operand.width is not None]
     if not kinds:
         raise _untyped(f"operator {operator}")
@@ -111,12 +114,12 @@ def _untyped(what: str) -> UnsupportedType:
 
 
 def null_number(kind: pa.DataType, count: int) -> Operand:
-    """N nulls of a number type."""
+    """Return N nulls of a number type."""
     return operand_of(np.zeros(count, kind.to_pandas_dtype()), np.zeros(count, bool), kind, "NULL")
 
 
 def numbers(operand: Operand, kind: pa.DataType, count: int) -> tuple[Numbers, Mask]:
-    """N numbers in a type that can hold them, with 0 for null, and a mask of those that are not null."""
+    """Return N numbers in a type with room for them, 0 for null, and a mask of the valid ones."""
     array = operand.array(count)
     is_valid: Mask = np.asarray(array.is_valid())
     filled = np.asarray(array.fill_null(0) if array.null_count else array)
@@ -125,7 +128,7 @@ def numbers(operand: Operand, kind: pa.DataType, count: int) -> tuple[Numbers, M
 
 
 def operand_of(values: Numbers, is_valid: Mask, kind: pa.DataType, name: str, failed: Failure | None = None) -> Operand:
-    """The operand of numbers of a type, null where one is not there or has failed."""
+    """Return the operand of numbers of a type, null where a number is missing or has failed."""
     whole = pa.types.is_integer(kind)
     wide = values.astype(np.int64 if whole else np.float64)
     is_valid = is_valid if failed is None else is_valid & ~failed.rows
@@ -133,7 +136,7 @@ def operand_of(values: Numbers, is_valid: Mask, kind: pa.DataType, name: str, fa
 
 
 def _whole(operator: str, a: Numbers, b: Numbers) -> tuple[Numbers, Mask | None]:
-    """Results of whole numbers of one type, and a mask of results that do not fit, if any can."""
+    """Calculate results of whole numbers of one type, and a mask of overflows, if any can occur."""
     if operator == "%":
         return np.where(b == -1, a.dtype.type(0), np.fmod(a, np.where(b == -1, b.dtype.type(1), b))), None
     if a.dtype != np.int64:

@@ -25,7 +25,7 @@ _LAST_DAY = 2_932_896
 
 
 def cast(operand: Operand, target: str, count: int, *, tries: bool) -> Operand:
-    """N values converted to another type.
+    """Convert N values to another type.
 
     :param target: a name of :data:`~ignite_kafka.sql.syntax.CAST_TARGETS`.
     :param tries: this cast gives null instead of an error (``TRY_CAST``).
@@ -47,7 +47,7 @@ def _null(target: str, count: int) -> Operand:
 
 
 def _cast(operand: Operand, target: str, count: int) -> Operand | None:
-    """The operand with only the failures of this cast; None if the cast is not supported."""
+    """Return the operand with only the failures of this cast; None if the cast is not supported."""
     kind = TYPES.get(target)
     array = operand.array(count)
     if kind is None:
@@ -56,7 +56,7 @@ def _cast(operand: Operand, target: str, count: int) -> Operand | None:
         is_valid = np.asarray(array.is_valid())
         return operand_of(np.asarray(array.fill_null(False)).astype(kind.to_pandas_dtype()), is_valid, kind, target)
     if operand.kind is Kind.STRING and pa.types.is_integer(kind):
-        return _parsed(array, kind, target)
+        return _parse(array, kind, target)
     if operand.kind is Kind.TIMESTAMP and target == "BIGINT":
         micros = array.cast(pa.int64())
         is_valid = np.asarray(micros.is_valid())
@@ -68,12 +68,12 @@ def _cast(operand: Operand, target: str, count: int) -> Operand | None:
 
 def _number(operand: Operand, kind: pa.DataType, target: str, count: int) -> Operand:
     values, is_valid = numbers(operand, operand.width, count)
-    narrowed, fits = _narrowed(values, kind)
+    narrowed, fits = _narrow(values, kind)
     return operand_of(narrowed, is_valid, kind, target, failure(is_valid & ~fits, f"CAST to {target} overflows"))
 
 
-def _narrowed(values: Numbers, kind: pa.DataType) -> tuple[Numbers, Mask]:
-    """Numbers converted to another type as in Java, and a mask of those that fit."""
+def _narrow(values: Numbers, kind: pa.DataType) -> tuple[Numbers, Mask]:
+    """Convert numbers to another type as in Java, and mark the ones that fit."""
     dtype = np.dtype(kind.to_pandas_dtype())
     if dtype.kind == "f":
         with np.errstate(all="ignore"):
@@ -83,16 +83,15 @@ def _narrowed(values: Numbers, kind: pa.DataType) -> tuple[Numbers, Mask]:
         return values.astype(dtype), (values >= limits.min) & (values <= limits.max)
     with np.errstate(all="ignore"):
         whole = np.trunc(values.astype(np.float64))
-        fits = (whole >= float(limits.min)) & (
-            whole <= float(limits.max)
-        )  # 2**63 passes and becomes the highest BIGINT, as in Java
+        # 2**63 passes and becomes the highest BIGINT, as in Java
+        fits = (whole >= float(limits.min)) & (whole <= float(limits.max))
         top = whole >= 2.0**63
         below_top = np.where(fits & ~top, whole, 0).astype(np.int64)
     return np.where(top, np.iinfo(np.int64).max, below_top).astype(dtype), fits
 
 
-def _parsed(array: pa.Array, kind: pa.DataType, target: str) -> Operand:
-    """Whole numbers parsed from texts."""
+def _parse(array: pa.Array, kind: pa.DataType, target: str) -> Operand:
+    """Parse whole numbers from texts."""
     limits = np.iinfo(kind.to_pandas_dtype())
     texts = array.to_pylist()
     matches = [None if text is None else _INTEGER.fullmatch(text) for text in texts]
@@ -138,7 +137,7 @@ def _text(operand: Operand, array: pa.Array) -> Operand | None:
 
 
 def near_days(array: pa.Array) -> tuple[pa.Array, Failure | None]:
-    """N dates; those outside the years 0 to 9999, which Arrow's calendar does not cover, become null and a failure."""
+    """Return N dates, null and failed outside the years 0 to 9999, which Arrow's calendar does not cover."""
     days = np.asarray(array.cast(pa.int32()).fill_null(0))
     far = failure((days < _FIRST_DAY) | (days > _LAST_DAY), "a DATE is of another year than 0 to 9999")
     return without(array, far), far

@@ -34,7 +34,7 @@ OfRecords = Mapping[str, pa.Array]
 
 @dataclass(frozen=True)
 class NeededColumns:
-    """What must be decoded for a condition.
+    """Sides and fields to decode for a condition.
 
     :param key: fields of keys that are objects, in lower case; None: whole keys. So is `value`.
     :param keys: whether keys are needed at all; so is `values`.
@@ -47,7 +47,7 @@ class NeededColumns:
 
     @staticmethod
     def of(columns: Iterable[Column]) -> NeededColumns:
-        """What the columns of a condition need."""
+        """Return what the columns of a condition need."""
         paths = [tuple(name.lower() for name in column.path) for column in columns]
         keys = [path for path in paths if path[0] == KEY]
         others = {path[0] for path in paths if path[0] != KEY}
@@ -61,7 +61,7 @@ class NeededColumns:
 
 
 def columns_of_group(group: EntryGroup, records: OfRecords) -> dict[str, tuple[pa.Array, pa.Field]]:
-    """The columns of a group by their names, each with its field and marks."""
+    """Return the columns of a group by their names, each with its field and marks."""
     columns = {KEY: (group.key, field_of(KEY, group.key.type, group.key_type.mark))}
     value = group.value
     if pa.types.is_struct(value.type):
@@ -94,7 +94,7 @@ class ColumnLookup:
         self._absent = absent
 
     def __call__(self, column: Column) -> Operand:
-        """The operand of a column.
+        """Return the operand of a column.
 
         :raises UnsupportedType: it does not exist.
         """
@@ -109,7 +109,7 @@ class ColumnLookup:
 
 
 def _inner(array: pa.Array, name: str, outer: str) -> tuple[pa.Array, pa.Field]:
-    """A field of a struct column, null where the struct is."""
+    """Return a field of a struct column, null where the struct is."""
     if pa.types.is_null(array.type):
         return array, pa.field(name, pa.null())
     if not pa.types.is_struct(array.type):
@@ -129,7 +129,7 @@ def _inner(array: pa.Array, name: str, outer: str) -> tuple[pa.Array, pa.Field]:
 
 
 def check_absent(setting: str, group: EntryGroup, cache: CacheInfo, types: TypeSource, name: str) -> None:
-    """Refuse a column that neither the value's type nor a declared type of the cache has.
+    """Raise for a column that neither the value's type nor a declared type of the cache has.
 
     Its name is wrong, and not its value null.
     """
@@ -146,7 +146,7 @@ def check_absent(setting: str, group: EntryGroup, cache: CacheInfo, types: TypeS
 
 
 def declared_fields(cache: CacheInfo, types: TypeSource) -> set[str]:
-    """Fields of values that the query entities of a cache name, or that the cluster knows of their types, in lower case."""
+    """Return the value fields of a cache's query entities and of the cluster's types, in lower case."""
     names: set[str] = set()
     for entity in cache.query_entities:
         names |= {field.name.lower() for field in entity.fields if not field.is_key}
@@ -158,7 +158,7 @@ def declared_fields(cache: CacheInfo, types: TypeSource) -> set[str]:
 
 
 def no_column(setting: str, name: str, cache: str, names: Collection[str]) -> UnsupportedType:
-    """The error of a setting that names a column that is not there."""
+    """Return the error of a setting that names a missing column."""
     what = f"{setting} names column {name}, which values do not have (but {', '.join(sorted(names)) or VALUE})"
     return UnsupportedType(
         what, f"Correct {setting}: docs/filter.md says which columns there are.", cache=cache, field=name

@@ -68,7 +68,7 @@ class EntryFilter:
         return any(column.path[0].lower() == TIMESTAMP for column in self._columns)
 
     def check(self, cache: CacheInfo, types: TypeSource) -> None:
-        """Check the condition's columns against the types that the cache's query entities declare, before the first entry.
+        """Check the condition's columns against the types that query entities declare, before the first entry.
 
         :raises UnsupportedType: no declared type has a column, or the condition cannot compare one of its declared
             type.
@@ -84,7 +84,7 @@ class EntryFilter:
                     check_declared(self._condition, replace(cache, query_entities=(entity,)), types)
 
     def of_pages(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Decided:
-        """For each entry of the pages, in their order, whether it is kept; and the errors of entries without a result.
+        """Decide whether each entry of the pages is kept, in their order; return errors for undecided entries.
 
         :raises DecodeError: an entry's bytes are broken.
         :raises UnsupportedType: an entry lacks a column, or has one of a type that the condition cannot compare.
@@ -116,7 +116,7 @@ class EntryFilter:
         types: TypeSource,
         records: OfRecords = NO_RECORDS,
     ) -> Decided:
-        """The same for N keys and values in Ignite's binary format, not wrapped, none null.
+        """Decide whether N keys and values in Ignite's binary format, not wrapped, none null, are kept.
 
         :param records: columns of the records that they come from.
         """
@@ -164,7 +164,7 @@ class EntryFilter:
         for group in groups:
             columns = columns_of_group(group, records)
             batch = pa.RecordBatch.from_arrays([array for array, _ in columns.values()], schema=_schema(columns))
-            kept[group.rows] = _called(self._function, batch)
+            kept[group.rows] = _call(self._function, batch)
         return kept
 
 
@@ -181,8 +181,8 @@ def _schema(columns: dict[str, tuple[pa.Array, pa.Field]]) -> pa.Schema:
     return pa.schema([field.with_name(name) for name, (_, field) in columns.items()])
 
 
-def _called(function: MaskFunction, batch: pa.RecordBatch) -> Mask:
-    """The flags of a user's function; null is false.
+def _call(function: MaskFunction, batch: pa.RecordBatch) -> Mask:
+    """Call a user's function and return its flags; null is false.
 
     :raises ProgramFault: it failed, or returned something else.
     """

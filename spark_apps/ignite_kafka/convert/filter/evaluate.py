@@ -48,7 +48,7 @@ _SPECIAL = frozenset("\\.^$|?*+()[]{}")
 
 
 def evaluate(condition: Condition, lookup: Lookup, count: int) -> Operand:
-    """N results: true, false or null; and the rows for which Spark raises an error instead.
+    """Evaluate a condition: N times true, false or null, and the rows for which Spark raises an error instead.
 
     :param count: N.
     :raises UnsupportedType: a column does not exist, or its type cannot be compared in this way (the error names it),
@@ -81,12 +81,12 @@ class _Evaluation:
         self._count = count
 
     def condition(self, condition: Condition) -> Operand:
-        """The operand of a condition: N booleans."""
+        """Return the operand of a condition: N booleans."""
         operand = self.operand(condition)
         return replace(operand, kind=Kind.BOOLEAN, values=_condition(operand, self._count))
 
     def operand(self, condition: Condition) -> Operand:
-        """The operand of any expression.
+        """Return the operand of any expression.
 
         :raises UnsupportedType: the expression is a constant with an error instead of a value.
         """
@@ -128,9 +128,9 @@ class _Evaluation:
         count = self._count
         match condition:
             case And(left, right):
-                return self._both(pc.and_kleene, left, right, decides=False)
+                return self._combine(pc.and_kleene, left, right, decides=False)
             case Or(left, right):
-                return self._both(pc.or_kleene, left, right, decides=True)
+                return self._combine(pc.or_kleene, left, right, decides=True)
             case Not(inner):
                 operand = self.condition(inner)
                 return _boolean(pc.invert(operand.values), operand.failure, constant=operand.constant)
@@ -147,10 +147,10 @@ class _Evaluation:
                 operand = self.operand(inner)
                 return _boolean(_like(operand, pattern, count), operand.failure, constant=operand.constant)
             case Compare(operator, left, right):
-                return self._compared(operator, left, right)
+                return self._compare(operator, left, right)
         raise AssertionError(f"{condition} is no condition")
 
-    def _both(
+    def _combine(
         self, combine: Callable[..., pa.BooleanArray], left: Condition, right: Condition, *, decides: bool
     ) -> Operand:
         """Combine two conditions.
@@ -168,7 +168,7 @@ class _Evaluation:
         undecided: Mask = ~np.asarray(pc.fill_null(pc.equal(first.values, decides), False))
         return _boolean(result, either(first.failure, within(second.failure, undecided)), constant=constant)
 
-    def _compared(self, operator: str, first: Condition, second: Condition) -> Operand:
+    def _compare(self, operator: str, first: Condition, second: Condition) -> Operand:
         left = self.operand(first)
         right = self.operand(second)
         count = self._count
@@ -188,18 +188,18 @@ class _Evaluation:
 
 
 def _fold(*parts: Operand) -> bool:
-    """Whether Spark folds an expression of these operands into a constant; a constant null makes it null."""
+    """Return whether Spark folds an expression of these operands into a constant; a constant null makes it null."""
     return all(part.constant for part in parts) or any(part.void for part in parts)
 
 
 def _first_is_constant(arguments: list[Operand]) -> bool:
-    """Whether the first argument that is not a constant null is a constant, or all are constant nulls."""
+    """Return whether the first argument that is not a constant null is a constant, or all are constant nulls."""
     first = next((argument for argument in arguments if not argument.void), None)
     return first is None or first.constant
 
 
 def _boolean(values: pa.BooleanArray, failed: Failure | None, *, constant: bool) -> Operand:
-    """A boolean operand; null for rows with an error."""
+    """Return a boolean operand; null for rows with an error."""
     return Operand(Kind.BOOLEAN, without(values, failed), "a condition", failure=failed, constant=constant)
 
 
@@ -208,7 +208,7 @@ def _all(values: pa.BooleanArray, expected: bool) -> bool:
 
 
 def _condition(operand: Operand, count: int) -> pa.BooleanArray:
-    """A column or literal that is a condition itself."""
+    """Return the values of a column or literal used as a condition."""
     if operand.kind is Kind.NULL:
         return pa.nulls(count, pa.bool_())
     if operand.kind is not Kind.BOOLEAN:
@@ -240,13 +240,13 @@ def _like(operand: Operand, pattern: tuple[tuple[str, str], ...], count: int) ->
     if operand.kind is not Kind.STRING:
         what = f"{operand.name} is of type {operand.values.type}, and LIKE compares STRINGs"
         raise UnsupportedType(what, "Correct where.", field=operand.name)
-    regex = "".join({"%": ".*", "_": "."}.get(kind) or _quoted(text) for kind, text in pattern)
+    regex = "".join({"%": ".*", "_": "."}.get(kind) or _quote(text) for kind, text in pattern)
     result = pc.match_substring_regex(operand.values, rf"(?s)\A{regex}\z")
     return pa.repeat(result, count) if isinstance(result, pa.Scalar) else result
 
 
-def _quoted(letter: str) -> str:
-    """A character in RE2; a null character can be in a text, and ends no pattern."""
+def _quote(letter: str) -> str:
+    """Quote a character for RE2; a null character can be in a text, and ends no pattern."""
     if letter == "\0":
         return r"\x00"
     return f"\\{letter}" if letter in _SPECIAL else letter

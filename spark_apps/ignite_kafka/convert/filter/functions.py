@@ -24,7 +24,7 @@ _MOST_INT = 2**31 - 1
 
 
 def called(name: str, arguments: Sequence[Operand], count: int) -> Operand:
-    """N results of a function.
+    """Evaluate a function: N results.
 
     :raises UnsupportedType: an argument has a type that Spark would convert or refuse.
     """
@@ -45,7 +45,10 @@ def called(name: str, arguments: Sequence[Operand], count: int) -> Operand:
 
 
 def is_folded(name: str, arguments: Sequence[Operand]) -> bool:
-    """Whether an argument is a constant null for which Spark folds the function into null without evaluating other arguments."""
+    """Return whether Spark folds the function into null because an argument is a constant null.
+
+    Spark evaluates no other argument then.
+    """
     return name in _FOLDED and any(argument.void for argument in arguments)
 
 
@@ -68,7 +71,7 @@ def _typed_null(kind: Kind, count: int) -> Operand:
 
 
 def _coalesce(name: str, arguments: Sequence[Operand], count: int) -> Operand:
-    """The first value that is not null; Spark does not evaluate the arguments after it."""
+    """Return the first value that is not null; Spark does not evaluate the arguments after it."""
     typed = [argument for argument in arguments if argument.kind is not Kind.NULL]
     if any(
         argument.kind in (None, Kind.DECIMAL) or (argument.kind, argument.width) != (typed[0].kind, typed[0].width)
@@ -98,10 +101,13 @@ def _texts(function: Callable[[pa.Array], pa.Array]) -> Callable[[Sequence[Opera
     return lambda arguments, count: Operand(Kind.STRING, function(arguments[0].array(count)), "")
 
 
-def _cased(
+def _change_case(
     ascii_only: Callable[[pa.Array], pa.Array], whole: Callable[[str], str]
 ) -> Callable[[Sequence[Operand], int], Operand]:
-    """Texts in another case. Characters whose case Spark's Unicode version may define and Python's does not are an error."""
+    """Convert texts to another case.
+
+    A character whose case Spark's Unicode version may define, but Python's does not, is an error.
+    """
 
     def call(arguments: Sequence[Operand], count: int) -> Operand:
         array = arguments[0].array(count)
@@ -119,13 +125,12 @@ def _cased(
 
 
 def _is_new(letter: str) -> bool:
-    """Whether a Unicode version newer than Python's may define a case for a character."""
+    """Return whether a Unicode version newer than Python's may define a case for a character."""
     if letter in _CASED_LATER:
         return True
     point = ord(letter)
-    return (
-        unicodedata.category(letter) == "Cn" and point & 0xFFFE != 0xFFFE and not 0xFDD0 <= point < 0xFDF0
-    )  # never assigned
+    never_assigned = point & 0xFFFE == 0xFFFE or 0xFDD0 <= point < 0xFDF0
+    return unicodedata.category(letter) == "Cn" and not never_assigned
 
 
 def _length(arguments: Sequence[Operand], count: int) -> Operand:
@@ -145,7 +150,7 @@ def _substring(arguments: Sequence[Operand], count: int) -> Operand:
 
 
 def _part(text: str | None, start: int | None, size: int | None) -> str | None:
-    """Part of a text. Starts 1 and 0 are the first character.
+    """Return part of a text. Starts 1 and 0 are the first character.
 
     A negative start counts from the end and may lie before the beginning.
     """
@@ -165,7 +170,7 @@ def _of_day(function: Callable[[pa.Array], pa.Array]) -> Callable[[Sequence[Oper
 
 
 def _days(sign: int) -> Callable[[Sequence[Operand], int], Operand]:
-    """The date some days before or after a date."""
+    """Return the function for the date some days before or after a date."""
 
     def call(arguments: Sequence[Operand], count: int) -> Operand:
         (first, is_valid), (more, more_valid) = (
@@ -184,7 +189,7 @@ def _day_difference(arguments: Sequence[Operand], count: int) -> Operand:
 
 
 def _day_numbers(operand: Operand, count: int) -> tuple[Numbers, Mask]:
-    """N days since 1970, and which are not null."""
+    """Return N days since 1970, and a mask of the valid ones."""
     return numbers(Operand(Kind.INT, operand.array(count).cast(pa.int32()), "", _INT), pa.int64(), count)
 
 
@@ -195,7 +200,7 @@ _DUE: dict[str, tuple[Kind, ...]] = {
     **dict.fromkeys(("date_add", "date_sub"), (Kind.DATE, Kind.INT)),
 }
 _OF_NAME: dict[str, Callable[[Sequence[Operand], int], Operand]] = {
-    "lower": _cased(pc.ascii_lower, str.lower), "upper": _cased(pc.ascii_upper, str.upper), "length": _length,
+    "lower": _change_case(pc.ascii_lower, str.lower), "upper": _change_case(pc.ascii_upper, str.upper), "length": _length,
     "concat": _concat,
     "trim": _texts(lambda texts: pc.utf8_trim(texts, " ")), "ltrim": _texts(lambda texts: pc.utf8_ltrim(texts, " ")),
     "rtrim": _texts(lambda texts: pc.utf8_rtrim(texts, " ")), "substring": _substring, "year": _of_day(pc.year),

@@ -61,12 +61,12 @@ class Operand:
         return self.kind.value if self.kind is not None else str(self.values.type)
 
     def array(self, count: int) -> pa.Array:
-        """N values; a literal is repeated."""
+        """Return N values; a literal is repeated."""
         return pa.repeat(self.values, count) if isinstance(self.values, pa.Scalar) else self.values
 
 
 def literal(constant: Literal) -> Operand:
-    """The operand of a literal."""
+    """Return the operand of a literal."""
     if constant.kind is Kind.TIMESTAMP:
         return Operand(
             constant.kind, pa.scalar(constant.value, pa.int64()).cast(_MICROSECONDS), "a TIMESTAMP", constant=True
@@ -98,7 +98,7 @@ def literal(constant: Literal) -> Operand:
 
 
 def column(array: pa.Array, field: pa.Field, name: str) -> Operand:
-    """The operand of a decoded column.
+    """Return the operand of a decoded column.
 
     :param field: with the mark of its Ignite type.
     :raises UnsupportedType: a time is out of the range of Spark's.
@@ -135,7 +135,7 @@ def _microseconds(array: pa.Array, name: str) -> pa.Array:
 
 
 def compared(operator: str, left: Operand, right: Operand, count: int) -> pa.Array:
-    """N results of a comparison, null where an operand is null.
+    """Compare N values; the result is null where an operand is null.
 
     :param operator: ``=``, ``<>``, ``<``, ``<=``, ``>`` or ``>=``.
     :raises UnsupportedType: Spark converts one of the types, or refuses them, in a way that is not proved equal here.
@@ -178,7 +178,7 @@ def _full(result: pa.Array | pa.Scalar, count: int) -> pa.Array:
 
 
 def _as_double(left: Operand, right: Operand) -> bool:
-    """Whether a decimal that is compared with a double is a literal that every conversion turns into the same double."""
+    """Return whether a decimal compared with a double is a literal with the same double in every conversion."""
     decimal = left if left.kind is Kind.DECIMAL else right
     return decimal.is_literal and len(decimal.values.as_py().as_tuple().digits) <= _EXACT_DIGITS
 
@@ -191,7 +191,7 @@ def _double(operand: Operand) -> pa.Array | pa.Scalar:
 
 
 def _doubles(operator: str, left: pa.Array | pa.Scalar, right: pa.Array | pa.Scalar) -> pa.Array | pa.Scalar:
-    """Spark's order: NaN equals NaN and is above every other number."""
+    """Compare doubles in Spark's order: NaN equals NaN and is above every other number."""
     if operator in (">", ">="):
         return _doubles(_MIRRORED[operator], right, left)
     if operator in ("<>", "<="):
@@ -205,7 +205,7 @@ def _doubles(operator: str, left: pa.Array | pa.Scalar, right: pa.Array | pa.Sca
 
 
 def _decimals(operator: str, left: Operand, right: Operand, count: int) -> pa.Array:
-    """Exact comparison; two columns of decimals, or a literal with more digits than Spark keeps, are refused."""
+    """Compare decimals exactly; refuse two columns, and a literal with more digits than Spark keeps."""
     if not (left.is_literal or right.is_literal) and left.kind is right.kind:
         what = f"columns {left.name} and {right.name} are decimals, which Spark may round to compare them"
         raise UnsupportedType(what, REMEDY, field=left.name)
@@ -234,7 +234,7 @@ _PYTHON = {
 
 
 def _decimal_texts(operator: str, left: Operand, right: Operand, count: int) -> pa.Array:
-    """The same for decimals that are texts, because they differ in scale or have more than 38 digits."""
+    """Compare decimals held as texts, because they differ in scale or have more than 38 digits."""
     first, second = (_python_decimals(operand, count) for operand in (left, right))
     order: npt.NDArray[np.int8] = np.array(
         [0 if a is None or b is None else (a > b) - (a < b) for a, b in zip(first, second, strict=True)], np.int8

@@ -8,7 +8,7 @@ from ...java.hash_code import java_hash
 
 
 def alike(held: BinaryType, expected: BinaryType) -> bool:
-    """True if the cluster holds a key type as wanted: the same schema, no more fields, no field of another type."""
+    """Return whether the cluster holds a key type as expected: the same schema, no more fields, equal field types."""
     expected_codes = {field.field_id: field.type_code for field in expected.fields}
     return (
         expected.schemas.keys() <= held.schemas.keys()
@@ -17,7 +17,7 @@ def alike(held: BinaryType, expected: BinaryType) -> bool:
 
 
 def declared_form(held: BinaryType, names: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The declared names of a key type's fields, in lower case, in the order of keys that have these fields alone.
+    """Return the declared names of a key type's fields, in lower case, in the order of keys with just these fields.
 
     None if the cluster knows no such keys: then keys have all fields of the type, as those of a Java class have that
     has more fields than columns. A field that another program gives the type later changes no key.

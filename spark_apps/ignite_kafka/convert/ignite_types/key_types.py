@@ -33,7 +33,7 @@ class KeyTypes:
 
 
 def types_of_keys(entry_types: EntryTypes) -> frozenset[str]:
-    """The types of a cache's keys, with the classes that the fields of keys are declared to have.
+    """Return the types of a cache's keys, with the classes declared for fields of keys.
 
     A class may be that of a field of the value, too: its objects get no more fields there either.
     """
@@ -48,7 +48,7 @@ def types_of_keys(entry_types: EntryTypes) -> frozenset[str]:
 
 
 def _names(field: pa.Field) -> Iterator[str]:
-    """The binary types that a field refers to, and the class that the cluster does not know."""
+    """Return the binary types of a field's objects, and its class unknown to the cluster."""
     kind = field.type
     if any(is_a(field, mark) for mark in (OBJECT, ANY, UNDECIDED)):
         yield str(field.metadata[TYPE_NAME], "utf-8")

@@ -1,4 +1,4 @@
-"""One binary type as records give it fields: its fields, their ids, and how each learned field is taken back."""
+"""One binary type and what records add to it: its fields, their ids, and how a learned field is taken back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ See docs/decisions/0040-fields-of-a-row.md.
 
 @dataclass
 class KnownType:
-    """One binary type: its fields by lower-cased name in the order written, and the codes that the cluster has for them.
+    """One binary type: its fields by lower-cased name in the order written, and their codes in the cluster.
 
     :param by_name: the fields are written in the order of their names.
     :param always: names in lower case of the fields that all objects have, in the order written. The others are
@@ -49,7 +49,7 @@ class KnownType:
         return self.always is None or (not self.of_key and len(self.fields) <= MAX_DENSE_FIELDS)
 
     def written(self) -> tuple[pa.Field, ...]:
-        """The fields in the order written, the optional ones marked."""
+        """Return the fields in the order written, the optional ones marked."""
         if self.dense or self.always is None:
             return (
                 tuple(field for _, field in sorted(self.fields.items()))
@@ -66,7 +66,7 @@ class KnownType:
             self.ids[java_hash(name)] = name
 
     def learn(self, name: str, field: pa.Field, *, by_name: bool) -> Callable[[], None]:
-        """Put a field that records have; returns what takes it back.
+        """Put a field of a record; return the function that takes it back.
 
         Only this field is kept for that, not all: a copy for each field would be quadratic in the fields of a record.
         """

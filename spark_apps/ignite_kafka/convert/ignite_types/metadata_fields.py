@@ -22,7 +22,7 @@ _UNTYPED = "is of an enum that no query entity names"
 
 
 def metadata_field(binary: BinaryField, type_name: str, declared: pa.Field | None) -> pa.Field:
-    """The field of a type by its metadata.
+    """Return the field of a type by its metadata.
 
     One of code Object, as Java's Object, List and Map fields are, holds anything.
 
@@ -59,7 +59,7 @@ def metadata_field(binary: BinaryField, type_name: str, declared: pa.Field | Non
 
 
 def _by_code(declared: pa.Field, code: int) -> pa.Field:
-    """A field of an unknown class as the code of metadata decides it: an object, or an enum that is not known yet."""
+    """Return a field of an unknown class as metadata's code decides it: an object, or an enum not known yet."""
     if code in (codes.OBJECT, codes.OBJECT_ARRAY):
         element = reference("item" if pa.types.is_list(declared.type) else declared.name, undecided_class(declared))
         return (
@@ -71,7 +71,7 @@ def _by_code(declared: pa.Field, code: int) -> pa.Field:
 
 
 def metadata_code(field: pa.Field) -> int:
-    """The code that metadata has for a field."""
+    """Return the code that metadata has for a field."""
     if pa.types.is_null(field.type):
         return codes.OBJECT
     if pa.types.is_list(field.type) and pa.types.is_null(field.type.value_type) and mark_of(field) != "collection":

@@ -94,25 +94,25 @@ class ObjectTypes:
         self.lists: dict[str, str | None] = {}
 
     def fields(self, type_name: str) -> tuple[pa.Field, ...]:
-        """All fields in the order written."""
+        """Return all fields in the order written."""
         return self._type(type_name).written()
 
     def field(self, type_name: str, name: str) -> pa.Field | None:
-        """The field of that name, in whatever case; None when the type has none."""
+        """Return the field of a name, in whatever case; None if the type has none."""
         return self._type(type_name).fields.get(name.lower())
 
     def same_id(self, type_name: str, name: str) -> str | None:
-        """Another field of the type with the id of this name, which is a hash of the name."""
+        """Return the name of another field with the id of this name; an id is a hash of the name."""
         object_type = self._type(type_name)
         other = object_type.ids.get(java_hash(name.lower()))
         return None if other is None or other == name.lower() else str(object_type.fields[other].name)
 
     def is_full(self, type_name: str) -> bool:
-        """True if the type has as many fields as records may give it (`MAX_FIELDS`): it accepts no new one."""
+        """Return whether the type has the most fields that records may give it (`MAX_FIELDS`)."""
         return len(self._type(type_name).ids) >= MAX_FIELDS
 
     def spell(self, type_name: str, name: str) -> None:
-        """Note that JSON spells a field's name so. The first spelling met stays."""
+        """Note JSON's spelling of a field's name; the first spelling stays."""
         fields = self._type(type_name).fields
         field = fields[name.lower()]
         if spelling(field) == name or spelling(field) != field.name:
@@ -140,7 +140,7 @@ class ObjectTypes:
         return field
 
     def decide(self, type_name: str, name: str, *, is_object: bool) -> pa.Field | None:
-        """Decide about a field of an unknown class by a value (:class:`~.unknown_classes.UnknownClasses`).
+        """Decide a field of an unknown class by a value (:class:`~.unknown_classes.UnknownClasses`).
 
         None: it stays open.
         """
@@ -185,7 +185,7 @@ class ObjectTypes:
                 self._note(object_type.learn(name, self.columns.key_field(type_name, name) or field, by_name=by_name))
 
     def _first(self, type_name: str, label: str, value: Any) -> pa.Field:
-        """The field of a first value.
+        """Return the field of a first value.
 
         Of a text such as NaN it is a guess: a double, as converter `json` writes floats; in keys String.
         """
@@ -199,7 +199,7 @@ class ObjectTypes:
         return any_kind(label, inner) if type(value) is dict else kind_of(value, inner, label)
 
     def reconsider(self, type_name: str, name: str, value: Any) -> pa.Field | None:
-        """The field with the type of a value that contradicts a guess; None if its type was not guessed."""
+        """Retype a guessed field by a value that contradicts the guess; None if its type was not guessed."""
         object_type = self._type(type_name)
         old = object_type.fields[name.lower()]
         kind = pa.string() if type(value) is str else pa.float64() if type(value) is Number else None
@@ -211,14 +211,14 @@ class ObjectTypes:
         return field
 
     def settle(self, type_name: str, name: str) -> None:
-        """Note that a value was met that fits the field's type and no other: it is a guess no more."""
+        """Mark a field's type as certain, because a value fits no other type."""
         fields = self._type(type_name).fields
         field = fields.get(name.lower())
         if field is not None and is_guessed(field):
             fields[name.lower()] = settled(field)
 
     def forget(self, version: int) -> None:
-        """Take back what was learned since that version: of a record that is bad nothing is learned."""
+        """Take back what was learned since a version, because a bad record teaches nothing."""
         while self.version > version:
             self._undo.pop()()
             self.version -= 1
@@ -232,7 +232,7 @@ class ObjectTypes:
         self._type(type_name).put(field.name.lower(), field)
 
     def hint(self, type_name: str, kind: pa.Field) -> None:
-        """Note the kind of the first value met where any may be.
+        """Note the kind of a field's first value, where any kind may follow.
 
         Columns are tried with it, rows hold whatever it does not fit.
 
@@ -245,12 +245,12 @@ class ObjectTypes:
                 self._note(lambda: self._hints.pop(type_name))
 
     def remember(self, type_name: str, content: str) -> None:
-        """Note what lists of elements of that type hold: `text`, `number`, or only such texts as NaN: `guess`."""
+        """Note the content of lists of an element type: `text`, `number`, or `guess` for only such texts as NaN."""
         old, self.lists[type_name] = self.lists.get(type_name), content
         self._note(lambda: self.lists.update({type_name: old}))
 
     def expanded(self, root: pa.Field, within: tuple[str, ...] = ()) -> pa.Field:
-        """The field with references as structs, and any kind as the kind first met.
+        """Return the field with references as structs, and a field of any kind with the kind seen first.
 
         A type within itself stays a reference.
         """
@@ -272,13 +272,13 @@ class ObjectTypes:
         return root.with_type(pa.struct(inner)).with_metadata(metadata)
 
     def written(self, type_name: str) -> tuple[pa.Field, ...]:
-        """The fields of the type's objects: all but those that have no type yet."""
+        """Return the fields of the type's objects: all but fields that have no type yet."""
         return tuple(field for field in self.fields(type_name) if not is_open(field))
 
     def register(self) -> bool:
         """Make the cluster hold every type as it is written here.
 
-        False when it has another: read anew, records must be read again.
+        Returns False if the cluster has another form: it is read anew, and records must be read again.
 
         :raises TypeClash: a query entity declares a field otherwise than the cluster's metadata; a type of keys has
             several forms.
@@ -286,18 +286,18 @@ class ObjectTypes:
         return all(self._register(name) for name in list(self._by_name))
 
     def accepted(self, type_name: str, schemas: Sequence[Schema]) -> list[bool]:
-        """Whether objects of the type may have these schemas.
+        """Return whether objects of the type may have these schemas.
 
         See :class:`~ignite_kafka.ignite.binary.encode_sparse.Schemas`.
         """
         return self._schemas.accepted(type_name, schemas, limited=not self.of_key(type_name))
 
     def use(self, type_name: str, schema: Schema) -> None:
-        """Register a schema of the type with its fields, likewise."""
+        """Register a schema of the type with its fields; see :meth:`accepted`."""
         self._schemas.use(type_name, schema)
 
     def whole(self, type_name: str) -> tuple[pa.Field, ...]:
-        """All fields of the type's objects, likewise."""
+        """Return all fields of the type's objects; see :meth:`accepted`."""
         return self.written(type_name)
 
     def _register(self, type_name: str) -> bool:
@@ -350,7 +350,7 @@ class ObjectTypes:
         self.rereads += 1
 
     def _report_guesses(self, type_name: str, object_type: KnownType) -> None:
-        """Warn of fields whose type is a guess: it is registered now, and never changes."""
+        """Warn of fields with a guessed type: it is registered now, and never changes."""
         for name, field in object_type.fields.items():
             if is_guessed(field):
                 events.emit(events.FLOAT_GUESSED, type=type_name, field=field.name, kind=code_name(type_code(field)))
@@ -381,9 +381,8 @@ class ObjectTypes:
             )
             inner = f"{type_name}.{field.name}"
             if is_a(of_metadata[name], ANY) and self.names.is_known(inner):
-                self._hints.setdefault(
-                    inner, reference("", inner)
-                )  # most likely objects, as where a record has taught the field
+                # most likely objects, as where a record has taught the field
+                self._hints.setdefault(inner, reference("", inner))
         held = {field.name.lower(): field.type_code for field in binary.fields}
         always = self._always_of(type_name)
         always = declared_form(binary, always) if of_key and always is not None else always
@@ -399,5 +398,5 @@ class ObjectTypes:
         return None if self._always is None else self._always.get(type_name, ())
 
     def of_key(self, type_name: str) -> bool:
-        """True if objects of the type are keys or parts of keys."""
+        """Return whether objects of the type are keys or parts of keys."""
         return type_name in self._keys

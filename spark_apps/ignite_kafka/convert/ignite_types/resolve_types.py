@@ -1,4 +1,4 @@
-"""The types of a cache's keys and values: from its query entity, and without one from the entries themselves."""
+"""The types of a cache's keys and values: by its query entity, or without one by the entries themselves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PRIMITIVES = {"S": "short", "I": "int", "J": "long", "F": "float", "D": "double
 
 
 def entry_types(cache: CacheInfo, types: TypeSource, *, several: bool = False) -> EntryTypes:
-    """Types by the cache's query entity.
+    """Return the types of a cache's entries by its query entity.
 
     Without one keys and values have their own, and objects are ``<cache>.Key`` and ``<cache>.Value``.
 
@@ -72,12 +72,12 @@ def _of_entity(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> Entr
 
 
 def _scale(entity: QueryEntity, whole: str | None) -> int:
-    """The declared scale of a key or value that is one column; -1: none."""
+    """Return the declared scale of a key or value that is one column; -1: none."""
     return next((field.scale for field in entity.fields if whole and field.name.lower() == whole.lower()), -1)
 
 
 def _fields_within(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> dict[str, tuple[pa.Field, ...]]:
-    """Fields of objects within the value, by the types of these: columns such as `address.city`."""
+    """Return the fields of objects within the value, by type: columns such as `address.city`."""
     fields: dict[str, tuple[pa.Field, ...]] = {}
     for column in _value_fields(entity):
         *_, (type_name, name) = object_paths(entity, column, whole=True)
@@ -87,7 +87,7 @@ def _fields_within(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> 
 
 
 def object_paths(entity: QueryEntity, column: QueryField, *, whole: bool = False) -> Iterator[tuple[str, str]]:
-    """The binary types on the way of a column such as `address.geo.lat`, each with the rest of the path from there.
+    """Yield the binary types on the way of a column such as `address.geo.lat`, each with the rest of the path.
 
     :param whole: with the last type, of which the rest is a field; else only those of which it is a path.
     """
@@ -102,7 +102,7 @@ def object_paths(entity: QueryEntity, column: QueryField, *, whole: bool = False
 
 
 def _value_fields(entity: QueryEntity) -> Iterable[QueryField]:
-    """Columns of the value: not those of the key, nor the names that the whole key or the whole value have in SQL."""
+    """Return the columns of the value, without the key's columns and the SQL names of a whole key or value."""
     return (
         field
         for field in entity.fields
@@ -111,7 +111,7 @@ def _value_fields(entity: QueryEntity) -> Iterable[QueryField]:
 
 
 def _fields(cache: CacheInfo, types: TypeSource, columns: Sequence[QueryField], type_name: str) -> tuple[pa.Field, ...]:
-    """Fields of an object; columns such as `address.city` are of objects within, so `address` is an object."""
+    """Return the fields of an object; columns such as `address.city` make `address` an object."""
     outer = {column.name.partition(".")[0] for column in columns if "." in column.name}
     plain = (column for column in columns if "." not in column.name)
     return tuple(
@@ -137,7 +137,7 @@ def class_field(
     *,
     unknown: Callable[[str, str], pa.Field] = reference,
 ) -> pa.Field:
-    """The field of a Java class: simple ones by the type table.
+    """Return the field of a Java class: simple classes by the type table.
 
     Any other class is a binary type of that name, or an enum.
 

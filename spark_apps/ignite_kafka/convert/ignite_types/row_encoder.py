@@ -1,4 +1,4 @@
-"""Values of the row path to encoded columns: for fields that refer to types or whose values have their own types."""
+"""Encoding of the row path's values, for fields that refer to types or hold values of any type."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENCODED = pa.field("", pa.binary(), metadata={MARK: b"encoded"})
 
 
 def array_of(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tuple[pa.Array, pa.Field]:
-    """An array of these values (of :class:`~.json.read_rows.RowReader`) and its field: what :func:`encoded` takes."""
+    """Return an array of values of :class:`~.json.read_rows.RowReader` and its field, as :func:`encoded` takes them."""
     kind = field.type
     if is_a(field, OBJECT) or pa.types.is_struct(kind):
         return _structs(values, field, objects)
@@ -58,13 +58,13 @@ def _structs(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tu
 
 
 def _written_fields(fields: Sequence[pa.Field], values: Sequence[Any]) -> Sequence[pa.Field]:
-    """The fields without the optional ones that no value has."""
+    """Return the fields without the optional ones that no value has."""
     names = {label for value in values if value is not None for label, item in value.items() if item is not None}
     return [field for field in fields if field.name in names or not is_optional(field)] or fields[:1]
 
 
 def _any(values: Sequence[Any], field: pa.Field, objects: ObjectTypes) -> tuple[pa.Array, pa.Field]:
-    """Each value as the field that its own kind gave it, all of a kind encoded as one column."""
+    """Encode each value by the field of its own kind, all values of a kind as one column."""
     kinds: dict[tuple[str, bytes | None], list[int]] = {}
     of_field: dict[int, tuple[str, bytes | None]] = {}  # by identity: values of one kind share their field
     for row, value in enumerate(values):

@@ -1,4 +1,4 @@
-"""Columns of a cache's query entities that are no fields of a value by themselves, though records may have fields of their names."""
+"""Columns of query entities that are no fields of a value, though records may have fields of their names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NestedColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class SqlColumns:
-    """See the module.
+    """Columns of a cache that are no fields of a value.
 
     :param key_fields: by binary type of values and name in lower case, fields of the classes that columns of the key
         have. A Java class that repeats a part of its key has the field with this class, so a record's field gets it; a
@@ -37,15 +37,15 @@ class SqlColumns:
     nested: Mapping[str, Mapping[str, NestedColumn]] = field(default_factory=dict)
 
     def key_field(self, type_name: str, name: str) -> pa.Field | None:
-        """The field of a name, in whatever case, that is a column of the key as well; None: there is none."""
+        """Return the key column of a field name, in whatever case; None if there is none."""
         return self.key_fields.get(type_name, {}).get(name.lower())
 
     def undecided(self, type_name: str) -> Iterator[pa.Field]:
-        """The key columns of a type whose class the cluster does not know."""
+        """Return the key columns of a type whose class is unknown to the cluster."""
         return (field for field in self.key_fields.get(type_name, {}).values() if undecided_class(field))
 
     def refusal(self, type_name: str, name: str) -> str | None:
-        """Why a value of a field of that name cannot be stored, as the predicate of a sentence; None: it can."""
+        """Return why a field of that name cannot be stored, as the predicate of a sentence; None if it can."""
         nested = self.nested.get(type_name, {}).get(name.lower())
         if nested is None:
             return None
@@ -57,7 +57,7 @@ class SqlColumns:
 
 
 def sql_columns(cache: CacheInfo, types: TypeSource) -> SqlColumns:
-    """The columns of a cache.
+    """Return the columns of a cache.
 
     :raises UnsupportedType: a Java class that no JSON is turned into.
     """
@@ -76,7 +76,7 @@ def sql_columns(cache: CacheInfo, types: TypeSource) -> SqlColumns:
 
 
 def _key_columns(entity: QueryEntity) -> Iterator[QueryField]:
-    """Columns of the key that are no paths: those of its fields, or the name of the whole key."""
+    """Yield the key's columns that are no paths: columns of its fields, or the name of the whole key."""
     listed = [
         column
         for column in entity.fields

@@ -1,4 +1,4 @@
-"""Types of keys and values as a source has seen them, where neither the cache's query entity nor binary metadata has them.
+"""Types of keys and values as a source has seen them, where neither query entity nor binary metadata has them.
 
 Binary metadata does not say the class of an object, enum or element within an object, nor what a field of class Object,
 List or Map holds. A source that decodes its entries notes them; what is of one class at a path is read as that class.
@@ -28,7 +28,7 @@ Objects = dict[str, dict[str, pa.Field | None]]
 
 
 def with_uses(entry_types: EntryTypes, cache: CacheInfo, types: TypeSource, uses: Iterable[TypeUse]) -> EntryTypes:
-    """The types of a cache, completed by what was seen.
+    """Complete the types of a cache by the classes and types that were seen.
 
     :param uses: classes and types that the source of the records has seen: they decide what the query entity leaves
         open.
@@ -51,7 +51,7 @@ def with_uses(entry_types: EntryTypes, cache: CacheInfo, types: TypeSource, uses
 
 
 def _names(uses: Iterable[TypeUse]) -> dict[tuple[str, str], set[str]]:
-    """Side and path to the names of the classes seen there."""
+    """Map side and path to the names of the classes seen there."""
     names: dict[tuple[str, str], set[str]] = defaultdict(set)
     for use in uses:
         names[use.side, use.path].add(use.name)
@@ -70,14 +70,14 @@ class _Seen:
     declared: Mapping[str, Sequence[pa.Field]]
 
     def objects(self, side: str, type_name: str) -> Objects:
-        """Fields of binary types that are more than the query entity and metadata say, from a type at a side's root on."""
+        """Return the fields of binary types that were completed, from a type at a side's root on."""
         objects: Objects = {}
         self._collect(side, "", type_name, objects)
         self._visit(side, "", objects)
         return objects
 
     def refined(self, side: str, path: str, field: pa.Field) -> pa.Field:
-        """The field with what was seen where it is open; the field itself if nothing was, or nothing is open."""
+        """Return the field completed by what was seen; the field itself if nothing was seen or nothing is open."""
         kind = field.type
         if is_a(field, ANY):
             by_use = self._at(side, path, field.name, _name_of(field))
@@ -133,12 +133,12 @@ class _Seen:
             return None
 
     def _only(self, side: str, path: str) -> str:
-        """The only class at a path; empty if several were seen, or none that has a name."""
+        """Return the only class at a path; empty if several were seen, or one without a name."""
         names = self.names.get((side, path), {OTHER})
         return "" if len(names) > 1 or OTHER in names else next(iter(names))
 
     def _at(self, side: str, path: str, name: str, inner: str) -> pa.Field | None:
-        """The field of the only class at a path; None without one.
+        """Return the field of the only class at a path; None without one.
 
         :param inner: binary type of objects whose class was not seen.
         """
@@ -160,18 +160,18 @@ class _Seen:
         return self._at(side, path, name, inner) or any_kind(name, inner)
 
     def _enum(self, side: str, path: str, name: str) -> pa.Field | None:
-        """The field of the only enum at a path."""
+        """Return the field of the only enum at a path."""
         only = self._only(side, path)
         field = class_field(self.cache, self.types, name, only) if only and not only.startswith("[") else None
         return field if field is not None and mark_of(field) == "enum" else None
 
     def _enums(self, side: str, path: str, name: str) -> pa.Field | None:
-        """The field of an array of the only enum at the path of its elements."""
+        """Return the field of an array of the only enum at the path of its elements."""
         element = self._enum(side, f"{path}[]", "item")
         return None if element is None else pa.field(name, pa.list_(element))
 
 
 def _objects(name: str, element: pa.Field) -> pa.Field:
-    """The field of an Object[], marked as one if an array of such elements would be of another class."""
+    """Return the field of an Object[], marked if an array of such elements would be of another class."""
     field = pa.field(name, pa.list_(element))
     return field if metadata_code(field) == codes.OBJECT_ARRAY else objects_of(name, element)

@@ -7,9 +7,8 @@ import re
 
 _SCHEMA = re.compile(r'[ \t\r\n]*\{[ \t\r\n]*"schema"[ \t\r\n]*:[ \t\r\n]*')
 _PAYLOAD = re.compile(r'[ \t\r\n]*,[ \t\r\n]*"payload"[ \t\r\n]*:')
-_DECODER = json.JSONDecoder(
-    parse_int=str, parse_float=str
-)  # finds where a value ends; int refuses more than 4,300 digits
+# finds where a value ends; int refuses more than 4,300 digits
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 SPACE = " \t\r\n"
 """What may stand between the parts of a JSON text."""
 BEGINS = r'^[ \t\r\n]*\{[ \t\r\n]*"(schema|payload)"[ \t\r\n]*:'

@@ -1,4 +1,4 @@
-"""JSON records one by one: for types that columns cannot hold, and for the reason why a record is bad."""
+"""Reading of JSON records one by one: for types that columns cannot hold, and for the reason why a record is bad."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..rules.exact_numbers import is_strict
 from ..rules.marked_fields import ANY, OBJECT, REASON, REFUSED, UNKNOWN, column_class, is_a, is_open, undecided_class
 from ..rules.parsed_json import QUOTED_FLOATS, Number, QuotedFloat, kind_of
 from .values import (
-    Doubled,
+    DuplicateNames,
     Read,
     Refused,
     constant_of,
@@ -40,7 +40,7 @@ _QUOTED_OR_ZEROS = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|(?<![\w.+-])(-?)0+(
 
 
 class Typed:
-    """A value of a field that holds any: with the field that its own kind gave it."""
+    """A value of a field that holds any kind, with the field of its own kind."""
 
     __slots__ = ("field", "value")
 
@@ -50,13 +50,13 @@ class Typed:
 
 
 def parse(text: bytes, *, doubled: bool = False) -> Any:
-    """The JSON value of a record: numbers as :class:`Number`.
+    """Parse the JSON value of a record: numbers as :class:`Number`.
 
     Raises Refused for whatever is not exactly one JSON value.
 
     Numbers may have leading zeros, as for Kafka's JsonConverter.
 
-    :param doubled: an object in which a name stands twice is a :class:`Doubled`; else it is refused.
+    :param doubled: an object in which a name stands twice is a :class:`DuplicateNames`; else it is refused.
     """
     if not text:
         raise Refused("no bytes at all, which is no JSON value (a tombstone is null, not empty)")
@@ -74,7 +74,7 @@ def parse(text: bytes, *, doubled: bool = False) -> Any:
 
 
 def without_leading_zeros(text: bytes) -> bytes:
-    """A JSON text whose numbers may have leading zeros, which JSON does not allow, without them: 007 is 7.
+    """Remove leading zeros, which JSON does not allow, from the numbers of a JSON text: 007 is 7.
 
     Texts in quotes stay.
     """
@@ -82,7 +82,7 @@ def without_leading_zeros(text: bytes) -> bytes:
 
 
 def is_json(text: bytes) -> bool:
-    """Whether it is exactly one JSON value, in which an object may have a name twice."""
+    """Return whether a text is exactly one JSON value, in which an object may have a name twice."""
     try:
         parse(text, doubled=True)
     except Refused:
@@ -92,12 +92,12 @@ def is_json(text: bytes) -> bool:
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
-    return members if len(members) == len(pairs) else Doubled(pairs)
+    return members if len(members) == len(pairs) else DuplicateNames(pairs)
 
 
 def _members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = _members(pairs)
-    if type(members) is Doubled:
+    if type(members) is DuplicateNames:
         members.refuse()
     return members
 
@@ -113,7 +113,7 @@ _DECODER, _DOUBLED_TOO = (
 
 
 class RowReader:
-    """Values of parsed JSON for a field; fields that objects lack are learned by `objects` on the way."""
+    """Reader of parsed JSON as values of a field; `objects` learns the fields that it lacks."""
 
     def __init__(self, objects: ObjectTypes, form: JsonFormat) -> None:
         self._objects = objects
@@ -122,24 +122,23 @@ class RowReader:
         self._depth = 0
         self._members: dict[str, dict[str, tuple[str, Read]]] = {}
         self._required: dict[str, tuple[str, ...]] = {}
-        self._kinds: dict[
-            tuple[str, str], tuple[pa.Field, Read]
-        ] = {}  # of values of any type, by type name and JSON kind
+        # of values of any type, by type name and JSON kind
+        self._kinds: dict[tuple[str, str], tuple[pa.Field, Read]] = {}
 
     def forget(self) -> None:
-        """Look at the types again: what a bad record taught was taken back."""
+        """Forget readers of types, because what a bad record taught was taken back."""
         self._members = {}
         self._required = {}
 
     def value(self, item: Any, field: pa.Field) -> Any:
-        """The value for :func:`~ignite_kafka.convert.ignite_types.row_encoder.array_of`.
+        """Return the value for :func:`~ignite_kafka.convert.ignite_types.row_encoder.array_of`.
 
         Raises Refused, which names the field.
         """
         return self.reader(field)(item)
 
     def reader(self, field: pa.Field) -> Read:
-        """The reader of the field's values."""
+        """Return the reader of the field's values."""
         read = self._not_null(field)
         if field.nullable:
             return lambda item: None if item is None else read(item)
@@ -174,7 +173,7 @@ class RowReader:
         return scalar_reader(kind, mark, strict=is_strict(field))
 
     def _any_list(self, type_name: str, read: Read, item: Any) -> list[Any]:
-        """A list whose elements determine their own types.
+        """Read a list whose elements determine their own types.
 
         NaN is a number unless other texts are met, in it or in lists before.
         """
@@ -239,7 +238,7 @@ class RowReader:
         return Refused(unknown_class(unknown), of_value=True) if unknown else null_error()
 
     def _names_required(self, type_name: str) -> tuple[str, ...]:
-        """Names of the fields that may not be null.
+        """Return the names of the fields that may not be null.
 
         Kept until a type changes, as small objects may be of a type of many fields.
         """
@@ -253,7 +252,7 @@ class RowReader:
         return names
 
     def _read(self, type_name: str, label: str, read: Read, member: Any) -> Any:
-        """The member's value; the first other text, or number, settles a guessed type."""
+        """Read a member's value; the first other text, or number, settles a guessed type."""
         try:
             value = read(member)
         except Refused:
@@ -266,7 +265,7 @@ class RowReader:
         return value
 
     def _members_of(self, type_name: str) -> dict[str, tuple[str, Read]]:
-        """Readers of the members of a type's objects, by their names in JSON; dropped when a type changes."""
+        """Return the readers of a type's members by their names in JSON; dropped when a type changes."""
         if self._version != self._objects.version:
             self._members = {}
             self._required = {}
@@ -305,13 +304,13 @@ class RowReader:
 
 
 def _holds_objects(item: Any) -> bool:
-    """True for an object, and for an array whose first element that is not null is one."""
+    """Return True for an object, and for an array whose first element other than null is one."""
     first = next((first for first in item if first is not None), None) if type(item) is list else item
     return isinstance(first, dict)
 
 
 def _of_column(read: Read, java_type: str, item: Any) -> Any:
-    """The value of a field that is a column of the key, too: what is refused names the column's class."""
+    """Read a field that is also a column of the key; an error names the column's class."""
     try:
         return read(item)
     except Refused as error:
@@ -319,7 +318,7 @@ def _of_column(read: Read, java_type: str, item: Any) -> Any:
 
 
 def _json_kind(item: Any) -> str:
-    """What decides the field that a value of parsed JSON gives: its class, and whether a number is a fraction."""
+    """Return the kind of a parsed JSON value: its class, and whether a number is a fraction."""
     kind = type(item)
     if kind is Number:
         return "fraction" if "." in item or "e" in item or "E" in item else "integer"
@@ -345,7 +344,7 @@ def report_list_guesses(objects: ObjectTypes) -> None:
 
 
 def _map(read_key: Read, read_item: Read, item: Any) -> list[tuple[Any, Any]]:
-    """An object, or an array of [key, value] as JsonConverter writes maps whose keys are not all texts."""
+    """Read an object, or an array of [key, value] as JsonConverter writes maps whose keys are not all texts."""
     pairs = []
     for pair in item.items() if type(item) is dict else expect(list, "object", item):
         if type(pair) not in (list, tuple) or len(pair) != 2:

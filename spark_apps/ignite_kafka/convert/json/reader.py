@@ -1,4 +1,4 @@
-"""JSON texts of one side of a topic's records (keys or values) to values in Ignite's binary format."""
+"""Conversion of JSON texts of one side of records, keys or values, to values in Ignite's binary format."""
 
 from __future__ import annotations
 
@@ -29,9 +29,8 @@ from .values import Refused
 from .write_columns import JsonFormat
 
 _MOST_RESTARTS = 16  # by then the records of a batch have too little in common for columns
-_MOST_SINGLE = (
-    512  # rows that columns refuse before the rest of the batch is read row by row: a row costs 10 of a column's
-)
+# rows that columns refuse before the rest of the batch is read row by row: a row costs 10 of a column's
+_MOST_SINGLE = 512
 
 _NONE = np.zeros(0, np.int64)
 
@@ -67,7 +66,7 @@ class JsonReader:
         self._seen: set[str] = set()
 
     def read(self, texts: pa.BinaryArray) -> ConvertedSide:
-        """All texts, which are not null.
+        """Read all texts, none null.
 
         :raises TypeClash: a query entity declares a field otherwise than the cluster's binary metadata.
         """
@@ -96,7 +95,7 @@ class JsonReader:
         raise AssertionError("the types of a batch change each time it is read")
 
     def _by_kind(self, texts: pa.BinaryArray) -> ConvertedSide:
-        """Values whose JSON kind gives their type: all of one kind are read as one column."""
+        """Read values whose JSON kind decides their type: all of one kind as one column."""
         name = str(self._root.metadata[TYPE_NAME], "utf-8")
         if not len(texts):
             return ConvertedSide(_NONE, texts, ())
@@ -118,7 +117,7 @@ class JsonReader:
         return concat_sides(sides, places)
 
     def _with_floats(self, trimmed: pa.StringArray, kinds: np.ndarray, name: str) -> np.ndarray:
-        """The kinds, with those of "NaN", "Infinity" and "-Infinity" by what else was met.
+        """Return the kinds, with those of "NaN", "Infinity" and "-Infinity" by the other kinds seen.
 
         Converter `json` writes such doubles so.
 
@@ -144,7 +143,7 @@ class JsonReader:
 
 @dataclass(frozen=True)
 class _Choice:
-    """Selection of the members that are read, see :class:`JsonReader`."""
+    """Selection of the members to read, see :class:`JsonReader`."""
 
     names: tuple[str, ...]
     alone: bool
@@ -167,9 +166,8 @@ class _Choice:
         return dict(members[name.lower()] for name in self.names)
 
     def of_column(self, array: pa.Array, field: pa.Field) -> tuple[pa.Array, pa.Field]:
-        if not self.alone or not pa.types.is_struct(
-            array.type
-        ):  # no struct: each of these JSON values is null, and so is its member
+        # no struct: each of these JSON values is null, and so is its member
+        if not self.alone or not pa.types.is_struct(array.type):
             return array, field
         return array.field(0), field.type.field(0)
 
@@ -235,7 +233,7 @@ class _Batch:
                 return True
             rows = rows[~wrong]
             typed_array = typed_array.filter(pa.array(~wrong))
-        self._columns = rows, self._encoded(typed_array, field.with_type(typed_array.type))
+        self._columns = rows, self._encode(typed_array, field.with_type(typed_array.type))
         return False
 
     def by_rows(self, rows: Iterable[int]) -> bool:
@@ -253,26 +251,26 @@ class _Batch:
         return self._objects.version != self._version
 
     def side(self) -> ConvertedSide:
-        """The converted texts in the order of the rows."""
+        """Return the converted texts in the order of the rows."""
         rows, data = self._columns
         if self._single:
             array, field = array_of([value for _, value in self._single], self._root, self._objects)
             rows = np.concatenate((rows, [row for row, _ in self._single])).astype(np.int64)
-            data = pa.concat_arrays([data, self._encoded(array, field)])
+            data = pa.concat_arrays([data, self._encode(array, field)])
             order = np.argsort(rows)
             rows = rows[order]
             data = data.take(pa.array(order))
         return ConvertedSide(rows, data, tuple(sorted(self._bad)))
 
-    def _encoded(self, array: pa.Array, field: pa.Field) -> pa.BinaryArray:
-        """Encoded values, null for null."""
+    def _encode(self, array: pa.Array, field: pa.Field) -> pa.BinaryArray:
+        """Encode values, null for null."""
         array, field = self._choice.of_column(array, field)
         data = encoded(array, field, date_zone=self._date_zone, schemas=self._objects)
         return pc.if_else(array.is_valid(), data, pa.scalar(None, pa.binary())) if array.null_count else data
 
 
 def _settle(array: pa.Array, field: pa.Field, objects: ObjectTypes) -> None:
-    """Settle the guessed fields of parsed objects that have another value than one that is guessed."""
+    """Settle guessed fields of parsed objects by values beyond the guess."""
     kind = field.type
     type_name = (field.metadata or {}).get(TYPE_NAME, b"").decode()
     for number, inner in enumerate(kind if pa.types.is_struct(kind) else ()):
@@ -296,7 +294,7 @@ _FIRST[list(b"-0123456789")] = "1"
 
 
 def _kinds(trimmed: pa.StringArray) -> np.ndarray:
-    """The kind of JSON value that each text begins with, by its first letter; text if it begins with none."""
+    """Return the kind of JSON value of each text by its first letter; text if it begins with no other kind."""
     first = pc.binary_slice(trimmed.view(pa.binary()), 0, 1)
     letters = np.array(
         [letter[0] if letter else 0 for letter in first.dictionary_encode().dictionary.to_pylist()], np.uint8

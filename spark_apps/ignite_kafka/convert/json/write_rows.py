@@ -1,4 +1,4 @@
-"""JSON of single Python values: the plain counterpart of :mod:`.write_columns`, for checks.
+"""JSON of single Python values, for checks: the plain counterpart of :mod:`.write_columns`.
 
 Nothing but the declared scales is shared.
 
@@ -47,7 +47,7 @@ def json_value(
     is_key: bool = False,
     omit_nulls: bool = False,
 ) -> Any:
-    """The result of `json.loads` for the record of a value of the row path (`ignite/binary/row_values.py`).
+    """Return the result of `json.loads` for the record of a row-path value (`ignite/binary/row_values.py`).
 
     :param scales: declared scales of decimals, by the names of their fields below `path`.
     :param is_key: objects have the fields of their own schemas alone, in a value also the others of their types, as
@@ -98,7 +98,7 @@ def _scalar(value: Any) -> str | int:
 
 
 def same_json(expected: Any, actual: Any) -> bool:
-    """True if a parsed record equals the expected value: same fields in the same order.
+    """Return whether a parsed record equals the expected value: same fields in the same order.
 
     A float32 may have its shortest form.
     """
@@ -151,9 +151,8 @@ def _decimal(value: Decimal, decimal_format: str, scale: int | None) -> Any:
             raise UnsupportedType(
                 f"a decimal has no exact form at the declared scale {scale}", "Correct the entry."
             ) from None
-    sign, digits, _ = (
-        value.as_tuple()
-    )  # of any scale, negative ones too, Connect's Decimal has the unscaled value alone
+    # of any scale, negative ones too, Connect's Decimal has the unscaled value alone
+    sign, digits, _ = value.as_tuple()
     unscaled = int(Decimal((sign, digits, 0)))  # not by way of str: Python limits the digits of int(str)
     size = (unscaled + (unscaled < 0)).bit_length() // 8 + 1
     return base64.b64encode(unscaled.to_bytes(size, "big", signed=True)).decode()

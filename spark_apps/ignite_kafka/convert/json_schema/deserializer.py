@@ -52,7 +52,7 @@ class JsonSchemaDeserializer:
         )
 
     def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Values of the records; a document of null has its schema.
+        """Read the records; a document of null has its schema.
 
         :raises RegistryError: the registry refuses the credentials, or is none.
         :raises RegistryUnavailable: it did not answer for ``retry_timeout_ms``.
@@ -82,7 +82,7 @@ class JsonSchemaDeserializer:
         return Deserialized(tuple(parts), tuple(sorted(bad)))
 
     def _schemas(self, ids: list[int]) -> tuple[dict[int, KnownSchema], dict[int, str]]:
-        """Return the schemas of ids by their places, and of the other places why the schema cannot be read."""
+        """Return the schemas of ids by their places, and why the schemas of other places cannot be read."""
         schemas = {}
         refused = {}
         for place, id in enumerate(ids):
@@ -93,13 +93,13 @@ class JsonSchemaDeserializer:
         return schemas, refused
 
     def _schema_of(self, text: str) -> ConnectSchema:
-        """The schema that the documents of an id are read as."""
+        """Return the schema for reading documents of an id."""
         try:
             registered = self._registry.schema(int(text))
             if registered.type != JSON:
                 raise Refused(f"its schema {text} is of type {registered.type}: use the converter of that type")
             schema = SchemaReader(
-                parse(registered.text.encode()), self._referenced(registered), required=self._required
+                parse(registered.text.encode()), self._resolve(registered), required=self._required
             ).schema()
         except RegistryError as error:
             if error.where.get("code") not in NOT_FOUND:  # nothing that a record has to do with
@@ -111,7 +111,7 @@ class JsonSchemaDeserializer:
         self._listed[listed] = schema
         return listed
 
-    def _referenced(self, registered: RegistrySchema) -> Any:
+    def _resolve(self, registered: RegistrySchema) -> Any:
         references = {reference.name: reference for reference in registered.references}
 
         def read(name: str) -> Any:
@@ -120,7 +120,7 @@ class JsonSchemaDeserializer:
         return read
 
     def _maps(self, part: ConnectPart) -> tuple[ConnectPart, list[int]]:
-        """The part with its maps, and the rows whose maps Arrow cannot hold."""
+        """Return the part with its maps, and the rows whose maps Arrow cannot hold."""
         assert part.column.schema
         schema = self._listed.get(part.column.schema)
         if schema is None:

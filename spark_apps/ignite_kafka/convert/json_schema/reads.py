@@ -1,4 +1,4 @@
-"""Whether a registered JSON Schema reads the documents of another one.
+"""Check whether a registered JSON Schema reads the documents of another one.
 
 The part of JSON Schema that Connect's schemas use.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def refused_at(theirs: Any, ours: Any, path: str = "") -> str:
-    """The first place where `theirs` refuses a document of `ours`, and why; empty without one.
+    """Find the first place where `theirs` refuses a document of `ours`, and why; empty without one.
 
     :param theirs: the registered schema. A keyword that Connect's schemas do not use is not looked at.
     :param ours: a schema that :func:`~.schema_from_connect.json_schema_text` made.
@@ -56,7 +56,7 @@ def _items(theirs: dict[str, Any], ours: dict[str, Any], path: str) -> str:
 
 
 def _without_null(schema: Any) -> tuple[bool, dict[str, Any]]:
-    """Whether null is allowed, and the schema of other values."""
+    """Return whether null is allowed, and the schema of other values."""
     if not isinstance(schema, dict) or not schema:  # true, or an object without keywords: anything
         return schema is not False, {}
     kinds = schema.get("type")

@@ -30,7 +30,7 @@ _INTEGERS = {ConnectType.INT8, ConnectType.INT16, ConnectType.INT32, ConnectType
 
 
 def json_schema_text(schema: ConnectSchema, form: JsonFormat, *, additional: bool = True) -> str:
-    """The JSON Schema of a Connect schema, without spaces.
+    """Return the JSON Schema of a Connect schema, without spaces.
 
     :param form: the form of decimals, for defaults.
     :param additional: whether objects may have members that the schema does not name.
@@ -40,7 +40,7 @@ def json_schema_text(schema: ConnectSchema, form: JsonFormat, *, additional: boo
 
 
 class _Json(str):
-    """A JSON text as it stands: a default keeps the digits of its numbers."""
+    """A JSON text written unchanged: a default keeps the digits of its numbers."""
 
 
 def _text(node: Any) -> str:

@@ -50,7 +50,7 @@ class SchemaReader:
         self._kept: dict[tuple[int, bool], tuple[ConnectSchema, int, int]] = {}
 
     def schema(self) -> ConnectSchema:
-        """The Connect schema.
+        """Return the Connect schema.
 
         :raises Refused: Connect has no schema for it, or it is larger than `MAX_SCHEMA_NODES` or `MAX_SCHEMA_DEPTH`
             allow.
@@ -62,7 +62,7 @@ class SchemaReader:
         if type(node) is not dict or not node:
             raise Refused("a JSON Schema that allows anything has no Connect schema")
         if "$ref" in node:
-            return self._referred(node["$ref"], root, optional, depth)
+            return self._read_reference(node["$ref"], root, optional, depth)
         choices = node.get("oneOf", node.get("anyOf"))
         if type(choices) is list:
             rest = [choice for choice in choices if choice != _NULL]
@@ -72,7 +72,7 @@ class SchemaReader:
                 )
             return self._schema(rest[0], root, optional=optional or len(rest) < len(choices), depth=depth + 1)
         if type(node.get("allOf")) is list:
-            return self._schema(_merged(node), root, optional=optional, depth=depth + 1)
+            return self._schema(_merge(node), root, optional=optional, depth=depth + 1)
         kinds = node.get("type")
         if type(kinds) is list:
             rest = [kind for kind in kinds if kind != "null"]
@@ -95,8 +95,8 @@ class SchemaReader:
                 f"the JSON Schema has more than {MAX_SCHEMA_NODES} types once each $ref is replaced by its schema"
             )
 
-    def _referred(self, reference: Any, root: Any, optional: bool, depth: int) -> ConnectSchema:
-        """The schema of a ``$ref``. What it refers to is read once, but counts at each place."""
+    def _read_reference(self, reference: Any, root: Any, optional: bool, depth: int) -> ConnectSchema:
+        """Read the schema of a ``$ref``. Its target is read once, but counts at each place."""
         target, its_root = self._target(reference, root)
         place = id(target), optional
         if place in self._kept:
@@ -185,7 +185,7 @@ class SchemaReader:
         return tuple(field for _place, field in sorted(placed, key=lambda pair: pair[0]))
 
     def _target(self, reference: Any, root: Any) -> tuple[Any, Any]:
-        """The schema that a ``$ref`` names, and the document that it is in.
+        """Return the target of a ``$ref``, and the document that holds it.
 
         Each document is parsed once, each pointer followed once.
         """
@@ -216,8 +216,8 @@ def _type_of(node: dict[str, Any]) -> str:
     return str(kind)
 
 
-def _merged(node: dict[str, Any]) -> dict[str, Any]:
-    """The parts of an allOf as one schema: properties and required members of all, of other keywords the last."""
+def _merge(node: dict[str, Any]) -> dict[str, Any]:
+    """Merge the parts of an allOf: properties and required members of all, of other keywords the last."""
     merged: dict[str, Any] = {name: value for name, value in node.items() if name != "allOf"}
     properties = dict(_object(merged, "properties"))
     required = list(_required(merged))
@@ -236,7 +236,7 @@ def _text(node: dict[str, Any], name: str) -> str | None:
 
 
 def _object(node: dict[str, Any], name: str) -> dict[str, Any]:
-    """The members of a keyword that holds an object; none without it."""
+    """Return the members of a keyword that holds an object; none without it."""
     member = node.get(name)
     if member is not None and type(member) is not dict:
         raise Refused(f"{name} of the JSON Schema is no object")
@@ -244,6 +244,6 @@ def _object(node: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _required(node: dict[str, Any]) -> list[Any]:
-    """Names of the required members. Draft 3 has `required` in the members: true or false, not read."""
+    """Return the names of the required members. Draft 3 has `required` in the members: true or false, not read."""
     names = node.get("required")
     return names if type(names) is list else []

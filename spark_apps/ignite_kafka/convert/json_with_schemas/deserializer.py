@@ -22,7 +22,7 @@ from ...settings.converters import JSON
 from ..connect import ConnectColumn, ConnectPart, ConnectSchema, Deserialized
 from ..json.envelope_texts import BEGINS, SPACE, member_texts, split_head
 from ..json.read_rows import parse, without_leading_zeros
-from ..json.values import Doubled, Refused
+from ..json.values import DuplicateNames, Refused
 from .known_schemas import KnownSchema, KnownSchemas, SchemaOf
 from .merged_payloads import PayloadGroup, payloads_by_name
 from .payload_columns import PayloadColumns, number_decimals, parsed_as, uncertain_decimals
@@ -73,7 +73,7 @@ class ConnectJsonDeserializer:
     ) -> None:
         self.plain = plain
         self.defaults = defaults
-        self.schemas = KnownSchemas(schema_of or self._described, kept, defaults=defaults)
+        self.schemas = KnownSchemas(schema_of or self._describe, kept, defaults=defaults)
         self._schema = self.schemas.get(content) if content else None
         if self._schema is not None and self._schema.schema is None:
             raise Refused("null is no schema")
@@ -97,12 +97,12 @@ class ConnectJsonDeserializer:
         return _Batch(self, payloads).read_payloads(groups)
 
     def deserialize_joined(self, data: pa.BinaryArray, topic: str) -> Deserialized:
-        """Values of the records, with schemas that differ only in which fields they have as one."""
+        """Return the values of the records; schemas that differ only in their fields are read as one."""
         if self._schema is not None:
             return self.deserialize(data, topic)
         return _Batch(self, data, joined=True).read()
 
-    def _described(self, text: str) -> ConnectSchema | None:
+    def _describe(self, text: str) -> ConnectSchema | None:
         return connect_schema(parse(text.encode("utf-8", "surrogatepass")), defaults=self.defaults)
 
 
@@ -115,7 +115,7 @@ class _Values:
     items: list[Any] = field(default_factory=list)
 
     def parts(self, schema: ConnectSchema | None) -> Iterable[ConnectPart]:
-        """One part; two where the values of single rows need another Arrow type."""
+        """Yield one part; two where the values of single rows need another Arrow type."""
         if self.rows:
             single = array_of(self.items, schema) if schema else pa.array(self.items, _BINARY)
             self.pieces.append((np.array(self.rows, np.int64), single))
@@ -148,18 +148,18 @@ class _Batch:
         self._bad: list[tuple[int, str]] = []
 
     def read(self) -> Deserialized:
-        """Every row is read by columns, or alone."""
+        """Read every row by columns, or alone."""
         rows = np.arange(len(self._texts))
         if self._head and rows.size:
             whole = split_head(self._head)
             assert whole is not None, self._head
-            self._closed(rows, self._texts, 0, whole[1])
+            self._read_closed(rows, self._texts, 0, whole[1])
         else:
             self._read_whole(rows)
-        return self._deserialized()
+        return self._result()
 
     def read_payloads(self, groups: Sequence[tuple[RowIndex, KnownSchema]]) -> Deserialized:
-        """See :meth:`ConnectJsonDeserializer.deserialize_payloads`."""
+        """Read payloads; see :meth:`ConnectJsonDeserializer.deserialize_payloads`."""
         for number, (rows, known_schema) in enumerate(groups):
             rest = rows
             if number < _MOST_SCHEMAS:
@@ -170,9 +170,9 @@ class _Batch:
                     self._add_item(row, parse(self._texts[row].as_py(), doubled=True), known_schema)
                 except Refused as error:
                     self._bad.append((row, error.reason))
-        return self._deserialized()
+        return self._result()
 
-    def _deserialized(self) -> Deserialized:
+    def _result(self) -> Deserialized:
         parts = [part for schema, values in self._values.items() for part in values.parts(schema)]
         return Deserialized(tuple(parts), tuple(sorted(self._bad)))
 
@@ -184,18 +184,18 @@ class _Batch:
             rest = rest[begin]
         if self._joined:
             rest = self._by_schema(rest, _FEW_SCHEMAS)
-            rest = self._merged(rest)
+            rest = self._read_merged(rest)
         self._singly(self._by_schema(rest, _MOST_SCHEMAS))
 
     def _by_schema(self, rest: RowIndex, most: int) -> RowIndex:
-        """Read the rows of so many schemas; returns the others."""
+        """Read the rows of at most so many schemas; return the others."""
         for _ in range(most):
             if rest.size:
                 rest = self._one_schema(rest)
         return rest
 
     def _one_schema(self, rest: RowIndex) -> RowIndex:
-        """Read the rows that have the schema of the first one; returns the others."""
+        """Read the rows with the schema of the first one; return the others."""
         head = split_head(self._texts[int(rest[0])].as_py())
         if head is None:
             self._singly(rest[:1])
@@ -205,11 +205,11 @@ class _Batch:
         matching = np.asarray(pc.starts_with(texts, begin))
         if not matching.all():
             texts = texts.filter(pa.array(matching))
-        self._closed(rest[matching], texts, len(begin), schema_text)
+        self._read_closed(rest[matching], texts, len(begin), schema_text)
         others: RowIndex = rest[~matching]
         return others
 
-    def _closed(self, rows: RowIndex, texts: pa.BinaryArray, begin: int, schema_text: str) -> None:
+    def _read_closed(self, rows: RowIndex, texts: pa.BinaryArray, begin: int, schema_text: str) -> None:
         """Read rows of one schema; their payloads begin at byte `begin`."""
         closed = np.asarray(pc.ends_with(texts, _CLOSE))
         if not closed.all():
@@ -239,12 +239,12 @@ class _Batch:
         schema: ConnectSchema,
         misfits: Callable[[pa.Array, RowIndex], Mask] | None = None,
     ) -> tuple[list[tuple[RowIndex, pa.Array]], RowIndex]:
-        """Payloads of one schema as columns with the places that they are from, and the places of those that only rows can judge.
+        """Read payloads of one schema as columns with their places; return the places that only rows can judge.
 
         :param misfits: finds further ones by their parsed values and places.
         """
         places: RowIndex = np.arange(len(payloads))
-        quoted = self._quoted(payloads, known_schema)
+        quoted = self._find_quoted(payloads, known_schema)
         numeric = quoted is not None
         kind = parsed_as(schema, numeric)
         if kind is None:
@@ -265,7 +265,7 @@ class _Batch:
             read.append((unquoted[at[~wrong]], data.filter(pa.array(~wrong)) if wrong.any() else data))
         return read, np.sort(np.concatenate(odd))
 
-    def _merged(self, rest: RowIndex) -> RowIndex:
+    def _read_merged(self, rest: RowIndex) -> RowIndex:
         """Read STRUCTs of one name, whose schemas differ in their fields, as one schema.
 
         Returns the rows that are left.
@@ -279,13 +279,13 @@ class _Batch:
         return np.sort(np.concatenate(left))
 
     def _read_singly(self, rows: RowIndex) -> RowIndex:
-        """Read rows one by one; returns those that are not bad."""
+        """Read rows one by one; return the good ones."""
         before = len(self._bad)
         self._singly(rows)
         return rows[~np.isin(rows, [row for row, _ in self._bad[before:]])]
 
     def _runs(self, group: PayloadGroup, cuts: RowIndex, most: int) -> RowIndex:
-        """Read a group in runs that end at some of its places; returns the rows that are left.
+        """Read a group in runs that end at some of its places; return the rows left over.
 
         No fields are merged across a record that is read alone: a type has its fields in the order of the records.
         """
@@ -301,7 +301,7 @@ class _Batch:
             return None
 
     def _group(self, group: PayloadGroup, cuts: int) -> RowIndex:
-        """Read the records of a group, and one by one those that are not as the others; returns the rows that are left.
+        """Read the records of a group, and the odd ones one by one; return the rows that are left.
 
         A bad record decides about no type, so the others are read again without it.
         """
@@ -322,8 +322,8 @@ class _Batch:
         return self._runs(fit, np.searchsorted(fit.rows, apart), cuts - 1) if len(fit.rows) else fit.rows
 
     @staticmethod
-    def _quoted(payloads: pa.BinaryArray, known_schema: KnownSchema) -> Mask | None:
-        """The rows of :func:`.uncertain_decimals` if decimals are numbers.
+    def _find_quoted(payloads: pa.BinaryArray, known_schema: KnownSchema) -> Mask | None:
+        """Return the rows of :func:`.uncertain_decimals` if decimals are numbers.
 
         None if more of them are base64, or there are none.
         """
@@ -353,12 +353,12 @@ class _Batch:
     def _single(self, row: int, text: bytes) -> None:
         item = parse(text, doubled=True)
         text = without_leading_zeros(text)
-        if type(item) is Doubled:
+        if type(item) is DuplicateNames:
             item.refuse()
         whole = type(item) is dict and item.keys() == _MEMBERS
         if self._owner.plain:
             schema = item["schema"] if whole else False
-            if type(schema) is Doubled:
+            if type(schema) is DuplicateNames:
                 schema.refuse()
             whole = schema is None or (type(schema) is dict and type(schema.get("type")) is str)
         if not whole:

@@ -1,4 +1,4 @@
-"""Schemas that JSON texts describe, kept while they are used."""
+"""A cache of the schemas described by JSON texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SchemaOf = Callable[[str], ConnectSchema | None]
 
 
 class KnownSchema:
-    """A schema, and what reads its values.
+    """A schema, and the reader of its values.
 
     :param defaults: see :class:`.PayloadReader`.
     """
@@ -26,7 +26,7 @@ class KnownSchema:
 
     @cached_property
     def reader(self) -> PayloadReader | None:
-        """Reads one value; None without a schema."""
+        """The reader of one value; None without a schema."""
         return None if self.schema is None else PayloadReader(self.schema, defaults=self._defaults)
 
     @cached_property

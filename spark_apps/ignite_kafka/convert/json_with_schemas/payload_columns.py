@@ -29,7 +29,7 @@ _MOST_DIGITS = 38
 
 @functools.lru_cache(maxsize=1_000)
 def parsed_as(schema: ConnectSchema, numeric: bool) -> pa.DataType | None:
-    """The plain JSON type that values of the schema are parsed as; None where only rows can hold them.
+    """Return the plain JSON type for parsing values of the schema; None where only rows can hold them.
 
     :param numeric: decimals are numbers, else base64.
     """
@@ -54,7 +54,7 @@ def parsed_as(schema: ConnectSchema, numeric: bool) -> pa.DataType | None:
 
 
 def decimal_members(schema: ConnectSchema) -> Iterator[tuple[str, int]]:
-    """Names of the members that are decimals or arrays of them, and their scales.
+    """Yield the names of members that are decimals or arrays of them, and their scales.
 
     The name of the whole payload is empty.
     """
@@ -111,7 +111,7 @@ class PayloadColumns:
         return pieces, np.concatenate(rest)
 
     def typed(self, array: pa.Array, schema: ConnectSchema, parent: pa.Array | None = None) -> tuple[pa.Array, Mask]:
-        """A parsed column as the schema's type, and the rows that hold what the schema does not allow.
+        """Convert a parsed column to the schema's type, and mark rows with values that the schema does not allow.
 
         Those come out as anything.
 
@@ -173,7 +173,7 @@ class PayloadColumns:
 
 
 def uncertain_decimals(texts: pa.BinaryArray, members: Collection[tuple[str, int]]) -> Mask:
-    """Texts in which a decimal may not be what Arrow's parser takes it for.
+    """Mark texts with a decimal that Arrow's parser may misread.
 
     It may be base64: parsed as numbers, base64 of nothing but digits would be taken for one. And the parser gives
     another number for one with more digits before the point than the type has
@@ -190,7 +190,7 @@ def uncertain_decimals(texts: pa.BinaryArray, members: Collection[tuple[str, int
 
 
 def number_decimals(texts: pa.BinaryArray, members: Collection[tuple[str, int]]) -> Mask:
-    """Texts in which a decimal is a number; the arguments of :func:`uncertain_decimals`."""
+    """Mark texts in which a decimal is a number; the arguments of :func:`uncertain_decimals`."""
     if any(not name for name, _ in members):
         return np.asarray(pc.match_substring_regex(texts, r"^[ \t\r\n\[]*-?[0-9]"))
     choice = "|".join(re.escape(name) for name, _ in sorted(members))

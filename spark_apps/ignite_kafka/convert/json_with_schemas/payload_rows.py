@@ -19,13 +19,13 @@ import pyarrow as pa
 from ...ignite.binary.decode_decimals import MAX_MAGNITUDE
 from ..connect import ConnectSchema, ConnectType
 from ..connect.schema import DECIMAL, arrow_type, scale_of, text_type
-from ..json.values import MOST_DIGITS, Doubled, Refused, bytes_of, number_of, parsed, scalar_reader, text_of
+from ..json.values import MOST_DIGITS, DuplicateNames, Refused, bytes_of, number_of, parsed, scalar_reader, text_of
 from ..rules.parsed_json import Number
 
 _DAY_MS = 86_400_000
 _NODES = {
     dict: "OBJECT",
-    Doubled: "OBJECT",
+    DuplicateNames: "OBJECT",
     list: "ARRAY",
     Number: "NUMBER",
     str: "STRING",
@@ -47,7 +47,7 @@ class PayloadReader:
         self._read = self._reader(schema)
 
     def value(self, item: Any) -> Any:
-        """The value for :func:`array_of`.
+        """Return the value for :func:`array_of`.
 
         Dates and times as numbers, a decimal as Decimal, a map as pairs, a struct as dict.
 
@@ -95,7 +95,7 @@ class PayloadReader:
         readers = [(field.name, self._reader(field.schema)) for field in schema.fields]
 
         def read(item: Any) -> dict[str, Any]:
-            if type(item) is Doubled:  # members that the schema lacks are passed over, as they are by columns
+            if type(item) is DuplicateNames:  # members that the schema lacks are passed over, as they are by columns
                 item.refuse(name for name, _ in readers)
             elif type(item) is not dict:
                 raise _wrong("Structs should be encoded as JSON objects", item)
@@ -110,7 +110,7 @@ class PayloadReader:
         value = self._reader(schema.value_schema)
 
         def named(item: Any) -> list[tuple[Any, Any]]:
-            if type(item) is Doubled:
+            if type(item) is DuplicateNames:
                 item.refuse()
             if type(item) is not dict:
                 raise _wrong("Maps with string fields should be encoded as JSON objects", item)
@@ -132,7 +132,7 @@ class PayloadReader:
 
 
 def array_of(values: Sequence[Any], schema: ConnectSchema) -> pa.Array:
-    """The values as an array of :func:`~ignite_kafka.convert.connect.schema.arrow_type`.
+    """Return the values as an array of :func:`~ignite_kafka.convert.connect.schema.arrow_type`.
 
     Decimals as text where that cannot hold one.
     """
@@ -186,7 +186,7 @@ def _wrong(rule: str, item: Any, but_found: str = ", but found ") -> Refused:
 
 
 def _whole(item: Any) -> Any:
-    """1.0 and 1e3 as the digits of an integer; anything else as it is."""
+    """Return 1.0 and 1e3 as the digits of an integer; other items stay."""
     if type(item) is not Number or item.lstrip("-").isdecimal():
         return item
     value = parsed(item)
@@ -232,7 +232,7 @@ def _decimal(schema: ConnectSchema) -> _Read:
 
 
 def _numeric(digits: str, scale: int) -> Decimal:
-    """The number at the schema's scale if that holds it, else at its own."""
+    """Return the number at the schema's scale if that holds it, else at its own."""
     value = number_of(digits)
     sign, figures, exponent = value.as_tuple()
     assert isinstance(exponent, int)

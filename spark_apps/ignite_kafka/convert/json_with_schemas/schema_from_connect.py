@@ -16,12 +16,12 @@ from .payloads import payload
 
 
 def quoted(text: str) -> str:
-    """A JSON text as Jackson writes it: half of a surrogate pair alone stays, as an escape."""
+    """Quote a JSON text as Jackson does: half of a surrogate pair alone stays, as an escape."""
     return escape(json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass")).decode("utf-8")
 
 
 def schema_json(schema: ConnectSchema | None, form: JsonFormat) -> str:
-    """The JSON object of a schema, without spaces; ``null`` for no schema.
+    """Return the JSON object of a schema, without spaces; ``null`` for no schema.
 
     :param form: the form of decimals, for defaults.
     :raises UnsupportedType: the default is no value of the schema.

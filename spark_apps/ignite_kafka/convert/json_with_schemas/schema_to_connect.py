@@ -26,7 +26,7 @@ _PLAIN_MEMBERS = frozenset({"type", "optional", "field"})
 
 
 def connect_schema(node: Any, *, defaults: bool = True) -> ConnectSchema | None:
-    """The schema that a JSON value describes; None for null.
+    """Read the schema that a JSON value describes; None for null.
 
     :param node: as :func:`~.json.read_rows.parse` gives it.
     :param defaults: see :class:`~.payload_rows.PayloadReader`: how a null within a default is read.
@@ -37,7 +37,7 @@ def connect_schema(node: Any, *, defaults: bool = True) -> ConnectSchema | None:
 
 @dataclass
 class _Rules:
-    """How a schema is read, and the number of types read so far."""
+    """Rules for reading a schema, and the number of types read so far."""
 
     defaults: bool
     nodes: int = 0
@@ -116,7 +116,7 @@ def _parameters(node: Any) -> tuple[tuple[str, str], ...]:
 
 
 def encodable(text: str) -> str:
-    """The text of a schema; raises Refused if it has half of a surrogate pair."""
+    """Return the text of a schema; raises Refused if it has half of a surrogate pair."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -125,13 +125,13 @@ def encodable(text: str) -> str:
 
 
 def _int32(digits: str) -> int:
-    """As Jackson's intValue, which wraps."""
+    """Return the number as Jackson's intValue does, which wraps."""
     number = int(digits) if len(digits) < 20 else 0
     return (number + 2**31) % 2**32 - 2**31
 
 
 def with_default(schema: ConnectSchema, node: Any, defaults: bool = True) -> ConnectSchema:
-    """The schema with a default of a JSON value, none for null.
+    """Return the schema with a default of a JSON value, without one for null.
 
     Raises Refused if it is no value of the schema, or one beyond Python's.
     """

@@ -1,4 +1,4 @@
-"""Numbers that a double does not hold: a decimal whose field no one declared would lose digits without a word.
+"""Check for numbers that a double does not hold: a decimal of an undeclared field would silently lose digits.
 
 A double holds a number if it prints as that number with as many digits as the number has, 17 at most: so it holds what
 any program wrote from a double, and refuses 12345678901234567.89. Columns are parsed to doubles at once, so
@@ -38,7 +38,7 @@ _EXACT = Context(prec=2_000, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def holds(digits: str, value: float) -> bool:
-    """Whether a double, finite, that was read from these digits stands for the same number."""
+    """Return whether a finite double, read from these digits, stands for the same number."""
     try:
         exact = Decimal(digits)
     except InvalidOperation:
@@ -50,7 +50,7 @@ def holds(digits: str, value: float) -> bool:
 
 
 def is_strict(field: pa.Field) -> bool:
-    """True if the field, or one within it, is a double that no query entity declares."""
+    """Return whether the field, or one within it, is a double that no query entity declares."""
     kind = field.type
     if pa.types.is_struct(kind):
         return any(map(is_strict, kind))
@@ -60,7 +60,7 @@ def is_strict(field: pa.Field) -> bool:
 
 
 def doubtful(texts: pa.BinaryArray, array: pa.Array, field: pa.Field) -> Mask:
-    """Which of the JSON texts, parsed as `array`, may have a number that its strict double does not hold.
+    """Mark JSON texts, parsed as `array`, that may have a number beyond their strict double.
 
     Few others are among them.
     """
@@ -80,7 +80,7 @@ def doubtful(texts: pa.BinaryArray, array: pa.Array, field: pa.Field) -> Mask:
 
 
 def _fractions(block: npt.NDArray[np.uint8]) -> tuple[pa.StringArray, npt.NDArray[np.int64]]:
-    """Numbers, not integers, with more than 15 digits or a negative exponent, and where each begins in the block."""
+    """Find numbers, not integers, of more than 15 digits or with negative exponent, and their places in the block."""
     edges = np.flatnonzero(np.diff(_NUMBER[block], prepend=False, append=False))
     first = edges[::2]
     last = edges[1::2]
@@ -105,7 +105,7 @@ def _fractions(block: npt.NDArray[np.uint8]) -> tuple[pa.StringArray, npt.NDArra
 
 
 def _read_back(tokens: pa.StringArray) -> Mask:
-    """Whether each number is held; most are told by Arrow's shortest text of their double."""
+    """Return whether each number is held; Arrow's shortest text of its double decides most of them."""
     same = np.array(pc.equal(tokens.cast(pa.float64()).cast(pa.string()), tokens))
     for row in np.flatnonzero(~same).tolist():
         text = tokens[row].as_py()
@@ -114,7 +114,7 @@ def _read_back(tokens: pa.StringArray) -> Mask:
 
 
 def _large(array: pa.Array, field: pa.Field) -> Mask:
-    """RowIndex with a value of a strict double beyond the integers that doubles count one by one."""
+    """Mark rows with a strict double beyond the integers that doubles count one by one."""
     kind = field.type
     flags = np.zeros(len(array), bool)
     if pa.types.is_struct(kind):

@@ -1,4 +1,4 @@
-"""Decoded columns as columns of Connect data: split into parts of one schema, each in the Arrow type of its schema."""
+"""Decoded columns as columns of Connect data: parts of one schema each, in the Arrow type of that schema."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_WIDE_DIGITS = 76
 
 
 def connect_parts(array: pa.Array, field: pa.Field, rules: SchemaRules, zone: str = "UTC") -> list[ConnectPart]:
-    """Columns of Connect data, each of one schema, with the rows that they have.
+    """Split a decoded column into columns of Connect data, one for each schema, with their rows.
 
     :param array: N values, none null, of a decoded column; :param field: its field with its marks.
     :param zone: time zone in which a java.sql.Time has its hours.
@@ -39,13 +39,13 @@ def connect_parts(array: pa.Array, field: pa.Field, rules: SchemaRules, zone: st
 
 
 def part_of(array: pa.Array, field: pa.Field, rows: RowIndex, schema: ConnectSchema, zone: str) -> ConnectPart:
-    """The rows of a decoded column that have a schema; the arguments and errors of :func:`connect_parts`."""
+    """Return the rows of a decoded column with a schema; arguments and errors as in :func:`connect_parts`."""
     values = array if rows.size == len(array) else array.take(pa.array(rows))
     return ConnectPart(rows, ConnectColumn(projected(values, field, schema, zone), schema))
 
 
 def projected(array: pa.Array, field: pa.Field, schema: ConnectSchema, zone: str = "UTC", path: str = "") -> pa.Array:
-    """A decoded column in the Arrow type of its schema (:func:`~ignite_kafka.convert.connect.schema.arrow_type`).
+    """Convert a decoded column to the Arrow type of a schema (:func:`~.connect.schema.arrow_type`).
 
     :param schema: fields of objects that it lacks are left out; fields that the column lacks are null.
     :raises UnsupportedType: a value that the schema cannot hold: names the field.
@@ -126,7 +126,7 @@ def _map(array: pa.MapArray, field: pa.Field, schema: ConnectSchema, zone: str, 
 
 
 def _of_union(array: pa.UnionArray, field: pa.Field, schema: ConnectSchema, zone: str, path: str) -> pa.Array:
-    """Values that are all null or of kinds that have this schema."""
+    """Convert a union whose values are null or have the schema."""
     kind_of, offset = union_layout(array)
     parts = []
     place = np.full(len(array), -1, np.int64)
@@ -141,12 +141,12 @@ def _of_union(array: pa.UnionArray, field: pa.Field, schema: ConnectSchema, zone
         total += rows.size
     if not parts:
         return pa.nulls(len(array), arrow_type(schema))
-    whole = parts[0] if len(parts) == 1 else _joined(parts, schema)
+    whole = parts[0] if len(parts) == 1 else _join(parts, schema)
     return whole.take(pa.array(np.maximum(place, 0), mask=place < 0))
 
 
-def _joined(parts: Sequence[pa.Array], schema: ConnectSchema) -> pa.Array:
-    """Columns of one schema, whose decimals may be of several Arrow types."""
+def _join(parts: Sequence[pa.Array], schema: ConnectSchema) -> pa.Array:
+    """Concatenate columns of one schema; their decimals may have several Arrow types."""
     kinds = {part.type for part in parts}
     if len(kinds) == 1:
         return pa.concat_arrays(parts)
@@ -155,7 +155,7 @@ def _joined(parts: Sequence[pa.Array], schema: ConnectSchema) -> pa.Array:
 
 
 def _decimal(array: pa.Array, schema: ConnectSchema) -> pa.Array:
-    """decimal128 of the schema's scale if every value has at most 38 digits and is exact at it.
+    """Convert decimals to decimal128 of the schema's scale if each has at most 38 digits and is exact there.
 
     Else decimal256, or text.
     """
@@ -174,7 +174,7 @@ def _decimal(array: pa.Array, schema: ConnectSchema) -> pa.Array:
 
 
 def _times_of_day(array: pa.Array, zone: str, path: str) -> pa.Array:
-    """java.sql.Time's milliseconds since 1970 to those of the day in a time zone."""
+    """Convert java.sql.Time's milliseconds since 1970 to milliseconds of the day in a time zone."""
     moments = array.view(pa.timestamp("ms", "UTC"))
     local = (
         moments.view(pa.int64())

@@ -42,7 +42,7 @@ class RowSchemas:
 
 @dataclass(frozen=True)
 class SchemaRules:
-    """Rules by which schemas are made.
+    """Rules for the schemas of values.
 
     :param whole: objects have all fields of their decoded columns, also those that are null (EAGER, and keys under
         every policy).
@@ -58,7 +58,7 @@ _NO_SCHEMA = UNDEFINED  # schemas[0] of every column: never used for a value
 
 
 def row_schemas(array: pa.Array, field: pa.Field, rules: SchemaRules, path: str = "") -> RowSchemas:
-    """The schema of each value, optional within containers and objects.
+    """Return the schema of each value, optional within containers and objects.
 
     :param field: the column's field with its marks (ignite/types/type_table.py).
     :param path: name of the field for errors.
@@ -94,12 +94,12 @@ def _valid(array: pa.Array) -> Ids:
 
 @functools.lru_cache(maxsize=64)
 def _all(number: int, count: int) -> Ids:
-    """One number for all rows, read-only and without memory: wide objects have dozens of such columns."""
+    """Repeat one number for all rows, read-only and without memory: wide objects have dozens of such columns."""
     return np.broadcast_to(np.int64(number), count)
 
 
 def _decimals(array: pa.Array, field: pa.Field) -> RowSchemas:
-    """The declared scale, or each value's own."""
+    """Return the schemas of decimals: of the declared scale, or of each value's own."""
     declared = scale_of(field)
     if declared is None and pa.types.is_decimal(array.type):
         declared = array.type.scale
@@ -123,7 +123,7 @@ def _unions(array: pa.UnionArray, field: pa.Field, rules: SchemaRules, path: str
         child_ids = child.ids[offset[rows]]
         ids[rows] = np.where(child_ids > 0, child_ids + len(schemas) - 1, 0)
         schemas += child.schemas[1:]
-    return _interned(ids, schemas[1:])
+    return _number_schemas(ids, schemas[1:])
 
 
 def _structs(array: pa.StructArray, field: pa.Field, rules: SchemaRules, path: str) -> RowSchemas:
@@ -139,20 +139,20 @@ def _structs(array: pa.StructArray, field: pa.Field, rules: SchemaRules, path: s
     )
     name = (field.metadata or {}).get(TYPE_NAME)
     objects = _ObjectSchemas(str(name, "utf-8") if name else None, shown, children, rules)
-    numbers, combinations = _distinct([order_of, *objects.ids()], len(array))
+    numbers, combinations = _number_combinations([order_of, *objects.ids()], len(array))
     schemas = [objects.of(orders[int(row[0])], row[1:]) for row in combinations]
-    return _interned(np.where(_valid(array) > 0, numbers + 1, 0), schemas)
+    return _number_schemas(np.where(_valid(array) > 0, numbers + 1, 0), schemas)
 
 
-def _interned(ids: Ids, schemas: Sequence[ConnectSchema]) -> RowSchemas:
-    """Rows by their schemas, each of which is there once; `ids` are positions in `schemas`, from 1 on, or 0."""
+def _number_schemas(ids: Ids, schemas: Sequence[ConnectSchema]) -> RowSchemas:
+    """Number rows by distinct schemas; `ids` are positions in `schemas` from 1 on, or 0 for null."""
     place: dict[ConnectSchema, int] = {}
     number = np.array([0, *(place.setdefault(schema, len(place) + 1) for schema in schemas)], np.int64)
     return RowSchemas(number[ids], (_NO_SCHEMA, *place))
 
 
-def _distinct(columns: Sequence[Ids], count: int) -> tuple[Ids, npt.NDArray[np.int64]]:
-    """The number of each row's combination of values, and the combinations.
+def _number_combinations(columns: Sequence[Ids], count: int) -> tuple[Ids, npt.NDArray[np.int64]]:
+    """Number the distinct combinations of values in the rows; return the numbers and the combinations.
 
     Columns that are constant cost next to nothing.
     """
@@ -179,7 +179,11 @@ class _ObjectSchemas:
     rules: SchemaRules
 
     def ids(self) -> list[Ids]:
-        """The ids of each field; a null that has the schema of the values there counts as one of them, so that it makes no other object."""
+        """Return the schema ids of each field.
+
+        A null that has the schema of its field's only other values gets their id, so that it makes no schema of its
+        own.
+        """
         columns = []
         for at, child in enumerate(self.children):
             alike = len(child.schemas) == 2 and self._schema(at, 0) == child.schemas[1]
@@ -187,7 +191,7 @@ class _ObjectSchemas:
         return columns
 
     def of(self, order: Sequence[int], ids: Sequence[int]) -> ConnectSchema:
-        """The schema of objects that have these fields, and these schemas of all fields."""
+        """Return the schema of objects with these fields, from the schema ids of all fields."""
         fields = []
         for at in order:
             schema = self._schema(at, int(ids[at]))
@@ -196,7 +200,7 @@ class _ObjectSchemas:
         return ConnectSchema(ConnectType.STRUCT, True, self.type_name, fields=tuple(fields))
 
     def _schema(self, at: int, number: int) -> ConnectSchema | None:
-        """The schema of a field; None: the field is null and is left out."""
+        """Return the schema of a field; None: the field is null and is left out."""
         if number:
             return self.children[at].schemas[number]
         if not self.rules.whole:
@@ -207,7 +211,7 @@ class _ObjectSchemas:
         return self._declared(self.fields[at])
 
     def _declared(self, field: pa.Field) -> ConnectSchema:
-        """By the binary metadata of the type, as far as it says more than 'an object'."""
+        """Return a null field's schema by the type's binary metadata; UNDEFINED if it says only 'an object'."""
         scale = scale_of(field)
         if is_decimal(field) and scale is not None:
             return decimal(scale, optional=True)
@@ -230,7 +234,7 @@ def _lists(array: pa.Array, field: pa.Field, rules: SchemaRules, path: str) -> R
     elements = row_schemas(array.flatten(), field.type.value_field, rules, f"{path}[]")
     ids, schemas = _content(array, elements, field.type.value_field, rules, path)
     array_schemas = [ConnectSchema(ConnectType.ARRAY, True, value_schema=schema) for schema in schemas]
-    return _interned(np.where(_valid(array) > 0, ids + 1, 0), array_schemas)
+    return _number_schemas(np.where(_valid(array) > 0, ids + 1, 0), array_schemas)
 
 
 def _maps(array: pa.MapArray, field: pa.Field, rules: SchemaRules, path: str) -> RowSchemas:
@@ -244,7 +248,7 @@ def _maps(array: pa.MapArray, field: pa.Field, rules: SchemaRules, path: str) ->
     values = row_schemas(flat.field(1), field.type.item_field, rules, f"{path}{{}}")
     key_ids, key_schemas = _content(entries, keys, field.type.key_field, rules, f"{path}{{key}}")
     value_ids, value_schemas = _content(entries, values, field.type.item_field, rules, f"{path}{{}}")
-    numbers, combinations = _distinct([key_ids, value_ids], len(array))
+    numbers, combinations = _number_combinations([key_ids, value_ids], len(array))
     map_schemas = [
         ConnectSchema(
             ConnectType.MAP,
@@ -254,13 +258,13 @@ def _maps(array: pa.MapArray, field: pa.Field, rules: SchemaRules, path: str) ->
         )
         for key, value in combinations
     ]
-    return _interned(np.where(_valid(array) > 0, numbers + 1, 0), map_schemas)
+    return _number_schemas(np.where(_valid(array) > 0, numbers + 1, 0), map_schemas)
 
 
 def _content(
     lists: pa.Array, elements: RowSchemas, element: pa.Field, rules: SchemaRules, path: str
 ) -> tuple[Ids, list[ConnectSchema]]:
-    """For each list the number of its content's schema, and these schemas."""
+    """Return the number of each list's element schema, and these schemas."""
     count = len(lists)
     parent = np.repeat(np.arange(count), list_sizes(lists))
     pairs = np.unique(np.stack([parent, elements.ids], axis=1)[elements.ids > 0], axis=0)
@@ -271,7 +275,7 @@ def _content(
     number = np.where(number > 0, number - 1, -1)
     for row in np.flatnonzero(distinct > 1).tolist():
         several = [elements.schemas[int(schema_id)] for schema_id in pairs[pairs[:, 0] == row, 1]]
-        schemas.append(_merged(several, path))
+        schemas.append(_merge(several, path))
         number[row] = len(schemas) - 1
     if (number < 0).any():
         schemas.append(_unknown_content(elements, element, rules))
@@ -280,7 +284,7 @@ def _content(
 
 
 def _unknown_content(elements: RowSchemas, element: pa.Field, rules: SchemaRules) -> ConnectSchema:
-    """The schema of the elements of a list that is empty or has only nulls."""
+    """Return the element schema of lists that are empty or hold only nulls."""
     if not rules.neighbours:
         return UNDEFINED
     if len(elements.schemas) == 2:
@@ -288,8 +292,8 @@ def _unknown_content(elements: RowSchemas, element: pa.Field, rules: SchemaRules
     return simple_schema(element) or UNDEFINED
 
 
-def _merged(schemas: Sequence[ConnectSchema], path: str) -> ConnectSchema:
-    """One schema for elements whose own differ.
+def _merge(schemas: Sequence[ConnectSchema], path: str) -> ConnectSchema:
+    """Merge the schemas of elements into one.
 
     Objects of one type that have other fields, or the fields in another order.
 
@@ -301,11 +305,11 @@ def _merged(schemas: Sequence[ConnectSchema], path: str) -> ConnectSchema:
     first = distinct[0]
     alike = len({(schema.type, schema.name) for schema in distinct}) == 1
     if alike and first.type is ConnectType.STRUCT:
-        return _merged_objects(distinct, path)
+        return _merge_objects(distinct, path)
     if alike and first.type in (ConnectType.ARRAY, ConnectType.MAP):
-        inner = [_merged([schema.value_schema for schema in distinct if schema.value_schema], f"{path}[]")]
+        inner = [_merge([schema.value_schema for schema in distinct if schema.value_schema], f"{path}[]")]
         keys = [schema.key_schema for schema in distinct if schema.key_schema]
-        inner += [_merged(keys, f"{path}{{key}}").as_optional(False)] if keys else []
+        inner += [_merge(keys, f"{path}{{key}}").as_optional(False)] if keys else []
         return replace(first, value_schema=inner[0], key_schema=inner[1] if keys else None)
     shown = " and ".join(
         dict.fromkeys(f"{schema.name or schema.type.upper()}{dict(schema.parameters) or ''}" for schema in distinct)
@@ -317,7 +321,7 @@ def _merged(schemas: Sequence[ConnectSchema], path: str) -> ConnectSchema:
     raise UnsupportedType(what, "Use converter json without schemas, or ignite-binary.", field=path)
 
 
-def _merged_objects(schemas: Sequence[ConnectSchema], path: str) -> ConnectSchema:
+def _merge_objects(schemas: Sequence[ConnectSchema], path: str) -> ConnectSchema:
     fields: dict[str, ConnectSchema] = {}
     for schema in schemas:
         for field in schema.fields:
@@ -325,6 +329,6 @@ def _merged_objects(schemas: Sequence[ConnectSchema], path: str) -> ConnectSchem
             fields[field.name] = (
                 field.schema
                 if earlier is None or earlier == field.schema
-                else _merged([earlier, field.schema], f"{path}.{field.name}")
+                else _merge([earlier, field.schema], f"{path}.{field.name}")
             )
     return replace(schemas[0], fields=tuple(ConnectField(name, schema) for name, schema in sorted(fields.items())))

@@ -42,7 +42,7 @@ _SIMPLE: tuple[tuple[Callable[[pa.DataType], bool], ConnectSchema], ...] = (
 
 
 def simple_schema(field: pa.Field) -> ConnectSchema | None:
-    """The optional schema of a field whose Arrow type and mark decide it alone.
+    """Return the optional schema that a field's Arrow type and mark decide alone.
 
     None for decimals, containers and the null type.
     """
@@ -54,7 +54,7 @@ def simple_schema(field: pa.Field) -> ConnectSchema | None:
 
 
 def schema_of_code(code: int, field: pa.Field) -> ConnectSchema | None:
-    """The schema of a declared type code; None if the code says too little."""
+    """Return the schema of a declared type code; None if the code says too little."""
     if code in (codes.ENUM, codes.BINARY_ENUM):
         ordinal = pa.types.is_int32(field.type)
         return ConnectSchema(ConnectType.INT32 if ordinal else ConnectType.STRING, True)
@@ -71,7 +71,7 @@ def schema_of_code(code: int, field: pa.Field) -> ConnectSchema | None:
 
 
 def declared_schemas(cache: CacheInfo, types: TypeSource, *, key: bool) -> Iterator[ConnectSchema]:
-    """Schemas of a cache's keys, or values, as its query entities declare them.
+    """Yield the schemas of a cache's keys or values, as its query entities declare them.
 
     Of a simple class, or of an object by its metadata.
 

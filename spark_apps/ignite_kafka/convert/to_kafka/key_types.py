@@ -32,7 +32,7 @@ _LOOKED_AT = 1_000  # decimals of a batch
 
 
 def key_types_of(group: EntryGroup, texts: pa.BinaryArray, decimal_format: str) -> set[KeyType]:
-    """Types of the keys of a group of entries.
+    """Return the types of the keys of a group of entries.
 
     :param texts: the keys as JSON.
     """
@@ -51,7 +51,7 @@ def key_types_of(group: EntryGroup, texts: pa.BinaryArray, decimal_format: str) 
 
 
 def text_key_types_of(group: EntryGroup, texts: pa.BinaryArray) -> set[KeyType]:
-    """Types of the keys of a group of entries that are written as Java's text (converter `string`).
+    """Return the types of a group's keys written as Java's text (converter `string`).
 
     :param texts: the keys as text.
     """
@@ -74,7 +74,7 @@ def text_key_types_of(group: EntryGroup, texts: pa.BinaryArray) -> set[KeyType]:
 
 
 def connect_key_types_of(group: EntryGroup) -> set[KeyType]:
-    """The type of the keys of a group that are written with schemas.
+    """Return the type of a group's keys written with schemas.
 
     The schema of an object has the name of its class.
     """
@@ -89,16 +89,16 @@ def connect_key_types_of(group: EntryGroup) -> set[KeyType]:
 
 
 def remembered(kinds: Iterable[KeyKind]) -> set[KeyType]:
-    """Types of keys that an earlier task or run has sent, as far as offsets have them.
+    """Return the types of keys sent by earlier tasks or runs, as far as offsets record them.
 
-    Simple ones but decimals and enums.
+    These are simple types without decimals and enums.
     """
     simple = {kind[0] for kind in kinds} - _NOT_REMEMBERED
     return {KeyType(code_name(code), _shapes(declared_field("", code))) for code in simple}
 
 
 class KeyTypes:
-    """The types of one cache's keys that a process has met in a run. For several threads."""
+    """The types of one cache's keys seen by a process in a run. For several threads."""
 
     def __init__(self) -> None:
         self.coinciding: list[tuple[KeyType, KeyType]] = []
@@ -106,7 +106,7 @@ class KeyTypes:
         self._lock = threading.Lock()
 
     def meet(self, types: Iterable[KeyType]) -> list[tuple[KeyType, KeyType]]:
-        """Note these types; the pairs that are new of two types that can give the same JSON.
+        """Note these types; return the new pairs of types that can give the same JSON.
 
         All of them are in :attr:`coinciding`.
         """
@@ -130,7 +130,7 @@ def _coincide(first: KeyType, second: KeyType) -> bool:
 
 @functools.lru_cache(maxsize=10_000)
 def key_types_in(connector: str, generation: int, cache: str) -> KeyTypes:
-    """Key types of a cache that this process has met in a run, shared by its tasks and slots."""
+    """Return the key types of a cache seen by this process in a run, shared by its tasks and slots."""
     return KeyTypes()
 
 
@@ -140,7 +140,10 @@ def _shown(texts: pa.BinaryArray, row: int) -> str:
 
 
 def _fields(schema_id: int) -> frozenset[str]:
-    """Objects of several types can give the same JSON where they have the same fields in the same order, so the same schema id."""
+    """Return the shape of objects.
+
+    Objects of several types give the same JSON if they have the same fields in the same order, so the same schema id.
+    """
     return frozenset({f"fields {schema_id}"})
 
 
@@ -149,7 +152,7 @@ def _of_scale(scale: int, decimal_format: str) -> frozenset[str]:
 
 
 def _scales(decimals: pa.Array) -> dict[int, int]:
-    """Scale to the row of a decimal that has it, of the first decimals."""
+    """Map each scale of the first decimals to a row that has it."""
     if pa.types.is_decimal(decimals.type):
         return {decimals.type.scale: 0}
     rows: dict[int, int] = {}
@@ -159,7 +162,7 @@ def _scales(decimals: pa.Array) -> dict[int, int]:
 
 
 def _shapes(column: pa.Field) -> frozenset[str]:
-    """JSON forms of the values of a column that is neither a struct nor a decimal."""
+    """Return the JSON forms of a column's values, if it is neither a struct nor a decimal."""
     kind = column.type
     types = pa.types
     if types.is_boolean(kind):

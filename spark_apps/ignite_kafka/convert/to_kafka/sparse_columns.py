@@ -24,7 +24,7 @@ _MOST_FAMILIES = 32
 def sparse_parts(
     array: pa.Array, field: pa.Field, rules: SchemaRules, zone: str = "UTC"
 ) -> list[SparsePart | ConnectPart]:
-    """Columns of Connect data; the arguments and errors of :func:`.connect_columns.connect_parts`, under LAZY."""
+    """Split a decoded column under LAZY; arguments and errors as in :func:`.connect_columns.connect_parts`."""
     by_row = row_schemas(array, field, rules)
     counts = np.bincount(by_row.ids)
     numbers = [number for number in np.argsort(-counts, kind="stable").tolist() if counts[number]]
@@ -46,7 +46,7 @@ def sparse_parts(
 
 
 def _families(schemas: Mapping[int, ConnectSchema]) -> Iterator[tuple[list[int], list[ConnectField]]]:
-    """Numbers of schemas that differ only in which fields they have, and all these fields in their order."""
+    """Group schemas that differ only in their set of fields; yield their numbers, and all fields in order."""
     rest = list(schemas)
     for _ in range(_MOST_FAMILIES):
         if len(rest) <= _FEW:
@@ -69,7 +69,7 @@ class _Family:
         self._place: dict[str, int] = {}
 
     def takes(self, schema: ConnectSchema) -> bool:
-        """True if the schema has no field of another schema, or in another order, and is now one of the family."""
+        """Add the schema unless a field has another schema or order in the family; return whether it was added."""
         if schema is not self._first and (schema.type is not ConnectType.STRUCT or schema.name != self._first.name):
             return False
         before = -1
@@ -85,7 +85,7 @@ class _Family:
         return True
 
     def _add(self, fields: Sequence[ConnectField]) -> None:
-        """Put fields that are new behind those that precede them in the schema."""
+        """Insert new fields, each behind the field before it in the schema."""
         if all(field.name in self._place for field in fields):
             return
         at = -1

@@ -1,4 +1,4 @@
-"""Converts entries through Kafka Connect's transforms.
+"""Conversion of entries through Kafka Connect's transforms.
 
 Decoded columns, Connect columns, transforms, the converters' bytes.
 """
@@ -51,7 +51,7 @@ class Chain:
     topic_of: Callable[[str], str]
 
     def class_of(self, alias: str) -> str:
-        """Java class or function of a transform."""
+        """Return Java class or function of a transform."""
         return next((transform.type for transform in self.settings if transform.alias == alias), "")
 
 
@@ -96,11 +96,11 @@ class TransformingConverter:
 
     @property
     def of_keys(self) -> EntryConverter | None:
-        """The converter of keys that turns them back; None: transforms make keys, which cannot be turned back."""
+        """The converter that turns record keys back; None if transforms make keys."""
         return None if self._touched["key"] else self._plain
 
     def component(self, stage: Stage) -> type:
-        """The class that converts the side of a stage."""
+        """Return the class that converts the side of a stage."""
         return self._plain.component(stage)
 
     def check(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
@@ -121,9 +121,9 @@ class TransformingConverter:
     def convert(
         self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = False
     ) -> Records:
-        """Records of the entries, in their order, without those that transforms drop.
+        """Convert entries to records, in their order, without dropped ones.
 
-        `refused` has those for which one throws.
+        `refused` has the entries for which a transform throws.
 
         :raises DecodeError: bytes that do not decode.
         :raises UnsupportedType: a value that Kafka Connect or its converter has no form for.
@@ -168,7 +168,7 @@ class TransformingConverter:
             else self._value.columns(group.value, group.value_type, of_values)
         )
         times = np.where(decoded.times_ms > 0, decoded.times_ms, NO_TIME)
-        for rows, key_column, value_column in _shared(keys, values, count):
+        for rows, key_column, value_column in _share_schemas(keys, values, count):
             topics = pa.repeat(pa.scalar(self._chain.topic_of(context.cache.name)), len(rows))
             batch = ConnectBatch(group.rows[rows], key_column, value_column, topics, times[rows])
             result = apply_chain(batch, self._chain.steps)
@@ -184,7 +184,7 @@ class TransformingConverter:
     def _plain_bytes(
         self, decoded: DecodedGroup, context: SideContext, output: _Output
     ) -> tuple[pa.Array | None, pa.Array | None]:
-        """Bytes of the sides that no transform touches, for each entry of a group; None for the others."""
+        """Return the bytes of the sides that no transform touches, for each entry of a group; None for the others."""
         keys = None
         values = None
         group = decoded.group
@@ -236,20 +236,20 @@ class TransformingConverter:
     def key_forms(
         self, keys: Sequence[bytes], kinds: Collection[KeyKind], cache: CacheInfo, types: TypeSource, *, topic: str = ""
     ) -> list[list[bytes]]:
-        """For the key of each record the keys of Ignite that it may be of; none where transforms make keys."""
+        """Return, for each record key, its possible Ignite keys; none where transforms make keys."""
         if self._touched["key"]:
             return [[] for _ in keys]
         return self._plain.key_forms(keys, kinds, cache, types, topic=topic)
 
 
 def failed(bad: BadRow, class_name: str, remedy: str) -> TransformFailed:
-    """The error of a record for which a transform throws."""
+    """Return the error of a record for which a transform throws."""
     what = f"transform {bad.transform} throws {bad.exception}: {in_message(bad.reason)}"
     return TransformFailed(what, remedy, transform=bad.transform, transform_class=class_name, exception=bad.exception)
 
 
 def _written(serializer: Serializer, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-    """Bytes of a header's values.
+    """Return the bytes of a header's values.
 
     Values without a schema, JSON texts, are written as ``Values.convertToString`` does: texts unquoted.
     """
@@ -268,7 +268,7 @@ def _written(serializer: Serializer, column: ConnectColumn, topic: str) -> pa.Bi
 
 
 def _placeholders(count: int, *, present: bool = False) -> list[ConnectPart]:
-    """A column for values that no transform looks into.
+    """Return a column for values that no transform reads.
 
     Nulls, or texts where transforms may ask whether there is a value.
     """
@@ -276,10 +276,10 @@ def _placeholders(count: int, *, present: bool = False) -> list[ConnectPart]:
     return [ConnectPart(np.arange(count), ConnectColumn(data, None))]
 
 
-def _shared(
+def _share_schemas(
     keys: Sequence[ConnectPart], values: Sequence[ConnectPart], count: int
 ) -> list[tuple[RowIndex, ConnectColumn, ConnectColumn]]:
-    """Rows that share a schema of keys and one of values, with their columns."""
+    """Return the rows of each combination of key and value schema, with their columns."""
     if len(keys) == len(values) == 1:
         return [(np.arange(count), keys[0].column, values[0].column)]
     shared = []

@@ -1,4 +1,4 @@
-"""Classes and binary types of decoded entries, for a sink that makes the same values of bytes that do not have them."""
+"""Java classes and binary types in a batch: the types topic carries them to the sink, because JSON does not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OTHER = "?"
 
 
 def uses_of(side: str, values: pa.Array, kind: TypeRef, containers: Containers) -> Iterator[TypeUse]:
-    """What the values of one side of a group show.
+    """Yield the classes and types of the values of one side of a group.
 
     Where all are null they show nothing: metadata does not say of which enum a field is.
 

@@ -49,7 +49,7 @@ class Cast:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Nulls pass."""
+        """Cast the fields or values; nulls pass."""
         return changed_where(batch, present(self.side.of(batch)), self._change)
 
     def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
@@ -105,7 +105,7 @@ class Cast:
 def _cast(
     data: pa.Array, schema: ConnectSchema, target: ConnectType, shell: ConnectSchema, failures: Failures
 ) -> ConnectColumn:
-    """Values cast to another type, with a schema that is optional and has a default as the first."""
+    """Cast values to another type; the new schema is optional and has a default as theirs."""
     default = None
     if schema.default is not None:
         refused = Failures(1)
@@ -120,12 +120,12 @@ def _cast(
 
 
 def _cast_values(values: list[Any], target: ConnectType, failures: Failures) -> list[Any]:
-    """Values without a schema, cast to a type."""
+    """Cast values without a schema to a type."""
     return parsed(ConnectColumn(_cast_tokens(written(values).data, target, failures), None))
 
 
 def _cast_tokens(tokens: pa.BinaryArray, target: ConnectType, failures: Failures) -> pa.BinaryArray:
-    """JSON texts cast to a type, all texts of one Java class at once; ``null`` for a missing text."""
+    """Cast JSON texts to a type, all texts of one Java class at once; ``null`` for a missing text."""
 
     def change(kind: Kind, kind_tokens: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
         if kind in _VALUES:
@@ -143,7 +143,7 @@ def _cast_tokens(tokens: pa.BinaryArray, target: ConnectType, failures: Failures
 
 
 def cast(config: Owner, side: Side) -> Cast:
-    """The transform with its properties.
+    """Return the transform with its properties.
 
     :raises SettingsError: the specification is neither a type nor a list of field:type.
     """

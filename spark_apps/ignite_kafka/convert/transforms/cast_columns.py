@@ -32,17 +32,17 @@ _PLAIN_FLOAT = r"^-?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE][+-]?[0-9])?$"
 
 
 def cast_column(data: pa.Array, schema: ConnectSchema, target: ConnectType, failures: Failures) -> pa.Array:
-    """The values in the Arrow type of the target; nulls stay, a row that fails is null."""
+    """Cast the values to the Arrow type of the target; nulls stay, and a failed row is null."""
     if data.null_count == len(data):
         return pa.nulls(len(data), arrow_type(ConnectSchema(target)))
     if schema.type not in _SOURCES:
         names = ", ".join(source.name for source in _SOURCES)
         reason = f"Cast transformation does not support casting from {schema.type.name}; supported types are [{names}]"
-        return _refused(data, target, reason, failures)
+        return _refuse(data, target, reason, failures)
     if target is ConnectType.STRING:
         return _to_text(data, schema)
     if schema.type is ConnectType.BYTES and scale_of(schema) is None:
-        return _refused(data, target, "Unexpected type in Cast transformation: class [B", failures)
+        return _refuse(data, target, "Unexpected type in Cast transformation: class [B", failures)
     if scale_of(schema) is not None:
         return _of_decimals(data, target)
     if schema.type is ConnectType.STRING:
@@ -50,7 +50,7 @@ def cast_column(data: pa.Array, schema: ConnectSchema, target: ConnectType, fail
     return _of_numbers(data, target)
 
 
-def _refused(data: pa.Array, target: ConnectType, reason: str, failures: Failures) -> pa.Array:
+def _refuse(data: pa.Array, target: ConnectType, reason: str, failures: Failures) -> pa.Array:
     failures.add(data.is_valid(), reason)
     return pa.nulls(len(data), arrow_type(ConnectSchema(target)))
 
@@ -64,7 +64,10 @@ def _to_text(data: pa.Array, schema: ConnectSchema) -> pa.StringArray:
 
 
 def _moments(data: pa.Array) -> pa.StringArray:
-    """``Values.dateFormatFor``: the time alone within 1970-01-01 and before, the date alone at midnight, else both."""
+    """Format times as ``Values.dateFormatFor`` does.
+
+    The time alone within 1970-01-01 and before, the date alone at midnight, else both.
+    """
     numbers = data.view(pa.int64() if data.type.bit_width == 64 else pa.int32())
     times = np.asarray(numbers.fill_null(0)).astype(np.int64)
     times = times * _DAY_MS if pa.types.is_date32(data.type) else times
@@ -74,7 +77,7 @@ def _moments(data: pa.Array) -> pa.StringArray:
 
 
 def _of_numbers(data: pa.Array, target: ConnectType) -> pa.Array:
-    """Of numbers, booleans, dates and times."""
+    """Cast numbers, booleans, dates and times."""
     if pa.types.is_temporal(data.type):
         data = data.view(pa.int64() if data.type.bit_width == 64 else pa.int32())
     nulls = np.asarray(data.is_null())
@@ -94,7 +97,7 @@ def _of_numbers(data: pa.Array, target: ConnectType) -> pa.Array:
 
 
 def _of_decimals(data: pa.Array, target: ConnectType) -> pa.Array:
-    """Of decimals, one by one: few casts have any."""
+    """Cast decimals one by one: few casts have any."""
 
     def change(value: Decimal) -> Any:
         if target in _FLOAT_BITS:
@@ -128,7 +131,7 @@ def _of_texts(data: pa.StringArray, target: ConnectType, failures: Failures) -> 
 
 
 def _plain_numbers(texts: pa.StringArray, target: ConnectType) -> tuple[pa.Array, Any]:
-    """Numbers of plain texts, and the rows whose number the type does not hold, which are null."""
+    """Parse plain texts as numbers, and mark the ones beyond the type, which are null."""
     kind = arrow_type(ConnectSchema(target))
     if target in _FLOAT_BITS:
         return texts.cast(kind), np.zeros(len(texts), bool)

@@ -41,8 +41,10 @@ class _Entry:
     make: Callable[[Owner, bool], Transform]
 
 
-def _sided(name: str, properties: Properties, make: Callable[[Owner, Side, bool], Transform]) -> dict[str, _Entry]:
-    """The entries of a transform that has a class for keys and one for values."""
+def _entries_by_side(
+    name: str, properties: Properties, make: Callable[[Owner, Side, bool], Transform]
+) -> dict[str, _Entry]:
+    """Return the entries of a transform with one class for keys and one for values."""
 
     def entry(side: Side) -> _Entry:
         return _Entry(properties, lambda config, sink: make(config, side, sink))
@@ -51,28 +53,30 @@ def _sided(name: str, properties: Properties, make: Callable[[Owner, Side, bool]
 
 
 _TRANSFORMS: Mapping[str, _Entry] = {
-    **_sided("Cast", cast.PROPERTIES, lambda config, side, _: cast.cast(config, side)),
-    **_sided(
+    **_entries_by_side("Cast", cast.PROPERTIES, lambda config, side, _: cast.cast(config, side)),
+    **_entries_by_side(
         "ExtractField", extract_field.PROPERTIES, lambda config, side, _: extract_field.extract_field(config, side)
     ),
-    **_sided(
+    **_entries_by_side(
         "InsertField",
         insert_field.PROPERTIES,
         lambda config, side, sink: insert_field.insert_field(config, side, sink=sink),
     ),
-    **_sided(
+    **_entries_by_side(
         "ReplaceField", replace_field.PROPERTIES, lambda config, side, _: replace_field.replace_field(config, side)
     ),
-    **_sided("Flatten", flatten.PROPERTIES, lambda config, side, _: flatten.flatten(config, side)),
-    **_sided("HeaderFrom", headers.HEADER_FROM, lambda config, side, _: headers.header_from(config, side)),
-    **_sided("HoistField", hoist_field.PROPERTIES, lambda config, side, _: hoist_field.hoist_field(config, side)),
-    **_sided("MaskField", mask_field.PROPERTIES, lambda config, side, _: mask_field.mask_field(config, side)),
-    **_sided(
+    **_entries_by_side("Flatten", flatten.PROPERTIES, lambda config, side, _: flatten.flatten(config, side)),
+    **_entries_by_side("HeaderFrom", headers.HEADER_FROM, lambda config, side, _: headers.header_from(config, side)),
+    **_entries_by_side(
+        "HoistField", hoist_field.PROPERTIES, lambda config, side, _: hoist_field.hoist_field(config, side)
+    ),
+    **_entries_by_side("MaskField", mask_field.PROPERTIES, lambda config, side, _: mask_field.mask_field(config, side)),
+    **_entries_by_side(
         "SetSchemaMetadata",
         set_schema_metadata.PROPERTIES,
         lambda config, side, _: set_schema_metadata.set_schema_metadata(config, side),
     ),
-    **_sided(
+    **_entries_by_side(
         "TimestampConverter",
         timestamp_converter.PROPERTIES,
         lambda config, side, _: timestamp_converter.timestamp_converter(config, side),
@@ -96,7 +100,7 @@ PREDICATES = tuple(f"{_PREDICATES}{name}" for name in _TESTS)
 
 
 def make_transform(class_name: str, properties: Mapping[str, str], *, sink: bool) -> Transform:
-    """A transform with its configuration.
+    """Make a transform with its configuration.
 
     :param class_name: the name of Kafka's class with or without its package, such as ``Cast$Value``.
     :param properties: without the prefix ``transforms.<alias>.``, and without `type`, `predicate` and `negate`.
@@ -107,7 +111,7 @@ def make_transform(class_name: str, properties: Mapping[str, str], *, sink: bool
 
 
 def make_predicate(class_name: str, properties: Mapping[str, str]) -> Predicate:
-    """A predicate with its configuration.
+    """Make a predicate with its configuration.
 
     :param properties: without the prefix ``predicates.<alias>.``, and without `type`.
     :raises SettingsError: there is no such class, or a property is unknown, missing or not allowed.

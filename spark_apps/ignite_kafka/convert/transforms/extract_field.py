@@ -50,7 +50,7 @@ class ExtractField:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Nulls stay null, with the schema of the field."""
+        """Extract the field; nulls stay null, with the schema of the field."""
         return changed(batch, side_change(self.side, self._with_schema, self._without_schema))
 
     def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
@@ -89,7 +89,7 @@ class ExtractField:
 
 
 def extract_field(config: Owner, side: Side) -> ExtractField:
-    """The transform with its properties.
+    """Return the transform with its properties.
 
     :raises SettingsError: the path of syntax V2 cannot be read.
     """

@@ -40,7 +40,7 @@ class Flatten:
     delimiter: str
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Nulls pass."""
+        """Flatten structs and maps; nulls pass."""
         return changed_where(
             batch, present(self.side.of(batch)), side_change(self.side, self._with_schema, self._without_schema)
         )
@@ -70,7 +70,7 @@ class Flatten:
     def _leaves(
         self, schema: ConnectSchema, prefix: str, optional: bool, default: Any, path: tuple[int, ...]
     ) -> Iterator[_Leaf]:
-        """Leaves in order.
+        """Yield leaves in order.
 
         :param optional: whether a struct on the way may be null.
         :param default: that of the nearest struct on the way which has one, as a dict.
@@ -96,9 +96,8 @@ class Flatten:
 
         def change(_: int, value: Any) -> dict[str, Any]:
             items = list(self._items(require_map(value, _PURPOSE), ""))
-            if len({name for name, _ in items}) < len(
-                items
-            ):  # two have one name: the last in the order of Java's maps counts
+            if len({name for name, _ in items}) < len(items):
+                # two have the same name: the last in the order of Java's maps counts
                 items = list(self._items(_in_hash_order(value), ""))
             return dict(items)
 
@@ -118,5 +117,5 @@ def _in_hash_order(value: Any) -> Any:
 
 
 def flatten(config: Owner, side: Side) -> Flatten:
-    """The transform with its properties."""
+    """Return the transform with its properties."""
     return Flatten(side, config["delimiter"])

@@ -39,7 +39,7 @@ class InsertHeader:
     value: pa.Scalar
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Keys and values stay."""
+        """Add the header; keys and values stay."""
         return changed(batch, self._change)
 
     def _change(self, batch: ConnectBatch, _: Failures) -> ConnectBatch:
@@ -54,7 +54,7 @@ class DropHeaders:
     names: frozenset[str]
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Keys and values stay."""
+        """Remove the headers; keys and values stay."""
         return changed(batch, self._change)
 
     def _change(self, batch: ConnectBatch, _: Failures) -> ConnectBatch:
@@ -74,7 +74,7 @@ class HeaderFrom:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """A null has no fields, and fails."""
+        """Copy or move the fields into headers; a null has no fields, and fails."""
         return changed(batch, self._change)
 
     @property
@@ -97,7 +97,7 @@ class HeaderFrom:
         values = [field_values(column, number, use_default=self.use_default) for number in range(len(schema.fields))]
         numbers = {own_field.name: number for number, own_field in enumerate(schema.fields)}
         moved = {field for field, _ in self.pairs} if self.moves else set()
-        remaining = self._moved(schema, values, moved, len(column.data), failures) if self.moves else column
+        remaining = self._move(schema, values, moved, len(column.data), failures) if self.moves else column
         added = []
         for name, _ in self.pairs:
             if name not in numbers:
@@ -109,7 +109,7 @@ class HeaderFrom:
             added.append(ConnectColumn(values[numbers[name]], schema.fields[numbers[name]].schema))
         return remaining, added
 
-    def _moved(
+    def _move(
         self, schema: ConnectSchema, values: list[pa.Array], moved: set[str], count: int, failures: Failures
     ) -> ConnectColumn:
         kept: list[ConnectField] = []
@@ -145,7 +145,7 @@ class HeaderFrom:
 
 
 def insert_header(config: Owner) -> InsertHeader:
-    """The transform with its properties.
+    """Return the transform with its properties.
 
     :raises SettingsError: the value is an array or map whose items have no common type, or one that is nested too deep.
     """
@@ -163,7 +163,7 @@ def insert_header(config: Owner) -> InsertHeader:
 
 
 def _is_whole(schema: ConnectSchema) -> bool:
-    """Whether the content of all arrays and maps has a schema."""
+    """Return whether the content of all arrays and maps has a schema."""
     inner = {ConnectType.ARRAY: (schema.value_schema,), ConnectType.MAP: (schema.key_schema, schema.value_schema)}
     return all(part is not None and _is_whole(part) for part in inner.get(schema.type, ()))
 
@@ -178,7 +178,7 @@ def _scalar(value: Any, schema: ConnectSchema) -> pa.Scalar:
 
 
 def _for_arrow(value: Any, schema: ConnectSchema) -> Any:
-    """A value whose pairs of maps are tuples."""
+    """Convert the pairs of a value's maps to tuples."""
     if schema.type is ConnectType.MAP and schema.key_schema and schema.value_schema:
         return [(_for_arrow(key, schema.key_schema), _for_arrow(item, schema.value_schema)) for key, item in value]
     if schema.type is ConnectType.ARRAY and schema.value_schema:
@@ -187,7 +187,7 @@ def _for_arrow(value: Any, schema: ConnectSchema) -> Any:
 
 
 def header_from(config: Owner, side: Side) -> HeaderFrom:
-    """The transform with its properties.
+    """Return the transform with its properties.
 
     :raises SettingsError: there are more fields than headers, or fewer.
     """
@@ -198,5 +198,5 @@ def header_from(config: Owner, side: Side) -> HeaderFrom:
 
 
 def drop_headers(config: Owner) -> DropHeaders:
-    """The transform with its properties."""
+    """Return the transform with its properties."""
     return DropHeaders(frozenset(config["headers"]))

@@ -66,7 +66,7 @@ class InsertField:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Nulls pass."""
+        """Insert the fields; nulls pass."""
         return changed_where(batch, present(self.side.of(batch)), self._change)
 
     def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
@@ -87,10 +87,10 @@ class InsertField:
             values = field_values(column, number, use_default=self.use_default)
             put(field.name, field.schema, values, failures)
             columns.append(values)
-        columns += [self._inserted(insertion, batch) for insertion in self.insertions]
+        columns += [self._inserted_values(insertion, batch) for insertion in self.insertions]
         return struct_column(fields, columns, basics(schema), len(batch))
 
-    def _inserted(self, insertion: Insertion, batch: ConnectBatch) -> pa.Array:
+    def _inserted_values(self, insertion: Insertion, batch: ConnectBatch) -> pa.Array:
         if insertion.what == TOPIC:
             return batch.topics
         if insertion.what == STATIC:
@@ -132,8 +132,8 @@ class InsertField:
         return written(row_by_row(parsed(column), change, failures))
 
     def _tokens(self, insertion: Insertion, batch: ConnectBatch) -> pa.BinaryArray:
-        """JSON texts of the inserted values, null where nothing is inserted."""
-        values = self._inserted(insertion, batch)
+        """Return JSON texts of the inserted values, null where nothing is inserted."""
+        values = self._inserted_values(insertion, batch)
         if insertion.what == STATIC:
             return pa.repeat(tokens_of(values.slice(0, 1))[0], len(batch))
         return tokens_of(values.view(pa.int64()) if insertion.what == TIMESTAMP else values)
@@ -151,7 +151,7 @@ class InsertField:
 
 
 def insert_field(config: Owner, side: Side, *, sink: bool) -> InsertField:
-    """The transform with its properties.
+    """Return the transform with its properties.
 
     :raises SettingsError: nothing is inserted, a text without its field or a field without its text, or an offset at a
         source.
@@ -167,6 +167,6 @@ def insert_field(config: Owner, side: Side, *, sink: bool) -> InsertField:
 
 
 def _insertion(what: str, text: str) -> Insertion:
-    """A name, with ``!`` behind it for a required field or ``?`` for an optional one."""
+    """Parse a name, with ``!`` behind it for a required field or ``?`` for an optional one."""
     name = text[:-1] if text.endswith(("?", "!")) else text
     return Insertion(what, name, not text.endswith("!"))

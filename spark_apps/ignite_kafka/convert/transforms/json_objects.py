@@ -53,7 +53,7 @@ class JsonObjects:
     missing: pa.BooleanArray | None = None
 
     def column(self) -> ConnectColumn:
-        """The objects as a column in the representation of this module."""
+        """Return the objects as a column in the representation of this module."""
         if not self.members:
             empty = pa.repeat(pa.scalar(b"{}", _BINARY), self.count)
             return ConnectColumn(
@@ -66,22 +66,22 @@ class JsonObjects:
         return ConnectColumn(pa.StructArray.from_arrays(pairs, list(self.members), mask=self.missing), None)
 
     def with_members(self, members: Mapping[str, pa.BinaryArray | Pairs]) -> JsonObjects:
-        """The same objects with other members."""
+        """Return the same objects with other members."""
         return replace(self, members=members)
 
     def chosen(self, names: Iterable[tuple[str, str]]) -> JsonObjects:
-        """The objects with some of their members alone, each by its name and the new one."""
+        """Return the objects with some of their members alone, each under its new name."""
         return self.with_members({new: self.members[name] if new == name else self.tokens(name) for name, new in names})
 
     def all_have_members(self) -> bool:
-        """Whether no object is empty."""
+        """Return whether no object is empty."""
         lacking = [
             (member.texts if isinstance(member, Pairs) else member).is_null() for member in self.members.values()
         ]
         return bool(lacking) and not pc.any(functools.reduce(pc.and_, lacking)).as_py()
 
     def tokens(self, name: str) -> pa.BinaryArray:
-        """The texts of a member's values, null for each object that lacks it."""
+        """Return the texts of a member's values, null for each object that lacks it."""
         member = self.members.get(name)
         if member is None:
             return pa.nulls(self.count, _BINARY)
@@ -99,7 +99,7 @@ def _without_name(name: str, pairs: pa.BinaryArray) -> pa.BinaryArray:
 
 
 def objects_of(column: ConnectColumn) -> JsonObjects | None:
-    """The objects of a column without a schema.
+    """Return the objects of a column without a schema.
 
     None if a value is not an object or does not fit :func:`~.json_split.split`.
     """
@@ -126,19 +126,18 @@ def split_objects(count: int, parts: Split) -> JsonObjects:
 
 
 def is_split(column: ConnectColumn) -> bool:
-    """Whether a column has no schema and is in the representation of this module."""
+    """Return whether a column has no schema and is in the representation of this module."""
     return column.schema is None and pa.types.is_struct(column.data.type) and column.data.type.num_fields > 0
 
 
 def joined(column: ConnectColumn) -> ConnectColumn:
-    """The column, with values without a schema as whole texts."""
+    """Return the column, with values without a schema as whole texts."""
     if not is_split(column):
         return column
     data = column.data
     pairs = [data.field(number) for number in range(data.type.num_fields)]
-    if any(
-        pair.null_count for pair in pairs
-    ):  # pyarrow 26 would lose a row of only nulls, so the bracket is joined too
+    if any(pair.null_count for pair in pairs):
+        # pyarrow 26 would lose a row of only nulls, so the bracket is joined too
         begun = pc.binary_join_element_wise(_OPEN, *pairs, _COMMA, null_handling="skip")
         begun = pc.replace_substring(begun, "{,", "{", max_replacements=1)
         objects = pc.binary_join_element_wise(begun, _CLOSE, _NOTHING)
@@ -150,7 +149,7 @@ def joined(column: ConnectColumn) -> ConnectColumn:
 
 
 def joined_sides(batch: ConnectBatch) -> ConnectBatch:
-    """The batch, with keys and values without a schema as whole texts."""
+    """Return the batch, with keys and values without a schema as whole texts."""
     if not is_split(batch.key) and not is_split(batch.value):
         return batch
     return replace(batch, key=joined(batch.key), value=joined(batch.value))

@@ -46,7 +46,7 @@ class MaskField:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """A null has no fields, and fails."""
+        """Mask the fields; a null has no fields, and fails."""
         return changed(batch, side_change(self.side, self._with_schema, self._without_schema))
 
     def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
@@ -59,13 +59,13 @@ class MaskField:
         for number, field in enumerate(schema.fields):
             values = field_values(column, number, use_default=self.use_default)
             if field.name in self.fields:
-                values = self._masked_column(values, field.schema, failures)
+                values = self._mask_column(values, field.schema, failures)
             else:
                 put(field.name, field.schema, values, failures)
             columns.append(values)
         return struct_column(schema.fields, columns, schema, len(column.data))
 
-    def _masked_column(self, values: pa.Array, schema: ConnectSchema, failures: Failures) -> pa.Array:
+    def _mask_column(self, values: pa.Array, schema: ConnectSchema, failures: Failures) -> pa.Array:
         is_valid = np.asarray(values.is_valid())
         if not is_valid.any():
             return values
@@ -88,7 +88,7 @@ class MaskField:
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         objects = objects_of(column)
         if objects is not None and objects.missing is None:
-            masked = {name: self._masked_tokens(objects.tokens(name), failures) for name in in_hash_order(self.fields)}
+            masked = {name: self._mask_tokens(objects.tokens(name), failures) for name in in_hash_order(self.fields)}
             return objects.with_members({**objects.members, **masked}).column()
 
         def change(_: int, value: Any) -> dict[str, Any]:
@@ -100,8 +100,8 @@ class MaskField:
 
         return written(row_by_row(parsed(column), change, failures))
 
-    def _masked_tokens(self, tokens: pa.BinaryArray, failures: Failures) -> pa.BinaryArray:
-        """JSON texts that replace a member's texts; null for a missing one."""
+    def _mask_tokens(self, tokens: pa.BinaryArray, failures: Failures) -> pa.BinaryArray:
+        """Return JSON texts that replace a member's texts; null for a missing one."""
 
         def change(kind: Kind, kind_tokens: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
             mask = None
@@ -114,7 +114,7 @@ class MaskField:
         return changed_by_kind(tokens, change, failures)
 
     def _mask(self, name: str) -> Any:
-        """The value that hides one of a Java class.
+        """Return the value that hides values of a Java class.
 
         :raises Thrown: there is none.
         """
@@ -142,7 +142,7 @@ def _replacement(text: str, name: str) -> Any:
 
 
 def _decimal(text: str) -> Decimal | None:
-    """``new BigDecimal``: no blanks, underscores or names."""
+    """Parse a number as ``new BigDecimal`` does: no blanks, underscores or names."""
     if not text or text.strip() != text or "_" in text or text.lstrip("+-")[:1].isalpha():
         return None
     try:
@@ -152,7 +152,7 @@ def _decimal(text: str) -> Decimal | None:
 
 
 def _decimals(mask: Decimal, is_valid: Any, kind: pa.DataType) -> pa.Array:
-    """The decimal where there is a value; as text if the column's type has another scale."""
+    """Return the decimal where there is a value; as text if the column's type has another scale."""
     places = pa.array(np.where(is_valid, 0, 1))
     if pa.types.is_decimal(kind) and -int(mask.as_tuple().exponent) == kind.scale:
         return pa.array([mask, None], kind).take(places)
@@ -160,5 +160,5 @@ def _decimals(mask: Decimal, is_valid: Any, kind: pa.DataType) -> pa.Array:
 
 
 def mask_field(config: Owner, side: Side) -> MaskField:
-    """The transform with its properties."""
+    """Return the transform with its properties."""
     return MaskField(side, frozenset(config["fields"]), config["replacement"], config[WITH_DEFAULT])

@@ -59,7 +59,7 @@ _PLAIN = {
 
 
 def own_transform(name: str, properties: Mapping[str, str]) -> OwnTransform:
-    """The transform of a function.
+    """Make the transform of a function.
 
     :param name: ``package.module:function``.
     :raises SettingsError: there is no such module or function, the function is not marked, or it does not take these
@@ -96,20 +96,21 @@ class OwnTransform:
         beat()
         try:
             returned = self._function(_arguments(batch), **self._properties)
-        except Exception as error:  # noqa: BLE001  # whatever foreign code raises is the record's error, as in Kafka Connect
+        # whatever foreign code raises is the record's error, as in Kafka Connect
+        except Exception as error:  # noqa: BLE001
             if len(batch) == 1:
-                return _refused(batch, error)
+                return _refuse(batch, error)
             half = len(batch) // 2
             parts = [self.apply(_rows_of(batch, np.arange(*span))) for span in ((0, half), (half, len(batch)))]
             return Transformed(parts[0].batches + parts[1].batches, parts[0].bad + parts[1].bad)
         try:
             result = _result(batch, returned)
         except (TypeError, ValueError, NotImplementedError) as error:  # Arrow's own are among them
-            return _refused(batch, error)
+            return _refuse(batch, error)
         return Transformed((result,) if len(result) else ())
 
 
-def _refused(batch: ConnectBatch, error: Exception) -> Transformed:
+def _refuse(batch: ConnectBatch, error: Exception) -> Transformed:
     name = f"{type(error).__module__}.{type(error).__qualname__}"
     return Transformed((), tuple(BadRow(row, name, str(error)) for row in batch.rows.tolist()))
 
@@ -170,7 +171,7 @@ def _headers(column: pa.Array, before: tuple[Header, ...]) -> tuple[Header, ...]
 
 
 def _column(data: pa.Array, before: ConnectColumn) -> ConnectColumn:
-    """A returned column with its schema: the one it had, or by its Arrow type."""
+    """Return a returned column with its schema: the one before, or one by its Arrow type."""
     if data.type == before.data.type:
         return ConnectColumn(data, before.schema)
     if pa.types.is_null(data.type):

@@ -27,7 +27,7 @@ class TopicNameMatches:
     pattern: str
 
     def test(self, batch: ConnectBatch) -> Mask:
-        """N flags: whether the topic matches; each distinct name is matched once.
+        """Return N flags: whether the topic matches; each distinct name is matched once.
 
         :raises Thrown: matching a name takes too many steps.
         """
@@ -52,7 +52,7 @@ class HasHeaderKey:
     name: str
 
     def test(self, batch: ConnectBatch) -> Mask:
-        """N equal flags: the records of a batch have the same headers."""
+        """Return N equal flags: the records of a batch have the same headers."""
         return np.full(len(batch), any(header.name == self.name for header in batch.headers))
 
 
@@ -60,12 +60,12 @@ class RecordIsTombstone:
     """The value is null."""
 
     def test(self, batch: ConnectBatch) -> Mask:
-        """N flags."""
+        """Return N flags: whether the value is null."""
         return ~present(batch.value)
 
 
 def topic_name_matches(config: Owner) -> TopicNameMatches:
-    """The predicate with its properties.
+    """Return the predicate with its properties.
 
     :raises SettingsError: the expression cannot be used.
     """
@@ -77,10 +77,10 @@ def topic_name_matches(config: Owner) -> TopicNameMatches:
 
 
 def has_header_key(config: Owner) -> HasHeaderKey:
-    """The predicate with its properties."""
+    """Return the predicate with its properties."""
     return HasHeaderKey(config["name"])
 
 
 def record_is_tombstone(config: Owner) -> RecordIsTombstone:
-    """The predicate, which has no properties."""
+    """Return the predicate, which has no properties."""
     return RecordIsTombstone()

@@ -55,12 +55,12 @@ class Owner:
         return self.values[name]
 
     def refused(self, name: str, why: str, remedy: str = "") -> SettingsError:
-        """An error for a property that has a value which is not allowed."""
+        """Return an error for a property with a value that is not allowed."""
         return SettingsError(f"{self.name} has a {name} that cannot be used: {why}", remedy, setting=name)
 
 
 def read_properties(owner: str, definitions: Properties, properties: Mapping[str, str]) -> Owner:
-    """The values of all properties.
+    """Return the values of all properties.
 
     :param owner: name of the class, for messages.
     :raises SettingsError: one is missing, unknown, or has a value that is not allowed.

@@ -27,11 +27,11 @@ class RegexRouter:
     replacement: str
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Keys and values stay."""
+        """Rename the topics; keys and values stay."""
         return changed(batch, self._change)
 
     def routed(self, topic: str) -> str:
-        """The new name of a topic; its own name if the expression does not match.
+        """Return the new name of a topic; its own name if the expression does not match.
 
         :raises ValueError: matching the name takes too many steps.
         """
@@ -53,7 +53,7 @@ class RegexRouter:
 
 
 def regex_router(config: Owner) -> RegexRouter:
-    """The transform with its properties.
+    """Return the transform with its properties.
 
     :raises SettingsError: the expression or the replacement cannot be used.
     """

@@ -37,7 +37,7 @@ class ReplaceField:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Nulls pass."""
+        """Leave out and rename fields; nulls pass."""
         return changed_where(
             batch, present(self.side.of(batch)), side_change(self.side, self._with_schema, self._without_schema)
         )
@@ -84,7 +84,7 @@ class ReplaceField:
 
 
 def replace_field(config: Owner, side: Side) -> ReplaceField:
-    """The transform with its properties.
+    """Return the transform with its properties.
 
     :raises SettingsError: a renaming is not of the form old:new.
     """

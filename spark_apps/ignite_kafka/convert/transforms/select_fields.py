@@ -64,7 +64,7 @@ class SelectFields:
         return written(row_by_row(parsed(column), change, failures))
 
     def _of_objects(self, objects: JsonObjects) -> JsonObjects | None:
-        """The objects with the fields; None if one has none of them, or two have names that differ in case alone."""
+        """Return the objects with the fields; None if an object has none, or two names differ in case alone."""
         by_lower = {name.lower(): name for name in objects.members}
         if len(by_lower) < len(objects.members):
             return None
@@ -75,7 +75,7 @@ class SelectFields:
         return chosen if chosen.all_have_members() else None
 
     def _chosen(self, names: Mapping[str, Any]) -> list[tuple[SelectedField, str]]:
-        """The selected fields that a value has, each with its name in the value.
+        """Return the selected fields that a value has, each with its name in the value.
 
         :raises Thrown: the value has none of them.
         """
@@ -87,15 +87,15 @@ class SelectFields:
         ]
         if not chosen:
             raise Thrown(
-                f"{_SETTING} names {_listed(field.name for field in self.fields)}, and the value has {_listed(names)}"
+                f"{_SETTING} names {_list_names(field.name for field in self.fields)}, and the value has {_list_names(names)}"
             )
         return chosen
 
 
-def _listed(names: Iterable[str]) -> str:
+def _list_names(names: Iterable[str]) -> str:
     return ", ".join(names) or "no fields"
 
 
 def select_step(fields: tuple[SelectedField, ...]) -> Step:
-    """The step of a chain that selects fields."""
+    """Return the step of a chain that selects fields."""
     return Step(ALIAS, SelectFields(fields))

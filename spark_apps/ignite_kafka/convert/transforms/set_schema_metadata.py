@@ -38,7 +38,10 @@ class SetSchemaMetadata:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """A null without a schema passes; another value without one fails."""
+        """Set name and version of the schema.
+
+        A null without a schema passes; another value without one fails.
+        """
         column = self.side.of(batch)
         if column.schema is not None:
             return changed(batch, self._change)
@@ -73,7 +76,7 @@ class SetSchemaMetadata:
 
 
 def set_schema_metadata(config: Owner, side: Side) -> SetSchemaMetadata:
-    """The transform with its properties.
+    """Return the transform with its properties.
 
     :raises SettingsError: neither a name nor a version is given.
     """

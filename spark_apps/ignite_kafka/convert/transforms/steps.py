@@ -1,7 +1,4 @@
-"""The chain that settings describe.
-
-Made of Kafka Connect's transforms and own ones, checked, and what it needs of records.
-"""
+"""The chain of transforms in the settings, checked, and what it needs of records."""
 
 from __future__ import annotations
 
@@ -37,7 +34,7 @@ _BY_TOPIC = "TopicNameMatches"
 
 
 def make_steps(settings: ConnectorSettings) -> tuple[Step, ...]:
-    """The transforms of a connector, or of one cache or topic, in their order.
+    """Return the transforms of a connector, or of one cache or topic, in their order.
 
     :raises SettingsError: a class is unknown, or its properties are wrong; all findings at once.
     """
@@ -47,10 +44,10 @@ def make_steps(settings: ConnectorSettings) -> tuple[Step, ...]:
     steps = []
     predicates = {}
     for predicate in predicates_of(settings):
-        with findings.check(), _placed(settings, PREDICATES, predicate.alias):
+        with findings.check(), _naming_step(settings, PREDICATES, predicate.alias):
             predicates[predicate.alias] = make_predicate(predicate.type, predicate.properties)
     for transform in chain_of(settings):
-        with findings.check(), _placed(settings, TRANSFORMS, transform.alias):
+        with findings.check(), _naming_step(settings, TRANSFORMS, transform.alias):
             instance = _transform(transform, sink=settings.reads_records)
             steps.append(
                 Step(
@@ -108,7 +105,7 @@ def _check_route(settings: SourceSettings, transform: TransformSettings) -> None
 
 
 def routed_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
-    """Names the topic of a cache: that of the settings, as the RegexRouters of the cache's transforms change it.
+    """Return the function that names a cache's topic as the RegexRouters of its transforms change it.
 
     Where the topic depends on the record, it is that of the settings.
 
@@ -118,7 +115,7 @@ def routed_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
 
 
 def example_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
-    """Names a topic that records of a cache may have.
+    """Return the function that names a possible topic of a cache's records.
 
     Routers are applied, without their predicates, to a record of 1970.
 
@@ -134,7 +131,10 @@ def example_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
 def _topics(
     settings: SourceSettings, routers_of: Callable[[SourceSettings], tuple[Step, ...]], *, time_ms: int = NO_TIME
 ) -> Callable[[str], NamedBy]:
-    """Names the topic of a cache by the routers of its settings, which are made once for all caches with the same override."""
+    """Return the function that names a cache's topic by the routers of its settings.
+
+    Routers are made once for all caches with the same override.
+    """
     routers: dict[str | None, tuple[Step, ...]] = {}
 
     def topic_of(cache: str) -> NamedBy:
@@ -152,7 +152,7 @@ def _routers(settings: ConnectorSettings, *names: str) -> tuple[Step, ...]:
 
 
 def routed(topic: NamedBy, routers: Sequence[Step], *, time_ms: int = NO_TIME) -> NamedBy:
-    """The name that routers make of a topic's name.
+    """Return the name that routers make of a topic's name.
 
     :param time_ms: time of the record, in milliseconds since 1970.
     """
@@ -172,17 +172,17 @@ def routed(topic: NamedBy, routers: Sequence[Step], *, time_ms: int = NO_TIME) -
 
 
 def routes_records(settings: ConnectorSettings) -> bool:
-    """Whether Kafka Connect's routers may give the records of one topic several topics."""
+    """Return whether Kafka Connect's routers may give the records of one topic several topics."""
     return routes_each(chain_of(settings))
 
 
 def routes_each(chain: Iterable[TransformSettings]) -> bool:
-    """Whether routers of a chain may give the records of one topic several topics."""
+    """Return whether routers of a chain may give the records of one topic several topics."""
     return any(_depends_on_records(transform) for transform in chain)
 
 
 def routed_topic(settings: ConnectorSettings, topic: str) -> str:
-    """The name that the RegexRouters among the transforms make of a topic's name.
+    """Return the name that the RegexRouters among the transforms make of a topic's name.
 
     :raises SettingsError: see :func:`make_steps`.
     """
@@ -190,12 +190,12 @@ def routed_topic(settings: ConnectorSettings, topic: str) -> str:
 
 
 def asks_for_tombstones(chain: Iterable[TransformSettings]) -> bool:
-    """Whether a predicate asks if records have a value."""
+    """Return whether a predicate asks if records have a value."""
     return any(_predicate_of(transform) == "RecordIsTombstone" for transform in chain)
 
 
 def reads_headers(chain: Iterable[TransformSettings]) -> bool:
-    """Whether transforms may read or change the headers of records."""
+    """Return whether transforms may read or change the headers of records."""
     return any(
         "Header" in transform.short_name or transform.is_own or _predicate_of(transform) == "HasHeaderKey"
         for transform in chain
@@ -207,14 +207,14 @@ def _predicate_of(transform: TransformSettings) -> str:
 
 
 def _depends_on_records(transform: TransformSettings) -> bool:
-    """Whether a transform routes records by their times, or by a predicate of more than the topic."""
+    """Return whether a transform routes records by their times, or by a predicate of more than the topic."""
     return transform.short_name == TIMESTAMP_ROUTER or (
         transform.short_name == REGEX_ROUTER and _predicate_of(transform) not in ("", _BY_TOPIC)
     )
 
 
 @contextmanager
-def _placed(settings: ConnectorSettings, kind: str, alias: str) -> Iterator[None]:
+def _naming_step(settings: ConnectorSettings, kind: str, alias: str) -> Iterator[None]:
     """Name the transform or predicate in the error of its class or of one of its properties."""
     try:
         yield

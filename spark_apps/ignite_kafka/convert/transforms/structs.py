@@ -19,7 +19,7 @@ from .thrown import SCHEMA_BUILDER_EXCEPTION, Failures, Thrown, is_logical, java
 
 
 def struct_schema(column: ConnectColumn, purpose: str) -> ConnectSchema:
-    """The schema of a column of structs.
+    """Return the schema of a column of structs.
 
     :raises Thrown: it is of another type (``Requirements.requireStruct``).
     """
@@ -47,7 +47,7 @@ def refuse_others(column: ConnectColumn, purpose: str, failures: Failures, *, nu
 
 
 def field_values(column: ConnectColumn, number: int, *, use_default: bool) -> pa.Array:
-    """Values of a field of structs; null where the struct is.
+    """Return the values of a field of structs; null where the struct is.
 
     :param use_default: the field's default instead of null (``Struct.get``).
     """
@@ -83,7 +83,7 @@ def put(
 
 
 def put_other(name: str, schema: ConnectSchema, values: pa.Array, other: ConnectSchema, failures: Failures) -> pa.Array:
-    """Put the values of another field, as :func:`put` does, and note the records for which ``Struct.put`` refuses their class.
+    """Put the values of another field as :func:`put` does, and note values whose class ``Struct.put`` refuses.
 
     :param other: schema of the values.
     :returns: the values; nulls of the field's type if it takes none of them.
@@ -104,7 +104,7 @@ def put_other(name: str, schema: ConnectSchema, values: pa.Array, other: Connect
 
 
 def _takes(schema: ConnectSchema, other: ConnectSchema) -> bool:
-    """Whether values of another schema are values of this one (``ConnectSchema.validateValue``).
+    """Return whether values of another schema are values of this one (``ConnectSchema.validateValue``).
 
     Logical values must also have the same name and parameters, because their columns differ although Java's class may
     be the same.
@@ -122,7 +122,7 @@ def _takes(schema: ConnectSchema, other: ConnectSchema) -> bool:
 def struct_column(
     fields: Sequence[ConnectField], columns: Sequence[pa.Array], schema: ConnectSchema, count: int
 ) -> ConnectColumn:
-    """A column of N structs, none null, from the columns of its fields.
+    """Make a column of N structs, none null, from the columns of its fields.
 
     :param schema: without its fields.
     """
@@ -135,7 +135,7 @@ def struct_column(
 
 
 def basics(schema: ConnectSchema, kind: ConnectType = ConnectType.STRUCT) -> ConnectSchema:
-    """A schema with the name, version, doc and parameters of another, and without the rest (``SchemaUtil.copySchemaBasics``)."""
+    """Return a schema with only name, version, doc and parameters of another (``SchemaUtil.copySchemaBasics``)."""
     return ConnectSchema(kind, name=schema.name, version=schema.version, doc=schema.doc, parameters=schema.parameters)
 
 
@@ -156,5 +156,5 @@ def check_names(fields: Sequence[ConnectField]) -> None:
 
 
 def constant(value: Any, schema: ConnectSchema, count: int) -> pa.Array:
-    """N times a value."""
+    """Repeat a value N times."""
     return pa.repeat(pa.scalar(value, arrow_type(schema)), count)

@@ -76,12 +76,12 @@ class Failures:
         self.add(np.ones(len(self.bad), bool), error.reason, error.exception)
 
     def bad_rows(self, rows: RowIndex) -> tuple[BadRow, ...]:
-        """The failed records, by the N rows of the batch."""
+        """Return the failed records, by the N rows of the batch."""
         return tuple(BadRow(int(rows[place]), *self._thrown[place]) for place in sorted(self._thrown))
 
 
 def is_logical(schema: ConnectSchema) -> bool:
-    """Whether a schema's values are dates, times or decimals."""
+    """Return whether a schema's values are dates, times or decimals."""
     return schema.name in _LOGICAL
 
 

@@ -76,7 +76,7 @@ class TimestampConverter:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Nulls stay null."""
+        """Convert the times; nulls stay null."""
         return changed(batch, self._change)
 
     def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
@@ -84,7 +84,7 @@ class TimestampConverter:
         if column.schema is None:
             result = self._without_schema(column, failures)
         elif not self.field:
-            result = self._converted(column.data, column.schema, failures)
+            result = self._convert(column.data, column.schema, failures)
         else:
             result = self._with_schema(column, failures)
         return self.side.replaced(batch, result)
@@ -99,7 +99,7 @@ class TimestampConverter:
         for number, field in enumerate(schema.fields):
             member = ConnectColumn(field_values(column, number, use_default=self.use_default), field.schema)
             if field.name == self.field:
-                member = self._converted_field(member, is_valid, failures)
+                member = self._convert_field(member, is_valid, failures)
             assert member.schema is not None
             put(field.name, member.schema, member.data, failures, is_valid)
             fields.append(ConnectField(field.name, member.schema))
@@ -111,18 +111,18 @@ class TimestampConverter:
         places = np.arange(len(result.data))
         return ConnectColumn(result.data.take(pa.array(places, mask=~np.asarray(is_valid))), result.schema)
 
-    def _converted_field(self, column: ConnectColumn, is_valid: pa.BooleanArray, failures: Failures) -> ConnectColumn:
-        """The values of a field; one whose type is no time fails the records that have a struct."""
+    def _convert_field(self, column: ConnectColumn, is_valid: pa.BooleanArray, failures: Failures) -> ConnectColumn:
+        """Convert a field's values; if its type is no time, all records with a struct fail."""
         schema = column.schema
         assert schema is not None
         try:
-            return self._converted(column.data, schema, failures)
+            return self._convert(column.data, schema, failures)
         except Thrown as error:
             failures.add(is_valid, error.reason, error.exception)
             target_schema = _SCHEMAS[self.target].as_optional(schema.optional)
             return ConnectColumn(pa.nulls(len(column.data), connect.arrow_type(target_schema)), target_schema)
 
-    def _converted(self, data: pa.Array, schema: ConnectSchema, failures: Failures) -> ConnectColumn:
+    def _convert(self, data: pa.Array, schema: ConnectSchema, failures: Failures) -> ConnectColumn:
         target_schema = _SCHEMAS[self.target].as_optional(schema.optional)
         kind = _kind_of(schema)
         times, is_valid = self._times(data, kind, failures)
@@ -134,7 +134,7 @@ class TimestampConverter:
         return ConnectColumn(self._values(times, is_valid), target_schema)
 
     def _times(self, data: pa.Array, kind: str, failures: Failures) -> tuple[Int64Array, Mask]:
-        """N times in milliseconds, and which there are."""
+        """Return N times in milliseconds, and a mask of the valid ones."""
         is_valid = np.asarray(data.is_valid())
         if kind == _TEXT:
             return self._read(data, is_valid, failures)
@@ -160,9 +160,9 @@ class TimestampConverter:
         return times, is_valid & read
 
     def _of_unix(self, values: Int64Array) -> Int64Array:
-        """``TimeUnit.toMillis``: cut towards zero, bounded."""
+        """Convert as ``TimeUnit.toMillis`` does: cut towards zero, bounded."""
         per_ms, ms_per = _PER_MS[self.precision]
-        return _cut(values, per_ms) if ms_per == 1 else _scaled(values, ms_per)
+        return _cut(values, per_ms) if ms_per == 1 else _scale(values, ms_per)
 
     def _values(self, times: Int64Array, is_valid: Mask) -> pa.Array:
         kind = connect.arrow_type(_SCHEMAS[self.target])
@@ -171,7 +171,7 @@ class TimestampConverter:
             return formatted(times, self.format).take(pa.array(np.arange(len(times)), mask=~is_valid))
         if self.target == _UNIX:
             per_ms, ms_per = _PER_MS[self.precision]
-            return pa.array(_scaled(times, per_ms) if ms_per == 1 else _cut(times, ms_per), kind, mask=~is_valid)
+            return pa.array(_scale(times, per_ms) if ms_per == 1 else _cut(times, ms_per), kind, mask=~is_valid)
         if self.target == _DATE:
             return pa.array(np.floor_divide(times, _DAY_MS).astype(np.int32), pa.int32(), mask=~is_valid).view(kind)
         if self.target == _TIME:
@@ -196,16 +196,16 @@ class TimestampConverter:
         return written(maps)
 
     def _tokens(self, tokens: pa.BinaryArray, failures: Failures) -> pa.BinaryArray:
-        """JSON texts of the converted strings and Longs, null for null.
+        """Return JSON texts of the converted strings and Longs, null for null.
 
         Targets Date, Time and Timestamp give milliseconds.
         """
 
         def change(kind: Kind, kind_tokens: pa.BinaryArray, refused: Failures) -> pa.BinaryArray:
             if kind is Kind.LONG:
-                return self._written(longs(kind_tokens), _UNIX, refused)
+                return self._write_tokens(longs(kind_tokens), _UNIX, refused)
             if kind is Kind.STRING:
-                return self._written(texts(kind_tokens), _TEXT, refused)
+                return self._write_tokens(texts(kind_tokens), _TEXT, refused)
             if kind is not Kind.NULL:
                 refused.add_all(
                     Thrown(f"TimestampConverter does not support class {JAVA_CLASSES[kind]} objects as timestamps")
@@ -214,8 +214,8 @@ class TimestampConverter:
 
         return changed_by_kind(tokens, change, failures)
 
-    def _written(self, data: pa.Array, kind: str, failures: Failures) -> pa.BinaryArray:
-        """Times of one representation, converted to JSON texts."""
+    def _write_tokens(self, data: pa.Array, kind: str, failures: Failures) -> pa.BinaryArray:
+        """Convert times of one representation to JSON texts."""
         values = self._values(*self._times(data, kind, failures))
         if self.target == _DATE:
             return tokens_of(pc.multiply(values.view(pa.int32()).cast(pa.int64()), _DAY_MS))
@@ -225,21 +225,21 @@ class TimestampConverter:
 
 
 def _cut(values: Int64Array, divisor: int) -> Int64Array:
-    """Divided, towards zero."""
+    """Divide, rounding towards zero."""
     down = values // divisor
     result: Int64Array = down + ((values < 0) & (down * divisor != values))
     return result
 
 
-def _scaled(values: Int64Array, factor: int) -> Int64Array:
-    """Multiplied, bounded by 64 bits."""
+def _scale(values: Int64Array, factor: int) -> Int64Array:
+    """Multiply, bounded by 64 bits."""
     most = _LIMITS.max // factor
     inside = np.clip(values, -most, most) * factor
     return np.where(values > most, _LIMITS.max, np.where(values < -most, _LIMITS.min, inside)) if factor > 1 else values
 
 
 def _kind_of(schema: ConnectSchema) -> str:
-    """The form of times that a schema's values have.
+    """Return the form of times that a schema's values have.
 
     :raises Thrown: they are no times.
     """
@@ -256,7 +256,7 @@ def _kind_of(schema: ConnectSchema) -> str:
 
 
 def timestamp_converter(config: Owner, side: Side) -> TimestampConverter:
-    """The transform with its properties.
+    """Return the transform with its properties.
 
     :raises SettingsError: texts are asked for without a format, or the format cannot be used.
     """

@@ -34,7 +34,7 @@ class TimestampRouter:
     time_format: tuple[Part, ...]
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """A record without a time fails."""
+        """Name the topics by time; a record without a time fails."""
         return changed(batch, self._change)
 
     def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
@@ -45,15 +45,15 @@ class TimestampRouter:
         texts = times.dictionary.to_pylist()
         pairs = np.asarray(topics.indices).astype(np.int64) * len(texts) + np.asarray(times.indices)
         distinct, places = np.unique(pairs, return_inverse=True)
-        routed = [self._named(names[pair // len(texts)], texts[pair % len(texts)]) for pair in distinct.tolist()]
+        routed = [self._name_topic(names[pair // len(texts)], texts[pair % len(texts)]) for pair in distinct.tolist()]
         return replace(batch, topics=pa.array(routed, pa.string()).take(pa.array(places)))
 
-    def _named(self, topic: str, time: str) -> str:
+    def _name_topic(self, topic: str, time: str) -> str:
         return self.topic_format.replace(_TOPIC, topic).replace(_TIME, time)
 
 
 def timestamp_router(config: Owner) -> TimestampRouter:
-    """The transform with its properties.
+    """Return the transform with its properties.
 
     :raises SettingsError: the format of times cannot be used.
     """

@@ -28,7 +28,7 @@ class ValueToKey:
     use_default: bool
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """A null has no fields, and fails."""
+        """Replace the key; a null value has no fields, and fails."""
         return changed(batch, self._change)
 
     def _change(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
@@ -64,5 +64,5 @@ class ValueToKey:
 
 
 def value_to_key(config: Owner) -> ValueToKey:
-    """The transform with its properties."""
+    """Return the transform with its properties."""
     return ValueToKey(config["fields"], config[WITH_DEFAULT])
