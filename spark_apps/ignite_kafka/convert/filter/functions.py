@@ -200,8 +200,8 @@ _DUE: dict[str, tuple[Kind, ...]] = {
     **dict.fromkeys(("date_add", "date_sub"), (Kind.DATE, Kind.INT)),
 }
 _OF_NAME: dict[str, Callable[[Sequence[Operand], int], Operand]] = {
-    "lower": _change_case(pc.ascii_lower, str.lower), "upper": _change_case(pc.ascii_upper, str.upper), "length": _length,
-    "concat": _concat,
+    "lower": _change_case(pc.ascii_lower, str.lower), "upper": _change_case(pc.ascii_upper, str.upper),
+    "length": _length, "concat": _concat,
     "trim": _texts(lambda texts: pc.utf8_trim(texts, " ")), "ltrim": _texts(lambda texts: pc.utf8_ltrim(texts, " ")),
     "rtrim": _texts(lambda texts: pc.utf8_rtrim(texts, " ")), "substring": _substring, "year": _of_day(pc.year),
     "month": _of_day(pc.month),

@@ -312,8 +312,7 @@ class ObjectTypes:
             BinaryField(field.name, object_type.codes.get(field.name.lower(), metadata_code(field)), number)
             for field, number in zip(fields, layout.field_ids, strict=True)
         )
-        if object_type.dense:
-            schemas = {layout.schema_id: layout.field_ids}
+        schemas = {layout.schema_id: layout.field_ids} if object_type.dense else schemas
         expected = BinaryType(layout.type_id, type_name, None, coded, schemas)
         of_key = self.of_key(type_name)
         undeclared_key = of_key and not self._declared.get(type_name)  # known to the cluster alone
@@ -324,9 +323,8 @@ class ObjectTypes:
             held = self.types.register(expected, unless_known=of_key and not object_type.fixed)
         except TypeClash:
             # a field learned here that another task has learned otherwise meanwhile: the cluster's is the one
-            if not object_type.learned - {
-                field.name.lower() for field in self._declared.get(type_name, ()) if not is_open(field)
-            }:
+            declared = self._declared.get(type_name, ())
+            if not object_type.learned - {field.name.lower() for field in declared if not is_open(field)}:
                 raise
             self._read_anew(type_name)
             return False

@@ -86,9 +86,8 @@ class SelectFields:
             if field.name.lower() in by_lower
         ]
         if not chosen:
-            raise Thrown(
-                f"{_SETTING} names {_list_names(field.name for field in self.fields)}, and the value has {_list_names(names)}"
-            )
+            selected = _list_names(field.name for field in self.fields)
+            raise Thrown(f"{_SETTING} names {selected}, and the value has {_list_names(names)}")
         return chosen
 
 
